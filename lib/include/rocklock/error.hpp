@@ -1,0 +1,152 @@
+// What can go wrong, with its facts.
+//
+// An Error says what happened in three forms: a code for the program, a message for people that says what
+// to do, and the facts of the decision as fields. The facts come from the same decision as the refusal: a
+// conflict names the holders that were in the way at that very moment.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <rocklock/export.hpp>
+#include <rocklock/types.hpp>
+
+namespace rocklock {
+
+enum class ErrorCode : std::uint8_t {
+    // The request itself is wrong; the message says what is allowed.
+    invalid_argument,
+    // A try that would have to wait. Facts: blockers, waiters, retry_after.
+    conflict,
+    // Waited in vain; the place in the queue is gone. Facts: blockers.
+    patience_expired,
+    // The caller withdrew the wait.
+    cancelled,
+    // The wait would have closed a cycle. Facts: cycle.
+    deadlock,
+    // The session holds the resource already, and `Held::refuse` was asked for. Facts: grant.
+    already_held,
+    // The session's lease ran out, or it was closed. Facts: ended.
+    session_expired,
+    // No such session, or one so old that it was forgotten.
+    session_not_found,
+    // The grant named has ended. Facts: ended.
+    grant_ended,
+    // Wrong secret, or somebody else's grant. Nothing was changed.
+    not_owner,
+    // The class of the resource does not allow it.
+    steal_refused,
+    // Too many waiters. Facts: limit.
+    queue_full,
+    // A fixed limit of the manager. Facts: limit.
+    limit_exceeded,
+    // The name is in use as another kind (permits against modes).
+    kind_mismatch,
+    // The request id was used before with other parameters.
+    parameter_mismatch,
+    // Something it needs to be untouched was touched (reacquire, a precondition of a batch).
+    precondition_failed,
+    // For the administrator only.
+    access_denied,
+    // The manager is shutting down.
+    closing,
+    // Nobody can say whether it happened; ask again with the same request id.
+    indeterminate,
+    // The daemon cannot be reached.
+    unreachable,
+    // Storage failed. Nothing more is granted until the store is opened again.
+    io_error,
+    // The disk is full; as io_error.
+    no_space,
+    // Another process has the store open. Facts: pid.
+    store_in_use,
+    // The directory holds something that is not a store.
+    not_a_store,
+    // The store cannot be written by this user, or lies on a read-only file system.
+    read_only,
+    // The store was written by a newer version.
+    newer_format,
+    // The store's contents contradict themselves; nothing is granted from it.
+    corrupt,
+};
+
+// The code's name in snake_case, as above.
+ROCKLOCK_API std::string_view to_string(ErrorCode code);
+
+// A holder, as it is shown to others.
+struct Holder {
+    std::string resource;
+    Mode mode = Mode::write;
+    bool subtree = false;
+    // How many permits, on a counting resource; else 0.
+    std::uint32_t permits = 0;
+    GrantId grant{};
+    Token token{};
+    std::string principal;
+    SessionId session;
+    std::uint32_t uid = 0;
+    std::int32_t pid = 0;
+    WallTime acquired_at;
+    std::chrono::milliseconds remaining{};
+    WallTime deadline;
+    std::string note;
+    Metadata metadata;
+    // The resource whose editing caused this lock (dependants); else empty.
+    std::string cause;
+    // Whether it belongs to the principal who asked: "held by you, in another session".
+    bool you = false;
+};
+
+// A request in a queue, as it is shown to others.
+struct Waiter {
+    std::string resource;
+    Mode mode = Mode::write;
+    std::string principal;
+    SessionId session;
+    WallTime since;
+    // 1 is next.
+    std::uint32_t position = 0;
+};
+
+// One step of a deadlock: this session waits for `resource`, which the next one holds or waits for
+// earlier.
+struct CycleStep {
+    std::string principal;
+    SessionId session;
+    std::string resource;
+};
+
+// How a grant or a session ended.
+struct Ending {
+    Outcome outcome = Outcome::released;
+    // The principal who ended it; empty when nobody did.
+    std::string by;
+    std::string reason;
+    WallTime at;
+};
+
+struct Error {
+    ErrorCode code = ErrorCode::invalid_argument;
+    std::string message;
+
+    std::vector<Holder> blockers;
+    std::vector<Waiter> waiters;
+    std::vector<CycleStep> cycle;
+    std::optional<Ending> ended;
+    std::optional<GrantId> grant;
+    // When asking again makes sense: a minimum hold or a lock delay ends then.
+    std::optional<std::chrono::milliseconds> retry_after;
+    std::optional<std::uint64_t> limit;
+    // The process that has the store open.
+    std::optional<std::int64_t> pid;
+
+    Error() = default;
+    Error(ErrorCode error_code, std::string text) : code(error_code), message(std::move(text)) {}
+};
+
+}  // namespace rocklock

@@ -1,0 +1,93 @@
+// Result<T>: a value, or the Error that explains its absence.
+//
+// The names are those of std::expected, which C++20 does not have. Nothing in the library throws, but for
+// value(), for those who prefer an exception.
+#pragma once
+
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include <rocklock/error.hpp>
+
+namespace rocklock {
+
+// Thrown by Result::value() only.
+class BadResult : public std::runtime_error {
+public:
+    explicit BadResult(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
+    const Error& error() const noexcept { return error_; }
+
+private:
+    Error error_;
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+public:
+    using value_type = T;
+
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+    bool has_value() const noexcept { return state_.index() == 0; }
+    explicit operator bool() const noexcept { return has_value(); }
+
+    // Throws BadResult when there is no value.
+    T& value() & {
+        require();
+        return std::get<0>(state_);
+    }
+    const T& value() const& {
+        require();
+        return std::get<0>(state_);
+    }
+    T&& value() && {
+        require();
+        return std::get<0>(std::move(state_));
+    }
+
+    // Undefined without a value.
+    T& operator*() & noexcept { return *std::get_if<0>(&state_); }
+    const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
+    T&& operator*() && noexcept { return std::move(*std::get_if<0>(&state_)); }
+    T* operator->() noexcept { return std::get_if<0>(&state_); }
+    const T* operator->() const noexcept { return std::get_if<0>(&state_); }
+
+    // Undefined with a value.
+    Error& error() & noexcept { return *std::get_if<1>(&state_); }
+    const Error& error() const& noexcept { return *std::get_if<1>(&state_); }
+    Error&& error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
+
+private:
+    void require() const {
+        if (!has_value()) throw BadResult(*std::get_if<1>(&state_));
+    }
+
+    std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+public:
+    using value_type = void;
+
+    Result() = default;
+    Result(Error error) : error_(std::move(error)) {}
+
+    bool has_value() const noexcept { return !error_.has_value(); }
+    explicit operator bool() const noexcept { return has_value(); }
+    // Throws BadResult when it failed.
+    void value() const {
+        if (error_) throw BadResult(*error_);
+    }
+
+    Error& error() & noexcept { return *error_; }
+    const Error& error() const& noexcept { return *error_; }
+    Error&& error() && noexcept { return std::move(*error_); }
+
+private:
+    std::optional<Error> error_;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,172 @@
+// Storage: the one seam between Rocklock and whatever keeps its bytes.
+//
+// Ordered keys and values in a few families, snapshots to read from, and commits: a batch of writes that
+// happens wholly or not at all, and only if its preconditions hold. This is the store's own
+// compare-and-swap. It knows no locks and no items, and nothing above it may assume a local disk.
+//
+// A value begins with its version: 8 bytes, big-endian, chosen by the writer and changed with every write
+// of the key. A precondition compares exactly that, so a check never has to read a whole value.
+//
+//     enqueue(batch) ──► queued ──► checked and applied, in the order of enqueue ──► written ──► synced
+//                                       └─► precondition failed: nothing of this batch happened
+//
+// Commits are numbered in the order of enqueue(), and recovered as a prefix of that order: if one of them
+// survives a crash, all before it do too.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/export.hpp>
+#include <rocklock/result.hpp>
+
+namespace rocklock {
+
+// The column families. `meta` format, epoch, marks; `items` and `index` the data; `locks` sessions and
+// grants; `history` the audit.
+enum class Family : std::uint8_t { meta, items, index, locks, history };
+inline constexpr int family_count = 5;
+
+// When a commit may be answered.
+enum class Durability : std::uint8_t {
+    // When it is decided. It is written at once if nobody else is writing, else together with the next
+    // batch; nobody waits for it. May be lost in any crash until a later commit is written.
+    deferred,
+    // When the operating system has it: survives the death of the process.
+    written,
+    // When it is synced to the disk: survives a power cut.
+    durable,
+};
+
+struct Write {
+    Family family{};
+    std::string key;
+    // Without a value the key is deleted.
+    std::optional<std::string> value;
+};
+
+// What must be true when the batch is applied, seen behind all commits before it.
+struct Precondition {
+    Family family{};
+    std::string key;
+    // The version its value must have; none: the key must be absent.
+    std::optional<std::uint64_t> version;
+};
+
+struct Batch {
+    std::vector<Precondition> preconditions;
+    std::vector<Write> writes;
+    // The batch fails when the boot clock is at or past this moment as its preconditions are checked.
+    std::optional<BootTime> not_after;
+
+    bool empty() const { return writes.empty() && preconditions.empty(); }
+};
+
+// The number of a commit. Compare with nothing but other numbers of the same Storage object.
+using CommitNumber = std::uint64_t;
+
+// Where the verdict on one batch with preconditions is left, before wait() for it returns: nothing when
+// applied, `precondition_failed` (the message names the key) when not.
+struct Verdict {
+    std::optional<Error> refused;
+};
+
+// One moment of the store. Threads: thread-safe. Lifetime: must end before its Storage does.
+class ROCKLOCK_API Snapshot {
+public:
+    Snapshot() = default;
+    Snapshot(const Snapshot&) = delete;
+    Snapshot& operator=(const Snapshot&) = delete;
+    virtual ~Snapshot() = default;
+
+    virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
+
+    // Walks keys in bytewise order from `first` (inclusive).
+    class Cursor {
+    public:
+        Cursor() = default;
+        Cursor(const Cursor&) = delete;
+        Cursor& operator=(const Cursor&) = delete;
+        virtual ~Cursor() = default;
+        // Whether it stands on a key. False at the end, and after an error: ask status().
+        virtual bool valid() const = 0;
+        virtual std::string_view key() const = 0;
+        virtual std::string_view value() const = 0;
+        virtual void next() = 0;
+        virtual Result<void> status() const = 0;
+    };
+    // Forwards over [first, last); an empty `last` is no limit.
+    virtual std::unique_ptr<Cursor> scan(Family family, std::string_view first,
+                                         std::string_view last) const = 0;
+};
+
+// Threads:    thread-safe.
+// Durability: as asked for by each commit; see above.
+// Errors:     after the first failed write or sync every call that would change something fails with
+//             io_error or no_space until the store is opened again (fail closed). Reads go on.
+class ROCKLOCK_API Storage {
+public:
+    Storage() = default;
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+    virtual ~Storage() = default;
+
+    // Puts a batch at the end of the queue and returns at once. `verdict`, if given, must live until
+    // wait() for this number has returned. Never blocks on I/O, so it may be called under a mutex that
+    // orders the callers' decisions.
+    virtual CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict = nullptr) = 0;
+
+    // Returns when the commit (and so every one before it) is as durable as it asked to be. The caller
+    // may be made the leader, who writes for all that queue. For a deferred commit: writes what is queued
+    // if nobody is writing, and never waits.
+    //
+    // Errors: io_error, no_space. A refused batch is no error here: see its Verdict.
+    virtual Result<void> wait(CommitNumber number, Durability durability) = 0;
+
+    // enqueue() and wait() as one. Errors: precondition_failed too.
+    Result<void> commit(Batch batch, Durability durability = Durability::durable);
+
+    // The present: behind every commit whose wait() has returned.
+    virtual std::unique_ptr<Snapshot> snapshot() const = 0;
+    virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
+
+    // Set once something failed; nothing more will be committed.
+    virtual std::optional<Error> failure() const = 0;
+
+    // Whether the last run ended in a failed write or sync, so that what it had written but not synced
+    // may be missing although the machine did not restart.
+    virtual bool suspect() const = 0;
+
+    // Writes and syncs all that is queued, and makes the next open quick.
+    virtual Result<void> close() = 0;
+};
+
+// In memory: the reference, for tests and for stores that need not outlive the process. `clock` judges
+// `not_after` and must outlive it.
+ROCKLOCK_API std::unique_ptr<Storage> make_memory_storage(Clock& clock);
+
+struct RocksdbOptions {
+    // Makes the directory and an empty store where there is none.
+    bool create_if_missing = true;
+    // Memory for records not yet in files, over all families. Small: it is what a crash leaves to replay.
+    std::size_t write_buffer_bytes = 8u << 20;
+    std::size_t block_cache_bytes = 8u << 20;
+};
+
+// On RocksDB, in a directory of its own. One process per store.
+//
+// Errors: store_in_use (with the pid), not_a_store (a directory that holds other things, or a file),
+//         read_only, newer_format, corrupt, no_space, io_error. Nothing is changed by a failed open.
+ROCKLOCK_API Result<std::unique_ptr<Storage>> open_rocksdb_storage(const std::string& directory,
+                                                                   Clock& clock,
+                                                                   const RocksdbOptions& options = {});
+
+// A copy of `key`'s first eight bytes; 0 when there are fewer.
+ROCKLOCK_API std::uint64_t version_of(std::string_view value);
+
+}  // namespace rocklock
