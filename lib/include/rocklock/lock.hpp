@@ -1,0 +1,418 @@
+// The requests of the lock manager and its answers.
+//
+// A session is a business transaction of a principal; its grants are renewed and expire as one. A grant is
+// one session's hold on a set of resources, each in its own mode, with one token. Every verb names the
+// exact grant, never just the resource, so nobody can end or change a lock by mistake that somebody else
+// has taken in between.
+//
+//     request ──► waiting ──► held ──► released | expired | stolen | broken | transferred
+//                    └──► refused | patience expired | cancelled | deadlock
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/export.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/types.hpp>
+
+namespace rocklock {
+
+// Wait for ever (`patience`).
+inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();
+
+// ---- Classes: the policy of a kind of resource --------------------------------------------------------
+
+// Fowler's three offline locks, as what an intent comes to.
+//
+//                        to edit       to read
+//     exclusive_write    write         no lock: asking for one is an error that says so
+//     exclusive_read     exclusive     exclusive
+//     read_write         write         read
+enum class Policy : std::uint8_t { exclusive_write, exclusive_read, read_write };
+
+// Who may take a grant away from its holder. (An administrator always may.)
+enum class StealPolicy : std::uint8_t { never, anyone };
+
+ROCKLOCK_API std::string_view to_string(Policy policy);
+ROCKLOCK_API std::string_view to_string(StealPolicy policy);
+ROCKLOCK_API std::optional<Policy> parse_policy(std::string_view text);
+ROCKLOCK_API std::optional<StealPolicy> parse_steal_policy(std::string_view text);
+
+// A resource that is locked along with the one that is edited.
+struct Dependant {
+    std::string resource;
+    // read or write.
+    Mode mode = Mode::read;
+    friend bool operator==(const Dependant&, const Dependant&) = default;
+};
+
+// Which resources a class speaks for, and what holds for them. Of several patterns that match a name the
+// most specific counts: compared element by element from the left, a literal before `*`.
+struct LockClass {
+    // A path; the element `*` matches any one element.
+    std::string pattern;
+    Policy policy = Policy::exclusive_write;
+    // The lease of a session made for one grant that names none.
+    std::chrono::milliseconds lease = limits::lease_default;
+    // A session with a longer lease is refused. Zero: no limit but limits::lease_max.
+    std::chrono::milliseconds max_lease{0};
+    // A grant ends this long after it was given, however often it is renewed. Zero: no such limit.
+    std::chrono::milliseconds max_hold{0};
+    // A released lock is not granted again before it was held this long. Zero: at once.
+    std::chrono::milliseconds min_hold{0};
+    // A lock that expired or was broken is not granted again for this long. Zero: at once.
+    std::chrono::milliseconds lock_delay{0};
+    StealPolicy steal = StealPolicy::never;
+    // Locked along with a resource of this class when that is locked to edit.
+    std::vector<Dependant> dependants;
+    // Waiters for one resource.
+    std::uint32_t queue_limit = limits::waiters_per_resource;
+    // Makes it a counting class: so many permits, and no modes. Zero: a class of modes.
+    std::uint32_t permits = 0;
+
+    friend bool operator==(const LockClass&, const LockClass&) = default;
+};
+
+// ---- Requests -----------------------------------------------------------------------------------------
+
+// What ends a session besides its lease.
+enum class Bound : std::uint8_t { none, process, connection };
+
+// A process, safe against reuse of its number.
+struct ProcessId {
+    std::int32_t pid = 0;
+    // Field 22 of /proc/<pid>/stat: clock ticks after boot.
+    std::uint64_t start_time = 0;
+    friend bool operator==(const ProcessId&, const ProcessId&) = default;
+};
+
+struct SessionInfo {
+    SessionId id;
+    Secret secret;
+    std::chrono::milliseconds lease{};
+    std::chrono::milliseconds remaining{};
+    BootTime deadline;
+    WallTime deadline_wall;
+};
+
+struct OpenSession {
+    using Answer = SessionInfo;
+    // Who it is for, under a name that outlives the process: 1 to 1,024 bytes of UTF-8.
+    std::string principal;
+    // None: limits::lease_default.
+    std::optional<std::chrono::milliseconds> lease;
+    Bound bound = Bound::none;
+    // With Bound::process; the session ends when all of these are gone.
+    std::vector<ProcessId> processes;
+    // The caller, as the kernel names it; shown to others.
+    std::uint32_t uid = 0;
+    std::int32_t pid = 0;
+    std::string note;
+    Metadata metadata;
+    // A retry with the same id and the same caller gets the same session. Empty: none.
+    std::string request_id;
+};
+
+struct RenewSession {
+    using Answer = SessionInfo;
+    SessionId session;
+    // Changes the lease from now on.
+    std::optional<std::chrono::milliseconds> lease;
+    std::optional<std::string> note;
+    std::optional<Metadata> metadata;
+    // For a manager that was stalled and finds this renewal waiting: judge it as of that moment, the last
+    // at which it could have been served. The new deadline still counts from now.
+    std::optional<BootTime> as_of;
+};
+
+// Adds a process to a process-bound session.
+struct JoinProcess {
+    using Answer = SessionInfo;
+    SessionId session;
+    ProcessId process;
+};
+
+struct ClosedSession {
+    // What its end released.
+    std::vector<GrantId> released;
+};
+struct CloseSession {
+    using Answer = ClosedSession;
+    SessionId session;
+};
+
+struct LockRequest {
+    std::string resource;
+    // At most one of `mode` and `to`; neither means `to` edit.
+    std::optional<Mode> mode;
+    std::optional<Intent> to;
+    // Everything below this path too.
+    bool subtree = false;
+    // How many, of a counting class; 0 means 1 there, and must be 0 elsewhere.
+    std::uint32_t permits = 0;
+};
+
+struct GrantedLock {
+    std::string resource;
+    Mode mode = Mode::write;
+    bool subtree = false;
+    std::uint32_t permits = 0;
+    // The resource whose editing took this one along; empty for one that was asked for.
+    std::string cause;
+};
+
+struct Grant {
+    GrantId id{};
+    // What a write carries to be let in.
+    Token token{};
+    SessionId session;
+    std::vector<GrantedLock> locks;
+    // Whether it had to wait.
+    bool waited = false;
+    // How often it is held: 0, or what `Held::count` added.
+    std::uint32_t count = 0;
+    std::chrono::milliseconds remaining{};
+    BootTime deadline;
+    WallTime deadline_wall;
+    // In the answer to a repeated request whose grant has ended since: how.
+    std::optional<Ending> ended;
+    // When a session was made for this grant alone: its credentials.
+    std::optional<SessionInfo> own_session;
+};
+
+struct Acquire {
+    using Answer = Grant;
+    // The session that will own it; without one, `opens` makes one for this grant alone, which ends with
+    // it.
+    std::optional<SessionId> session;
+    std::optional<OpenSession> opens;
+    // 1 to 100 names, none twice. All are granted together or none.
+    std::vector<LockRequest> locks;
+    // Zero: try, never wait. no_limit: wait for ever.
+    std::chrono::milliseconds patience{0};
+    Held held = Held::refuse;
+    std::string note;
+    Metadata metadata;
+    std::optional<std::chrono::milliseconds> max_hold;
+    std::string request_id;
+};
+
+// Changes the modes of a held grant. Down is at once and keeps the token; up waits for the other holders,
+// ahead of the queue, and takes a new token. A conversion that fails leaves the grant as it was.
+struct Convert {
+    using Answer = Grant;
+    SessionId session;
+    GrantId grant{};
+    // For all its locks; or, without it, `locks` for some of them.
+    std::optional<Mode> mode;
+    std::vector<LockRequest> locks;
+    std::chrono::milliseconds patience{0};
+    std::string request_id;
+};
+
+struct Released {
+    // released; held, with a count that was lowered; or what had ended it before.
+    Outcome outcome = Outcome::released;
+    std::uint32_t count = 0;
+};
+struct Release {
+    using Answer = Released;
+    SessionId session;
+    GrantId grant{};
+};
+
+// Gives a grant to another session, with a new id and token, in one step.
+struct Transfer {
+    using Answer = Grant;
+    SessionId session;
+    GrantId grant{};
+    SessionId to;
+};
+
+// Ends another's grant and takes its place, in one step and ahead of the waiters, if the class of every
+// resource in it allows it, or the caller is an administrator.
+struct Steal {
+    using Answer = Grant;
+    SessionId session;
+    GrantId grant{};
+    std::string reason;
+    bool administrator = false;
+};
+
+// Ends another's grant. For administrators.
+struct Break {
+    using Answer = Released;
+    GrantId grant{};
+    std::string reason;
+    // Who does it.
+    std::string by;
+};
+
+// Takes an expired or broken grant again, with a new token, only if nobody was granted any of its
+// resources since. Errors: precondition_failed when somebody was.
+struct Reacquire {
+    using Answer = Grant;
+    SessionId session;
+    GrantId grant{};
+};
+
+struct PutClass {
+    using Answer = LockClass;
+    LockClass lock_class;
+};
+struct DeleteClass {
+    using Answer = LockClass;
+    std::string pattern;
+};
+
+using Request = std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
+                             Transfer, Steal, Break, Reacquire, PutClass, DeleteClass>;
+using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass>;
+
+// ---- Looking --------------------------------------------------------------------------------------------
+
+// A holder that has gone, and how.
+struct PastHolder {
+    Holder holder;
+    Ending ending;
+};
+
+struct LockView {
+    std::string resource;
+    // What counts for it; the default class has an empty pattern.
+    LockClass lock_class;
+    std::vector<Holder> holders;
+    std::vector<Waiter> waiters;
+    // Of the last grant on this name that is remembered; 0 for none.
+    Token last_token{};
+    std::optional<PastHolder> last_holder;
+    // Free, but not granted before: a minimum hold or a lock delay.
+    std::optional<std::chrono::milliseconds> closed_for;
+};
+
+struct ListLocks {
+    // Compared with bytes.
+    std::string prefix;
+    std::string principal;
+    std::optional<SessionId> session;
+    // 1 to 10,000.
+    std::uint32_t limit = 1000;
+    // What the page before gave as `next`; empty at first.
+    std::string next;
+};
+struct LockPage {
+    // One instant, in order of resource and grant.
+    std::vector<Holder> locks;
+    // Empty on the last page. Each page is an instant of its own.
+    std::string next;
+};
+
+struct SessionView {
+    SessionId id;
+    std::string principal;
+    Bound bound = Bound::none;
+    std::uint32_t uid = 0;
+    std::int32_t pid = 0;
+    WallTime opened_at;
+    std::chrono::milliseconds lease{};
+    std::chrono::milliseconds remaining{};
+    WallTime deadline;
+    std::string note;
+    Metadata metadata;
+    std::uint64_t grants = 0;
+};
+
+// Counts since the store was opened, but for `sessions`, `held` and `waiting`, which are of now. At all
+// times granted + recovered = held + released + expired + stolen + broken + transferred.
+struct LockStatistics {
+    std::uint64_t sessions = 0;
+    std::uint64_t held = 0;
+    std::uint64_t waiting = 0;
+    std::uint64_t recovered = 0;
+    std::uint64_t granted = 0;
+    std::uint64_t released = 0;
+    std::uint64_t expired = 0;
+    std::uint64_t stolen = 0;
+    std::uint64_t broken = 0;
+    std::uint64_t transferred = 0;
+    std::uint64_t waits = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t patience_expired = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t deadlocks = 0;
+    std::uint64_t replays = 0;
+    // Waiters that the periodic sweep found grantable: must stay 0.
+    std::uint64_t sweep_finds = 0;
+};
+
+// ---- What holders are told ------------------------------------------------------------------------------
+
+// A grant ended otherwise than by its own release. Told once for each grant, after it is durable.
+struct LostNotice {
+    SessionId session;
+    Grant grant;
+    Ending ending;
+};
+
+// ---- The service ------------------------------------------------------------------------------------------
+
+// Names a request that has been submitted, to cancel it.
+enum class Ticket : std::uint64_t {};
+
+// What answers the requests: the lock manager itself, or (later) a client of the daemon.
+//
+// Threads: thread-safe. Completions run on a thread of the service, never under a mutex of its, and must
+// not block it for long.
+class ROCKLOCK_API LockService {
+public:
+    using Completion = std::function<void(Result<Answer>)>;
+
+    LockService() = default;
+    LockService(const LockService&) = delete;
+    LockService& operator=(const LockService&) = delete;
+    virtual ~LockService() = default;
+
+    // Decides, and calls `done` exactly once, when the answer is as durable as its verb demands.
+    virtual Ticket submit(Request request, Completion done) = 0;
+
+    // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When a grant
+    // and the cancel race, the completion tells which it was.
+    virtual void cancel(Ticket ticket) = 0;
+
+    // Submits and waits in the caller's thread, which needs no other thread unless it has to wait for a
+    // lock. A stop request cancels the wait.
+    virtual Result<Answer> call(Request request, std::stop_token stop = {}) = 0;
+
+    // call(), with the answer of that request.
+    template <typename R>
+    Result<typename R::Answer> ask(R request, std::stop_token stop = {}) {
+        auto answer = call(Request(std::move(request)), std::move(stop));
+        if (!answer) return std::move(answer).error();
+        return std::get<typename R::Answer>(*std::move(answer));
+    }
+
+    virtual Result<LockView> show(std::string_view resource) = 0;
+    virtual Result<LockPage> list(const ListLocks& request) = 0;
+    // In order of opening; `principal` empty for all.
+    virtual Result<std::vector<SessionView>> sessions(std::string_view principal) = 0;
+    // The live grants of a session, oldest first.
+    virtual Result<std::vector<Grant>> grants(const SessionId& session) = 0;
+    // The session that belongs to this proof. Errors: not_owner, session_not_found, session_expired.
+    virtual Result<SessionInfo> authenticate(const SessionId& session, const Secret& secret) = 0;
+    // Whether `session` now holds `resource` in `mode` or a stronger one, by itself or through a subtree.
+    virtual bool holds(const SessionId& session, std::string_view resource, Mode mode) = 0;
+    virtual std::vector<LockClass> classes() = 0;
+    virtual LockStatistics statistics() = 0;
+};
+
+}  // namespace rocklock

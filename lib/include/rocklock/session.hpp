@@ -1,0 +1,169 @@
+// Sessions that renew themselves, and guards that release.
+//
+//     auto session = database.open_session("ann");
+//     auto guard = session->acquire("orders/42");
+//     if (!guard) complain(guard.error());         // names who has it, since when, until when
+//     ...                                          // edit; the lease is renewed in the background
+//     guard->release();                            // or let the guard go out of scope
+//
+// A holder can be stopped for longer than its lease without noticing. valid() tells what this process
+// knows of its own lease, on the safe side of the manager; it proves nothing to others. What does is the
+// token: docs/guarantees.md.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocklock/export.hpp>
+#include <rocklock/lock.hpp>
+#include <rocklock/result.hpp>
+
+namespace rocklock {
+
+// How a session is kept. Refused at open_session() unless renew_every * 3 <= lease and
+// margin < warn_at < lease - renew_every.
+struct SessionOptions {
+    // Before this, it is renewed by itself. 0: a third of the lease. Some jitter is added downwards.
+    std::chrono::milliseconds renew_every{0};
+    // Off: the caller renews, with Session::renew().
+    bool renew = true;
+    // Warned when this much of the lease is left. 0: a third of it.
+    std::chrono::milliseconds warn_at{0};
+    // valid() ends this long before the deadline. 0: the larger of 200 ms and a tenth of the lease.
+    std::chrono::milliseconds margin{0};
+    std::chrono::milliseconds lease = limits::lease_default;
+    std::string note;
+    Metadata metadata;
+};
+
+struct AcquireOptions {
+    // Zero: try, never wait. no_limit: wait for ever.
+    std::chrono::milliseconds patience{0};
+    Held held = Held::refuse;
+    std::string note;
+    Metadata metadata;
+    std::optional<std::chrono::milliseconds> max_hold;
+};
+
+class SessionKeeper;
+struct KeptSession;
+
+// Holds a grant, and releases it when it goes.
+//
+// Threads: thread-safe, but for moving and destroying. The destructor never throws, and leaves the grant to
+// its lease rather than wait for a manager that fails.
+// Lifetime: may outlive its Session object, not the Database.
+class ROCKLOCK_API Guard {
+public:
+    Guard() = default;
+    Guard(Guard&& other) noexcept;
+    Guard& operator=(Guard&& other) noexcept;
+    ~Guard();
+
+    // False for an empty, released or detached guard.
+    explicit operator bool() const noexcept { return kept_ != nullptr; }
+
+    GrantId id() const { return grant_.id; }
+    Token token() const { return grant_.token; }
+    const Grant& grant() const { return grant_; }
+
+    // Whether the grant may still be relied upon: not lost, and the lease not within its margin of the
+    // end. Ask before each step, and still let the write carry the token.
+    bool valid() const;
+    // Until valid() ends; never negative.
+    std::chrono::milliseconds remaining() const;
+
+    // Gives the grant back. Errors: as Release; the guard is empty afterwards all the same.
+    Result<Released> release();
+
+    // Changes its modes; see Convert. The guard carries the new token afterwards.
+    Result<void> convert(Mode mode, std::chrono::milliseconds patience = {}, std::stop_token stop = {});
+
+    // Lets go without releasing: the grant stays until its lease ends or somebody who has the session's
+    // credentials releases it. For offline locks that outlive the process.
+    Grant detach();
+
+    // Nothing when this grant is valid() and covers `resource` in `mode` or a stronger one; else what is
+    // missing. For code that must not run without its lock. Errors: not_owner.
+    Result<void> assert_held(std::string_view resource, Mode mode) const;
+
+private:
+    friend class Session;
+    friend class SessionKeeper;
+    Guard(std::shared_ptr<KeptSession> kept, Grant grant);
+
+    std::shared_ptr<KeptSession> kept_;
+    Grant grant_;
+};
+
+struct SessionCredentials {
+    SessionId id;
+    Secret secret;
+};
+
+// A business transaction of a principal: what it holds is renewed, and expires, as one.
+//
+// Threads:  thread-safe, but for moving and destroying. Callbacks run on the database's own thread, one at
+//           a time, and may call anything here except close() and detach().
+// Lifetime: must end before its Database does. The destructor closes the session, which releases all it
+//           holds; detach() prevents that.
+class ROCKLOCK_API Session {
+public:
+    Session() = default;
+    Session(Session&& other) noexcept;
+    Session& operator=(Session&& other) noexcept;
+    ~Session();
+
+    explicit operator bool() const noexcept { return kept_ != nullptr; }
+
+    SessionId id() const;
+    // The proof of ownership, for reclaiming it in another process.
+    SessionCredentials credentials() const;
+
+    // Takes one resource to edit, or `locks` all together.
+    //
+    // Errors: conflict, patience_expired, cancelled, deadlock, already_held, session_expired, queue_full,
+    //         kind_mismatch, invalid_argument, io_error, closing; each with its facts.
+    Result<Guard> acquire(std::string_view resource, AcquireOptions options = {}, std::stop_token stop = {});
+    Result<Guard> acquire(std::vector<LockRequest> locks, AcquireOptions options = {},
+                          std::stop_token stop = {});
+
+    // The same without waiting here: `done` gets the guard or the error, exactly once, on a thread of the
+    // database.
+    Ticket async_acquire(std::vector<LockRequest> locks, AcquireOptions options,
+                         std::function<void(Result<Guard>)> done);
+    // Withdraws an async_acquire; its completion gets `cancelled`, or the guard if that came first.
+    void cancel(Ticket ticket);
+
+    // The live grants of this session, each in a guard: after resume_session(), one's own from before.
+    Result<std::vector<Guard>> reclaim();
+
+    Result<SessionInfo> renew(std::optional<std::chrono::milliseconds> lease = {});
+
+    // Called once for every grant that ends otherwise than by release. Set before acquiring.
+    void on_lost(std::function<void(const LostNotice&)> callback);
+    // Called when less than `warn_at` of the lease is left, once for each time that happens.
+    void on_warning(std::function<void(std::chrono::milliseconds remaining)> callback);
+
+    bool valid() const;
+    std::chrono::milliseconds remaining() const;
+    Result<void> assert_held(std::string_view resource, Mode mode) const;
+
+    // Releases all it holds and ends it.
+    Result<ClosedSession> close();
+    // Stops renewing and lets go: the session stays until its lease ends or somebody resumes it.
+    SessionCredentials detach();
+
+private:
+    friend class Database;
+    explicit Session(std::shared_ptr<KeptSession> kept) : kept_(std::move(kept)) {}
+
+    std::shared_ptr<KeptSession> kept_;
+};
+
+}  // namespace rocklock
