@@ -1,0 +1,14 @@
+#include "base/assert.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace rocklock {
+
+void assertion_failed(const char* condition, const char* file, int line) noexcept {
+    std::fprintf(stderr, "rocklock: %s:%d: this must hold and does not: %s\n", file, line,
+                 condition);
+    std::abort();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,122 @@
+// Numbers and strings as bytes, and back.
+//
+// Fixed numbers are big-endian, so that keys made of them sort as the numbers do. A varint holds
+// seven bits a byte, lowest first; the high bit says that more follow. A string is its length as a
+// varint and then its bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rocklock {
+
+inline void append_u8(std::string& out, std::uint8_t value) {
+    out.push_back(static_cast<char>(value));
+}
+
+template <typename Unsigned>
+void append_big_endian(std::string& out, Unsigned value) {
+    char bytes[sizeof(Unsigned)];
+    for (std::size_t i = sizeof(Unsigned); i-- > 0;) {
+        bytes[i] = static_cast<char>(value & 0xFF);
+        value = static_cast<Unsigned>(value >> 8);
+    }
+    out.append(bytes, sizeof bytes);
+}
+
+inline void append_u16(std::string& out, std::uint16_t value) {
+    append_big_endian(out, value);
+}
+inline void append_u32(std::string& out, std::uint32_t value) {
+    append_big_endian(out, value);
+}
+inline void append_u64(std::string& out, std::uint64_t value) {
+    append_big_endian(out, value);
+}
+
+inline void append_varint(std::string& out, std::uint64_t value) {
+    while (value >= 0x80) {
+        append_u8(out, static_cast<std::uint8_t>(value | 0x80));
+        value >>= 7;
+    }
+    append_u8(out, static_cast<std::uint8_t>(value));
+}
+
+inline void append_string(std::string& out, std::string_view text) {
+    append_varint(out, text.size());
+    out.append(text);
+}
+
+// Reads from the front of `bytes`, which must outlive it. A read that finds too little, or a varint
+// that is no number or not the shortest form of one, returns nothing, and so does every read after
+// it: check the last one, or ok().
+class Reader {
+public:
+    explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+    std::optional<std::uint8_t> u8() { return big_endian<std::uint8_t>(); }
+    std::optional<std::uint16_t> u16() { return big_endian<std::uint16_t>(); }
+    std::optional<std::uint32_t> u32() { return big_endian<std::uint32_t>(); }
+    std::optional<std::uint64_t> u64() { return big_endian<std::uint64_t>(); }
+
+    std::optional<std::uint64_t> varint() {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0; shift < 64; shift += 7) {
+            const auto byte = u8();
+            if (!byte) return std::nullopt;
+            const std::uint64_t bits = *byte & 0x7F;
+            if (shift == 63 && bits > 1) return fail();
+            value |= bits << shift;
+            if (*byte < 0x80) {
+                if (bits == 0 && shift > 0) return fail();
+                return value;
+            }
+        }
+        return fail();
+    }
+
+    // A view into the bytes being read.
+    std::optional<std::string_view> bytes(std::size_t size) {
+        if (!ok_ || size > rest_.size()) return fail();
+        const auto taken = rest_.substr(0, size);
+        rest_.remove_prefix(size);
+        return taken;
+    }
+
+    std::optional<std::string_view> string() {
+        const auto size = varint();
+        if (!size) return std::nullopt;
+        if (*size > rest_.size()) return fail();
+        return bytes(static_cast<std::size_t>(*size));
+    }
+
+    std::string_view rest() const { return rest_; }
+    // Whether no read has failed; whether, besides, nothing is left.
+    bool ok() const { return ok_; }
+    bool done() const { return ok_ && rest_.empty(); }
+
+private:
+    template <typename Unsigned>
+    std::optional<Unsigned> big_endian() {
+        const auto taken = bytes(sizeof(Unsigned));
+        if (!taken) return std::nullopt;
+        Unsigned value = 0;
+        for (const char byte : *taken) {
+            value = static_cast<Unsigned>(static_cast<std::uint64_t>(value) << 8 |
+                                          static_cast<std::uint8_t>(byte));
+        }
+        return value;
+    }
+
+    std::nullopt_t fail() {
+        ok_ = false;
+        return std::nullopt;
+    }
+
+    std::string_view rest_;
+    bool ok_ = true;
+};
+
+}  // namespace rocklock

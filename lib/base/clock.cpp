@@ -1,0 +1,78 @@
+#include <rocklock/clock.hpp>
+
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "base/assert.hpp"
+
+namespace rocklock {
+namespace {
+
+std::chrono::nanoseconds read_clock(clockid_t id) {
+    timespec time{};
+    const int failed = clock_gettime(id, &time);
+    ROCKLOCK_ASSERT(failed == 0);
+    return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+}
+
+std::optional<std::string> read_small_file(const char* path) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "re"), std::fclose);
+    if (!file) return std::nullopt;
+    char buffer[1024];
+    const std::size_t size = std::fread(buffer, 1, sizeof buffer, file.get());
+    if (std::ferror(file.get()) != 0) return std::nullopt;
+    return std::string(buffer, size);
+}
+
+std::optional<std::string> read_link(const char* path) {
+    char buffer[128];
+    const ssize_t size = readlink(path, buffer, sizeof buffer);
+    if (size <= 0) return std::nullopt;
+    return std::string(buffer, static_cast<std::size_t>(size));
+}
+
+// Whether our boot clock is the machine's. timens_offsets shows the time namespace of our future
+// children, which is ours only while the two links agree.
+bool boot_clock_is_the_machines() {
+    const auto ours = read_link("/proc/self/ns/time");
+    const auto offsets = read_small_file("/proc/self/timens_offsets");
+    if (!ours || !offsets || ours != read_link("/proc/self/ns/time_for_children")) return false;
+    std::istringstream lines(*offsets);
+    std::string name;
+    std::int64_t seconds = 0;
+    std::int64_t nanoseconds = 0;
+    while (lines >> name >> seconds >> nanoseconds) {
+        if (name == "boottime") return seconds == 0 && nanoseconds == 0;
+    }
+    return false;
+}
+
+class SystemClock final : public Clock {
+public:
+    Instant now() override {
+        return {
+            BootTime(read_clock(CLOCK_BOOTTIME)),
+            WallTime(std::chrono::floor<std::chrono::milliseconds>(read_clock(CLOCK_REALTIME)))};
+    }
+
+    std::string boot_id() override {
+        if (!boot_clock_is_the_machines()) return {};
+        auto id = read_small_file("/proc/sys/kernel/random/boot_id").value_or("");
+        while (!id.empty() && id.back() == '\n') id.pop_back();
+        return id;
+    }
+};
+
+}  // namespace
+
+Clock& system_clock() {
+    static SystemClock clock;
+    return clock;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,15 @@
+// HMAC-SHA256 (RFC 2104), by libcrypto.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace rocklock {
+
+std::array<std::uint8_t, 32> hmac_sha256(std::string_view key, std::string_view message);
+
+// Whether both are equal, in a time that does not tell where they differ. Lengths are no secret.
+bool equal_in_constant_time(std::string_view left, std::string_view right);
+
+}  // namespace rocklock
