@@ -96,6 +96,22 @@ struct ProcessId {
     friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };
 
+// Somebody waits for what a grant holds.
+struct Wanted {
+    GrantId grant{};
+    std::string resource;
+    // The principal who waits, for which mode, and since when.
+    std::string by;
+    Mode mode = Mode::write;
+    WallTime since;
+};
+
+// A grant that ended otherwise than by its session.
+struct LostGrant {
+    GrantId grant{};
+    Ending ending;
+};
+
 struct SessionInfo {
     SessionId id;
     Secret secret;
@@ -103,6 +119,9 @@ struct SessionInfo {
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
+    // In the answer to a renewal: what has happened since the one before. At most 100 of each, the newest.
+    std::vector<Wanted> wanted;
+    std::vector<LostGrant> lost;
 };
 
 struct OpenSession {
@@ -305,6 +324,12 @@ struct ListLocks {
     std::string prefix;
     std::string principal;
     std::optional<SessionId> session;
+    // Only resources of the class with this pattern.
+    std::optional<std::string> class_pattern;
+    // Only resources that somebody waits for.
+    bool contended = false;
+    // Who asks: marks the rows of this principal as `you`.
+    std::string asker;
     // 1 to 10,000.
     std::uint32_t limit = 1000;
     // What the page before gave as `next`; empty at first.
@@ -321,6 +346,7 @@ struct SessionView {
     SessionId id;
     std::string principal;
     Bound bound = Bound::none;
+    std::vector<ProcessId> processes;
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
     WallTime opened_at;
@@ -355,13 +381,48 @@ struct LockStatistics {
     std::uint64_t sweep_finds = 0;
 };
 
+// One waiter and one of those it waits for: a holder, or an earlier waiter.
+struct WaitEdge {
+    std::string resource;
+    SessionId waiter;
+    std::string waiter_principal;
+    SessionId blocker;
+    std::string blocker_principal;
+    bool blocker_holds = false;
+};
+
+struct Deadlock {
+    WallTime at;
+    std::vector<CycleStep> cycle;
+};
+
+// One forced change, kept for ever.
+struct AuditRow {
+    std::uint64_t sequence = 0;
+    WallTime at;
+    // stolen or broken.
+    Outcome outcome = Outcome::broken;
+    std::string by;
+    std::string reason;
+    std::string resource;
+    GrantId grant{};
+    Token token{};
+    std::string principal;
+};
+
 // ---- What holders are told ------------------------------------------------------------------------------
 
-// A grant ended otherwise than by its own release. Told once for each grant, after it is durable.
+// A grant ended otherwise than by its own session. Told once for each grant, after it is durable.
 struct LostNotice {
     SessionId session;
     Grant grant;
     Ending ending;
+};
+
+// Somebody began to wait for what this session holds.
+struct WantedNotice {
+    SessionId session;
+    Wanted wanted;
 };
 
 // ---- The service ------------------------------------------------------------------------------------------
@@ -412,6 +473,12 @@ public:
     // Whether `session` now holds `resource` in `mode` or a stronger one, by itself or through a subtree.
     virtual bool holds(const SessionId& session, std::string_view resource, Mode mode) = 0;
     virtual std::vector<LockClass> classes() = 0;
+    // Who waits for whom, now; at most 10,000 edges.
+    virtual std::vector<WaitEdge> wait_graph() = 0;
+    // The last sixteen deadlocks that were refused, oldest first.
+    virtual std::vector<Deadlock> recent_deadlocks() = 0;
+    // Forced changes after `sequence`, in order.
+    virtual Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) = 0;
     virtual LockStatistics statistics() = 0;
 };
 

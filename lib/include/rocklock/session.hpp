@@ -150,6 +150,9 @@ public:
     // Called when less than `warn_at` of the lease is left, once for each time that happens.
     void on_warning(std::function<void(std::chrono::milliseconds remaining)> callback);
 
+    // Called when somebody begins to wait for what this session holds.
+    void on_wanted(std::function<void(const Wanted&)> callback);
+
     bool valid() const;
     std::chrono::milliseconds remaining() const;
     Result<void> assert_held(std::string_view resource, Mode mode) const;
