@@ -1,0 +1,147 @@
+// The lock table: who holds what, who waits, and every rule about it.
+//
+// It takes an event and the time, and returns a Decision: the batch to commit, the answers to give, and
+// what to tell others. It does no I/O, takes no mutex, starts no thread and never asks for the time, so
+// that a whole life of it can be replayed from a list of events. What waits, sleeps or writes is around it
+// (lock_manager.hpp).
+//
+// A grant lives, at a given moment, when it has not been ended, its session has not ended, the session's
+// deadline lies ahead, and so does the grant's own cap (`max_hold`). That predicate is asked by every
+// decision; tick() only wakes those whose wait is over by the clock, and cleans up, a little at a time.
+//
+//     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record in the history, gone from here
+//        └──answer(error)──► gone
+//
+// Waiters are served in order of arrival, conversions first. A request waits while
+//   - a live holder of another session conflicts with one of its locks, or
+//   - a minimum hold or a lock delay closes one of its resources, or
+//   - an earlier request of another session that conflicts with it waits too.
+// A set is one entry in the queue of each of its resources and holds nothing while it waits.
+//
+// After every apply() no waiter could be granted without a further event: settle() sees to that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+#include <rocklock/storage.hpp>
+
+namespace rocklock {
+
+// Withdraws the waiting request that was submitted under this ticket.
+struct CancelWait {
+    Ticket ticket{};
+};
+
+// Time has passed: serves those who wait for it, and cleans up at most `budget` ended grants.
+struct Tick {
+    std::size_t budget = 1024;
+};
+
+using Event = std::variant<Request, CancelWait, Tick>;
+
+// The answer to the request with this ticket. A request that waits gets none until it is decided.
+struct Reply {
+    Ticket ticket{};
+    Result<Answer> answer;
+};
+
+// The table does not know this grant, or not any more; the manager looks in the history.
+struct AskHistory {
+    Ticket ticket{};
+    SessionId session;
+    GrantId grant{};
+    // What was asked; decides in what form the ending is told.
+    enum class Verb : std::uint8_t { release, other, replay } verb = Verb::other;
+};
+
+// What one apply() came to.
+struct Decision {
+    // To be committed before the replies and notices are given. Empty when nothing changed.
+    Batch batch;
+    Durability durability = Durability::deferred;
+    std::vector<Reply> replies;
+    std::vector<LostNotice> lost;
+    std::vector<WantedNotice> wanted;
+    std::vector<AskHistory> history;
+
+    void clear();
+};
+
+struct LockTableOptions {
+    // Tokens and versions reserved at a time; the mark is written ahead, so a crash skips, never repeats.
+    std::uint64_t reserve = 1u << 16;
+    std::uint32_t waiters_total = limits::waiters_total;
+};
+
+// What recovery must know of the store besides its records.
+struct RecoveryFacts {
+    // Deadlines in records of this epoch are exact; sessions of other epochs get their full lease from
+    // `now` on.
+    std::uint32_t boot_epoch = 1;
+    bool exact = true;
+    // The first token may not be lower than this.
+    std::uint64_t token_floor = 1;
+    Instant now;
+};
+
+// The key of the records; see docs/storage_format.md.
+struct SessionKey {
+    std::array<std::uint8_t, 32> bytes{};
+};
+
+class LockTable {
+public:
+    LockTable(const LockTableOptions& options, const SessionKey& key);
+    ~LockTable();
+    LockTable(const LockTable&) = delete;
+    LockTable& operator=(const LockTable&) = delete;
+
+    // Decides one event at `now`. Instants never go back. `decision` is appended to.
+    //
+    // `fresh` is the random name for a session this event may open.
+    void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now, Decision& decision);
+
+    // When tick() has something to do next, if nothing else happens before.
+    std::optional<BootTime> next_wake() const;
+
+    // Rebuilds the table from its records. Only on a new table. `decision` gets what must be committed
+    // before anything else. Errors: corrupt.
+    Result<void> recover(const Snapshot& records, const RecoveryFacts& facts, Decision& decision);
+
+    // Looking: each at one instant, changing nothing.
+    LockView show(std::string_view resource, Instant now) const;
+    // The grant to look up for LockView::last_holder; 0 for none.
+    GrantId last_grant(std::string_view resource) const;
+    LockPage list(const ListLocks& request, Instant now) const;
+    std::vector<SessionView> sessions(std::string_view principal, Instant now) const;
+    std::vector<Grant> grants(const SessionId& session, Instant now) const;
+    Result<SessionInfo> session(const SessionId& session, Instant now) const;
+    bool holds(const SessionId& session, std::string_view resource, Mode mode, Instant now) const;
+    std::vector<LockClass> classes() const;
+    std::vector<WaitEdge> wait_graph(Instant now, std::size_t limit) const;
+    const std::vector<Deadlock>& recent_deadlocks() const;
+    LockStatistics statistics() const;
+
+    // Forgets an ended grant whose record was trimmed from the history.
+    void forget(GrantId grant, const std::vector<std::string>& resources);
+    std::uint64_t ended_records() const;
+
+    // Asserts the table's own invariants: links both ways, counters, queues in order, live holders
+    // compatible, no waiter grantable, no cycle among waiters. Slow; for tests. Returns what is wrong.
+    std::optional<std::string> audit_invariants(Instant now) const;
+
+private:
+    struct Core;
+    std::unique_ptr<Core> core_;
+};
+
+}  // namespace rocklock
