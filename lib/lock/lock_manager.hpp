@@ -1,0 +1,99 @@
+// The lock manager: the lock table with a clock, a storage and threads around it.
+//
+//     submit(request) ─► mutex: read the clock, table.apply(), storage.enqueue(batch) ─► mutex released
+//                        ─► storage makes it durable ─► completions and notices, in order of decision
+//
+// The mutex orders decisions, and the storage's queue keeps that order, so what is recovered is always a
+// prefix of what was decided. No I/O happens under the mutex.
+//
+// What may be seen before it is durable: refusals rest on decided state and are answered at once. Grants,
+// replays and notices are told when their commit is as durable as the verb demands. Showing and listing
+// wait for the commits of what they show. When a commit fails, everything decided after it fails too, and
+// nothing more is granted by this manager (fail closed).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/lock.hpp>
+#include <rocklock/storage.hpp>
+
+#include "lock/lock_table.hpp"
+
+namespace rocklock {
+
+struct LockManagerOptions {
+    // `written` lowers what is durable by default.
+    Durability durability = Durability::durable;
+    // Starts the manager's own thread, which makes asynchronous commits durable, wakes waiters by time and
+    // cleans up. Off: nothing happens by itself; see tick(), decide_due() and deliver_done().
+    bool background = true;
+    // Random names for sessions. None: the system's.
+    std::function<SessionId()> session_ids;
+    // Ended grants are kept at least this long or this many, and always long enough for a repeated request
+    // (ten minutes).
+    std::chrono::milliseconds history_age = std::chrono::hours{24};
+    std::uint64_t history_records = 1'000'000;
+    LockTableOptions table;
+};
+
+// Threads:    thread-safe.
+// Lifetime:   borrows `storage` and `clock`; both must outlive it.
+// Durability: as `Durability` says for each verb; docs/semantics.md has the table.
+class LockManager final : public LockService {
+public:
+    // Recovers the table. Errors: corrupt, newer_format, io_error.
+    static Result<std::unique_ptr<LockManager>> open(Storage& storage, Clock& clock,
+                                                     LockManagerOptions options = {});
+    // Closes.
+    ~LockManager() override;
+
+    Ticket submit(Request request, Completion done) override;
+    void cancel(Ticket ticket) override;
+    Result<Answer> call(Request request, std::stop_token stop = {}) override;
+
+    Result<LockView> show(std::string_view resource) override;
+    Result<LockPage> list(const ListLocks& request) override;
+    Result<std::vector<SessionView>> sessions(std::string_view principal) override;
+    Result<std::vector<Grant>> grants(const SessionId& session) override;
+    Result<SessionInfo> authenticate(const SessionId& session, const Secret& secret) override;
+    bool holds(const SessionId& session, std::string_view resource, Mode mode) override;
+    std::vector<LockClass> classes() override;
+    std::vector<WaitEdge> wait_graph() override;
+    std::vector<Deadlock> recent_deadlocks() override;
+    Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) override;
+    LockStatistics statistics() override;
+
+    // Set before the first request. Called in order, one at a time, on the thread that completes.
+    void on_lost(std::function<void(const LostNotice&)> notify);
+    void on_wanted(std::function<void(const WantedNotice&)> notify);
+
+    // Without the background thread: decides what is due, makes it durable, gives the answers, and says
+    // when to come again.
+    std::optional<BootTime> tick();
+    // The two halves of tick(), for a simulator that owns the storage's progress: decides what is due, and
+    // gives the answers whose commits are done. Neither waits for the storage.
+    std::optional<BootTime> decide_due();
+    void deliver_done();
+
+    // The moment of the last decision or tick: what a stalled server judges late renewals by
+    // (RenewSession::as_of).
+    BootTime last_decision() const;
+
+    // The table's own check of itself; for tests.
+    std::optional<std::string> audit_invariants();
+
+    // Answers every waiter with `closing`, commits what is queued, stops the thread. Sessions keep their
+    // leases.
+    Result<void> close();
+
+private:
+    struct Core;
+    explicit LockManager(std::unique_ptr<Core> core);
+    std::unique_ptr<Core> core_;
+};
+
+}  // namespace rocklock
