@@ -1,0 +1,153 @@
+"""What clang's tools say: format, names, size, likely bugs, and locks.
+
+Clean results are remembered in BUILD/tidy-cache under a hash of all that they depend on, so that only
+what has changed is looked at again.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+# Options of g++ that clang does not know, and what is of no use without making an object.
+NOT_FOR_CLANG = ("-Wno-mismatched-new-delete", "-Wno-maybe-uninitialized", "-Wno-tsan")
+WITH_VALUE = ("-o", "-MF", "-MQ", "-MT")
+WITHOUT_VALUE = ("-c", "-MD", "-MMD")
+WARNING = re.compile(r"^(/\S+?|\S+?):(\d+):\d+: (?:warning|error): .*\[.*\]$")
+
+
+def check_format(tree):
+    """clang-format has nothing to change (scripts/format)."""
+    files = [str(path) for path in tree.sources()]
+    done = subprocess.run(["clang-format-14", "-n", "-Werror", *files], cwd=tree.root,
+                          capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return []
+    places = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", done.stderr, re.MULTILINE)))
+    return [f"{place}: not as clang-format has it (scripts/format)" for place in places] or [
+        done.stderr]
+
+
+class Unit:
+    """One source file as the build compiles it."""
+
+    def __init__(self, entry, root):
+        self.folder = entry["directory"]
+        self.path = Path(os.path.normpath(os.path.join(self.folder, entry["file"])))
+        self.name = str(self.path.relative_to(root))
+        self.object = entry.get("output", "")
+        self.arguments = clang_arguments(shlex.split(entry["command"]), entry["file"])
+
+
+def clang_arguments(command, source):
+    """The options of a compiler's command line that clang understands, without the source."""
+    if os.path.basename(command[0]) == "ccache":
+        command = command[1:]
+    kept = []
+    arguments = iter(command[1:])
+    for argument in arguments:
+        if argument in WITH_VALUE:
+            next(arguments)
+        elif argument not in WITHOUT_VALUE + NOT_FOR_CLANG and argument != source:
+            kept.append(argument)
+    return kept
+
+
+def units(tree, folders):
+    """The files under the folders, each once, though the build may compile one several times."""
+    entries = json.loads((tree.build / "compile_commands.json").read_text(encoding="utf-8"))
+    root = tree.root.resolve()
+    found = {}
+    for entry in entries:
+        path = Path(os.path.normpath(os.path.join(entry["directory"], entry["file"])))
+        if path.is_relative_to(root) and str(path.relative_to(root)).startswith(folders):
+            found.setdefault(path, Unit(entry, root))
+    return [found[path] for path in sorted(found)]
+
+
+def headers_read(unit):
+    """The files of ours that a unit reads; None when clang cannot tell."""
+    done = subprocess.run(["clang++-14", *unit.arguments, "-MM", "-MF", "-", str(unit.path)],
+                          cwd=unit.folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return None
+    names = done.stdout.split(":", 1)[1].replace("\\\n", " ").split()
+    return [os.path.join(unit.folder, name) for name in names]
+
+
+def fingerprint(tool, unit, configurations):
+    """A hash of all that the tool's verdict on a unit depends on."""
+    read = headers_read(unit)
+    if read is None:
+        return None
+    digest = hashlib.sha256(repr((tool, unit.name, unit.arguments)).encode())
+    for path in sorted(read) + configurations:
+        digest.update(Path(path).read_bytes())
+    return digest.hexdigest()
+
+
+def verdicts(tree, tool, folders, judge, configurations=()):
+    """The problems that `judge` finds in each unit, not asking again about what was clean."""
+    cache = tree.build / "tidy-cache"
+    cache.mkdir(exist_ok=True)
+    configurations = [str(tree.root / name) for name in configurations]
+
+    def problems_of(unit):
+        key = fingerprint(tool, unit, configurations)
+        mark = cache / key if key else None
+        if mark and mark.exists():
+            return []
+        problems = judge(unit)
+        if mark and not problems:
+            mark.touch()
+        return problems
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = [problem for problems in pool.map(problems_of, units(tree, folders))
+                 for problem in problems]
+    # A header's problem is found by every unit that reads it.
+    return list(dict.fromkeys(found))
+
+
+def run_clang_tidy(root, source, arguments, folder):
+    """clang-tidy's complaints, with the lines that explain each."""
+    done = subprocess.run(
+        ["clang-tidy-14", "--quiet", str(source), "--", *arguments, "-Wno-everything"],
+        cwd=folder, capture_output=True, text=True, check=False)
+    problems = []
+    for line in done.stdout.splitlines():
+        if WARNING.match(line):
+            path = os.path.normpath(os.path.join(folder, line.split(":", 1)[0]))
+            problems.append(os.path.relpath(path, root) + ":" + line.split(":", 1)[1])
+        elif problems:
+            problems[-1] += "\n" + line
+    if done.returncode != 0 and not problems:
+        problems.append(f"clang-tidy on {source}: {done.stdout}{done.stderr}")
+    return problems
+
+
+def check_clang_tidy(tree):
+    """Names, size and likely bugs, as .clang-tidy asks."""
+    return verdicts(
+        tree, "clang-tidy", ("lib/", "daemon/", "tests/", "bench/"),
+        lambda unit: run_clang_tidy(tree.root.resolve(), unit.path, unit.arguments, unit.folder),
+        configurations=[".clang-tidy", "tests/.clang-tidy"])
+
+
+def run_thread_safety(source, arguments, folder):
+    done = subprocess.run(
+        ["clang++-14", *arguments, "-w", "-Wthread-safety", "-Werror=thread-safety",
+         "-fsyntax-only", str(source)],
+        cwd=folder, capture_output=True, text=True, check=False)
+    return [done.stderr] if done.returncode or done.stderr else []
+
+
+def check_thread_safety(tree):
+    """What a mutex guards is touched only with it held, by clang's annotations."""
+    return verdicts(
+        tree, "thread-safety", ("lib/",),
+        lambda unit: run_thread_safety(unit.path, unit.arguments, unit.folder))

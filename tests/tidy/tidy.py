@@ -1,0 +1,64 @@
+"""Holds the tree to its own rules, and prints TAP.
+
+    tidy.py ROOT BUILD [CHECK...]     CHECK as in `layers`, `clang_tidy`; all without one
+"""
+
+import sys
+import traceback
+
+import clang
+import headers
+import include_order
+import layers
+import texts
+from tree import Tree
+
+CHECKS = [
+    layers.check_layers,
+    layers.check_libraries,
+    include_order.check_include_order,
+    headers.check_headers_standard,
+    headers.check_headers_alone,
+    texts.check_examples,
+    texts.check_machine_paths,
+    texts.check_hosts,
+    texts.check_layout,
+    texts.check_file_names,
+    clang.check_format,
+    clang.check_thread_safety,
+    clang.check_clang_tidy,
+]
+
+
+def problems_of(check, tree):
+    """A check that cannot run has not passed."""
+    try:
+        return check(tree)
+    except Exception:  # pylint: disable=broad-except
+        return [traceback.format_exc()]
+
+
+def run(tree, checks):
+    """Prints what each check finds, and leaves with 1 when it is anything."""
+    print(f"1..{len(checks)}", flush=True)
+    failed = 0
+    for number, check in enumerate(checks, 1):
+        problems = problems_of(check, tree)
+        failed += bool(problems)
+        name = check.__name__.removeprefix("check_").replace("_", " ")
+        print(f"{'not ok' if problems else 'ok'} {number} - {name}", flush=True)
+        for problem in problems:
+            for line in problem.splitlines():
+                print(f"# {line}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+def main():
+    wanted = sys.argv[3:]
+    run(Tree(sys.argv[1], sys.argv[2]),
+        [check for check in CHECKS
+         if not wanted or check.__name__.removeprefix("check_") in wanted])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,279 @@
+"""Each check of tests/tidy finds what it is there to find: a planted violation in a small tree."""
+
+import contextlib
+import io
+import json
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import clang
+import headers
+import include_order
+import layers
+import tap
+import texts
+import tidy
+from tree import Tree
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+LIB_BUILD = """
+modules = {
+  'base' : [],    # 'no' : ['module'],
+  'lock' : ['base'],
+  'wire' : ['base', 'lock'],
+}
+"""
+BASE_BUILD = "sources += files('a.cpp')\nheaders += files('../include/rocklock/a.hpp')\n"
+CLEAN = {
+    "lib/meson.build": LIB_BUILD,
+    "lib/include/rocklock/a.hpp": "#pragma once\n#include <string>\n",
+    "lib/base/meson.build": BASE_BUILD,
+    "lib/base/a.cpp": "#include <rocklock/a.hpp>\n",
+    "lib/lock/meson.build": "sources += files('b.cpp')\n",
+    "lib/lock/b.hpp": "#pragma once\n#include <rocklock/a.hpp>\n",
+    "lib/lock/b.cpp": '#include "lock/b.hpp"\n',
+    "lib/wire/meson.build": "sources += files('c.cpp')\n",
+    "lib/wire/c.cpp": '#include <rocklock/a.hpp>\n\n#include "lock/b.hpp"\n',
+}
+
+
+class Planted(unittest.TestCase):
+    """A clean tree of three modules, to which each test does something."""
+
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="rocklock-tidy-"))
+        self.addCleanup(shutil.rmtree, self.root)
+        self.tree = Tree(self.root, self.root / "build")
+        for path, text in CLEAN.items():
+            self.write(path, text)
+        for name in (".clang-format", ".clang-tidy", "tests/.clang-tidy"):
+            self.write(name, (REPOSITORY / name).read_text(encoding="utf-8"))
+
+    def write(self, path, text):
+        path = self.root / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def compiled(self, path, text):
+        """Writes a source file that the build knows how to compile."""
+        self.write(path, text)
+        command = f"c++ -I../lib -I../lib/include -std=c++20 -Wno-tsan -o x.o -c ../{path}"
+        entry = {"directory": str(self.root / "build"), "file": f"../{path}", "command": command}
+        self.write("build/compile_commands.json", json.dumps([entry]))
+
+    def assert_found(self, problems, *words):
+        self.assertEqual(len(problems), 1, problems)
+        for word in words:
+            self.assertIn(word, problems[0])
+
+
+class Layers(Planted):
+    def test_a_clean_tree_has_no_problem(self):
+        for check in (layers.check_layers, layers.check_libraries,
+                      include_order.check_include_order, headers.check_headers_alone,
+                      headers.check_headers_standard, texts.check_examples,
+                      texts.check_machine_paths, texts.check_hosts, texts.check_layout,
+                      texts.check_file_names, clang.check_format):
+            self.assertEqual(check(self.tree), [], check.__name__)
+
+    def test_an_include_of_ours_upward(self):
+        self.write("lib/base/a.cpp", '#include "lock/b.hpp"\n')
+        self.assert_found(layers.check_layers(self.tree), "lib/base/a.cpp",
+                          "base may not include lock")
+
+    def test_a_public_include_upward(self):
+        self.write("lib/include/rocklock/c.hpp", "#pragma once\n")
+        self.write("lib/wire/meson.build",
+                   "sources += files('c.cpp')\nheaders += files('../include/rocklock/c.hpp')\n")
+        self.write("lib/lock/b.cpp", '#include "lock/b.hpp"\n\n#include <rocklock/c.hpp>\n')
+        self.assert_found(layers.check_layers(self.tree), "lock may not include wire")
+
+    def test_a_public_header_that_includes_upward(self):
+        self.write("lib/include/rocklock/b.hpp", "#pragma once\n")
+        self.write("lib/lock/meson.build",
+                   "sources += files('b.cpp')\nheaders += files('../include/rocklock/b.hpp')\n")
+        self.write("lib/include/rocklock/a.hpp", "#pragma once\n#include <rocklock/b.hpp>\n")
+        self.assert_found(layers.check_layers(self.tree), "base may not include lock")
+
+    def test_a_permission_that_nobody_uses(self):
+        self.write("lib/wire/c.cpp", '#include "lock/b.hpp"\n')
+        self.assert_found(layers.check_layers(self.tree), "wire may include base, but does not")
+
+    def test_a_header_that_no_module_lists(self):
+        self.write("lib/include/rocklock/stray.hpp", "#pragma once\n")
+        self.assert_found(layers.check_layers(self.tree), "stray.hpp")
+
+    def test_a_source_that_no_module_lists(self):
+        self.write("lib/lock/stray.cpp", "\n")
+        self.assert_found(layers.check_layers(self.tree), "stray.cpp", "does not list it")
+
+    def test_an_include_of_ours_that_names_no_module(self):
+        self.write("lib/lock/b.cpp", '#include "b.hpp"\n')
+        self.assert_found(layers.check_layers(self.tree), "there is no lib/b.hpp")
+
+    def test_a_library_in_the_wrong_folder(self):
+        self.write("lib/lock/b.cpp", "#include <rocksdb/db.h>\n")
+        self.assert_found(layers.check_libraries(self.tree), "rocksdb/db.h")
+
+
+class IncludeOrder(Planted):
+    def test_groups_in_the_wrong_order(self):
+        self.write("lib/lock/b.cpp", "#include <string>\n\n#include \"lock/b.hpp\"\n")
+        self.assert_found(include_order.check_include_order(self.tree), "lib/lock/b.cpp")
+
+    def test_groups_without_a_line_between(self):
+        self.write("lib/lock/b.cpp", '#include "lock/b.hpp"\n#include <string>\n')
+        self.assert_found(include_order.check_include_order(self.tree), "lib/lock/b.cpp")
+
+    def test_the_order_that_is_made(self):
+        text = ('#include "base/x.hpp"\n#include <rocksdb/db.h>\n#include <string>\n'
+                "#include <rocklock/c.hpp>\n#include <rocklock/b.hpp>\n#include <unistd.h>\n\nint x;\n")
+        self.assertEqual(
+            include_order.ordered(pathlib.Path("lib/lock/b.cpp"), text),
+            "#include <rocklock/b.hpp>\n\n#include <unistd.h>\n\n#include <string>\n\n"
+            "#include <rocksdb/db.h>\n\n#include <rocklock/c.hpp>\n\n"
+            '#include "base/x.hpp"\n\nint x;\n')
+
+
+class Headers(Planted):
+    def test_a_public_header_that_leans_on_its_includer(self):
+        self.write("lib/include/rocklock/a.hpp", "#pragma once\ninline std::string name();\n")
+        self.assert_found(headers.check_headers_alone(self.tree), "does not compile alone")
+
+    def test_a_public_header_that_cannot_be_included_twice(self):
+        self.write("lib/include/rocklock/a.hpp", "struct Twice {};\n")
+        self.assert_found(headers.check_headers_alone(self.tree), "does not compile alone")
+
+    def test_a_public_header_with_a_library(self):
+        for line in ("#include <boost/version.hpp>", "#include <zlib.h>", '#include "lock/b.hpp"'):
+            self.write("lib/include/rocklock/a.hpp", f"#pragma once\n{line}\n")
+            self.assert_found(headers.check_headers_standard(self.tree), "not of the standard library")
+
+
+class Texts(Planted):
+    EXAMPLE = "int main() {\n    //! [sum]\n    int x = 1;\n\n        x += 1;\n    //! [sum]\n}\n"
+
+    def documented(self, code, source="<!-- example: one.cpp sum -->\n"):
+        self.write("tests/docs/one.cpp", self.EXAMPLE)
+        self.write("README.md", f"Text.\n\n{source}```cpp\n{code}```\n")
+        return texts.check_examples(self.tree)
+
+    def test_an_example_like_its_source(self):
+        self.assertEqual(self.documented("int x = 1;\n\n    x += 1;\n"), [])
+
+    def test_an_example_that_differs_from_its_source(self):
+        self.assert_found(self.documented("int x = 2;\n\n    x += 1;\n"), "not the region sum")
+
+    def test_an_example_without_a_source(self):
+        self.assert_found(self.documented("int x = 1;\n", source=""), "without its source")
+
+    def test_an_example_of_a_source_that_is_not_there(self):
+        self.assert_found(self.documented("", source="<!-- example: two.cpp sum -->\n"),
+                          "there is no tests/docs/two.cpp")
+
+    def test_other_languages_need_no_source(self):
+        self.write("README.md", "```sh\nscripts/test\n```\n\n```\na ──► b\n```\n")
+        self.assertEqual(texts.check_examples(self.tree), [])
+
+    def test_a_path_of_one_machine(self):
+        path = "/ho" + "me/ann/rocklock"
+        self.write("docs/a.md", f"See {path}.\n")
+        self.assert_found(texts.check_machine_paths(self.tree), "docs/a.md:1")
+
+    def test_a_link_to_an_unknown_host(self):
+        self.write("lib/lock/b.cpp", "// From https:" + "//host.invalid/page.\n")
+        self.assert_found(texts.check_hosts(self.tree), "lib/lock/b.cpp:1", "host.invalid")
+
+    def test_a_blank_at_the_end_of_a_line(self):
+        self.write("docs/a.md", "One.\nTwo. \n")
+        self.assert_found(texts.check_layout(self.tree), "docs/a.md:2")
+
+    def test_a_last_line_without_an_end(self):
+        self.write("docs/a.md", "One.")
+        self.assert_found(texts.check_layout(self.tree), "no newline")
+
+    def test_a_file_name_in_capitals(self):
+        self.write("lib/lock/LockTable.hpp", "#pragma once\n")
+        self.assert_found(texts.check_file_names(self.tree), "LockTable.hpp")
+
+
+class Clang(Planted):
+    def test_a_line_that_clang_format_would_change(self):
+        self.write("lib/lock/b.hpp", "#pragma once\n\nint  sum( int a );\n")
+        self.assert_found(clang.check_format(self.tree), "lib/lock/b.hpp")
+
+    def tidied(self, text, path="lib/lock/b.cpp"):
+        self.compiled(path, text)
+        return clang.check_clang_tidy(self.tree)
+
+    def test_names(self):
+        for text in ("class lock_table {};", "int sumOf();", "enum class Mode { Read };",
+                     "class A {\n    int size;\n};", "#define CHECK 1", "namespace Lock {}",
+                     "using grant = int;", "int total(int Count);"):
+            self.assert_found(self.tidied(text + "\n"), "readability-identifier-naming")
+
+    def test_good_names(self):
+        self.assertEqual(self.tidied(
+            "#define ROCKLOCK_ONE 1\nnamespace rocklock {\nclass LockTable {\npublic:\n"
+            "    using value_type = int;\n    int first_size() const { return size_; }\n\n"
+            "private:\n    int size_ = ROCKLOCK_ONE;\n};\nstruct Grant {\n    int id = 0;\n};\n"
+            "template <typename T>\nT same(T value) {\n    return value;\n}\n"
+            "enum class Mode { read };\n}  // namespace rocklock\n"), [])
+
+    def test_a_function_that_is_too_long(self):
+        lines = "    x += 1;\n" * 80
+        self.assert_found(self.tidied(f"int sum(int x) {{\n{lines}    return x;\n}}\n"),
+                          "readability-function-size")
+
+    def test_a_likely_bug(self):
+        self.assert_found(
+            self.tidied("#include <string>\n#include <utility>\nint f(std::string a) {\n"
+                        "    const std::string b = std::move(a);\n    return a == b ? 1 : 0;\n}\n"),
+            "bugprone-use-after-move")
+
+    def test_a_problem_in_a_header_of_ours(self):
+        self.write("lib/lock/b.hpp", "#pragma once\nclass lock_table {};\n")
+        self.assert_found(self.tidied('#include "lock/b.hpp"\n'), "lib/lock/b.hpp")
+
+    def test_a_file_that_does_not_compile(self):
+        self.assertTrue(self.tidied("int sum(;\n"))
+
+    def test_what_was_clean_is_looked_at_again_when_a_header_changes(self):
+        self.write("lib/lock/b.hpp", "#pragma once\nclass LockTable {};\n")
+        self.assertEqual(self.tidied('#include "lock/b.hpp"\n'), [])
+        self.write("lib/lock/b.hpp", "#pragma once\nclass lock_table {};\n")
+        self.assert_found(self.tidied('#include "lock/b.hpp"\n'), "lib/lock/b.hpp")
+
+    def test_a_guarded_member_touched_without_its_mutex(self):
+        for name in ("mutex.hpp", "assert.hpp"):
+            shutil.copy(REPOSITORY / "lib/base" / name, self.root / "lib/base" / name)
+        good = ('#include "base/mutex.hpp"\nnamespace rocklock {\nclass Counter {\npublic:\n'
+                "    int count() {\n        HOLD\n        return count_;\n    }\n\nprivate:\n"
+                "    Mutex mutex_;\n    int count_ ROCKLOCK_GUARDED_BY(mutex_) = 0;\n};\n"
+                "int count(Counter& counter) { return counter.count(); }\n}\n")
+        self.compiled("lib/lock/b.cpp", good.replace("HOLD", "const MutexLock lock(mutex_);"))
+        self.assertEqual(clang.check_thread_safety(self.tree), [])
+        self.compiled("lib/lock/b.cpp", good.replace("HOLD", ""))
+        self.assert_found(clang.check_thread_safety(self.tree), "requires holding mutex")
+
+
+class Runner(Planted):
+    def test_a_check_that_cannot_run_has_not_passed(self):
+        def broken(_):
+            raise FileNotFoundError("clang-tidy-14")
+        self.assert_found(tidy.problems_of(broken, self.tree), "clang-tidy-14")
+
+    def test_a_problem_is_reported_and_fails_the_program(self):
+        self.write("docs/a.md", "One.")
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), self.assertRaises(SystemExit) as left:
+            tidy.run(self.tree, [texts.check_layout, texts.check_hosts])
+        self.assertEqual(left.exception.code, 1)
+        self.assertIn("not ok 1 - layout\n# docs/a.md: no newline", printed.getvalue())
+        self.assertIn("\nok 2 - hosts", printed.getvalue())
+
+
+if __name__ == "__main__":
+    tap.main()

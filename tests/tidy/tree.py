@@ -1,0 +1,59 @@
+"""The source tree: its files, and the module table of lib/meson.build."""
+
+import pathlib
+import re
+
+TOP_FOLDERS = ("lib", "daemon", "tests", "bench", "docs", "scripts", ".ci")
+MODULE = re.compile(r"'(\w+)'\s*:\s*\[([^\]]*)\]")
+WORD = re.compile(r"'([^']+)'")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+class Tree:
+    def __init__(self, root, build=None):
+        self.root = pathlib.Path(root)
+        self.build = pathlib.Path(build) if build else None
+
+    def text(self, path):
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def files(self, *suffixes, under=TOP_FOLDERS):
+        """The files with one of the suffixes, as paths from the root."""
+        found = []
+        for folder in under:
+            for path in (self.root / folder).rglob("*"):
+                if path.is_file() and path.suffix in suffixes and "__pycache__" not in path.parts:
+                    found.append(path.relative_to(self.root))
+        return sorted(found)
+
+    def sources(self, under=TOP_FOLDERS):
+        return self.files(".cpp", ".hpp", under=under)
+
+    def modules(self):
+        """Each module of lib/meson.build and the modules that it may include."""
+        table = re.search(r"^modules = \{(.*?)^\}", self.text("lib/meson.build"),
+                          re.MULTILINE | re.DOTALL).group(1)
+        table = re.sub(r"#.*", "", table)
+        return {name: WORD.findall(uses) for name, uses in MODULE.findall(table)}
+
+    def listed(self, module):
+        """The files that a module's meson.build names, as paths from the root."""
+        folder = pathlib.Path("lib") / module
+        build_file = self.root / folder / "meson.build"
+        if not build_file.exists():
+            return set()
+        text = re.sub(r"#.*", "", build_file.read_text(encoding="utf-8"))
+        named = set()
+        for name in WORD.findall(text):
+            if name.startswith("../"):
+                named.add(pathlib.Path("lib") / name.removeprefix("../"))
+            elif name.endswith((".cpp", ".hpp")):
+                named.add(folder / name)
+        return named
+
+    def public_headers(self):
+        return self.files(".hpp", under=["lib/include"])
+
+    def includes(self, path):
+        """What a file includes: pairs of the delimiter, < or ", and the name."""
+        return INCLUDE.findall(self.text(path))
