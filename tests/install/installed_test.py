@@ -1,0 +1,78 @@
+"""A program outside this tree builds and runs against an installed Rocklock."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import tap
+
+PROGRAM = """
+#include <cstdio>
+
+{includes}
+
+int main() {{
+    const auto version = rocklock::version();
+    std::printf("%.*s\\n", static_cast<int>(version.size()), version.data());
+}}
+"""
+
+
+def output(*command, **options):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = pathlib.Path(tempfile.mkdtemp(prefix="rocklock-install-"))
+        output("meson", "install", "-C", os.environ["ROCKLOCK_BUILD_ROOT"], "--no-rebuild",
+               "--quiet", "--destdir", str(cls.place))
+        cls.description = next(cls.place.rglob("rocklock.pc"))
+        cls.include = next(path for path in cls.place.rglob("rocklock") if (path / "version.hpp").exists())
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.place)
+
+    def pkg_config(self, *arguments):
+        prefix = next(line for line in self.description.read_text(encoding="utf-8").splitlines()
+                      if line.startswith("prefix=")).removeprefix("prefix=")
+        return output("pkg-config", f"--define-variable=prefix={self.place}{prefix}", *arguments,
+                      "rocklock", env={**os.environ, "PKG_CONFIG_PATH": str(self.description.parent)})
+
+    def build(self, *flags):
+        """Builds a program that includes every public header; its path."""
+        headers = sorted(path.relative_to(self.include.parent) for path in self.include.rglob("*.hpp"))
+        source = self.place / "program.cpp"
+        source.write_text(PROGRAM.format(
+            includes="\n".join(f"#include <{header}>" for header in headers)), encoding="utf-8")
+        program = self.place / "program"
+        output("c++", "-std=c++20", str(source), "-o", str(program), *flags)
+        return program
+
+    def test_a_program_links_the_shared_library(self):
+        flags = self.pkg_config("--cflags", "--libs").split()
+        libraries = self.pkg_config("--variable=libdir").strip()
+        ran = output(str(self.build(*flags)), env={"LD_LIBRARY_PATH": libraries})
+        self.assertEqual(ran.strip(), self.pkg_config("--modversion").strip())
+
+    def test_a_program_links_the_static_library(self):
+        flags = self.pkg_config("--cflags", "--libs", "--static").replace(
+            "-lrocklock", "-l:librocklock.a").split()
+        program = self.build(*flags)
+        self.assertNotIn("librocklock", output("ldd", str(program)))
+        self.assertEqual(output(str(program)).strip(), self.pkg_config("--modversion").strip())
+
+    def test_no_name_of_the_inside_is_exported(self):
+        library = next(self.place.rglob("librocklock.so"))
+        names = output("nm", "-DC", "--defined-only", str(library))
+        self.assertIn("rocklock::version()", names)
+        self.assertNotIn("rocklock::base64url_encode", names)
+
+
+if __name__ == "__main__":
+    tap.main()
