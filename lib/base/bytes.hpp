@@ -26,15 +26,9 @@ void append_big_endian(std::string& out, Unsigned value) {
     out.append(bytes, sizeof bytes);
 }
 
-inline void append_u16(std::string& out, std::uint16_t value) {
-    append_big_endian(out, value);
-}
-inline void append_u32(std::string& out, std::uint32_t value) {
-    append_big_endian(out, value);
-}
-inline void append_u64(std::string& out, std::uint64_t value) {
-    append_big_endian(out, value);
-}
+inline void append_u16(std::string& out, std::uint16_t value) { append_big_endian(out, value); }
+inline void append_u32(std::string& out, std::uint32_t value) { append_big_endian(out, value); }
+inline void append_u64(std::string& out, std::uint64_t value) { append_big_endian(out, value); }
 
 inline void append_varint(std::string& out, std::uint64_t value) {
     while (value >= 0x80) {

@@ -61,7 +61,7 @@ std::string_view to_string(ErrorCode code) {
         case ErrorCode::corrupt:
             return "corrupt";
     }
-    ROCKLOCK_ASSERT(!"an error code");
+    ROCKLOCK_ASSERT(false && "an error code");
 }
 
 }  // namespace rocklock

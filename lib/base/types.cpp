@@ -28,7 +28,7 @@ std::string_view to_string(Mode mode) {
         case Mode::exclusive:
             return "exclusive";
     }
-    ROCKLOCK_ASSERT(!"a mode");
+    ROCKLOCK_ASSERT(false && "a mode");
 }
 
 std::string_view to_string(Intent intent) {
@@ -38,7 +38,7 @@ std::string_view to_string(Intent intent) {
         case Intent::edit:
             return "edit";
     }
-    ROCKLOCK_ASSERT(!"an intent");
+    ROCKLOCK_ASSERT(false && "an intent");
 }
 
 std::string_view to_string(Outcome outcome) {
@@ -60,7 +60,7 @@ std::string_view to_string(Outcome outcome) {
         case Outcome::converted:
             return "converted";
     }
-    ROCKLOCK_ASSERT(!"an outcome");
+    ROCKLOCK_ASSERT(false && "an outcome");
 }
 
 std::optional<Mode> parse_mode(std::string_view text) {
@@ -77,20 +77,14 @@ std::optional<Intent> parse_intent(std::string_view text) {
     return std::nullopt;
 }
 
-std::string to_string(const SessionId& session) {
-    return base64url_encode(session.bytes);
-}
+std::string to_string(const SessionId& session) { return base64url_encode(session.bytes); }
 
-std::string to_string(const Secret& secret) {
-    return base64url_encode(secret.bytes);
-}
+std::string to_string(const Secret& secret) { return base64url_encode(secret.bytes); }
 
 std::optional<SessionId> parse_session_id(std::string_view text) {
     return parse_id<SessionId>(text);
 }
 
-std::optional<Secret> parse_secret(std::string_view text) {
-    return parse_id<Secret>(text);
-}
+std::optional<Secret> parse_secret(std::string_view text) { return parse_id<Secret>(text); }
 
 }  // namespace rocklock

@@ -2,8 +2,6 @@
 
 namespace rocklock {
 
-std::string_view version() noexcept {
-    return ROCKLOCK_VERSION;
-}
+std::string_view version() noexcept { return ROCKLOCK_VERSION; }
 
 }  // namespace rocklock

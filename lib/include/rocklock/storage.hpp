@@ -116,22 +116,32 @@ public:
     Storage& operator=(const Storage&) = delete;
     virtual ~Storage() = default;
 
-    // Puts a batch at the end of the queue and returns at once. `verdict`, if given, must live until
-    // wait() for this number has returned. Never blocks on I/O, so it may be called under a mutex that
-    // orders the callers' decisions.
+    // Puts a batch at the end of the queue and returns at once. Never blocks on I/O, so it may be called
+    // under a mutex that orders the callers' decisions. Someone has to wait() for every commit: nobody
+    // else writes it.
+    //
+    // `verdict`, if given, must live until wait() for this number has returned or done() was true. A
+    // deferred commit may not have one, since it may be judged after that.
     virtual CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict = nullptr) = 0;
 
     // Returns when the commit (and so every one before it) is as durable as it asked to be. The caller
-    // may be made the leader, who writes for all that queue. For a deferred commit: writes what is queued
-    // if nobody is writing, and never waits.
+    // may be made the leader, who writes for all that queue. `durability` may be other than the one at
+    // enqueue(). For a deferred commit: writes what is queued if nobody is writing or about to, and never
+    // waits for a sync.
     //
-    // Errors: io_error, no_space. A refused batch is no error here: see its Verdict.
+    // Errors: io_error, no_space, closing; store_in_use in a child of the process that opened the store.
+    //         A refused batch is no error here: see its Verdict.
     virtual Result<void> wait(CommitNumber number, Durability durability) = 0;
 
-    // enqueue() and wait() as one. Errors: precondition_failed too.
+    // Whether wait() would return without waiting: it is as durable as asked, or failure() is set. Always
+    // true of a deferred one. Never blocks.
+    virtual bool done(CommitNumber number, Durability durability) const = 0;
+
+    // enqueue() and wait() as one; a deferred batch with preconditions is written before it returns.
+    // Errors: precondition_failed too.
     Result<void> commit(Batch batch, Durability durability = Durability::durable);
 
-    // The present: behind every commit whose wait() has returned.
+    // The present: behind every commit whose wait() has returned, a deferred one only if it was written.
     virtual std::unique_ptr<Snapshot> snapshot() const = 0;
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
 
@@ -142,7 +152,12 @@ public:
     // may be missing although the machine did not restart.
     virtual bool suspect() const = 0;
 
-    // Writes and syncs all that is queued, and makes the next open quick.
+    // Ends the suspicion, when whoever uses the store has committed what it makes of its contents.
+    // Errors: io_error, no_space, read_only; it stays suspect then.
+    virtual Result<void> mark_sound() = 0;
+
+    // Writes and syncs all that is queued, and makes the next open quick. What comes afterwards fails with
+    // `closing`; reads go on until the object ends. Without it, the end of the object is like a crash.
     virtual Result<void> close() = 0;
 };
 

@@ -1,0 +1,319 @@
+#include "storage/group_commit.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "storage/preconditions.hpp"
+
+namespace rocklock {
+namespace {
+
+// What a parked waiter is told.
+constexpr std::uint32_t word_done = 1;
+constexpr std::uint32_t word_lead = 2;
+constexpr std::uint32_t word_failed = 3;
+
+// So many rounds a leader makes for others, while there is no sync in them, before it hands over:
+// waking another thread costs more than a small write.
+constexpr int rounds_for_others = 8;
+
+constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+void GroupCommit::WaiterList::push(Waiter* waiter) {
+    waiter->next = nullptr;
+    (last == nullptr ? first : last->next) = waiter;
+    last = waiter;
+}
+
+void GroupCommit::WaiterList::push_front(Waiter* waiter) {
+    waiter->next = first;
+    first = waiter;
+    if (last == nullptr) last = waiter;
+}
+
+GroupCommit::Waiter* GroupCommit::WaiterList::pop() {
+    Waiter* const waiter = first;
+    if (waiter != nullptr) {
+        first = waiter->next;
+        if (first == nullptr) last = nullptr;
+    }
+    return waiter;
+}
+
+std::size_t GroupCommit::KeyHash::operator()(const Key& key) const noexcept {
+    return std::hash<std::string_view>()(key.bytes) * family_count +
+           static_cast<std::size_t>(key.family);
+}
+
+GroupCommit::GroupCommit(Engine& engine, Clock& clock, bool durable_when_written)
+    : engine_(engine), clock_(clock), durable_when_written_(durable_when_written) {}
+
+CommitNumber GroupCommit::enqueue(Batch batch, Durability durability, Verdict* verdict) {
+    const bool deferred = durability == Durability::deferred;
+    // Its wait() may return before it is judged.
+    ROCKLOCK_ASSERT(!deferred || verdict == nullptr);
+    MutexLock lock(mutex_);
+    ++last_;
+    if (!failure_) {
+        queue_.push_back({std::move(batch), verdict, deferred});
+        if (deferred) ++deferred_queued_;
+        if (durability == Durability::durable) sync_wanted_ = last_;
+    }
+    return last_;
+}
+
+bool GroupCommit::passed(CommitNumber number, Durability durability) const {
+    const auto& mark = durability == Durability::durable ? synced_ : written_;
+    return mark.load(std::memory_order_acquire) >= number;
+}
+
+Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
+    if (passed(number, durability)) return {};
+    const bool deferred = durability == Durability::deferred;
+    // Whoever leads now looks at the queue again before leaving, and finds this commit in it.
+    if (deferred && leading_.load(std::memory_order_acquire)) return {};
+
+    Waiter self{number, durability};
+    {
+        MutexLock lock(mutex_);
+        ROCKLOCK_ASSERT(number <= last_);
+        if (passed(number, durability)) return {};
+        if (failure_) return *failure_;
+        if (durability == Durability::durable) sync_wanted_ = std::max(sync_wanted_, number);
+        if (leading_.load(std::memory_order_relaxed)) {
+            if (deferred && !relief_wanted_) return {};
+            relief_wanted_ = false;
+            parked_.push(&self);
+        } else {
+            // The others in the queue are waited for by their owners, who want more and will lead.
+            if (deferred && queue_.size() > deferred_queued_) return {};
+            leading_.store(true, std::memory_order_release);
+            lock.unlock();
+            return lead(durability);
+        }
+    }
+    switch (self.parker.park()) {
+        case word_done:
+            return {};
+        case word_lead:
+            return lead(durability);
+        default:
+            return failure_error();
+    }
+}
+
+bool GroupCommit::done(CommitNumber number, Durability durability) const {
+    return durability == Durability::deferred || passed(number, durability) ||
+           failed_.load(std::memory_order_acquire);
+}
+
+// Returns once the leader's own commit is done and somebody else leads, or nobody has to.
+Result<void> GroupCommit::lead(Durability durability) {
+    // A deferred caller never waits for a sync; those who want one are parked, and lead next.
+    const bool may_sync = durability != Durability::deferred;
+    for (int round = 1;; ++round) {
+        Group group;
+        {
+            MutexLock lock(mutex_);
+            group = take(everything, may_sync && round == 1);
+        }
+        const Result<void> written = write_group(group);
+        Outcome outcome;
+        {
+            MutexLock lock(mutex_);
+            outcome = settle(group, written, round >= rounds_for_others);
+        }
+        // The next leader first, whose work is what the others wait for.
+        if (outcome.successor != nullptr) outcome.successor->parker.unpark(word_lead);
+        while (Waiter* waiter = outcome.done.pop()) waiter->parker.unpark(word_done);
+        while (Waiter* waiter = outcome.failed.pop()) waiter->parker.unpark(word_failed);
+
+        group.commits.clear();
+        {
+            MutexLock lock(mutex_);
+            if (spare_.capacity() < group.commits.capacity()) spare_.swap(group.commits);
+        }
+        // What failed in a later round was not the leader's own.
+        if (!written && round == 1) return written;
+        if (!outcome.go_on) return {};
+    }
+}
+
+GroupCommit::Group GroupCommit::take(std::size_t limit, bool may_sync) {
+    Group group;
+    group.commits.swap(spare_);
+    if (limit >= queue_.size()) {
+        group.commits.swap(queue_);
+    } else {
+        const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(limit);
+        std::move(queue_.begin(), end, std::back_inserter(group.commits));
+        queue_.erase(queue_.begin(), end);
+    }
+    for (const Pending& pending : group.commits) deferred_queued_ -= pending.deferred ? 1 : 0;
+    group.through = last_ - queue_.size();
+    group.sync = may_sync && sync_wanted_ > synced_.load(std::memory_order_relaxed);
+    return group;
+}
+
+Result<void> GroupCommit::write_group(Group& group) {
+    accepted_.clear();
+    overlay_.clear();
+    overlaid_ = 0;
+    std::optional<BootTime> now;
+    for (std::size_t i = 0; i < group.commits.size(); ++i) {
+        Pending& pending = group.commits[i];
+        if (!pending.batch.preconditions.empty() || pending.batch.not_after) {
+            if (!now) now = clock_.now().boot;
+            Result<std::optional<Error>> refused = judge_commit(group, i, *now);
+            if (!refused) return std::move(refused).error();
+            if (*refused) {
+                if (pending.verdict != nullptr) pending.verdict->refused = **std::move(refused);
+                continue;
+            }
+        }
+        if (!pending.batch.writes.empty()) accepted_.push_back(&pending.batch);
+    }
+    Result<void> written;
+    if (!accepted_.empty()) {
+        written = engine_.write(accepted_, group.sync);
+    } else if (group.sync) {
+        written = engine_.sync();
+    }
+#if ROCKLOCK_PLANTED_BUG == 18
+    if (group.sync) written = {};
+#endif
+    return written;
+}
+
+Result<std::optional<Error>> GroupCommit::judge_commit(const Group& group, std::size_t index,
+                                                       BootTime now) {
+    // Most groups have no precondition in them, and never come here.
+    for (; overlaid_ < accepted_.size(); ++overlaid_) remember_writes(*accepted_[overlaid_]);
+    return judge(group.commits[index].batch, now, [this](Family family, std::string_view key) {
+        const auto pending = overlay_.find(Key{family, key});
+        if (pending == overlay_.end()) return engine_.version(family, key);
+        return Result<std::optional<std::uint64_t>>(pending->second);
+    });
+}
+
+void GroupCommit::remember_writes(const Batch& batch) {
+    for (const Write& write : batch.writes) {
+        overlay_[Key{write.family, write.key}] =
+            write.value ? std::optional(version_of(*write.value)) : std::nullopt;
+    }
+}
+
+GroupCommit::Outcome GroupCommit::settle(const Group& group, const Result<void>& written,
+                                         bool hand_over) {
+    if (written) {
+        ROCKLOCK_ASSERT(group.through >= written_.load(std::memory_order_relaxed));
+        written_.store(group.through, std::memory_order_release);
+        if (group.sync || durable_when_written_) {
+            synced_.store(group.through, std::memory_order_release);
+        }
+    }
+
+    Outcome outcome;
+    Waiter* relief = nullptr;
+    WaiterList rest;
+    bool sync_awaited = false;
+    while (Waiter* waiter = parked_.pop()) {
+        const bool deferred = waiter->durability == Durability::deferred;
+        if (!passed(waiter->number, waiter->durability)) {
+            // A deferred caller goes first: it must not wait for the sync of the one before it.
+            deferred ? rest.push_front(waiter) : rest.push(waiter);
+            sync_awaited = sync_awaited || waiter->durability == Durability::durable;
+        } else if (hand_over && deferred && relief == nullptr) {
+            relief = waiter;
+        } else {
+            outcome.done.push(waiter);
+        }
+    }
+
+    if (!written || found_) {
+        outcome.failed = rest;
+        leading_.store(false, std::memory_order_release);
+        fail_now(written ? *found_ : written.error());
+    } else {
+        parked_ = rest;
+        const bool more = parked_.first != nullptr || deferred_queued_ > 0;
+        if (more && (hand_over || sync_awaited)) {
+            outcome.successor =
+                parked_.first != nullptr ? parked_.pop() : std::exchange(relief, nullptr);
+        }
+        outcome.go_on = more && outcome.successor == nullptr;
+        relief_wanted_ = outcome.go_on && hand_over;
+        if (!more) leading_.store(false, std::memory_order_release);
+    }
+    if (relief != nullptr) outcome.done.push(relief);
+    return outcome;
+}
+
+void GroupCommit::fail_now(const Error& error) {
+    if (failure_) return;
+    // An orderly end is no failure of the engine.
+    if (error.code != ErrorCode::closing) engine_.failed(error);
+    failure_ = error;
+    queue_.clear();
+    deferred_queued_ = 0;
+    failed_.store(true, std::memory_order_release);
+}
+
+void GroupCommit::fail(const Error& error) {
+    MutexLock lock(mutex_);
+    if (leading_.load(std::memory_order_relaxed)) {
+        if (!found_) found_ = error;
+    } else {
+        fail_now(error);
+    }
+}
+
+Result<void> GroupCommit::step(std::size_t limit, bool sync) {
+    Group group;
+    {
+        MutexLock lock(mutex_);
+        if (failure_) return *failure_;
+        ROCKLOCK_ASSERT(!leading_.load(std::memory_order_relaxed));
+        leading_.store(true, std::memory_order_release);
+        group = take(limit, false);
+        group.sync = sync;
+    }
+    const Result<void> written = write_group(group);
+    MutexLock lock(mutex_);
+    const Outcome outcome = settle(group, written, false);
+    leading_.store(false, std::memory_order_release);
+    ROCKLOCK_ASSERT(outcome.done.first == nullptr && outcome.failed.first == nullptr &&
+                    outcome.successor == nullptr);
+    return written;
+}
+
+Result<void> GroupCommit::close() {
+    const CommitNumber number = enqueue(Batch{}, Durability::durable, nullptr);
+    Result<void> waited = wait(number, Durability::durable);
+    if (!waited && waited.error().code == ErrorCode::closing) return {};
+    if (waited) fail(Error(ErrorCode::closing, "the store is closed"));
+    return waited;
+}
+
+std::optional<Error> GroupCommit::failure() const {
+    if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
+    return failure_error();
+}
+
+Error GroupCommit::failure_error() const {
+    MutexLock lock(mutex_);
+    return *failure_;
+}
+
+std::size_t GroupCommit::queued() const {
+    MutexLock lock(mutex_);
+    return queue_.size();
+}
+
+}  // namespace rocklock

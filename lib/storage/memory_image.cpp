@@ -1,0 +1,188 @@
+#include "storage/memory_image.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/assert.hpp"
+
+namespace rocklock {
+namespace {
+
+// Reads ahead a little, more each time, so that a short look costs little and a long walk few
+// locks.
+class MemoryCursor final : public Snapshot::Cursor {
+public:
+    MemoryCursor(const MemoryImage& image, MemoryImage::Moment moment, Family family,
+                 std::string_view first, std::string_view last)
+        : image_(image), moment_(moment), family_(family), last_(last), empty_(false) {
+        // An empty range, whatever the keys.
+        if (!last.empty() && last <= first) empty_ = true;
+        fetch(first);
+    }
+
+    bool valid() const override { return at_ < rows_.size(); }
+    std::string_view key() const override { return rows_[at_].first; }
+    std::string_view value() const override { return rows_[at_].second; }
+    void next() override {
+        ROCKLOCK_ASSERT(valid());
+        if (++at_ == rows_.size() && rows_.size() == limit_) {
+            // The first key behind this one.
+            std::string behind = std::move(rows_.back().first);
+            behind.push_back('\0');
+            limit_ = std::min<std::size_t>(2 * limit_, 256);
+            fetch(behind);
+        }
+    }
+    Result<void> status() const override { return {}; }
+
+private:
+    void fetch(std::string_view first) {
+        at_ = 0;
+        rows_.clear();
+        if (!empty_) rows_ = image_.rows(family_, first, last_, limit_, moment_);
+    }
+
+    const MemoryImage& image_;
+    const MemoryImage::Moment moment_;
+    const Family family_;
+    const std::string last_;
+    bool empty_;
+    std::size_t limit_ = 8;
+    std::size_t at_ = 0;
+    std::vector<MemoryImage::Row> rows_;
+};
+
+class MemorySnapshot final : public Snapshot {
+public:
+    explicit MemorySnapshot(MemoryImage& image) : image_(image), moment_(image.open_snapshot()) {}
+    ~MemorySnapshot() override { image_.close_snapshot(moment_); }
+
+    Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+        return image_.get(family, key, moment_);
+    }
+    std::unique_ptr<Cursor> scan(Family family, std::string_view first,
+                                 std::string_view last) const override {
+        return std::make_unique<MemoryCursor>(image_, moment_, family, first, last);
+    }
+
+private:
+    MemoryImage& image_;
+    const MemoryImage::Moment moment_;
+};
+
+}  // namespace
+
+std::unique_ptr<Snapshot> MemoryImage::snapshot() {
+    return std::make_unique<MemorySnapshot>(*this);
+}
+
+const std::string* MemoryImage::value_at(const State& state, Moment moment) {
+    const State* seen = &state;
+    while (seen != nullptr && seen->since > moment) seen = seen->older.get();
+    return seen != nullptr && seen->value ? &*seen->value : nullptr;
+}
+
+std::optional<std::string> MemoryImage::get(Family family, std::string_view key,
+                                            Moment moment) const {
+    MutexLock lock(mutex_);
+    const auto found = map(family).find(key);
+    if (found == map(family).end()) return std::nullopt;
+    const std::string* const value = value_at(found->second, moment);
+    return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+
+std::optional<std::uint64_t> MemoryImage::version(Family family, std::string_view key) const {
+    MutexLock lock(mutex_);
+    const auto found = map(family).find(key);
+    if (found == map(family).end() || !found->second.value) return std::nullopt;
+    return version_of(*found->second.value);
+}
+
+void MemoryImage::apply(std::span<Batch* const> batches) {
+    MutexLock lock(mutex_);
+    ++now_;
+    for (Batch* const batch : batches) {
+        for (Write& write : batch->writes) put(map(write.family), write.family, write);
+    }
+}
+
+void MemoryImage::put(Map& map, Family family, Write& write) {
+    auto found = map.lower_bound(write.key);
+    const bool known = found != map.end() && found->first == write.key;
+    if (!known) {
+        if (!write.value) return;
+        found = map.emplace_hint(found, std::move(write.key), State{});
+        found->second.since = now_;
+        found->second.value = std::move(write.value);
+        return;
+    }
+    State& state = found->second;
+    // Only a snapshot since the present state began can see it.
+    const bool seen = !snapshots_.empty() && *snapshots_.rbegin() >= state.since;
+    if (seen) {
+        state.older = std::make_unique<State>(std::move(state));
+        burdened_.emplace(family, found->first);
+    } else if (!write.value && state.older == nullptr) {
+        map.erase(found);
+        return;
+    }
+    state.since = now_;
+    state.value = std::move(write.value);
+}
+
+MemoryImage::Moment MemoryImage::open_snapshot() {
+    MutexLock lock(mutex_);
+    snapshots_.insert(now_);
+    return now_;
+}
+
+void MemoryImage::close_snapshot(Moment moment) {
+    MutexLock lock(mutex_);
+    snapshots_.erase(snapshots_.find(moment));
+    if (snapshots_.empty() || burdened_.size() >= prune_at_) prune();
+}
+
+void MemoryImage::prune() {
+    for (auto burdened = burdened_.begin(); burdened != burdened_.end();) {
+        Map& keys = map(burdened->first);
+        const auto found = keys.find(burdened->second);
+        const bool left = found != keys.end() && prune_state(found->second);
+        if (!left && found != keys.end()) keys.erase(found);
+        const bool light = !left || (found->second.older == nullptr && found->second.value);
+        burdened = light ? burdened_.erase(burdened) : std::next(burdened);
+    }
+    prune_at_ = std::max<std::size_t>(64, 2 * burdened_.size());
+}
+
+bool MemoryImage::prune_state(State& state) const {
+    // Each kept state is the newest one that some snapshot, or the present, can see.
+    State* kept = &state;
+    while (kept->older != nullptr) {
+        State& older = *kept->older;
+        const auto viewer = snapshots_.lower_bound(older.since);
+        const bool seen = viewer != snapshots_.end() && *viewer < kept->since;
+        if (seen) {
+            kept = &older;
+        } else {
+            kept->older = std::move(older.older);
+        }
+    }
+    return state.value || state.older != nullptr;
+}
+
+std::vector<MemoryImage::Row> MemoryImage::rows(Family family, std::string_view first,
+                                                std::string_view last, std::size_t limit,
+                                                Moment moment) const {
+    std::vector<Row> rows;
+    MutexLock lock(mutex_);
+    const Map& keys = map(family);
+    for (auto key = keys.lower_bound(first); key != keys.end() && rows.size() < limit; ++key) {
+        if (!last.empty() && key->first >= last) break;
+        if (const std::string* value = value_at(key->second, moment)) {
+            rows.emplace_back(key->first, *value);
+        }
+    }
+    return rows;
+}
+
+}  // namespace rocklock

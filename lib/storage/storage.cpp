@@ -1,0 +1,53 @@
+#include <rocklock/storage.hpp>
+
+#include "base/bytes.hpp"
+#include "storage/preconditions.hpp"
+
+namespace rocklock {
+namespace {
+
+// A key for people: bytes that cannot be printed as \x and two digits.
+std::string printable(std::string_view key) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const char character : key) {
+        const auto byte = static_cast<std::uint8_t>(character);
+        if (byte >= 0x20 && byte < 0x7F && character != '\\') {
+            text.push_back(character);
+        } else {
+            text.append("\\x");
+            text.push_back(digits[byte >> 4]);
+            text.push_back(digits[byte & 0xF]);
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+Result<void> Storage::commit(Batch batch, Durability durability) {
+    // A deferred batch may be judged after wait() has returned, when the verdict is gone.
+    const bool judged = !batch.preconditions.empty() || batch.not_after.has_value();
+    if (judged && durability == Durability::deferred) durability = Durability::written;
+    Verdict verdict;
+    const CommitNumber number = enqueue(std::move(batch), durability, judged ? &verdict : nullptr);
+    if (auto waited = wait(number, durability); !waited) return waited;
+    if (verdict.refused) return *std::move(verdict.refused);
+    return {};
+}
+
+std::uint64_t version_of(std::string_view value) { return Reader(value).u64().value_or(0); }
+
+Error deadline_passed() {
+    return Error(ErrorCode::precondition_failed, "the batch came at or after its deadline");
+}
+
+Error precondition_failed(const Precondition& precondition) {
+    const std::string wanted =
+        precondition.version ? "does not have the version " + std::to_string(*precondition.version)
+                             : "is present and should be absent";
+    return Error(ErrorCode::precondition_failed,
+                 "the key '" + printable(precondition.key) + "' " + wanted);
+}
+
+}  // namespace rocklock
