@@ -14,6 +14,7 @@
 // survives a crash, all before it do too.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

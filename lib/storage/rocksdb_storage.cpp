@@ -1,0 +1,491 @@
+// The store on disk, on RocksDB.
+//
+// What makes it a safe place for locks is few things: one log for all families, written by one
+// leader in the order of the commits, so that what a crash leaves is a prefix of them; a check of
+// every byte read; and failing closed. None of RocksDB's transactions: their locks live in memory,
+// per transaction, and expire on the wall clock.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <rocklock/storage.hpp>
+
+#include "base/assert.hpp"
+#include "base/bytes.hpp"
+#include "base/fork.hpp"
+#include "base/random.hpp"
+#include "storage/group_commit.hpp"
+#include "storage/store_directory.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::uint32_t format = 1;
+constexpr std::array<const char*, family_count> family_names = {"meta", "items", "index", "locks",
+                                                                "history"};
+
+Error to_error(const rocksdb::Status& status) {
+    const std::string text = "RocksDB: " + status.ToString();
+    if (status.IsNoSpace()) return Error(ErrorCode::no_space, text);
+    if (status.IsCorruption()) return Error(ErrorCode::corrupt, text);
+    return Error(ErrorCode::io_error, text);
+}
+
+// A failed open says more: the files are there, and one that is not was lost.
+Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory) {
+    Error error = to_error(status);
+    const auto holder = holder_of_database(directory.database());
+    if (status.IsIOError() && holder) {
+        error.code = ErrorCode::store_in_use;
+        error.pid = holder;
+        error.message =
+            directory.database() + " is open already in process " + std::to_string(*holder);
+    } else if (status.IsNotSupported()) {
+        error.code = ErrorCode::newer_format;
+    } else if (directory.existing() &&
+               (status.IsPathNotFound() || status.IsNotFound() || status.IsInvalidArgument())) {
+        error.code = ErrorCode::corrupt;
+    } else if (status.IsIOError() && (error.message.ends_with("Permission denied") ||
+                                      error.message.ends_with("Read-only file system"))) {
+        error.code = ErrorCode::read_only;
+    }
+    return error;
+}
+
+// RocksDB's diary is not kept: what goes wrong comes back as a Status, and an open that fails is to
+// leave nothing behind.
+class NoDiary final : public rocksdb::Logger {
+public:
+    NoDiary() : Logger(rocksdb::InfoLogLevel::FATAL_LEVEL) {}
+    using Logger::Logv;
+    void Logv(const char*, va_list) override {}
+};
+
+rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, bool same_boot) {
+    rocksdb::DBOptions result;
+    result.create_if_missing = creating;
+    result.create_missing_column_families = creating;
+    result.info_log = std::make_shared<NoDiary>();
+    result.stats_dump_period_sec = 0;
+    result.stats_persist_period_sec = 0;
+    result.skip_stats_update_on_db_open = true;
+    // All corruption is an error at once, and none is repaired by leaving things out.
+    result.paranoid_checks = true;
+    // The group commit in front is the only writer.
+    result.allow_concurrent_memtable_write = false;
+    result.enable_write_thread_adaptive_yield = false;
+    // A commit is in the operating system before it counts as written.
+    result.manual_wal_flush = false;
+    // What a crash leaves must be a prefix of the commits. After a power cut the end of the log,
+    // which was never synced, may be damaged in any way: read up to there. As long as the machine
+    // runs, nothing but the very last record can be incomplete, because the process was killed in
+    // the midst of it; damage anywhere else would be bytes once promised and now lost.
+    result.wal_recovery_mode = same_boot ? rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords
+                                         : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+    // Bounds what the next open has to replay: memory not yet in files, and the log behind it.
+    result.db_write_buffer_size = options.write_buffer_bytes;
+    result.max_total_wal_size = 2 * options.write_buffer_bytes;
+    result.max_open_files = 256;
+    result.max_background_jobs = 2;
+    return result;
+}
+
+rocksdb::ColumnFamilyOptions family_options(const RocksdbOptions& options,
+                                            const std::shared_ptr<rocksdb::Cache>& cache) {
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = cache;
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10, false));
+    rocksdb::ColumnFamilyOptions result;
+    result.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    result.write_buffer_size = options.write_buffer_bytes;
+    result.arena_block_size = 64u << 10;
+    result.compression = rocksdb::kNoCompression;
+    return result;
+}
+
+// RocksDB and the handles of its families.
+class Database {
+public:
+    Database() = default;
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
+    ~Database() {
+        if (!db_) return;
+        // A child of the process that opened it must not touch its files or wait for its threads.
+        if (made_here_.in_child()) {
+            std::ignore = db_.release();
+            return;
+        }
+        for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
+    }
+
+    Result<void> open(const StoreDirectory& directory, const RocksdbOptions& options,
+                      bool same_boot) {
+        const bool creating = !directory.marker();
+        const auto cache = rocksdb::NewLRUCache(options.block_cache_bytes, 2);
+        const auto each = family_options(options, cache);
+        const auto whole = database_options(options, creating, same_boot);
+        std::vector<rocksdb::ColumnFamilyDescriptor> families;
+        families.emplace_back(rocksdb::kDefaultColumnFamilyName, each);
+        for (const char* const name : family_names) families.emplace_back(name, each);
+        if (directory.existing()) {
+            if (auto known = require_known_families(directory, whole); !known) return known;
+        }
+        rocksdb::DB* opened = nullptr;
+        const auto status =
+            rocksdb::DB::Open(whole, directory.database(), families, &handles_, &opened);
+        if (!status.ok()) return to_open_error(status, directory);
+        db_.reset(opened);
+        return {};
+    }
+
+    rocksdb::DB& operator*() const { return *db_; }
+    rocksdb::DB* operator->() const { return db_.get(); }
+    rocksdb::ColumnFamilyHandle* family(Family family) const {
+        return handles_[static_cast<std::size_t>(family) + 1];
+    }
+    const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
+
+private:
+    static Result<void> require_known_families(const StoreDirectory& directory,
+                                               const rocksdb::DBOptions& options) {
+        std::vector<std::string> present;
+        const auto status =
+            rocksdb::DB::ListColumnFamilies(options, directory.database(), &present);
+        if (!status.ok()) return to_open_error(status, directory);
+        for (const std::string& name : present) {
+            const bool known =
+                name == rocksdb::kDefaultColumnFamilyName ||
+                std::find(family_names.begin(), family_names.end(), name) != family_names.end();
+            if (!known) {
+                return Error(ErrorCode::newer_format,
+                             directory.database() + " has the unknown family '" + name + "'");
+            }
+        }
+        return {};
+    }
+
+    MadeHere made_here_;
+    std::unique_ptr<rocksdb::DB> db_;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+};
+
+// Reads, at a snapshot or in the present. A corruption that anybody finds fails the store.
+class RocksdbReader {
+public:
+    RocksdbReader(const Database& database, GroupCommit& group)
+        : database_(database), group_(group) {}
+
+    Result<std::optional<std::string>> get(const rocksdb::ReadOptions& options, Family family,
+                                           std::string_view key) const {
+        std::string value;
+        const auto status = database_->Get(options, database_.family(family), key, &value);
+        if (status.ok()) return std::optional(std::move(value));
+        if (status.IsNotFound()) return std::optional<std::string>();
+        return report(status);
+    }
+
+    Error report(const rocksdb::Status& status) const {
+        Error error = to_error(status);
+        if (error.code == ErrorCode::corrupt) group_.fail(error);
+        return error;
+    }
+
+    const Database& database() const { return database_; }
+
+private:
+    const Database& database_;
+    GroupCommit& group_;
+};
+
+class RocksdbCursor final : public Snapshot::Cursor {
+public:
+    RocksdbCursor(const RocksdbReader& reader, rocksdb::ReadOptions options, Family family,
+                  std::string_view first, std::string_view last)
+        : reader_(reader), last_(last), upper_(last_) {
+        // RocksDB wants bounds in order.
+        if (!last_.empty() && last <= first) return;
+        if (!last_.empty()) options.iterate_upper_bound = &upper_;
+        iterator_.reset(reader.database()->NewIterator(options, reader.database().family(family)));
+        iterator_->Seek(first);
+    }
+
+    bool valid() const override { return iterator_ && iterator_->Valid(); }
+    std::string_view key() const override { return iterator_->key().ToStringView(); }
+    std::string_view value() const override { return iterator_->value().ToStringView(); }
+    void next() override { iterator_->Next(); }
+    Result<void> status() const override {
+        if (!iterator_ || iterator_->status().ok()) return {};
+        return reader_.report(iterator_->status());
+    }
+
+private:
+    const RocksdbReader& reader_;
+    const std::string last_;
+    const rocksdb::Slice upper_;
+    std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+class RocksdbSnapshot final : public Snapshot {
+public:
+    explicit RocksdbSnapshot(const RocksdbReader& reader) : reader_(reader) {
+        options_.snapshot = reader.database()->GetSnapshot();
+    }
+    ~RocksdbSnapshot() override {
+        if (!made_here_.in_child()) reader_.database()->ReleaseSnapshot(options_.snapshot);
+    }
+
+    Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+        return reader_.get(options_, family, key);
+    }
+    std::unique_ptr<Cursor> scan(Family family, std::string_view first,
+                                 std::string_view last) const override {
+        return std::make_unique<RocksdbCursor>(reader_, options_, family, first, last);
+    }
+
+private:
+    const RocksdbReader& reader_;
+    MadeHere made_here_;
+    rocksdb::ReadOptions options_;
+};
+
+// What a child gets, which may read no more than it may write.
+class NoSnapshot final : public Snapshot {
+public:
+    explicit NoSnapshot(Error error) : error_(std::move(error)) {}
+    Result<std::optional<std::string>> get(Family, std::string_view) const override {
+        return error_;
+    }
+    std::unique_ptr<Cursor> scan(Family, std::string_view, std::string_view) const override {
+        return std::make_unique<NoCursor>(error_);
+    }
+
+private:
+    class NoCursor final : public Cursor {
+    public:
+        explicit NoCursor(Error error) : error_(std::move(error)) {}
+        bool valid() const override { return false; }
+        std::string_view key() const override { return {}; }
+        std::string_view value() const override { return {}; }
+        void next() override {}
+        Result<void> status() const override { return error_; }
+
+    private:
+        Error error_;
+    };
+    Error error_;
+};
+
+class RocksdbEngine final : public Engine {
+public:
+    RocksdbEngine(const Database& database, StoreDirectory& directory)
+        : database_(database), directory_(directory) {}
+
+    Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override {
+        value_.Reset();
+        const auto status =
+            database_->Get(rocksdb::ReadOptions(), database_.family(family), key, &value_);
+        if (status.ok()) return std::optional(version_of(value_.ToStringView()));
+        if (status.IsNotFound()) return std::optional<std::uint64_t>();
+        return to_error(status);
+    }
+
+    Result<void> write(std::span<Batch* const> batches, bool sync) override {
+        group_.Clear();
+        for (const Batch* const batch : batches) {
+            for (const Write& write : batch->writes) {
+                auto* const family = database_.family(write.family);
+                const auto added = write.value ? group_.Put(family, write.key, *write.value)
+                                               : group_.Delete(family, write.key);
+                if (!added.ok()) return to_error(added);
+            }
+        }
+        rocksdb::WriteOptions options;
+        options.sync = sync;
+        const auto status = database_->Write(options, &group_);
+        return status.ok() ? Result<void>() : Result<void>(to_error(status));
+    }
+
+    Result<void> sync() override {
+        const auto status = database_->SyncWAL();
+        return status.ok() ? Result<void>() : Result<void>(to_error(status));
+    }
+
+    // To remove a file needs no space.
+    void failed(const Error&) override { directory_.remove_marker(); }
+
+private:
+    const Database& database_;
+    StoreDirectory& directory_;
+    rocksdb::WriteBatch group_;
+    rocksdb::PinnableSlice value_;
+};
+
+class RocksdbStorage final : public Storage {
+public:
+    RocksdbStorage(std::unique_ptr<StoreDirectory> directory, Clock& clock)
+        : clock_(clock), directory_(std::move(directory)), group_(engine_, clock, false) {}
+
+    // Before anything else. Errors: those of open_rocksdb_storage().
+    Result<void> open(const RocksdbOptions& options);
+
+    CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
+        if (made_here_.in_child()) return 0;
+        return group_.enqueue(std::move(batch), durability, verdict);
+    }
+    Result<void> wait(CommitNumber number, Durability durability) override {
+        if (made_here_.in_child()) return not_ours();
+        return group_.wait(number, durability);
+    }
+    bool done(CommitNumber number, Durability durability) const override {
+        return made_here_.in_child() || group_.done(number, durability);
+    }
+    std::unique_ptr<Snapshot> snapshot() const override {
+        if (made_here_.in_child()) return std::make_unique<NoSnapshot>(not_ours());
+        return std::make_unique<RocksdbSnapshot>(reader_);
+    }
+    Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+        if (made_here_.in_child()) return not_ours();
+        return reader_.get(rocksdb::ReadOptions(), family, key);
+    }
+    std::optional<Error> failure() const override {
+        if (made_here_.in_child()) return not_ours();
+        return group_.failure();
+    }
+    bool suspect() const override { return suspect_.load(); }
+    Result<void> mark_sound() override;
+    Result<void> close() override;
+
+private:
+    Result<void> check_format();
+    Result<void> write_first_meta();
+    Result<bool> is_empty() const;
+    Error not_ours() const;
+
+    Clock& clock_;
+    MadeHere made_here_;
+    const pid_t opened_by_ = getpid();
+    // In this order: the lock is the last to go.
+    std::unique_ptr<StoreDirectory> directory_;
+    Database database_;
+    RocksdbEngine engine_{database_, *directory_};
+    GroupCommit group_;
+    RocksdbReader reader_{database_, group_};
+    std::atomic<bool> suspect_{false};
+};
+
+Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
+    const std::string boot_id = clock_.boot_id();
+    const auto marker = directory_->marker();
+    const bool same_boot = marker && !boot_id.empty() && *marker == boot_id;
+    if (auto opened = database_.open(*directory_, options, same_boot); !opened) return opened;
+    if (auto checked = check_format(); !checked) return checked;
+    suspect_ = directory_->existing() && !marker;
+    if (!suspect_ && !same_boot) {
+        if (auto marked = directory_->write_marker(boot_id); !marked) return marked;
+    }
+    directory_->keep();
+    return {};
+}
+
+Result<void> RocksdbStorage::check_format() {
+    const auto stored = get(Family::meta, "format");
+    if (!stored) return stored.error();
+    if (!*stored) {
+        const auto empty = is_empty();
+        if (!empty) return empty.error();
+        if (*empty && !directory_->marker()) return write_first_meta();
+        return Error(ErrorCode::corrupt, directory_->database() + " does not say its format");
+    }
+    Reader reader(**stored);
+    reader.u64();
+    const auto number = reader.u32();
+    if (!number || *number == 0) {
+        return Error(ErrorCode::corrupt, directory_->database() + " has no valid format number");
+    }
+    if (*number > format) {
+        return Error(ErrorCode::newer_format,
+                     directory_->database() + " has format " + std::to_string(*number) +
+                         "; this version knows up to " + std::to_string(format));
+    }
+    return {};
+}
+
+Result<void> RocksdbStorage::write_first_meta() {
+    std::string format_value;
+    std::string store_value;
+    std::string created_value;
+    std::string epoch_value;
+    for (std::string* value : {&format_value, &store_value, &created_value, &epoch_value}) {
+        append_u64(*value, 1);
+    }
+    append_u32(format_value, format);
+    for (const std::uint8_t byte : random_bytes<16>()) append_u8(store_value, byte);
+    const auto created = clock_.now().wall.time_since_epoch().count();
+    append_u64(created_value, static_cast<std::uint64_t>(created));
+    append_u64(epoch_value, 0);
+    Batch batch;
+    batch.writes.push_back({Family::meta, "format", std::move(format_value)});
+    batch.writes.push_back({Family::meta, "store", std::move(store_value)});
+    batch.writes.push_back({Family::meta, "created", std::move(created_value)});
+    batch.writes.push_back({Family::meta, "epoch", std::move(epoch_value)});
+    return commit(std::move(batch), Durability::durable);
+}
+
+Result<bool> RocksdbStorage::is_empty() const {
+    const auto now = snapshot();
+    for (std::size_t i = 0; i < family_names.size(); ++i) {
+        const auto cursor = now->scan(static_cast<Family>(i), "", "");
+        if (auto status = cursor->status(); !status) return status.error();
+        if (cursor->valid()) return false;
+    }
+    return true;
+}
+
+Result<void> RocksdbStorage::mark_sound() {
+    if (auto failed = failure()) return *std::move(failed);
+    if (!suspect_) return {};
+    if (auto marked = directory_->write_marker(clock_.boot_id()); !marked) return marked;
+    suspect_ = false;
+    return {};
+}
+
+Result<void> RocksdbStorage::close() {
+    if (made_here_.in_child()) return not_ours();
+    if (auto drained = group_.close(); !drained) return drained;
+    const auto flushed = database_->Flush(rocksdb::FlushOptions(), database_.families());
+    return flushed.ok() ? Result<void>() : Result<void>(to_error(flushed));
+}
+
+Error RocksdbStorage::not_ours() const {
+    Error error(ErrorCode::store_in_use, "the store was opened before a fork, by process " +
+                                             std::to_string(opened_by_) +
+                                             ", which alone may use it");
+    error.pid = opened_by_;
+    return error;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Storage>> open_rocksdb_storage(const std::string& directory, Clock& clock,
+                                                      const RocksdbOptions& options) {
+    auto prepared = StoreDirectory::prepare(directory, options.create_if_missing);
+    if (!prepared) return std::move(prepared).error();
+    auto storage = std::make_unique<RocksdbStorage>(*std::move(prepared), clock);
+    if (auto opened = storage->open(options); !opened) return std::move(opened).error();
+    return std::unique_ptr<Storage>(std::move(storage));
+}
+
+}  // namespace rocklock
