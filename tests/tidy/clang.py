@@ -18,6 +18,7 @@ NOT_FOR_CLANG = ("-Wno-mismatched-new-delete", "-Wno-maybe-uninitialized", "-Wno
 WITH_VALUE = ("-o", "-MF", "-MQ", "-MT")
 WITHOUT_VALUE = ("-c", "-MD", "-MMD")
 WARNING = re.compile(r"^(/\S+?|\S+?):(\d+):\d+: (?:warning|error): .*\[.*\]$")
+NOTE = re.compile(r"^\S+?:\d+:\d+: note: ")
 
 
 def check_format(tree):
@@ -114,16 +115,19 @@ def verdicts(tree, tool, folders, judge, configurations=()):
 
 
 def run_clang_tidy(root, source, arguments, folder):
-    """clang-tidy's complaints, with the lines that explain each."""
+    """clang-tidy's complaints, each with the lines that show the place."""
     done = subprocess.run(
         ["clang-tidy-14", "--quiet", str(source), "--", *arguments, "-Wno-everything"],
         cwd=folder, capture_output=True, text=True, check=False)
     problems = []
+    noted = False
     for line in done.stdout.splitlines():
+        # The notes on how complex a function is would fill pages.
+        noted = NOTE.match(line) or (noted and not WARNING.match(line))
         if WARNING.match(line):
             path = os.path.normpath(os.path.join(folder, line.split(":", 1)[0]))
             problems.append(os.path.relpath(path, root) + ":" + line.split(":", 1)[1])
-        elif problems:
+        elif problems and not noted:
             problems[-1] += "\n" + line
     if done.returncode != 0 and not problems:
         problems.append(f"clang-tidy on {source}: {done.stdout}{done.stderr}")

@@ -227,6 +227,12 @@ class Clang(Planted):
         self.assert_found(self.tidied(f"int sum(int x) {{\n{lines}    return x;\n}}\n"),
                           "readability-function-size")
 
+    def test_a_function_that_is_too_complex(self):
+        found = self.tidied("int f(int x) {\n" + "if (x > 0) {\n" * 3 + "x -= x > 1 ? 1 : 2;\n" * 6 +
+                            "}\n" * 3 + "return x;\n}\n")
+        self.assert_found(found, "readability-function-cognitive-complexity")
+        self.assertNotIn("note:", found[0])
+
     def test_a_likely_bug(self):
         self.assert_found(
             self.tidied("#include <string>\n#include <utility>\nint f(std::string a) {\n"
