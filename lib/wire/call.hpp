@@ -1,0 +1,75 @@
+// What goes over a socket: the calls of the lock API and their replies, whatever their form.
+//
+// A call is a request of the lock service, or a look at it, with what only a connection needs: the
+// secret that proves the session, and the process a session is to be bound to. JSON (call_json.hpp)
+// is one form of it; the server and the clients know this one set of types.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+#include <rocklock/result.hpp>
+
+namespace rocklock {
+
+struct ListClasses {};
+
+struct ShowLock {
+    std::string resource;
+};
+
+struct ListSessions {
+    std::string principal;
+    // 1 to 10,000.
+    std::uint32_t limit = 1000;
+    // What the page before gave as `next`; empty at first.
+    std::string next;
+};
+
+struct Ping {};
+
+using CallBody = std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire,
+                              Convert, Release, Transfer, Steal, Break, PutClass, DeleteClass,
+                              ListClasses, ShowLock, ListLocks, ListSessions, Ping>;
+
+struct Call {
+    CallBody body;
+    // The proof that the caller owns the session in the body.
+    std::optional<Secret> secret;
+    // The process to bind to; none: the caller.
+    std::optional<std::int32_t> pid;
+};
+
+// The verb's name, as in "Rocklock_20261121.Acquire".
+std::string_view verb_name(const CallBody& body);
+// An empty call of that verb; none for a name that is no verb.
+std::optional<Call> call_named(std::string_view verb);
+
+struct ClassList {
+    std::vector<LockClass> classes;
+};
+
+struct SessionPage {
+    std::vector<SessionView> sessions;
+    // Empty on the last page.
+    std::string next;
+};
+
+struct Pong {
+    std::string version;
+    std::int32_t pid = 0;
+    // The directory of the store, or "memory".
+    std::string store;
+    // "durable" or "written".
+    std::string durability;
+};
+
+using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
+                           LockView, LockPage, SessionPage, Pong>;
+
+}  // namespace rocklock

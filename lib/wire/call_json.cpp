@@ -1,0 +1,269 @@
+#include "wire/call_json.hpp"
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <boost/json/monotonic_resource.hpp>
+#include <boost/json/parse.hpp>
+
+#include <rocklock/error.hpp>
+
+#include "wire/error_names.hpp"
+#include "wire/json_reader.hpp"
+#include "wire/json_writer.hpp"
+#include "wire/lock_members.hpp"
+#include "wire/lock_words.hpp"
+#include "wire/time_format.hpp"
+
+namespace rocklock {
+namespace {
+
+// Deep enough for DynamoDB's 32 nested lists.
+constexpr std::size_t max_depth = 128;
+
+// Writes the members of values, for the descriptions in lock_members.hpp.
+class JsonMembers {
+public:
+    static constexpr bool reading = false;
+
+    explicit JsonMembers(JsonWriter& json) : json_(json) {}
+
+    template <typename T>
+    void required(std::string_view name, const T& value) {
+        json_.key(name);
+        write(value);
+    }
+    template <typename T>
+    void usual(std::string_view name, const T& value) {
+        required(name, value);
+    }
+    template <typename T>
+    void optional(std::string_view name, const T& value) {
+        if (!(says_nothing(value))) required(name, value);
+    }
+    void patience(std::string_view name, std::chrono::milliseconds value) {
+        json_.key(name);
+        json_.number(value == no_limit ? -1 : value.count());
+    }
+    template <typename T>
+    void flat_optional(std::string_view /*name*/, const std::optional<T>& value) {
+        if (value) describe(*this, *value);
+    }
+
+    template <typename T>
+    requires std::is_class_v<T>
+    void write(const T& value) {
+        json_.begin_object();
+        describe(*this, value);
+        json_.end_object();
+    }
+    void write(const std::string& value) { json_.string(value); }
+
+private:
+    template <typename T>
+    static bool says_nothing(const std::optional<T>& value) {
+        return !value;
+    }
+    template <typename T>
+    static bool says_nothing(const std::vector<T>& value) {
+        return value.empty();
+    }
+    template <typename T>
+    static bool says_nothing(const T& value) {
+        return value == T{};
+    }
+
+    void write(bool value) { json_.boolean(value); }
+    void write(std::uint32_t value) { json_.number(value); }
+    void write(std::int32_t value) { json_.number(value); }
+    void write(std::uint64_t value) { json_.number(value); }
+    void write(std::int64_t value) { json_.number(value); }
+    void write(Token value) { json_.number(number(value)); }
+    void write(GrantId value) { json_.number(number(value)); }
+    void write(std::chrono::milliseconds value) { json_.number(value.count()); }
+    void write(BootTime value) {
+        using std::chrono::milliseconds;
+        json_.number(std::chrono::floor<milliseconds>(value.time_since_epoch()).count());
+    }
+    void write(WallTime value) { json_.string(format_time(value)); }
+    void write(const SessionId& value) { json_.string(to_string(value)); }
+    void write(const Secret& value) { json_.string(to_string(value)); }
+    void write(const Metadata& value) {
+        json_.begin_object();
+        for (const auto& [name, text] : value) {
+            json_.foreign_key(name);
+            json_.string(text);
+        }
+        json_.end_object();
+    }
+    template <typename T>
+    requires std::is_enum_v<T>
+    void write(T value) { json_.string(word(value)); }
+    template <typename T>
+    void write(const std::optional<T>& value) {
+        if (value) {
+            write(*value);
+        } else {
+            json_.null();
+        }
+    }
+    template <typename T>
+    void write(const std::vector<T>& values) {
+        json_.begin_array();
+        for (const auto& value : values) write(value);
+        json_.end_array();
+    }
+
+    JsonWriter& json_;
+};
+
+template <typename T>
+std::string written(const T& value) {
+    JsonWriter json;
+    JsonMembers(json).write(value);
+    return json.take();
+}
+
+// Parses `json`, which must be an object, and hands it to `read`.
+template <typename Read>
+void with_object(std::string_view json, JsonProblem& problem, Read read) {
+    std::array<unsigned char, 4096> memory;
+    boost::json::monotonic_resource resource(memory.data(), memory.size());
+    boost::json::parse_options options;
+    options.max_depth = max_depth;
+    boost::json::error_code error;
+    const auto value = boost::json::parse(json, error, &resource, options);
+    if (error) {
+        problem.report("the body is not JSON: " + error.message());
+    } else if (const auto* object = value.if_object()) {
+        read(*object);
+    } else {
+        problem.report("the body must be a JSON object");
+    }
+}
+
+template <typename T>
+Result<Reply> reply_of(std::string_view json) {
+    T value{};
+    JsonProblem problem;
+    with_object(json, problem, [&](const boost::json::object& object) {
+        JsonReader reader(object, "", false, problem);
+        describe(reader, value);
+    });
+    if (problem.found()) {
+        return Error(ErrorCode::io_error,
+                     "the daemon's answer makes no sense: " + problem.message());
+    }
+    return Reply(std::move(value));
+}
+
+// The reply to a verb.
+struct ReplyReader {
+    std::string_view json;
+
+    template <typename Body>
+    requires requires { typename Body::Answer; }
+    Result<Reply> operator()(const Body& /*asked*/) const {
+        return reply_of<typename Body::Answer>(json);
+    }
+    Result<Reply> operator()(const ListClasses& /*asked*/) const {
+        return reply_of<ClassList>(json);
+    }
+    Result<Reply> operator()(const ShowLock& /*asked*/) const { return reply_of<LockView>(json); }
+    Result<Reply> operator()(const ListLocks& /*asked*/) const { return reply_of<LockPage>(json); }
+    Result<Reply> operator()(const ListSessions& /*asked*/) const {
+        return reply_of<SessionPage>(json);
+    }
+    Result<Reply> operator()(const Ping& /*asked*/) const { return reply_of<Pong>(json); }
+};
+
+}  // namespace
+
+Result<Call> read_call(Call empty, std::string_view json) {
+    JsonProblem problem;
+    with_object(json.empty() ? std::string_view("{}") : json, problem,
+                [&](const boost::json::object& object) {
+                    JsonReader reader(object, "", true, problem);
+                    std::visit([&](auto& body) { describe_call(reader, empty, body); }, empty.body);
+                    reader.finish();
+                });
+    if (problem.found()) return Error(ErrorCode::invalid_argument, problem.message());
+    return empty;
+}
+
+std::string write_call(const Call& call) {
+    JsonWriter json;
+    JsonMembers members(json);
+    json.begin_object();
+    std::visit([&](const auto& body) { describe_call(members, call, body); }, call.body);
+    json.end_object();
+    return json.take();
+}
+
+Result<Reply> read_reply(const CallBody& asked, std::string_view json) {
+    return std::visit(ReplyReader{json}, asked);
+}
+
+std::string write_reply(const Reply& reply) {
+    return std::visit([](const auto& value) { return written(value); }, reply);
+}
+
+std::string write_error(const Error& error) {
+    JsonWriter json;
+    JsonMembers members(json);
+    json.begin_object();
+    json.key("__type");
+    json.string("rocklock#" + std::string(error_name(error.code)));
+    json.key("message");
+    json.string(error.message);
+    if (http_status(error.code) == 500) {
+        json.key("Cause");
+        json.string(to_string(error.code));
+    }
+    describe_facts(members, error);
+    if (error.code == ErrorCode::session_expired && error.ended) {
+        members.required("ExpiredAt", error.ended->at);
+    }
+    bool own = false;
+    for (const auto& blocker : error.blockers) own = own || blocker.you;
+    members.optional("You", own);
+    json.end_object();
+    return json.take();
+}
+
+Error read_error(std::string_view json) {
+    Error error;
+    std::string type;
+    std::string cause;
+    JsonProblem problem;
+    with_object(json, problem, [&](const boost::json::object& object) {
+        JsonReader reader(object, "", false, problem);
+        reader.required("__type", type);
+        reader.required("message", error.message);
+        reader.optional("Cause", cause);
+        describe_facts(reader, error);
+    });
+    const auto name = std::string_view(type).substr(type.find('#') + 1);
+    const auto code = error_code(name, cause);
+    if (problem.found()) {
+        return {ErrorCode::io_error, "the daemon's answer makes no sense: " + std::string(json)};
+    }
+    if (!code) {
+        error.code = ErrorCode::io_error;
+        error.message = std::string(name) + ": " + error.message;
+    } else {
+        error.code = *code;
+    }
+    return error;
+}
+
+std::string write_value(const Holder& holder) { return written(holder); }
+
+std::string write_value(const SessionView& session) { return written(session); }
+
+}  // namespace rocklock

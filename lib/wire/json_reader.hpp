@@ -1,0 +1,272 @@
+// Reads the members of JSON objects into values, for the descriptions in lock_members.hpp.
+//
+// The first thing that is wrong is kept, with the way to it ("Locks[2].Mode must be one of ...");
+// what is read after it means nothing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <rocklock/lock.hpp>
+
+#include "wire/lock_words.hpp"
+#include "wire/time_format.hpp"
+
+namespace rocklock {
+
+class JsonProblem {
+public:
+    bool found() const { return !message_.empty(); }
+    const std::string& message() const { return message_; }
+    void report(std::string message) {
+        if (message_.empty()) message_ = std::move(message);
+    }
+
+private:
+    std::string message_;
+};
+
+class JsonReader {
+public:
+    static constexpr bool reading = true;
+
+    // `where` is the way to this object, with a dot at its end; empty for the whole. Strict readers
+    // take an unknown member for a problem.
+    JsonReader(const boost::json::object& object, std::string where, bool strict,
+               JsonProblem& problem)
+        : object_(object), where_(std::move(where)), strict_(strict), problem_(problem) {}
+
+    template <typename T>
+    void required(std::string_view name, T& value) {
+        const auto* member = find(name);
+        if (member == nullptr) {
+            problem_.report(where_ + std::string(name) + " is missing");
+            return;
+        }
+        read(*member, name, value);
+    }
+
+    template <typename T>
+    void optional(std::string_view name, T& value) {
+        if (const auto* member = find(name)) read(*member, name, value);
+    }
+
+    template <typename T>
+    void usual(std::string_view name, T& value) {
+        optional(name, value);
+    }
+
+    // -1 waits for ever.
+    void patience(std::string_view name, std::chrono::milliseconds& value) {
+        const auto* member = find(name);
+        if (member == nullptr) return;
+        if (const auto* number = member->if_int64(); number != nullptr && *number == -1) {
+            value = no_limit;
+            return;
+        }
+        read(*member, name, value);
+        if (value > longest_wait) value = no_limit;
+    }
+
+    // A value whose members lie flat in this object; it is there when `name` is.
+    template <typename T>
+    void flat_optional(std::string_view name, std::optional<T>& value) {
+        T flat{};
+        if (has(name)) {
+            describe(*this, flat);
+            value = std::move(flat);
+        }
+    }
+
+    bool has(std::string_view name) const { return object_.contains(name); }
+
+    void refuse(std::string_view what) { problem_.report(where_ + std::string(what)); }
+
+    // Call it last: anything that nobody asked for?
+    void finish() {
+        if (!strict_ || known_.size() == object_.size()) return;
+        for (const auto& member : object_) {
+            if (is_known(member.key())) continue;
+            std::string message =
+                where_ + std::string(member.key()) + " is no member here; known are";
+            const char* comma = " ";
+            for (const auto name : asked_) {
+                message += comma;
+                message += name;
+                comma = ", ";
+            }
+            problem_.report(std::move(message));
+            return;
+        }
+    }
+
+private:
+    static constexpr std::uint64_t largest_exact = (std::uint64_t{1} << 53) - 1;
+    // A hundred years; longer is for ever.
+    static constexpr std::chrono::milliseconds longest_wait = std::chrono::hours{24 * 36'525};
+
+    const boost::json::value* find(std::string_view name) {
+        asked_.push_back(name);
+        const auto* member = object_.if_contains(name);
+        if (member != nullptr) known_.push_back(name);
+        return member;
+    }
+
+    bool is_known(std::string_view name) const {
+        for (const auto known : known_) {
+            if (known == name) return true;
+        }
+        return false;
+    }
+
+    void report(std::string_view name, std::string_view what) {
+        problem_.report(where_ + std::string(name) + " must be " + std::string(what));
+    }
+
+    std::optional<std::uint64_t> whole_number(const boost::json::value& json, std::string_view name,
+                                              std::uint64_t largest) {
+        if (const auto* number = json.if_int64();
+            number != nullptr && *number >= 0 && static_cast<std::uint64_t>(*number) <= largest) {
+            return static_cast<std::uint64_t>(*number);
+        }
+        report(name, "a whole number from 0 to " + std::to_string(largest));
+        return std::nullopt;
+    }
+
+    void read(const boost::json::value& json, std::string_view name, bool& value) {
+        const auto* truth = json.if_bool();
+        if (truth == nullptr) return report(name, "true or false");
+        value = *truth;
+    }
+    void read(const boost::json::value& json, std::string_view name, std::uint32_t& value) {
+        const auto number = whole_number(json, name, std::numeric_limits<std::uint32_t>::max());
+        if (number) value = static_cast<std::uint32_t>(*number);
+    }
+    void read(const boost::json::value& json, std::string_view name, std::int32_t& value) {
+        const auto number = whole_number(json, name, std::numeric_limits<std::int32_t>::max());
+        if (number) value = static_cast<std::int32_t>(*number);
+    }
+    void read(const boost::json::value& json, std::string_view name, std::uint64_t& value) {
+        const auto number = whole_number(json, name, largest_exact);
+        if (number) value = *number;
+    }
+    void read(const boost::json::value& json, std::string_view name, std::int64_t& value) {
+        const auto number = whole_number(json, name, largest_exact);
+        if (number) value = static_cast<std::int64_t>(*number);
+    }
+    void read(const boost::json::value& json, std::string_view name, Token& value) {
+        const auto number = whole_number(json, name, largest_exact);
+        if (number) value = Token{*number};
+    }
+    void read(const boost::json::value& json, std::string_view name, GrantId& value) {
+        const auto number = whole_number(json, name, largest_exact);
+        if (number) value = GrantId{*number};
+    }
+    void read(const boost::json::value& json, std::string_view name,
+              std::chrono::milliseconds& value) {
+        const auto number = whole_number(json, name, largest_exact);
+        if (number) value = std::chrono::milliseconds{static_cast<std::int64_t>(*number)};
+    }
+    // Milliseconds of the boot clock.
+    void read(const boost::json::value& json, std::string_view name, BootTime& value) {
+        const auto number = whole_number(json, name, std::uint64_t{1} << 42);
+        if (number) value = BootTime{std::chrono::milliseconds{static_cast<std::int64_t>(*number)}};
+    }
+    void read(const boost::json::value& json, std::string_view name, std::string& value) {
+        const auto* text = json.if_string();
+        if (text == nullptr) return report(name, "a string");
+        value = *text;
+    }
+    void read(const boost::json::value& json, std::string_view name, WallTime& value) {
+        const auto* text = json.if_string();
+        const auto time = text == nullptr ? std::nullopt : parse_time(*text);
+        if (!time) return report(name, "a time in UTC such as 2026-11-21T09:30:00.000Z");
+        value = *time;
+    }
+    void read(const boost::json::value& json, std::string_view name, SessionId& value) {
+        const auto* text = json.if_string();
+        const auto id = text == nullptr ? std::nullopt : parse_session_id(*text);
+        if (!id) return report(name, "a session as OpenSession gave it: 22 characters");
+        value = *id;
+    }
+    void read(const boost::json::value& json, std::string_view name, Secret& value) {
+        const auto* text = json.if_string();
+        const auto secret = text == nullptr ? std::nullopt : parse_secret(*text);
+        if (!secret) return report(name, "a session's secret: 43 characters");
+        value = *secret;
+    }
+    void read(const boost::json::value& json, std::string_view name, Metadata& value) {
+        const auto* object = json.if_object();
+        if (object == nullptr) return report(name, "an object of strings");
+        value.clear();
+        for (const auto& member : *object) {
+            const auto* text = member.value().if_string();
+            if (text == nullptr) return report(name, "an object of strings");
+            value[std::string(member.key())] = *text;
+        }
+    }
+
+    template <typename T>
+    void read(const boost::json::value& json, std::string_view name, std::optional<T>& value) {
+        T there{};
+        read(json, name, there);
+        value = std::move(there);
+    }
+
+    template <typename T>
+    void read(const boost::json::value& json, std::string_view name, std::vector<T>& value) {
+        const auto* array = json.if_array();
+        if (array == nullptr) return report(name, "an array");
+        value.clear();
+        value.reserve(array->size());
+        for (const auto& element : *array) {
+            const std::string place = std::string(name) + "[" + std::to_string(value.size()) + "]";
+            read(element, place, value.emplace_back());
+            if (problem_.found()) return;
+        }
+    }
+
+    template <typename T>
+    requires std::is_enum_v<T>
+    void read(const boost::json::value& json, std::string_view name, T& value) {
+        const auto* text = json.if_string();
+        std::string allowed;
+        for (const auto& [known, spelled] : words_of(T{})) {
+            if (text != nullptr && *text == spelled) {
+                value = known;
+                return;
+            }
+            allowed += (allowed.empty() ? "" : ", ") + std::string(spelled);
+        }
+        report(name, "one of " + allowed);
+    }
+
+    template <typename T>
+    requires std::is_class_v<T>
+    void read(const boost::json::value& json, std::string_view name, T& value) {
+        const auto* object = json.if_object();
+        if (object == nullptr) return report(name, "an object");
+        JsonReader reader(*object, where_ + std::string(name) + ".", strict_, problem_);
+        describe(reader, value);
+        reader.finish();
+    }
+
+    const boost::json::object& object_;
+    std::string where_;
+    bool strict_;
+    JsonProblem& problem_;
+    std::vector<std::string_view> asked_;
+    std::vector<std::string_view> known_;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,91 @@
+#include "wire/json_writer.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::string_view hex = "0123456789abcdef";
+
+}  // namespace
+
+void JsonWriter::key(std::string_view name) {
+    separate();
+    text_ += '"';
+    text_ += name;
+    text_ += "\":";
+    comma_ = false;
+}
+
+void JsonWriter::foreign_key(std::string_view name) {
+    separate();
+    quote(name);
+    text_ += ':';
+    comma_ = false;
+}
+
+void JsonWriter::string(std::string_view text) {
+    separate();
+    quote(text);
+}
+
+void JsonWriter::boolean(bool value) {
+    separate();
+    text_ += value ? "true" : "false";
+}
+
+void JsonWriter::null() {
+    separate();
+    text_ += "null";
+}
+
+void JsonWriter::separate() {
+    if (comma_) text_ += ',';
+    comma_ = true;
+}
+
+void JsonWriter::open(char bracket) {
+    separate();
+    text_ += bracket;
+    comma_ = false;
+}
+
+void JsonWriter::close(char bracket) {
+    text_ += bracket;
+    comma_ = true;
+}
+
+void JsonWriter::quote(std::string_view text) {
+    text_ += '"';
+    std::size_t plain = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        // DEL is allowed in JSON, but no terminal should get it.
+        if (byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7F) continue;
+        text_.append(text, plain, i - plain);
+        plain = i + 1;
+        switch (byte) {
+            case '"':
+                text_ += "\\\"";
+                break;
+            case '\\':
+                text_ += "\\\\";
+                break;
+            case '\n':
+                text_ += "\\n";
+                break;
+            case '\r':
+                text_ += "\\r";
+                break;
+            case '\t':
+                text_ += "\\t";
+                break;
+            default:
+                text_ += "\\u00";
+                text_ += hex[byte >> 4];
+                text_ += hex[byte & 0xF];
+        }
+    }
+    text_.append(text, plain);
+    text_ += '"';
+}
+
+}  // namespace rocklock

@@ -1,0 +1,62 @@
+// The words of the lock manager, as the protocol spells them.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <rocklock/lock.hpp>
+#include <rocklock/types.hpp>
+
+namespace rocklock {
+
+template <typename Enum, std::size_t size>
+using Words = std::array<std::pair<Enum, std::string_view>, size>;
+
+inline constexpr Words<Mode, 3> words_of(Mode /*type*/) {
+    return {{{Mode::read, "read"}, {Mode::write, "write"}, {Mode::exclusive, "exclusive"}}};
+}
+
+inline constexpr Words<Intent, 2> words_of(Intent /*type*/) {
+    return {{{Intent::read, "read"}, {Intent::edit, "edit"}}};
+}
+
+inline constexpr Words<Held, 3> words_of(Held /*type*/) {
+    return {{{Held::refuse, "refuse"}, {Held::join, "join"}, {Held::count, "count"}}};
+}
+
+inline constexpr Words<Bound, 3> words_of(Bound /*type*/) {
+    return {
+        {{Bound::none, "none"}, {Bound::process, "process"}, {Bound::connection, "connection"}}};
+}
+
+inline constexpr Words<Policy, 3> words_of(Policy /*type*/) {
+    return {{{Policy::exclusive_write, "exclusive_write"},
+             {Policy::exclusive_read, "exclusive_read"},
+             {Policy::read_write, "read_write"}}};
+}
+
+inline constexpr Words<StealPolicy, 2> words_of(StealPolicy /*type*/) {
+    return {{{StealPolicy::never, "never"}, {StealPolicy::anyone, "anyone"}}};
+}
+
+inline constexpr Words<Outcome, 8> words_of(Outcome /*type*/) {
+    return {{{Outcome::held, "held"},
+             {Outcome::released, "released"},
+             {Outcome::expired, "expired"},
+             {Outcome::stolen, "stolen"},
+             {Outcome::broken, "broken"},
+             {Outcome::transferred, "transferred"},
+             {Outcome::already_released, "already_released"},
+             {Outcome::converted, "converted"}}};
+}
+
+template <typename Enum>
+constexpr std::string_view word(Enum value) {
+    for (const auto& [known, text] : words_of(value)) {
+        if (known == value) return text;
+    }
+    return "unknown";
+}
+
+}  // namespace rocklock
