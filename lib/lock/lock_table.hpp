@@ -46,7 +46,15 @@ struct Tick {
     std::size_t budget = 1024;
 };
 
-using Event = std::variant<Request, CancelWait, Tick>;
+// Takes again what `grant` held, as the history tells it: the second half of a Reacquire, which the manager
+// sends when it has looked the locks up.
+struct Retake {
+    SessionId session;
+    GrantId grant{};
+    std::vector<GrantedLock> locks;
+};
+
+using Event = std::variant<Request, CancelWait, Tick, Retake>;
 
 // The answer to the request with this ticket. A request that waits gets none until it is decided.
 struct Reply {
@@ -60,7 +68,9 @@ struct AskHistory {
     SessionId session;
     GrantId grant{};
     // What was asked; decides in what form the ending is told.
-    enum class Verb : std::uint8_t { release, other, replay } verb = Verb::other;
+    enum class Verb : std::uint8_t { release, other, replay, reacquire } verb = Verb::other;
+    // Of a replay: what its parameters came to.
+    std::uint64_t fingerprint = 0;
 };
 
 // What one apply() came to.
@@ -68,6 +78,8 @@ struct Decision {
     // To be committed before the replies and notices are given. Empty when nothing changed.
     Batch batch;
     Durability durability = Durability::deferred;
+    // It reserves tokens: it must be synced, whatever durability the user chose.
+    bool synced = false;
     std::vector<Reply> replies;
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
@@ -121,18 +133,20 @@ public:
     LockView show(std::string_view resource, Instant now) const;
     // The grant to look up for LockView::last_holder; 0 for none.
     GrantId last_grant(std::string_view resource) const;
-    LockPage list(const ListLocks& request, Instant now) const;
+    Result<LockPage> list(const ListLocks& request, Instant now) const;
     std::vector<SessionView> sessions(std::string_view principal, Instant now) const;
     std::vector<Grant> grants(const SessionId& session, Instant now) const;
     Result<SessionInfo> session(const SessionId& session, Instant now) const;
+    Secret secret(const SessionId& session) const;
     bool holds(const SessionId& session, std::string_view resource, Mode mode, Instant now) const;
     std::vector<LockClass> classes() const;
     std::vector<WaitEdge> wait_graph(Instant now, std::size_t limit) const;
     const std::vector<Deadlock>& recent_deadlocks() const;
     LockStatistics statistics() const;
 
-    // Forgets an ended grant whose record was trimmed from the history.
-    void forget(GrantId grant, const std::vector<std::string>& resources);
+    // Forgets an ended grant whose record was trimmed from the history, with its request id's hash.
+    void forget(GrantId grant, const std::vector<std::string>& resources, std::uint64_t request_high,
+                std::uint64_t request_low);
     std::uint64_t ended_records() const;
 
     // Asserts the table's own invariants: links both ways, counters, queues in order, live holders

@@ -114,6 +114,7 @@ struct LostGrant {
 
 struct SessionInfo {
     SessionId id;
+    // Zero in the answers to RenewSession and JoinProcess.
     Secret secret;
     std::chrono::milliseconds lease{};
     std::chrono::milliseconds remaining{};

@@ -1,0 +1,544 @@
+// From a request to a grant.
+#include <algorithm>
+#include <utility>
+
+#include "lock/table_core.hpp"
+
+namespace rocklock {
+
+using table::Hold;
+using table::Obstacles;
+using table::RequestKey;
+using table::Resource;
+using table::Session;
+using table::Wait;
+using table::Wish;
+
+namespace {
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
+
+// The smaller of two limits of which zero means none.
+std::chrono::milliseconds tighter(std::chrono::milliseconds a, std::chrono::milliseconds b) {
+    if (a == std::chrono::milliseconds{0}) return b;
+    if (b == std::chrono::milliseconds{0}) return a;
+    return std::min(a, b);
+}
+
+// What must be equal in a repeated request: Locks, Held and MaxHoldMs. Written to disk, so it never changes.
+std::uint64_t fingerprint_of(const Acquire& request) {
+    std::uint64_t hash = fnv_start;
+    const auto add = [&](std::uint64_t value) {
+        hash = fnv1a({reinterpret_cast<const char*>(&value), sizeof value}, hash);
+    };
+    for (const LockRequest& lock : request.locks) {
+        add(lock.resource.size());
+        hash = fnv1a(lock.resource, hash);
+        add(lock.mode ? 1 + static_cast<std::uint64_t>(*lock.mode) : 0);
+        add(lock.to ? 1 + static_cast<std::uint64_t>(*lock.to) : 0);
+        add(lock.subtree ? 1 : 0);
+        add(lock.permits);
+    }
+    add(static_cast<std::uint64_t>(request.held));
+    add(request.max_hold ? 1 + static_cast<std::uint64_t>(request.max_hold->count()) : 0);
+    return hash;
+}
+
+std::optional<Error> check_acquire(const Acquire& request) {
+    if (request.session.has_value() == request.opens.has_value()) {
+        return invalid("an acquire names its session or, without one, a principal: exactly one of them");
+    }
+    if (request.locks.empty()) return invalid("no resource is named: give 1 to 100");
+    if (request.locks.size() > limits::resources_per_grant) {
+        Error error(ErrorCode::limit_exceeded, "a set of " + std::to_string(request.locks.size()) +
+                                                   " resources is too large: at most 100 are allowed");
+        error.limit = limits::resources_per_grant;
+        return error;
+    }
+    if (request.patience < std::chrono::milliseconds{0}) {
+        return invalid("patience is negative: give 0 to try, or how long to wait");
+    }
+    if (request.max_hold &&
+        (*request.max_hold <= std::chrono::milliseconds{0} || *request.max_hold > limits::lease_max)) {
+        return invalid("max_hold is out of range: give 1 ms to 30 days");
+    }
+    if (request.request_id.size() > limits::request_id_bytes) {
+        return invalid("request id is longer than 256 bytes");
+    }
+    return check_texts(request.note, request.metadata);
+}
+
+}  // namespace
+
+// ---- Working out what is wanted ----------------------------------------------------------------------------
+
+Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<LockRequest>& locks) {
+    Resolved resolved;
+    resolved.wishes.reserve(locks.size());
+    for (const LockRequest& lock : locks) {
+        if (auto error = resolve_one(lock, resolved)) return *std::move(error);
+    }
+    if (!classes.empty()) {
+        for (std::size_t root = 0; root < locks.size(); ++root) {
+            const LockClass& lock_class = classes.of(locks[root].resource);
+            if (auto error = add_dependants(locks[root], lock_class, root, resolved)) {
+                return *std::move(error);
+            }
+        }
+    }
+    return resolved;
+}
+
+std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resolved& resolved) {
+    if (auto error = check_name("resource name", lock.resource)) return error;
+    if (lock.mode && lock.to) {
+        return invalid("resource " + quoted(lock.resource) + ": give a mode or an intent, not both");
+    }
+    const LockClass& lock_class = classes.of(lock.resource);
+    Wish wish;
+    wish.subtree = lock.subtree;
+    if (lock_class.permits > 0) {
+        if (lock.mode || lock.to || lock.subtree) {
+            return Error(ErrorCode::kind_mismatch,
+                         "resource " + quoted(lock.resource) + " is counted in permits (class " +
+                             quoted(lock_class.pattern) + "): ask for permits, not for a mode");
+        }
+        wish.permits = std::max<std::uint32_t>(lock.permits, 1);
+        if (wish.permits > lock_class.permits) {
+            Error error(ErrorCode::limit_exceeded, "resource " + quoted(lock.resource) + " has only " +
+                                                       std::to_string(lock_class.permits) + " permits");
+            error.limit = lock_class.permits;
+            return error;
+        }
+    } else if (lock.permits > 0) {
+        return Error(ErrorCode::kind_mismatch, "resource " + quoted(lock.resource) +
+                                                   " is locked in modes, not counted in permits: "
+                                                   "give its class permits first, or ask for a mode");
+    } else if (lock.mode) {
+        wish.mode = *lock.mode;
+    } else {
+        const auto mode = mode_for(lock_class.policy, lock.to.value_or(Intent::edit));
+        if (!mode) {
+            return invalid("resource " + quoted(lock.resource) +
+                           ": its policy exclusive_write has no lock for reading: read without one, "
+                           "or name the mode read");
+        }
+        wish.mode = *mode;
+    }
+    wish.resource = &resource(lock.resource);
+    for (const Wish& other : resolved.wishes) {
+        if (other.resource == wish.resource) {
+            return invalid("resource " + quoted(lock.resource) + " is named twice: name each once");
+        }
+    }
+    if (resolved.wishes.empty()) resolved.lease = lock_class.lease;
+    resolved.wishes.push_back(wish);
+    resolved.max_hold = tighter(resolved.max_hold, lock_class.max_hold);
+    resolved.max_lease = tighter(resolved.max_lease, lock_class.max_lease);
+    return std::nullopt;
+}
+
+std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock, const LockClass& lock_class,
+                                                     std::size_t root, Resolved& resolved) {
+    if (resolved.wishes[root].mode == Mode::read) return std::nullopt;
+    for (const Dependant& dependant : lock_class.dependants) {
+        if (dependant.resource == lock.resource) continue;
+        if (classes.of(dependant.resource).permits > 0) {
+            return Error(ErrorCode::kind_mismatch, "dependant " + quoted(dependant.resource) + " of " +
+                                                       quoted(lock.resource) +
+                                                       " is counted in permits and can't be locked along");
+        }
+        Resource& at = resource(dependant.resource);
+        const auto same = std::find_if(resolved.wishes.begin(), resolved.wishes.end(),
+                                       [&](const Wish& wish) { return wish.resource == &at; });
+        if (same != resolved.wishes.end()) {
+            same->mode = std::max(same->mode, dependant.mode);
+            continue;
+        }
+        if (resolved.wishes.size() == limits::resources_per_grant) {
+            Error error(ErrorCode::limit_exceeded,
+                        "the set has more than 100 resources with its dependants");
+            error.limit = limits::resources_per_grant;
+            return error;
+        }
+        resolved.wishes.push_back(
+            {.resource = &at, .cause = static_cast<std::uint8_t>(root), .mode = dependant.mode});
+    }
+    return std::nullopt;
+}
+
+RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSession* opens,
+                                        std::string_view request_id) const {
+    if (request_id.empty()) return {};
+    const auto hash = [&](std::uint64_t start) {
+        std::uint64_t value = start;
+        if (session != nullptr) {
+            value = fnv1a(
+                {reinterpret_cast<const char*>(session->bytes.data()), session->bytes.size()}, value);
+        } else {
+            value = fnv1a(std::to_string(opens->uid), value);
+            value = fnv1a({"\0", 1}, value);
+            value = fnv1a(opens->principal, value);
+        }
+        value = fnv1a({"\0", 1}, value);
+        return fnv1a(request_id, value);
+    };
+    return {hash(fnv_start), hash(fnv_start * 31)};
+}
+
+// ---- Acquiring --------------------------------------------------------------------------------------------
+
+void LockTable::Core::handle(const Acquire& request) {
+    if (auto error = check_acquire(request)) return refuse(ticket, *std::move(error));
+    const RequestKey id = request_key(request.session ? &*request.session : nullptr,
+                                      request.opens ? &*request.opens : nullptr, request.request_id);
+    const std::uint64_t fingerprint = id ? fingerprint_of(request) : 0;
+    if (id && replay(id, fingerprint, request)) return;
+
+    Session* session = nullptr;
+    if (request.session) {
+        session = require_session(*request.session);
+        if (session == nullptr) return;
+    }
+    auto resolved = resolve(request.locks);
+    if (!resolved) return refuse(ticket, std::move(resolved).error());
+    const milliseconds lease =
+        session != nullptr ? session->lease : request.opens->lease.value_or(resolved->lease);
+    if (resolved->max_lease > milliseconds{0} && lease > resolved->max_lease) {
+        return refuse(ticket, invalid("a lease of " + std::to_string(lease.count()) +
+                                      " ms is longer than the class allows: at most " +
+                                      std::to_string(resolved->max_lease.count()) + " ms"));
+    }
+    if (session == nullptr) {
+        if (auto error = check_open(*request.opens, lease)) return refuse(ticket, *std::move(error));
+    } else if (meet_own(ticket, *session, resolved->wishes, request.held)) {
+        return;
+    }
+
+    if (session == nullptr) {
+        session = &make_session(*request.opens, lease, RequestKey{});
+        session->single = true;
+        session->unborn = true;
+    }
+    Obstacles obstacles = look(*session, resolved->wishes, nullptr, false);
+    if (obstacles.blocked && request.patience == milliseconds{0}) {
+        obstacles = look(*session, resolved->wishes, nullptr, false, true);
+        refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
+        if (session->unborn) sessions.erase(SessionId(session->id));
+        return;
+    }
+    const milliseconds max_hold =
+        tighter(resolved->max_hold, request.max_hold.value_or(milliseconds{0}));
+    if (!obstacles.blocked) {
+        const table::Wanting wanting{session,      request.note, &request.metadata, max_hold, id,
+                                     fingerprint, false};
+        return answer(ticket, answer_grant(make_grant(wanting, resolved->wishes, obstacles.dead)));
+    }
+    auto wait = std::make_unique<Wait>();
+    wait->ticket = ticket;
+    wait->session = session;
+    wait->held = request.held;
+    wait->note = request.note;
+    wait->metadata = request.metadata;
+    wait->max_hold = max_hold;
+    wait->request = id;
+    wait->fingerprint = fingerprint;
+    if (request.patience != no_limit) wait->patience_ends = now.boot + request.patience;
+    begin_wait(std::move(wait), resolved->wishes);
+}
+
+bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request) {
+    const auto seen = requests.find(id);
+    if (seen == requests.end()) return false;
+    const auto differs = [&] {
+        refuse(ticket, {ErrorCode::parameter_mismatch,
+                        "this request id was used before with other locks: use a new one"});
+        return true;
+    };
+    const auto waiting = waits.find(seen->second.waiting);
+    if (waiting != waits.end() && waiting->second->request == id) {
+        if (waiting->second->fingerprint != fingerprint) return differs();
+        // The place in the queue goes to whoever asks now: the one before has lost its connection.
+        std::unique_ptr<Wait> wait = std::move(waiting->second);
+        refuse(wait->ticket, {ErrorCode::cancelled, "the same request was sent again and waits instead"});
+        waits.erase(waiting);
+        wait->ticket = ticket;
+        wait->recheck = false;
+        wait->patience_ends =
+            request.patience == no_limit ? BootTime::max() : now.boot + request.patience;
+        seen->second.waiting = ticket;
+        Wait& again = *wait;
+        waits.emplace(ticket, std::move(wait));
+        recheck(again);
+        return true;
+    }
+    const auto found = grants.find(number(seen->second.grant));
+    if (found == grants.end()) {
+        decision->history.push_back({ticket, request.session.value_or(SessionId{}), seen->second.grant,
+                                     AskHistory::Verb::replay, fingerprint});
+        return true;
+    }
+    const Grant& grant = **found;
+    if (!grant.extra || !(grant.extra->request == id)) return false;
+    if (grant.extra->fingerprint != fingerprint) return differs();
+    ++counts.replays;
+    rocklock::Grant reply = answer_grant(grant);
+    if (!table::live(grant, now.boot)) reply.ended = ending_of(grant);
+    answer(ticket, std::move(reply));
+    return true;
+}
+
+table::Hold* LockTable::Core::own_hold(const Session& session, const Resource& at) const {
+    const auto good = [&](const Hold& hold) {
+        return hold.resource == &at && hold.root() && table::live(hold, now.boot);
+    };
+    // Whichever list is shorter.
+    if (at.holds <= session.grants) {
+        for (Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            if (hold->grant->session == &session && good(*hold)) return hold;
+        }
+        return nullptr;
+    }
+    for (Grant* grant = session.first; grant != nullptr; grant = grant->next) {
+        for (Hold& hold : grant->holds()) {
+            if (good(hold)) return &hold;
+        }
+    }
+    return nullptr;
+}
+
+// The one live grant that covers every wish in the same or a stronger mode.
+table::Grant* LockTable::Core::own_cover(Session& session, std::span<const Wish> wishes) const {
+    const auto meets = [&](const Hold& hold, const Wish& wish) {
+        return hold.resource == wish.resource && covers(hold.mode, wish.mode) &&
+               hold.permits >= wish.permits && (hold.subtree || !wish.subtree);
+    };
+    for (Hold* first = wishes.front().resource->first; first != nullptr; first = first->next) {
+        Grant* grant = first->grant;
+        if (grant->session != &session || !table::live(*grant, now.boot)) continue;
+        const auto holds = grant->holds();
+        const bool covers_all = std::all_of(wishes.begin(), wishes.end(), [&](const Wish& wish) {
+            return std::any_of(holds.begin(), holds.end(),
+                               [&](const Hold& hold) { return meets(hold, wish); });
+        });
+        if (covers_all) return grant;
+    }
+    return nullptr;
+}
+
+// A lock that was taken along for another one (a dependant) does not count as held: it may be taken for
+// itself besides.
+bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish> wishes, Held held) {
+    const Grant* same = nullptr;
+    for (const Wish& wish : wishes) {
+        if (!wish.root()) continue;
+        const Hold* own = own_hold(session, *wish.resource);
+        if (own != nullptr) same = own->grant;
+    }
+    if (same == nullptr) return false;
+    Grant* cover = held == Held::refuse ? nullptr : own_cover(session, wishes);
+    if (cover == nullptr) {
+        Error error(ErrorCode::already_held,
+                    held == Held::refuse
+                        ? "this session holds it already: release or convert that grant, or join it"
+                        : "this session holds it already, but no one grant covers all that is asked for");
+        error.grant = same->id;
+        refuse(to, std::move(error));
+        return true;
+    }
+    if (held == Held::count) {
+        ++cover->count;
+        extend(session);
+        write_grant(*cover);
+        need(Durability::durable);
+    }
+    answer(to, answer_grant(*cover));
+    return true;
+}
+
+// ---- Granting ---------------------------------------------------------------------------------------------
+
+table::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
+    if (!grant.extra) {
+        grant.extra = std::make_unique<table::GrantExtra>();
+        grant.extra->timer.owner = &grant;
+    }
+    return *grant.extra;
+}
+
+table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting, std::span<const Wish> wishes,
+                                          const std::vector<Grant*>& dead) {
+    Session& session = *wanting.session;
+    // Whoever is out of time in its way ends in the same batch.
+    for (Grant* old : dead) {
+        if (grants.contains(old)) end_grant(*old, ending_of(*old));
+    }
+    Grant& grant = *Grant::make(wishes.size());
+    grant.token = take_token();
+    grant.id = GrantId{number(grant.token)};
+    grant.session = &session;
+    grant.acquired = now.boot;
+    grant.waited = wanting.waited;
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+        Hold& hold = grant.holds()[i];
+        hold.resource = wishes[i].resource;
+        hold.mode = wishes[i].mode;
+        hold.subtree = wishes[i].subtree;
+        hold.permits = wishes[i].permits;
+        hold.cause = wishes[i].cause;
+        hold.before = hold.resource->last.grant();
+        link(hold);
+    }
+    grant.previous = session.last;
+    (session.last != nullptr ? session.last->next : session.first) = &grant;
+    session.last = &grant;
+    ++session.grants;
+    grants.insert(&grant);
+    ++counts.granted;
+
+    if (!wanting.note.empty() || !wanting.metadata->empty() || wanting.request) {
+        auto& extra = extra_of(grant);
+        extra.note = wanting.note;
+        extra.metadata = *wanting.metadata;
+        extra.request = wanting.request;
+        extra.fingerprint = wanting.fingerprint;
+        if (wanting.request) requests[wanting.request] = table::Remembered::of(grant.id);
+    }
+    if (wanting.max_hold > milliseconds{0}) {
+        remember_cap(grant, wanting.max_hold, now.boot + wanting.max_hold);
+    }
+    extend(session);
+    if (session.unborn) {
+        session.unborn = false;
+        write_session(session);
+    }
+    write_grant(grant);
+    if (grant.hold_count > 1) {
+        write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
+    }
+    need(Durability::durable);
+    // What it holds now may let its other requests pass waiters that wait for it, or refuse them.
+    for (Wait* wait : session.waits) recheck(*wait);
+    return grant;
+}
+
+void LockTable::Core::remember_cap(Grant& grant, milliseconds max_hold, BootTime cap) {
+    auto& extra = extra_of(grant);
+    extra.max_hold = max_hold;
+    extra.cap = cap;
+    grant_timers.set(extra.timer, cap);
+}
+
+void LockTable::Core::link(Hold& hold) {
+    Resource& at = *hold.resource;
+    hold.previous = nullptr;
+    hold.next = at.first;
+    if (at.first != nullptr) at.first->previous = &hold;
+    at.first = &hold;
+    at.last = table::LastGrant(hold.grant->id);
+    ++at.holds;
+    if (hold.mode != Mode::read) ++at.strong;
+    if (hold.subtree) ++subtree_marks;
+}
+
+void LockTable::Core::unlink(Hold& hold) {
+    Resource& at = *hold.resource;
+    (hold.previous != nullptr ? hold.previous->next : at.first) = hold.next;
+    if (hold.next != nullptr) hold.next->previous = hold.previous;
+    --at.holds;
+    if (hold.mode != Mode::read) --at.strong;
+    if (hold.subtree) --subtree_marks;
+    touch(at);
+}
+
+void LockTable::Core::write_grant(Grant& grant) {
+    grant.version = take_version();
+    write(Family::locks, records::grant_key(grant.id),
+          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), nullptr, {}));
+}
+
+rocklock::Grant LockTable::Core::view(const Grant& grant) const {
+    rocklock::Grant result;
+    result.id = grant.id;
+    result.token = grant.token;
+    result.session = grant.session->id;
+    result.waited = grant.waited;
+    result.count = grant.count;
+    const BootTime deadline = std::min(grant.session->deadline, grant.cap());
+    result.deadline = deadline;
+    result.deadline_wall = wall_of(deadline);
+    result.remaining = std::max(std::chrono::duration_cast<milliseconds>(deadline - now.boot),
+                                milliseconds{0});
+    result.locks.reserve(grant.hold_count);
+    for (const Hold& hold : grant.holds()) {
+        GrantedLock lock;
+        lock.resource = hold.resource->name();
+        lock.mode = hold.mode;
+        lock.subtree = hold.subtree;
+        lock.permits = hold.permits;
+        if (!hold.root()) lock.cause = grant.holds()[hold.cause].resource->name();
+        result.locks.push_back(std::move(lock));
+    }
+    return result;
+}
+
+rocklock::Grant LockTable::Core::answer_grant(const Grant& grant) const {
+    rocklock::Grant result = view(grant);
+    if (grant.session->single) result.own_session = info_with_secret(*grant.session);
+    return result;
+}
+
+// ---- Taking again what was lost ------------------------------------------------------------------------------
+
+void LockTable::Core::handle(const Reacquire& request) {
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    const auto found = grants.find(number(request.grant));
+    if (found != grants.end()) {
+        Grant& grant = **found;
+        if (table::live(grant, now.boot)) {
+            if (grant.session == session) return answer(ticket, answer_grant(grant));
+            return refuse(ticket, {ErrorCode::not_owner, "another session holds this grant"});
+        }
+        // Out of time, and not cleaned up yet: it becomes history now, and is answered from there.
+        end_grant(grant, ending_of(grant));
+        need(Durability::durable);
+    }
+    decision->history.push_back(
+        {ticket, request.session, request.grant, AskHistory::Verb::reacquire, 0});
+}
+
+void LockTable::Core::handle(const Retake& event) {
+    Session* session = require_session(event.session);
+    if (session == nullptr) return;
+    std::vector<Wish> wishes;
+    milliseconds max_hold{0};
+    for (const GrantedLock& lock : event.locks) {
+        Resource& at = resource(lock.resource);
+        if (at.last.grant() != event.grant || at.last.passed()) {
+            return refuse(ticket, {ErrorCode::precondition_failed,
+                                   "resource " + quoted(lock.resource) +
+                                       " was granted to another since: load it anew and acquire it"});
+        }
+        Wish wish{.resource = &at, .permits = lock.permits, .mode = lock.mode, .subtree = lock.subtree};
+        for (std::size_t root = 0; root < event.locks.size(); ++root) {
+            if (!lock.cause.empty() && event.locks[root].resource == lock.cause) {
+                wish.cause = static_cast<std::uint8_t>(root);
+            }
+        }
+        wishes.push_back(wish);
+        max_hold = tighter(max_hold, classes.of(lock.resource).max_hold);
+    }
+    if (meet_own(ticket, *session, wishes, Held::refuse)) return;
+    const Obstacles obstacles = look(*session, wishes, nullptr, false, true);
+    if (obstacles.blocked) {
+        return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
+    }
+    const Metadata none;
+    const table::Wanting wanting{session, {}, &none, max_hold, {}, 0, false};
+    answer(ticket, answer_grant(make_grant(wanting, wishes, obstacles.dead)));
+}
+
+}  // namespace rocklock

@@ -1,0 +1,360 @@
+// The inside of the lock table. One struct, whose methods lie in files by what they do:
+//
+//     lock_table.cpp     apply(): the event to its method, then settle()
+//     table_session.cpp  open, renew, join a process, close, expire
+//     table_acquire.cpp  from a request to wishes; granting, joining, counting, reacquiring
+//     table_wait.cpp     what is in the way; queues; who is served next; time
+//     table_deadlock.cpp the wait-for graph
+//     table_end.cpp      release, convert, transfer, steal, break; the end of a grant
+//     table_recover.cpp  from the records, and the records of sessions and classes
+//     table_view.cpp     looking
+//     table_audit.cpp    the table's check of itself
+//
+// Within one apply() no Wait leaves its queues and no Resource is freed but by the functions that say so;
+// what is left empty is removed at the end.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lock/lock_class.hpp"
+#include "lock/lock_table.hpp"
+#include "lock/modes.hpp"
+#include "lock/records.hpp"
+#include "lock/table_nodes.hpp"
+
+namespace rocklock {
+
+namespace table {
+
+struct GrantHash {
+    using is_transparent = void;
+    using is_avalanching = void;
+    // Ids rise by one; spread them.
+    std::size_t operator()(std::uint64_t id) const {
+        id *= 0x9E3779B97F4A7C15U;
+        return id ^ (id >> 32);
+    }
+    std::size_t operator()(const Grant* grant) const { return (*this)(number(grant->id)); }
+};
+struct GrantEqual {
+    using is_transparent = void;
+    bool operator()(const Grant* a, const Grant* b) const { return a == b; }
+    bool operator()(std::uint64_t id, const Grant* grant) const { return id == number(grant->id); }
+    bool operator()(const Grant* grant, std::uint64_t id) const { return id == number(grant->id); }
+};
+struct SessionIdHash {
+    using is_avalanching = void;
+    std::size_t operator()(const SessionId& id) const {
+        std::uint64_t word = 0;
+        std::memcpy(&word, id.bytes.data(), sizeof word);
+        return word * 0x9E3779B97F4A7C15U;
+    }
+};
+struct NumberHash {
+    using is_avalanching = void;
+    std::size_t operator()(std::uint64_t value) const {
+        value *= 0x9E3779B97F4A7C15U;
+        return value ^ (value >> 32);
+    }
+};
+struct TicketHash {
+    using is_avalanching = void;
+    std::size_t operator()(Ticket ticket) const { return NumberHash{}(static_cast<std::uint64_t>(ticket)); }
+};
+
+// What a request id was used for.
+struct Remembered {
+    GrantId grant{};
+    // For OpenSession.
+    SessionId session;
+    // A wait that has not been decided.
+    Ticket waiting{};
+
+    static Remembered of(GrantId grant) { return {grant, {}, {}}; }
+    static Remembered of(const SessionId& session) { return {{}, session, {}}; }
+    static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
+};
+
+// What is in the way of a request.
+struct Obstacles {
+    // Filled only when asked for: a refusal names them.
+    bool collect = false;
+    std::vector<const Hold*> holds;
+    std::vector<const WaitLock*> waits;
+    // Ended by the clock but not cleaned up: they end in the batch of the grant that takes their place.
+    std::vector<Grant*> dead;
+    bool blocked = false;
+    // The earliest moment at which time alone may change the answer.
+    BootTime look_again{BootTime::max()};
+    std::optional<BootTime> closed_until;
+};
+
+// A request to be granted: what make_grant() needs to know.
+struct Wanting {
+    Session* session = nullptr;
+    std::string_view note;
+    const Metadata* metadata = nullptr;
+    std::chrono::milliseconds max_hold{0};
+    RequestKey request;
+    std::uint64_t fingerprint = 0;
+    bool waited = false;
+};
+
+}  // namespace table
+
+struct LockTable::Core {
+    using Grant = table::Grant;
+    using Hold = table::Hold;
+    using Resource = table::Resource;
+    using Session = table::Session;
+    using Wait = table::Wait;
+    using WaitLock = table::WaitLock;
+    using Wish = table::Wish;
+    using Obstacles = table::Obstacles;
+    using RequestKey = table::RequestKey;
+    using milliseconds = std::chrono::milliseconds;
+
+    Core(const LockTableOptions& table_options, const SessionKey& session_key);
+    ~Core();
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    LockTableOptions options;
+    SessionKey key;
+
+    // ---- State ----
+    boost::unordered_flat_set<Resource*, table::ResourceHash, table::ResourceEqual> resources;
+    boost::unordered_flat_set<Grant*, table::GrantHash, table::GrantEqual> grants;
+    boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, table::SessionIdHash> sessions;
+    boost::unordered_flat_map<Ticket, std::unique_ptr<Wait>, table::TicketHash> waits;
+    boost::unordered_flat_map<RequestKey, table::Remembered, table::RequestKeyHash> requests;
+    // The last grant on names that are not in use: by hash of the name, since the records tell them apart.
+    boost::unordered_flat_map<std::uint64_t, table::LastGrant, table::NumberHash> last_grants;
+    ClassTable classes;
+    // Sessions' deadlines and grants' caps: what the sweep cleans up.
+    TimerHeap session_timers;
+    TimerHeap grant_timers;
+    // Waiters and closures: what must happen on time.
+    TimerHeap wait_timers;
+    TimerHeap closure_timers;
+    // Ended, with grants still to be cleaned up.
+    std::vector<Session*> ending_sessions;
+    std::uint64_t next_token = 1;
+    std::uint64_t next_version = 1;
+    std::uint64_t token_mark = 1;
+    std::uint64_t version_mark = 1;
+    std::uint64_t next_order = 1;
+    std::uint64_t next_session_order = 1;
+    // Holds and waits with `subtree`; while there are none, nobody looks up or down the paths.
+    std::uint64_t subtree_marks = 0;
+    std::uint64_t ended_records = 0;
+    std::uint32_t boot_epoch = 1;
+    LockStatistics counts;
+    std::vector<Deadlock> deadlocks;
+
+    // ---- The event being decided ----
+    Instant now{};
+    Decision* decision = nullptr;
+    Ticket ticket{};
+    SessionId fresh;
+    // Resources whose queue must be served, and those that may be empty now.
+    std::vector<Resource*> dirty;
+    std::vector<Resource*> touched;
+    // Waits to be looked at again whatever their queue says.
+    std::vector<Ticket> rechecks;
+    // During recovery: names whose holder was converted upward, and the token of that.
+    std::vector<std::pair<std::string, std::uint64_t>> converted;
+
+    // ---- lock_table.cpp ----
+    void apply(const Event& event);
+    // Serves the queues that the event left to be served, and frees what is empty.
+    void settle();
+    void answer(Ticket to, Answer reply) { decision->replies.push_back({to, std::move(reply)}); }
+    void refuse(Ticket to, Error error);
+    void need(Durability durability) { decision->durability = std::max(decision->durability, durability); }
+    void write(Family family, std::string record_key, std::string value);
+    void erase(Family family, std::string record_key);
+    std::uint64_t take_version() { return next_version++; }
+    Token take_token() { return Token{next_token++}; }
+    bool marks_are_low() const;
+    void reserve_marks();
+    void handle(const CancelWait& event);
+    void handle(const Tick& event);
+    void handle(const Request& request);
+    WallTime wall_of(BootTime boot) const;
+
+    // ---- table_session.cpp ----
+    void handle(const OpenSession& request);
+    void handle(const RenewSession& request);
+    void handle(const JoinProcess& request);
+    void handle(const CloseSession& request);
+    // The session, if it lives; otherwise the request is answered, and nothing is returned.
+    Session* require_session(const SessionId& id);
+    Session& make_session(const OpenSession& request, milliseconds lease, const RequestKey& request_key);
+    std::optional<Error> check_open(const OpenSession& request, milliseconds lease) const;
+    SessionInfo info(const Session& session) const;
+    // An HMAC: only where somebody becomes the owner.
+    SessionInfo info_with_secret(const Session& session) const;
+    Secret secret(const SessionId& id) const;
+    void extend(Session& session);
+    void write_session(const Session& session);
+    void write_deadline(Session& session);
+    // Ends it: from now on none of its grants lives. They are cleaned up by clean().
+    void end_session(Session& session, Ending ending);
+    // Cleans up at most `budget` grants of ended sessions; frees a session that has none left.
+    std::size_t clean(Session& session, std::size_t budget);
+    void forget_session(Session& session);
+    Error session_error(const Ending& ending) const;
+
+    // ---- table_acquire.cpp ----
+    void handle(const Acquire& request);
+    void handle(const Reacquire& request);
+    void handle(const Retake& event);
+    struct Resolved {
+        std::vector<Wish> wishes;
+        milliseconds max_hold{0};
+        milliseconds max_lease{0};
+        milliseconds lease = limits::lease_default;
+    };
+    Result<Resolved> resolve(const std::vector<LockRequest>& locks);
+    std::optional<Error> resolve_one(const LockRequest& lock, Resolved& resolved);
+    std::optional<Error> add_dependants(const LockRequest& lock, const LockClass& lock_class,
+                                        std::size_t root, Resolved& resolved);
+    // Answers a request whose id was seen before. False: it was not.
+    bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
+    // What `Held` says of wishes on names that the session holds. True: the request is answered.
+    bool meet_own(Ticket to, Session& session, std::span<const Wish> wishes, Held held);
+    // The session's own live hold on that very name, dependants aside.
+    Hold* own_hold(const Session& session, const Resource& at) const;
+    Grant* own_cover(Session& session, std::span<const Wish> wishes) const;
+    Grant& make_grant(const table::Wanting& wanting, std::span<const Wish> wishes,
+                      const std::vector<Grant*>& dead);
+    void link(Hold& hold);
+    void unlink(Hold& hold);
+    void write_grant(Grant& grant);
+    void remember_cap(Grant& grant, milliseconds max_hold, BootTime cap);
+    rocklock::Grant view(const Grant& grant) const;
+    rocklock::Grant answer_grant(const Grant& grant) const;
+    RequestKey request_key(const SessionId* session, const OpenSession* opens,
+                           std::string_view request_id) const;
+    table::GrantExtra& extra_of(Grant& grant);
+
+    // ---- table_wait.cpp ----
+    Resource& resource(std::string_view name);
+    Resource* find(std::string_view name) const;
+    void touch(Resource& resource);
+    void remove_if_empty(Resource& resource);
+    // What is in the way of `wishes` for `session`. `wait` is the request's own place in the queues, none
+    // for one that has just arrived. With `collect`, all that is in the way, for a refusal to name it.
+    Obstacles look(const Session& session, std::span<const Wish> wishes, const Wait* wait,
+                   bool conversion, bool collect = false) const;
+    void look_at_holds(const Session& session, const Wish& wish, Obstacles& obstacles) const;
+    void look_at_waits(const Session& session, const Wish& wish, const Wait* wait, bool conversion,
+                       Obstacles& obstacles) const;
+    void meet_hold(const Session& session, const Wish& wish, const Hold& hold, Obstacles& obstacles) const;
+    // Whether the session's own holds cover the wish, so that it queues behind nobody.
+    bool covered(const Session& session, const Wish& wish) const;
+    bool held_covers(const Session& session, const Resource& at, const Wish& wish, bool below) const;
+    // Every resource below `above`, at any depth.
+    template <typename F>
+    static void for_each_inside(const Resource& above, const F& visit) {
+        std::vector<const Resource*> open{&above};
+        while (!open.empty()) {
+            const Resource& next = *open.back();
+            open.pop_back();
+            if (!next.extra) continue;
+            for (const Resource* child : next.extra->children) {
+                visit(*child);
+                open.push_back(child);
+            }
+        }
+    }
+    Error conflict(ErrorCode code, const Session& session, const Obstacles& obstacles) const;
+    Holder show_holder(const Hold& hold) const;
+    Waiter show_waiter(const WaitLock& lock) const;
+    // Queues the request, unless a limit or a deadlock forbids: then it is refused.
+    void begin_wait(std::unique_ptr<Wait> made, std::span<const Wish> wishes);
+    std::optional<Error> check_queues(std::span<const Wish> wishes) const;
+    void tell_wanted(const Wait& wait, const Obstacles& obstacles);
+    void enqueue(Wait& wait);
+    void dequeue(Wait& wait);
+    // Takes it out of everything and frees it.
+    void end_wait(Wait& wait);
+    void arm(Wait& wait, BootTime look_again);
+    // Decides a waiting request if that can be done now. True when it is gone.
+    bool reconsider(Wait& wait);
+    void grant_waiting(Wait& wait, const Obstacles& obstacles);
+    void recheck(Wait& wait);
+    // A hold or a wait on `resource` has gone or become weaker: others may be served.
+    void changed(Resource& resource, bool subtree);
+    void mark_dirty(Resource& resource);
+    void serve(Resource& resource);
+    void serve_time();
+    void sweep(std::size_t budget);
+
+    // ---- table_deadlock.cpp ----
+    // One session that waits, and one that it waits for.
+    struct Edge {
+        const Session* to = nullptr;
+        const Resource* at = nullptr;
+        bool holds = false;
+        // One of several on a counting resource: others may make room too.
+        bool counted = false;
+    };
+    // Whom a waiting request waits for: live holders and earlier waiters in its way. With `moved`, as if that
+    // grant were `owner`'s.
+    std::vector<Edge> blockers(const Wait& wait, const Grant* moved, const Session* owner) const;
+    // A chain of sessions from `start` back to itself, each waiting for the next; empty if there is none.
+    // With `moved`, as if that grant were `start`'s.
+    std::vector<CycleStep> find_cycle(const Session& start, const Grant* moved = nullptr) const;
+    // Whether `start` stays stuck even if every session that does not wait gives back all it has: what
+    // decides where permits are waited for, since there not every blocker has to go.
+    bool truly_stuck(const Session& start, std::vector<const Session*> reached, const Grant* moved) const;
+    Error deadlock(std::vector<CycleStep> cycle);
+
+    // ---- table_end.cpp ----
+    void handle(const Release& request);
+    void handle(const Convert& request);
+    void handle(const Transfer& request);
+    void handle(const Steal& request);
+    void handle(const Break& request);
+    // The caller's grant if it lives; otherwise the request is answered, and nothing is returned.
+    Grant* require_grant(const SessionId& session, GrantId id, AskHistory::Verb verb);
+    void end_grant(Grant& grant, const Ending& ending);
+    std::vector<records::Closure> close_resources(const Grant& grant, Outcome outcome);
+    void notify_lost(const Grant& grant, const Ending& ending);
+    void write_audit(const Grant& grant, const Ending& ending);
+    void apply_modes(Grant& grant, std::span<const Mode> modes, const RequestKey& convert_request,
+                     std::uint64_t fingerprint);
+    Grant& take_over(Grant& victim, Session& thief, const Ending& ending);
+    Result<std::vector<Mode>> modes_after(const Grant& grant, const Convert& request) const;
+    std::vector<Wish> wishes_up(const Grant& grant, std::span<const Mode> modes) const;
+    Ending ending_of(const Grant& grant) const;
+
+    // ---- table_recover.cpp ----
+    void handle(const PutClass& request);
+    void handle(const DeleteClass& request);
+    std::optional<Error> kinds_change(const ClassTable& after) const;
+    void classes_changed();
+    Result<void> recover(const Snapshot& records, const RecoveryFacts& facts);
+    Result<void> recover_classes(const Snapshot& records);
+    Result<void> recover_sessions(const Snapshot& records, const RecoveryFacts& facts);
+    Result<void> recover_grants(const Snapshot& records, const RecoveryFacts& facts);
+    Result<void> recover_grant(records::GrantRecord& record, const RecoveryFacts& facts);
+    void recover_ended(const records::GrantRecord& record, const RecoveryFacts& facts);
+    void recover_deadline(Session& session, const records::DeadlineRecord& seen,
+                          const RecoveryFacts& facts);
+    void finish_recovery();
+
+    // ---- table_audit.cpp ----
+    std::optional<std::string> audit() const;
+};
+
+}  // namespace rocklock

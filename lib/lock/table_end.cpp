@@ -1,0 +1,411 @@
+// Release, convert, transfer, steal, break: what becomes of a grant.
+#include <algorithm>
+#include <utility>
+
+#include "lock/table_core.hpp"
+
+namespace rocklock {
+
+using records::Closure;
+using table::Hold;
+using table::Obstacles;
+using table::Resource;
+using table::Session;
+using table::Wait;
+using table::Wish;
+
+namespace {
+
+constexpr std::size_t news_limit = 100;
+
+Error ended_error(const Ending& ending) {
+    Error error(ErrorCode::grant_ended, "the grant has ended: " + std::string(to_string(ending.outcome)));
+    if (!ending.by.empty()) error.message += " by " + ending.by;
+    if (!ending.reason.empty()) error.message += " (" + ending.reason + ")";
+    error.message += "; acquire anew";
+    error.ended = ending;
+    return error;
+}
+
+std::optional<Error> check_reason(std::string_view reason) {
+    if (reason.empty()) return Error(ErrorCode::invalid_argument, "a forced change needs a reason");
+    return check_texts(reason, {});
+}
+
+}  // namespace
+
+// How a grant has ended that is dead by the clock, or with its session, but not cleaned up.
+Ending LockTable::Core::ending_of(const Grant& grant) const {
+    if (grant.session->ended) return *grant.session->ended;
+    return {Outcome::expired, {}, {}, wall_of(std::min(grant.session->deadline, grant.cap()))};
+}
+
+table::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId id,
+                                             AskHistory::Verb verb) {
+    const auto found = grants.find(number(id));
+    if (found == grants.end()) {
+        decision->history.push_back({ticket, session, id, verb, 0});
+        return nullptr;
+    }
+    Grant& grant = **found;
+    if (grant.session->id != session) {
+        refuse(ticket, {ErrorCode::not_owner,
+                        "the grant belongs to another session; nothing was changed"});
+        return nullptr;
+    }
+    if (table::live(grant, now.boot)) return &grant;
+    const Ending ending = ending_of(grant);
+    if (verb == AskHistory::Verb::release) {
+        answer(ticket, Released{ending.outcome == Outcome::released ? Outcome::already_released
+                                                                     : ending.outcome,
+                                0});
+    } else {
+        refuse(ticket, ended_error(ending));
+    }
+    return nullptr;
+}
+
+void LockTable::Core::handle(const Release& request) {
+    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::release);
+    if (grant == nullptr) return;
+    if (grant->count > 0) {
+        --grant->count;
+        write_grant(*grant);
+        return answer(ticket, Released{Outcome::held, grant->count});
+    }
+    answer(ticket, Released{});
+    end_grant(*grant, {Outcome::released, {}, {}, now.wall});
+}
+
+// ---- The end ----------------------------------------------------------------------------------------------------
+
+void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
+    Session& session = *grant.session;
+    const std::vector<Closure> closures = close_resources(grant, ending.outcome);
+    grant.version = take_version();
+    write(Family::locks, records::grant_key(grant.id),
+          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), &ending, closures));
+    ++ended_records;
+    if (ending.outcome == Outcome::stolen || ending.outcome == Outcome::broken) {
+        write_audit(grant, ending);
+    }
+    if (ending.outcome == Outcome::expired || ending.outcome == Outcome::stolen ||
+        ending.outcome == Outcome::broken) {
+        notify_lost(grant, ending);
+    }
+    switch (ending.outcome) {
+        case Outcome::released:
+            ++counts.released;
+            break;
+        case Outcome::expired:
+            ++counts.expired;
+            break;
+        case Outcome::stolen:
+            ++counts.stolen;
+            break;
+        case Outcome::broken:
+            ++counts.broken;
+            break;
+        case Outcome::transferred:
+            ++counts.transferred;
+            break;
+        case Outcome::held:
+        case Outcome::already_released:
+        case Outcome::converted:
+            ROCKLOCK_ASSERT(false);
+    }
+    for (Hold& hold : grant.holds()) {
+        changed(*hold.resource, hold.subtree);
+        unlink(hold);
+    }
+    for (Wait* wait : session.waits) {
+        if (wait->converts != &grant) continue;
+        wait->converts = nullptr;
+        wait->grant_ended = ending;
+        recheck(*wait);
+    }
+    if (grant.extra) grant_timers.remove(grant.extra->timer);
+    (grant.previous != nullptr ? grant.previous->next : session.first) = grant.next;
+    (grant.next != nullptr ? grant.next->previous : session.last) = grant.previous;
+    --session.grants;
+    grants.erase(&grant);
+    Grant::destroy(&grant);
+    if (session.single && session.first == nullptr && !session.ended) end_session(session, ending);
+}
+
+// What its classes close for a while: a minimum hold after a release, a lock delay after a loss.
+std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcome outcome) {
+    std::vector<Closure> closures;
+    if (classes.empty()) return closures;
+    for (std::size_t i = 0; i < grant.hold_count; ++i) {
+        Resource& at = *grant.holds()[i].resource;
+        const LockClass& lock_class = classes.of(at.name());
+        Closure closure{static_cast<std::uint32_t>(i), {}, {}};
+        if (outcome == Outcome::released) {
+            closure.until = grant.acquired + lock_class.min_hold;
+            closure.duration = lock_class.min_hold;
+        } else if (outcome == Outcome::expired || outcome == Outcome::broken) {
+            closure.until = now.boot + lock_class.lock_delay;
+            closure.duration = lock_class.lock_delay;
+        }
+        if (closure.duration == milliseconds{0} || closure.until <= now.boot) continue;
+        auto& extra = at.with_extra();
+        if (closure.until > extra.closed_until) {
+            extra.closed_until = closure.until;
+            closure_timers.set(extra.timer, closure.until);
+        }
+        closures.push_back(closure);
+    }
+    return closures;
+}
+
+void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
+    decision->lost.push_back({grant.session->id, view(grant), ending});
+    decision->lost.back().grant.ended = ending;
+    auto& news = grant.session->lost;
+    if (news.size() == news_limit) news.erase(news.begin());
+    news.push_back({grant.id, ending});
+}
+
+void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
+    AuditRow row;
+    row.sequence = take_version();
+    row.at = ending.at;
+    row.outcome = ending.outcome;
+    row.by = ending.by;
+    row.reason = ending.reason;
+    row.resource = grant.holds().front().resource->name();
+    row.grant = grant.id;
+    row.token = grant.token;
+    row.principal = grant.session->principal;
+    write(Family::history, records::audit_key(row.sequence), records::encode(row));
+}
+
+// ---- Converting ----------------------------------------------------------------------------------------------------
+
+// The modes of all its holds as they are to be.
+Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant, const Convert& request) const {
+    const auto invalid = [](std::string message) {
+        return Error(ErrorCode::invalid_argument, std::move(message));
+    };
+    std::vector<Mode> modes;
+    for (const Hold& hold : grant.holds()) {
+        if (hold.permits > 0) {
+            return Error(ErrorCode::kind_mismatch, "permits have no mode to convert");
+        }
+        modes.push_back(hold.root() && request.mode ? *request.mode : hold.mode);
+    }
+    if (request.mode.has_value() != request.locks.empty()) {
+        return invalid("a conversion gives one mode for all locks, or a mode for some: exactly one of them");
+    }
+    for (const LockRequest& lock : request.locks) {
+        if (!lock.mode || lock.to || lock.permits > 0) {
+            return invalid("resource \"" + lock.resource + "\": a conversion names its mode");
+        }
+        const auto holds = grant.holds();
+        const auto at = std::find_if(holds.begin(), holds.end(), [&](const Hold& hold) {
+            return hold.resource->name() == lock.resource;
+        });
+        if (at == holds.end()) {
+            return invalid("resource \"" + lock.resource + "\" is not part of the grant");
+        }
+        modes[static_cast<std::size_t>(at - holds.begin())] = *lock.mode;
+    }
+    return modes;
+}
+
+std::vector<Wish> LockTable::Core::wishes_up(const Grant& grant, std::span<const Mode> modes) const {
+    std::vector<Wish> wishes;
+    for (std::size_t i = 0; i < modes.size(); ++i) {
+        const Hold& hold = grant.holds()[i];
+        if (modes[i] <= hold.mode) continue;
+        wishes.push_back({.resource = hold.resource,
+                          .cause = hold.cause,
+                          .mode = modes[i],
+                          .subtree = hold.subtree});
+    }
+    return wishes;
+}
+
+void LockTable::Core::handle(const Convert& request) {
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    if (request.patience < milliseconds{0} || request.request_id.size() > limits::request_id_bytes) {
+        return refuse(ticket, {ErrorCode::invalid_argument,
+                               "patience is negative, or the request id is longer than 256 bytes"});
+    }
+    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::other);
+    if (grant == nullptr) return;
+    const auto modes = modes_after(*grant, request);
+    if (!modes) return refuse(ticket, modes.error());
+    const table::RequestKey id = request_key(&session->id, nullptr, request.request_id);
+    std::uint64_t fingerprint = fnv1a(std::to_string(number(request.grant)));
+    for (const Mode mode : *modes) fingerprint = fnv1a(to_string(mode), fingerprint);
+    if (id && grant->extra && grant->extra->convert_request == id) {
+        if (grant->extra->convert_fingerprint != fingerprint) {
+            return refuse(ticket, {ErrorCode::parameter_mismatch,
+                                   "this request id was used for another conversion: use a new one"});
+        }
+        ++counts.replays;
+        return answer(ticket, answer_grant(*grant));
+    }
+    const std::vector<Wish> wishes = wishes_up(*grant, *modes);
+    Obstacles obstacles = look(*session, wishes, nullptr, true);
+    if (!obstacles.blocked) {
+        for (Grant* old : obstacles.dead) {
+            if (grants.contains(old)) end_grant(*old, ending_of(*old));
+        }
+        apply_modes(*grant, *modes, id, fingerprint);
+        return answer(ticket, answer_grant(*grant));
+    }
+    if (request.patience == milliseconds{0}) {
+        obstacles = look(*session, wishes, nullptr, true, true);
+        return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
+    }
+    for (const Wait* wait : session->waits) {
+        if (wait->converts == grant) {
+            return refuse(ticket, {ErrorCode::invalid_argument,
+                                   "another conversion of this grant waits already: cancel that first"});
+        }
+    }
+    auto wait = std::make_unique<Wait>();
+    wait->ticket = ticket;
+    wait->session = session;
+    wait->conversion = true;
+    wait->converts = grant;
+    wait->modes_after = *modes;
+    wait->request = id;
+    wait->fingerprint = fingerprint;
+    if (request.patience != no_limit) wait->patience_ends = now.boot + request.patience;
+    begin_wait(std::move(wait), wishes);
+}
+
+// Down keeps the token, and others may be served; up takes a new one.
+void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
+                                  const table::RequestKey& convert_request, std::uint64_t fingerprint) {
+    bool up = false;
+    for (std::size_t i = 0; i < modes.size(); ++i) {
+        Hold& hold = grant.holds()[i];
+        if (modes[i] == hold.mode) continue;
+        Resource& at = *hold.resource;
+        if (modes[i] > hold.mode) {
+            up = true;
+            if (at.last.grant() != grant.id) at.last.set_passed();
+        } else {
+            changed(at, hold.subtree);
+        }
+        if (hold.mode != Mode::read) --at.strong;
+        hold.mode = modes[i];
+        if (hold.mode != Mode::read) ++at.strong;
+    }
+    if (up) grant.token = take_token();
+    if (convert_request) {
+        auto& extra = extra_of(grant);
+        extra.convert_request = convert_request;
+        extra.convert_fingerprint = fingerprint;
+    }
+    extend(*grant.session);
+    write_grant(grant);
+    if (grant.hold_count > 1) {
+        write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
+    }
+    // Down may be lost, but not the new deadline that rides in the record.
+    need(up ? Durability::durable : Durability::written);
+}
+
+// ---- Changing hands ----------------------------------------------------------------------------------------------
+
+// The same set in the same modes for another session, with a new id and token, ahead of the waiters.
+table::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const Ending& ending) {
+    std::vector<Wish> wishes;
+    for (const Hold& hold : victim.holds()) {
+        wishes.push_back({.resource = hold.resource,
+                          .permits = hold.permits,
+                          .cause = hold.cause,
+                          .mode = hold.mode,
+                          .subtree = hold.subtree});
+    }
+    milliseconds max_hold{0};
+    for (const Wish& wish : wishes) {
+        const milliseconds limit = classes.of(wish.resource->name()).max_hold;
+        if (limit > milliseconds{0} && (max_hold == milliseconds{0} || limit < max_hold)) max_hold = limit;
+    }
+    end_grant(victim, ending);
+    const Metadata none;
+    const table::Wanting wanting{&thief, {}, &none, max_hold, {}, 0, false};
+    return make_grant(wanting, wishes, {});
+}
+
+void LockTable::Core::handle(const Transfer& request) {
+    if (require_session(request.session) == nullptr) return;
+    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::other);
+    if (grant == nullptr) return;
+    const auto target = sessions.find(request.to);
+    if (target == sessions.end() || target->second->unborn || !target->second->live(now.boot)) {
+        return refuse(ticket, {ErrorCode::session_not_found,
+                               "the session to transfer to does not exist or has ended; nothing was changed"});
+    }
+    Session& receiver = *target->second;
+    if (&receiver == grant->session) return answer(ticket, answer_grant(*grant));
+    auto cycle = find_cycle(receiver, grant);
+    if (!receiver.waits.empty() && !cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
+    const Ending ending{Outcome::transferred, grant->session->principal, {}, now.wall};
+    const BootTime deadline = receiver.deadline;
+    Grant& given = take_over(*grant, receiver, ending);
+    // To be given something is no sign of life.
+    receiver.deadline = deadline;
+    write_grant(given);
+    answer(ticket, view(given));
+}
+
+void LockTable::Core::handle(const Steal& request) {
+    Session* thief = require_session(request.session);
+    if (thief == nullptr) return;
+    if (auto error = check_reason(request.reason)) return refuse(ticket, *std::move(error));
+    const auto found = grants.find(number(request.grant));
+    if (found == grants.end()) {
+        decision->history.push_back(
+            {ticket, thief->id, request.grant, AskHistory::Verb::other, 0});
+        return;
+    }
+    Grant& victim = **found;
+    if (!table::live(victim, now.boot)) return refuse(ticket, ended_error(ending_of(victim)));
+    if (victim.session == thief) {
+        Error error(ErrorCode::already_held, "the grant is this session's own");
+        error.grant = victim.id;
+        return refuse(ticket, std::move(error));
+    }
+    for (const Hold& hold : victim.holds()) {
+        const LockClass& lock_class = classes.of(hold.resource->name());
+        if (lock_class.steal == StealPolicy::anyone || request.administrator) continue;
+        Error error(ErrorCode::steal_refused,
+                    "resource \"" + std::string(hold.resource->name()) +
+                        "\": its class does not allow to steal it; wait, or ask an administrator");
+        error.blockers.push_back(show_holder(hold));
+        return refuse(ticket, std::move(error));
+    }
+    if (!thief->waits.empty()) {
+        auto cycle = find_cycle(*thief, &victim);
+        if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
+    }
+    const Ending ending{Outcome::stolen, thief->principal, request.reason, now.wall};
+    answer(ticket, answer_grant(take_over(victim, *thief, ending)));
+}
+
+void LockTable::Core::handle(const Break& request) {
+    if (auto error = check_reason(request.reason)) return refuse(ticket, *std::move(error));
+    if (auto error = check_name("who breaks it", request.by)) return refuse(ticket, *std::move(error));
+    const auto found = grants.find(number(request.grant));
+    if (found == grants.end()) {
+        decision->history.push_back(
+            {ticket, SessionId{}, request.grant, AskHistory::Verb::other, 0});
+        return;
+    }
+    Grant& grant = **found;
+    if (!table::live(grant, now.boot)) return refuse(ticket, ended_error(ending_of(grant)));
+    end_grant(grant, {Outcome::broken, request.by, request.reason, now.wall});
+    need(Durability::durable);
+    answer(ticket, Released{Outcome::broken, 0});
+}
+
+}  // namespace rocklock

@@ -1,0 +1,303 @@
+// What the lock table is made of, and how it hangs together.
+//
+//     Session ──► Grant ──► Grant ──► …            every grant of a session
+//                   │ holds()
+//                   ▼
+//     Resource ──► Hold ──► Hold ──► …             every hold on a resource; each belongs to one grant
+//        │ extra
+//        ▼
+//     ResourceExtra: queue ──► WaitLock ──► …      each belongs to one Wait, which may stand in many queues
+//                    children ──► Resource …       the paths right below, for subtree locks
+//
+// A Resource exists while it is held, waited for, closed, or above one that is. A name without '/' has
+// neither parent nor, mostly, an extra: a million held locks should cost little.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+
+#include "base/assert.hpp"
+#include "lock/names.hpp"
+#include "lock/timer_heap.hpp"
+
+namespace rocklock::table {
+
+struct Grant;
+struct Resource;
+struct Session;
+struct Wait;
+struct WaitLock;
+
+// What a request id is known by: a hash over its scope (the session, or uid and principal) and itself.
+struct RequestKey {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+    explicit operator bool() const { return high != 0 || low != 0; }
+    friend bool operator==(const RequestKey&, const RequestKey&) = default;
+};
+struct RequestKeyHash {
+    using is_avalanching = void;
+    std::size_t operator()(const RequestKey& key) const { return key.high ^ key.low; }
+};
+
+// One resource of a grant. Member order as it packs: there may be millions.
+struct Hold {
+    Grant* grant = nullptr;
+    Resource* resource = nullptr;
+    Hold* next = nullptr;
+    Hold* previous = nullptr;
+    // The grant before this one on the same name: the chain of the resource's history.
+    GrantId before{};
+    std::uint32_t permits = 0;
+    // Which hold of the same grant caused this one; `no_cause` for one that was asked for.
+    std::uint8_t cause = no_cause;
+    Mode mode = Mode::write;
+    bool subtree = false;
+
+    static constexpr std::uint8_t no_cause = 0xFF;
+    bool root() const { return cause == no_cause; }
+};
+
+// What few grants have.
+struct GrantExtra {
+    std::string note;
+    Metadata metadata;
+    RequestKey request;
+    std::uint64_t fingerprint = 0;
+    RequestKey convert_request;
+    std::uint64_t convert_fingerprint = 0;
+    // The end that no renewal can push, with `max_hold` above zero.
+    std::chrono::milliseconds max_hold{0};
+    BootTime cap{BootTime::max()};
+    Timer timer;
+};
+
+struct Grant {
+    GrantId id{};
+    Token token{};
+    Session* session = nullptr;
+    Grant* next = nullptr;
+    Grant* previous = nullptr;
+    BootTime acquired{};
+    // Version of the record in storage.
+    std::uint64_t version = 0;
+    std::unique_ptr<GrantExtra> extra;
+    std::uint32_t count = 0;
+    std::uint8_t hold_count = 0;
+    bool waited = false;
+
+    // The holds lie behind the grant in the same piece of memory.
+    static Grant* make(std::size_t hold_count) {
+        void* memory = ::operator new(sizeof(Grant) + hold_count * sizeof(Hold));
+        auto* grant = new (memory) Grant;
+        grant->hold_count = static_cast<std::uint8_t>(hold_count);
+        for (Hold& hold : grant->holds()) new (&hold) Hold{.grant = grant};
+        return grant;
+    }
+    static void destroy(Grant* grant) {
+        grant->~Grant();
+        ::operator delete(static_cast<void*>(grant));
+    }
+    std::span<Hold> holds() { return {reinterpret_cast<Hold*>(this + 1), hold_count}; }
+    std::span<const Hold> holds() const { return {reinterpret_cast<const Hold*>(this + 1), hold_count}; }
+    BootTime cap() const { return extra ? extra->cap : BootTime::max(); }
+};
+static_assert(alignof(Hold) <= alignof(Grant) && limits::resources_per_grant < Hold::no_cause);
+
+// A lock that is wanted: what a request comes to when classes, intents and dependants are worked out.
+struct Wish {
+    Resource* resource = nullptr;
+    std::uint32_t permits = 0;
+    std::uint8_t cause = Hold::no_cause;
+    Mode mode = Mode::write;
+    bool subtree = false;
+
+    bool root() const { return cause == Hold::no_cause; }
+};
+
+// A wish in the queue of its resource.
+struct WaitLock {
+    const Wish* wish = nullptr;
+    Wait* wait = nullptr;
+    WaitLock* next = nullptr;
+    WaitLock* previous = nullptr;
+};
+
+// A request that waits.
+struct Wait {
+    Ticket ticket{};
+    Session* session = nullptr;
+    // Order of arrival.
+    std::uint64_t order = 0;
+    // A conversion, and of which grant; none when that has ended, and then how it did.
+    bool conversion = false;
+    Grant* converts = nullptr;
+    std::optional<Ending> grant_ended;
+    std::vector<Wish> wishes;
+    // One for each wish. Neither changes in number once queued, since they are linked.
+    std::vector<WaitLock> locks;
+    // All modes of the grant after the conversion, in the order of its holds.
+    std::vector<Mode> modes_after;
+    Held held = Held::refuse;
+    std::string note;
+    Metadata metadata;
+    std::chrono::milliseconds max_hold{0};
+    RequestKey request;
+    std::uint64_t fingerprint = 0;
+    BootTime patience_ends{BootTime::max()};
+    WallTime since;
+    // Armed to the earliest moment at which time alone may decide something.
+    Timer timer;
+    // In the list of those to look at again.
+    bool recheck = false;
+
+    bool before(const Wait& other) const {
+        if (conversion != other.conversion) return conversion;
+        return order < other.order;
+    }
+};
+
+struct ResourceHash {
+    using is_transparent = void;
+    using is_avalanching = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+    inline std::size_t operator()(const Resource* resource) const;
+};
+struct ResourceEqual {
+    using is_transparent = void;
+    inline bool operator()(const Resource* a, const Resource* b) const { return a == b; }
+    inline bool operator()(std::string_view name, const Resource* resource) const;
+    inline bool operator()(const Resource* resource, std::string_view name) const;
+};
+
+// What few resources have.
+struct ResourceExtra {
+    WaitLock* first = nullptr;
+    WaitLock* last = nullptr;
+    std::uint32_t waiters = 0;
+    boost::unordered_flat_set<Resource*, ResourceHash, ResourceEqual> children;
+    // A minimum hold or a lock delay: not granted before.
+    BootTime closed_until{};
+    Timer timer;
+};
+
+// The last grant on a name, live or ended; 0 for none that is remembered. Together with whether an older
+// one was converted upward after it was given: then the resource may have been written since.
+class LastGrant {
+public:
+    LastGrant() = default;
+    explicit LastGrant(GrantId grant) : value_(number(grant)) {}
+    GrantId grant() const { return GrantId{value_ & ~passed_bit}; }
+    bool passed() const { return (value_ & passed_bit) != 0; }
+    void set_passed() { value_ |= passed_bit; }
+
+private:
+    static constexpr std::uint64_t passed_bit = std::uint64_t{1} << 63;
+    std::uint64_t value_ = 0;
+};
+
+struct Resource {
+    Hold* first = nullptr;
+    Resource* parent = nullptr;
+    std::unique_ptr<ResourceExtra> extra;
+    LastGrant last;
+    // All holds, and those that are not read; dead ones count until they are cleaned.
+    std::uint32_t holds = 0;
+    std::uint32_t strong = 0;
+    std::uint16_t name_bytes = 0;
+    // In the list of those whose queue is to be served; in the list of those to be looked at for removal.
+    bool dirty = false;
+    bool touched = false;
+
+    static Resource* make(std::string_view name) {
+        ROCKLOCK_ASSERT(name.size() <= limits::name_bytes);
+        void* memory = ::operator new(sizeof(Resource) + name.size());
+        auto* resource = new (memory) Resource;
+        resource->name_bytes = static_cast<std::uint16_t>(name.size());
+        std::memcpy(static_cast<void*>(resource + 1), name.data(), name.size());
+        return resource;
+    }
+    static void destroy(Resource* resource) {
+        resource->~Resource();
+        ::operator delete(static_cast<void*>(resource));
+    }
+    std::string_view name() const { return {reinterpret_cast<const char*>(this + 1), name_bytes}; }
+
+    WaitLock* queue() const { return extra ? extra->first : nullptr; }
+    bool needed(BootTime now) const {
+        if (holds > 0) return true;
+        return extra &&
+               (extra->waiters > 0 || !extra->children.empty() || extra->closed_until > now);
+    }
+    ResourceExtra& with_extra() {
+        if (!extra) {
+            extra = std::make_unique<ResourceExtra>();
+            extra->timer.owner = this;
+        }
+        return *extra;
+    }
+};
+
+std::size_t ResourceHash::operator()(const Resource* resource) const { return (*this)(resource->name()); }
+bool ResourceEqual::operator()(std::string_view name, const Resource* resource) const {
+    return name == resource->name();
+}
+bool ResourceEqual::operator()(const Resource* resource, std::string_view name) const {
+    return name == resource->name();
+}
+
+struct Session {
+    SessionId id;
+    std::string principal;
+    std::chrono::milliseconds lease{};
+    BootTime deadline{BootTime::max()};
+    Bound bound = Bound::none;
+    // Made for one grant, and ends with it.
+    bool single = false;
+    // Waits for its first grant: not written yet, and without a deadline.
+    bool unborn = false;
+    // A renewal has been written beside the session's own record.
+    bool renewed = false;
+    std::uint32_t uid = 0;
+    std::int32_t pid = 0;
+    std::vector<ProcessId> processes;
+    WallTime opened;
+    // Order of opening.
+    std::uint64_t order = 0;
+    std::string note;
+    Metadata metadata;
+    RequestKey request;
+    Grant* first = nullptr;
+    Grant* last = nullptr;
+    std::uint64_t grants = 0;
+    std::vector<Wait*> waits;
+    // Not later than the deadline.
+    Timer timer;
+    // During recovery: the record that the deadline is from, and whether it is of this boot.
+    std::uint64_t deadline_version = 0;
+    bool deadline_exact = false;
+    // Set once it has ended; its grants are cleaned up after that.
+    std::optional<Ending> ended;
+    std::vector<Wanted> wanted;
+    std::vector<LostGrant> lost;
+
+    bool live(BootTime now) const { return !ended && now < deadline; }
+};
+
+inline bool live(const Grant& grant, BootTime now) {
+    return grant.session->live(now) && now < grant.cap();
+}
+inline bool live(const Hold& hold, BootTime now) { return live(*hold.grant, now); }
+
+}  // namespace rocklock::table

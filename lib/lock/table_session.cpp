@@ -1,0 +1,254 @@
+// Sessions: opened, renewed, ended.
+#include <algorithm>
+#include <utility>
+
+#include "base/hmac.hpp"
+#include "lock/table_core.hpp"
+
+namespace rocklock {
+
+using table::RequestKey;
+using table::Session;
+using table::Wait;
+
+namespace {
+
+// What a session keeps for its next renewal, at most.
+constexpr std::size_t news_limit = 100;
+
+Ending expired_at(WallTime at) { return {Outcome::expired, {}, {}, at}; }
+
+}  // namespace
+
+std::optional<Error> LockTable::Core::check_open(const OpenSession& request, milliseconds lease) const {
+    if (auto error = check_name("principal", request.principal)) return error;
+    if (auto error = check_lease(lease)) return error;
+    if (auto error = check_texts(request.note, request.metadata)) return error;
+    if (request.request_id.size() > limits::request_id_bytes) {
+        return Error(ErrorCode::invalid_argument, "request id is longer than 256 bytes");
+    }
+    if (request.bound == Bound::process && request.processes.empty()) {
+        return Error(ErrorCode::invalid_argument,
+                     "a session bound to a process must name one: give its pid and start time");
+    }
+    return std::nullopt;
+}
+
+Session& LockTable::Core::make_session(const OpenSession& request, milliseconds lease,
+                                       const RequestKey& request_key) {
+    auto session = std::make_unique<Session>();
+    session->id = fresh;
+    session->principal = request.principal;
+    session->lease = lease;
+    session->bound = request.bound;
+    session->processes = request.processes;
+    session->uid = request.uid;
+    session->pid = request.pid;
+    session->note = request.note;
+    session->metadata = request.metadata;
+    session->request = request_key;
+    session->opened = now.wall;
+    session->order = next_session_order++;
+    session->timer.owner = session.get();
+    const auto [place, added] = sessions.emplace(fresh, std::move(session));
+    ROCKLOCK_ASSERT(added);
+    return *place->second;
+}
+
+void LockTable::Core::handle(const OpenSession& request) {
+    const milliseconds lease = request.lease.value_or(limits::lease_default);
+    if (auto error = check_open(request, lease)) return refuse(ticket, *std::move(error));
+    const RequestKey id = request_key(nullptr, &request, request.request_id);
+    if (id) {
+        const auto seen = requests.find(id);
+        if (seen != requests.end()) {
+            const auto old = sessions.find(seen->second.session);
+            if (old != sessions.end() && old->second->live(now.boot)) {
+                ++counts.replays;
+                return answer(ticket, info_with_secret(*old->second));
+            }
+        }
+    }
+    Session& session = make_session(request, lease, id);
+    if (id) requests[id] = table::Remembered::of(session.id);
+    extend(session);
+    write_session(session);
+    need(Durability::written);
+    answer(ticket, info_with_secret(session));
+}
+
+Session* LockTable::Core::require_session(const SessionId& id) {
+    const auto found = sessions.find(id);
+    if (found == sessions.end()) {
+        decision->history.push_back({ticket, id, GrantId{}, AskHistory::Verb::other});
+        return nullptr;
+    }
+    Session& session = *found->second;
+    if (session.live(now.boot)) return &session;
+    refuse(ticket, session_error(session.ended ? *session.ended
+                                               : expired_at(wall_of(session.deadline))));
+    return nullptr;
+}
+
+Error LockTable::Core::session_error(const Ending& ending) const {
+    Error error(ErrorCode::session_expired, ending.outcome == Outcome::expired
+                                                ? "the session's lease has run out: open a new session"
+                                                : "the session was closed: open a new session");
+    error.ended = ending;
+    return error;
+}
+
+void LockTable::Core::handle(const RenewSession& request) {
+    const auto found = sessions.find(request.session);
+    // A late renewal, found when a stalled manager went on, is judged as of when it could have been served.
+    const bool late_but_good = request.as_of && found != sessions.end() &&
+                               !found->second->ended && *request.as_of < found->second->deadline;
+    Session* session =
+        late_but_good ? found->second.get() : require_session(request.session);
+    if (session == nullptr) return;
+    const milliseconds lease = request.lease.value_or(session->lease);
+    if (auto error = check_lease(lease)) return refuse(ticket, *std::move(error));
+    if (auto error = check_texts(request.note.value_or(session->note),
+                                 request.metadata.value_or(session->metadata))) {
+        return refuse(ticket, *std::move(error));
+    }
+    const bool longer = lease > session->lease;
+    session->lease = lease;
+    extend(*session);
+    if (request.note || request.metadata) {
+        if (request.note) session->note = *request.note;
+        if (request.metadata) session->metadata = *request.metadata;
+        write_session(*session);
+    }
+    write_deadline(*session);
+    need(longer ? Durability::durable : Durability::written);
+    SessionInfo reply = info(*session);
+    reply.wanted = std::exchange(session->wanted, {});
+    reply.lost = std::exchange(session->lost, {});
+    answer(ticket, std::move(reply));
+}
+
+void LockTable::Core::handle(const JoinProcess& request) {
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    if (session->bound != Bound::process) {
+        return refuse(ticket, {ErrorCode::invalid_argument,
+                               "the session is not bound to a process: open it with Bound process"});
+    }
+    if (std::find(session->processes.begin(), session->processes.end(), request.process) ==
+        session->processes.end()) {
+        if (session->processes.size() >= limits::resources_per_grant) {
+            return refuse(ticket, {ErrorCode::limit_exceeded, "a session has at most 100 processes"});
+        }
+        session->processes.push_back(request.process);
+        write_session(*session);
+        need(Durability::written);
+    }
+    answer(ticket, info(*session));
+}
+
+void LockTable::Core::handle(const CloseSession& request) {
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    ClosedSession closed;
+    for (const Grant* grant = session->first; grant != nullptr; grant = grant->next) {
+        if (table::live(*grant, now.boot)) closed.released.push_back(grant->id);
+    }
+    answer(ticket, std::move(closed));
+    end_session(*session, {Outcome::released, {}, {}, now.wall});
+}
+
+Secret LockTable::Core::secret(const SessionId& id) const {
+    return {hmac_sha256({reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size()},
+                        {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()})};
+}
+
+SessionInfo LockTable::Core::info_with_secret(const Session& session) const {
+    SessionInfo result = info(session);
+    result.secret = secret(session.id);
+    return result;
+}
+
+SessionInfo LockTable::Core::info(const Session& session) const {
+    SessionInfo result;
+    result.id = session.id;
+    result.lease = session.lease;
+    result.remaining = std::chrono::duration_cast<milliseconds>(session.deadline - now.boot);
+    result.deadline = session.deadline;
+    result.deadline_wall = wall_of(session.deadline);
+    return result;
+}
+
+// From now on for a full lease. The timer stays where it is when the deadline moves away from it: it finds
+// out when it fires, so a renewal costs the same however many sessions there are.
+void LockTable::Core::extend(Session& session) {
+    session.deadline = now.boot + session.lease;
+    if (!session.timer.armed() || session.deadline < session.timer.at) {
+        session_timers.set(session.timer, session.deadline);
+    }
+    for (Wait* wait : session.waits) {
+        if (session.deadline < wait->timer.at) recheck(*wait);
+    }
+}
+
+void LockTable::Core::write_session(const Session& session) {
+    records::SessionRecord record;
+    record.version = take_version();
+    record.id = session.id;
+    record.boot_epoch = boot_epoch;
+    record.deadline = session.deadline;
+    record.lease = session.lease;
+    record.principal = session.principal;
+    record.bound = session.bound;
+    record.single = session.single;
+    record.uid = session.uid;
+    record.pid = session.pid;
+    record.processes = session.processes;
+    record.opened = session.opened;
+    record.order = session.order;
+    record.note = session.note;
+    record.metadata = session.metadata;
+    record.request = session.request;
+    record.ended = session.ended;
+    write(Family::locks, records::session_key(session.id), records::encode(record));
+}
+
+void LockTable::Core::write_deadline(Session& session) {
+    session.renewed = true;
+    write(Family::locks, records::deadline_key(session.id),
+          records::encode(records::DeadlineRecord{take_version(), boot_epoch, session.deadline,
+                                                  session.lease}));
+}
+
+void LockTable::Core::end_session(Session& session, Ending ending) {
+    ROCKLOCK_ASSERT(!session.ended);
+    session.ended = std::move(ending);
+    session_timers.remove(session.timer);
+    if (session.request) requests.erase(session.request);
+    if (!session.unborn) {
+        write_session(session);
+        if (session.renewed) erase(Family::locks, records::deadline_key(session.id));
+    }
+    // They find out that their session has ended, and are answered so.
+    for (Wait* wait : session.waits) recheck(*wait);
+    ending_sessions.push_back(&session);
+    clean(session, Tick{}.budget);
+}
+
+std::size_t LockTable::Core::clean(Session& session, std::size_t budget) {
+    ROCKLOCK_ASSERT(session.ended);
+    const Ending ending = *session.ended;
+    std::size_t cleaned = 0;
+    for (; session.first != nullptr && cleaned < budget; ++cleaned) end_grant(*session.first, ending);
+    forget_session(session);
+    return cleaned;
+}
+
+// Frees it, once nothing hangs on it any more.
+void LockTable::Core::forget_session(Session& session) {
+    if (!session.ended || session.first != nullptr || !session.waits.empty()) return;
+    std::erase(ending_sessions, &session);
+    sessions.erase(SessionId(session.id));
+}
+
+}  // namespace rocklock

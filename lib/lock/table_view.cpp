@@ -1,0 +1,247 @@
+// Looking, without changing anything.
+#include <algorithm>
+#include <utility>
+
+#include "lock/table_core.hpp"
+
+namespace rocklock {
+
+using table::Hold;
+using table::Resource;
+using table::Session;
+using table::Wait;
+using table::WaitLock;
+
+namespace {
+
+// The core shows things as of its `now`; looking moves that for as long as it takes.
+template <typename Core>
+class AsOf {
+public:
+    AsOf(Core& core, Instant now) : core_(core), before_(core.now) { core.now = now; }
+    ~AsOf() { core_.now = before_; }
+    AsOf(const AsOf&) = delete;
+    AsOf& operator=(const AsOf&) = delete;
+
+private:
+    Core& core_;
+    Instant before_;
+};
+
+// Where a page goes on: behind this resource and grant.
+struct Place {
+    std::string resource;
+    std::uint64_t grant = 0;
+    friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+std::optional<Place> parse_place(std::string_view next) {
+    const std::size_t colon = next.find(':');
+    if (colon == std::string_view::npos || colon == 0 || colon > 19) return std::nullopt;
+    Place place;
+    for (const char digit : next.substr(0, colon)) {
+        if (digit < '0' || digit > '9') return std::nullopt;
+        place.grant = place.grant * 10 + static_cast<std::uint64_t>(digit - '0');
+    }
+    place.resource = next.substr(colon + 1);
+    return place;
+}
+
+}  // namespace
+
+LockView LockTable::show(std::string_view resource, Instant now) const {
+    const AsOf moment(*core_, now);
+    LockView view;
+    view.resource = resource;
+    view.lock_class = core_->classes.of(resource);
+    const GrantId last = last_grant(resource);
+    view.last_token = Token{number(last)};
+    const Resource* at = core_->find(resource);
+    if (at == nullptr) return view;
+    for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
+        if (table::live(*hold, now.boot)) view.holders.push_back(core_->show_holder(*hold));
+    }
+    // Oldest first.
+    std::reverse(view.holders.begin(), view.holders.end());
+    for (const Holder& holder : view.holders) view.last_token = std::max(view.last_token, holder.token);
+    std::uint32_t position = 0;
+    for (const WaitLock* lock = at->queue(); lock != nullptr; lock = lock->next) {
+        Waiter waiter;
+        waiter.resource = resource;
+        waiter.mode = lock->wish->mode;
+        waiter.principal = lock->wait->session->principal;
+        waiter.session = lock->wait->session->id;
+        waiter.since = lock->wait->since;
+        waiter.position = ++position;
+        view.waiters.push_back(std::move(waiter));
+    }
+    if (at->extra && at->extra->closed_until > now.boot) {
+        view.closed_for =
+            std::chrono::ceil<std::chrono::milliseconds>(at->extra->closed_until - now.boot);
+    }
+    return view;
+}
+
+GrantId LockTable::last_grant(std::string_view resource) const {
+    if (const Resource* at = core_->find(resource)) return at->last.grant();
+    const auto last = core_->last_grants.find(fnv1a(resource));
+    return last == core_->last_grants.end() ? GrantId{} : last->second.grant();
+}
+
+Result<LockPage> LockTable::list(const ListLocks& request, Instant now) const {
+    if (request.limit == 0 || request.limit > 10'000) {
+        return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 10,000");
+    }
+    std::optional<Place> after;
+    if (!request.next.empty()) {
+        after = parse_place(request.next);
+        if (!after) return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
+    }
+    const AsOf moment(*core_, now);
+    // The smallest `limit` + 1 places behind `after`, as a heap with the largest on top.
+    std::vector<std::pair<Place, const Hold*>> page;
+    const auto smaller = [](const auto& a, const auto& b) { return a.first < b.first; };
+    for (const Resource* resource : core_->resources) {
+        const std::string_view name = resource->name();
+        if (resource->first == nullptr || !name.starts_with(request.prefix)) continue;
+        if (request.contended && resource->queue() == nullptr) continue;
+        if (request.class_pattern && core_->classes.of(name).pattern != *request.class_pattern) continue;
+        for (const Hold* hold = resource->first; hold != nullptr; hold = hold->next) {
+            const Session& session = *hold->grant->session;
+            if (!table::live(*hold, now.boot)) continue;
+            if (!request.principal.empty() && session.principal != request.principal) continue;
+            if (request.session && session.id != *request.session) continue;
+            if (after && name < after->resource) continue;
+            Place place{std::string(name), number(hold->grant->id)};
+            if (after && place <= *after) continue;
+            if (page.size() > request.limit) {
+                if (!(place < page.front().first)) continue;
+                std::pop_heap(page.begin(), page.end(), smaller);
+                page.pop_back();
+            }
+            page.emplace_back(std::move(place), hold);
+            std::push_heap(page.begin(), page.end(), smaller);
+        }
+    }
+    std::sort_heap(page.begin(), page.end(), smaller);
+    LockPage result;
+    if (page.size() > request.limit) {
+        page.pop_back();
+        const Place& last = page.back().first;
+        result.next = std::to_string(last.grant) + ":" + last.resource;
+    }
+    for (const auto& [place, hold] : page) {
+        result.locks.push_back(core_->show_holder(*hold));
+        result.locks.back().you =
+            !request.asker.empty() && hold->grant->session->principal == request.asker;
+    }
+    return result;
+}
+
+std::vector<SessionView> LockTable::sessions(std::string_view principal, Instant now) const {
+    const AsOf moment(*core_, now);
+    std::vector<const Session*> live;
+    for (const auto& [id, session] : core_->sessions) {
+        if (session->unborn || !session->live(now.boot)) continue;
+        if (principal.empty() || session->principal == principal) live.push_back(session.get());
+    }
+    std::sort(live.begin(), live.end(),
+              [](const Session* a, const Session* b) { return a->order < b->order; });
+    std::vector<SessionView> result;
+    for (const Session* session : live) {
+        SessionView view;
+        view.id = session->id;
+        view.principal = session->principal;
+        view.bound = session->bound;
+        view.processes = session->processes;
+        view.uid = session->uid;
+        view.pid = session->pid;
+        view.opened_at = session->opened;
+        view.lease = session->lease;
+        view.remaining =
+            std::chrono::duration_cast<std::chrono::milliseconds>(session->deadline - now.boot);
+        view.deadline = core_->wall_of(session->deadline);
+        view.note = session->note;
+        view.metadata = session->metadata;
+        view.grants = session->grants;
+        result.push_back(std::move(view));
+    }
+    return result;
+}
+
+std::vector<Grant> LockTable::grants(const SessionId& id, Instant now) const {
+    const AsOf moment(*core_, now);
+    std::vector<Grant> result;
+    const auto found = core_->sessions.find(id);
+    if (found == core_->sessions.end()) return result;
+    for (const table::Grant* grant = found->second->first; grant != nullptr; grant = grant->next) {
+        if (table::live(*grant, now.boot)) result.push_back(core_->view(*grant));
+    }
+    return result;
+}
+
+Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
+    const AsOf moment(*core_, now);
+    const auto found = core_->sessions.find(id);
+    if (found == core_->sessions.end() || found->second->unborn) {
+        return Error(ErrorCode::session_not_found,
+                     "there is no such session, or it ended long ago: open a new one");
+    }
+    const Session& session = *found->second;
+    if (session.live(now.boot)) return core_->info_with_secret(session);
+    return core_->session_error(session.ended ? *session.ended
+                                              : Ending{Outcome::expired, {}, {},
+                                                       core_->wall_of(session.deadline)});
+}
+
+Secret LockTable::secret(const SessionId& id) const { return core_->secret(id); }
+
+bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode, Instant now) const {
+    const AsOf moment(*core_, now);
+    const auto found = core_->sessions.find(id);
+    if (found == core_->sessions.end()) return false;
+    const Session& session = *found->second;
+    const auto covering = [&](const Resource& at, bool above) {
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            if (hold->grant->session != &session || !table::live(*hold, now.boot)) continue;
+            if (covers(hold->mode, mode) && (hold->subtree || !above)) return true;
+        }
+        return false;
+    };
+    std::optional<std::string_view> path = resource;
+    for (bool above = false; path; above = true, path = parent_path(*path)) {
+        const Resource* at = core_->find(*path);
+        if (at != nullptr && covering(*at, above)) return true;
+    }
+    return false;
+}
+
+std::vector<LockClass> LockTable::classes() const { return core_->classes.all(); }
+
+std::vector<WaitEdge> LockTable::wait_graph(Instant now, std::size_t limit) const {
+    const AsOf moment(*core_, now);
+    std::vector<const Wait*> waits;
+    for (const auto& [ticket, wait] : core_->waits) waits.push_back(wait.get());
+    std::sort(waits.begin(), waits.end(), [](const Wait* a, const Wait* b) { return a->order < b->order; });
+    std::vector<WaitEdge> edges;
+    for (const Wait* wait : waits) {
+        for (const Core::Edge& edge : core_->blockers(*wait, nullptr, nullptr)) {
+            if (edges.size() == limit) return edges;
+            edges.push_back({std::string(edge.at->name()), wait->session->id, wait->session->principal,
+                             edge.to->id, edge.to->principal, edge.holds});
+        }
+    }
+    return edges;
+}
+
+const std::vector<Deadlock>& LockTable::recent_deadlocks() const { return core_->deadlocks; }
+
+LockStatistics LockTable::statistics() const {
+    LockStatistics result = core_->counts;
+    result.sessions = core_->sessions.size();
+    result.held = core_->grants.size();
+    result.waiting = core_->waits.size();
+    return result;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,551 @@
+// What is in the way, the queues, and who is served next.
+#include <algorithm>
+#include <utility>
+
+#include "lock/table_core.hpp"
+
+namespace rocklock {
+
+using table::Hold;
+using table::Obstacles;
+using table::Resource;
+using table::Session;
+using table::Wait;
+using table::WaitLock;
+using table::Wish;
+
+namespace {
+
+// A refusal names this many blockers and waiters at most.
+constexpr std::size_t shown_limit = 100;
+constexpr std::size_t news_limit = 100;
+
+// Whether two wishes, or a wish and a hold, on the same name are in each other's way. Permits are summed up
+// by who asks.
+bool clash(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
+    if (permits_a > 0 && permits_b > 0) return false;
+    return conflicting(a, b);
+}
+
+}  // namespace
+
+// ---- Resources ----------------------------------------------------------------------------------------------
+
+Resource* LockTable::Core::find(std::string_view name) const {
+    const auto found = resources.find(name);
+    return found == resources.end() ? nullptr : *found;
+}
+
+// Makes it where there is none; it goes again at the end of the event if nothing has come of it.
+Resource& LockTable::Core::resource(std::string_view name) {
+    if (Resource* known = find(name)) return *known;
+    Resource& made = *Resource::make(name);
+    resources.insert(&made);
+    if (const auto parent = parent_path(name)) {
+        made.parent = &resource(*parent);
+        made.parent->with_extra().children.insert(&made);
+    }
+    const auto last = last_grants.find(fnv1a(name));
+    if (last != last_grants.end()) {
+        made.last = last->second;
+        last_grants.erase(last);
+    }
+    touch(made);
+    return made;
+}
+
+void LockTable::Core::touch(Resource& resource) {
+    if (resource.touched) return;
+    resource.touched = true;
+    touched.push_back(&resource);
+}
+
+void LockTable::Core::remove_if_empty(Resource& resource) {
+    if (resource.needed(now.boot)) return;
+    ROCKLOCK_ASSERT(resource.first == nullptr && !resource.dirty);
+    if (resource.extra) closure_timers.remove(resource.extra->timer);
+    if (resource.last.grant() != GrantId{}) last_grants[fnv1a(resource.name())] = resource.last;
+    if (resource.parent != nullptr) {
+        resource.parent->extra->children.erase(&resource);
+        touch(*resource.parent);
+    }
+    resources.erase(&resource);
+    Resource::destroy(&resource);
+}
+
+// ---- Obstacles ------------------------------------------------------------------------------------------------
+
+Obstacles LockTable::Core::look(const Session& session, std::span<const Wish> wishes, const Wait* wait,
+                                bool conversion, bool collect) const {
+    Obstacles obstacles;
+    obstacles.collect = collect;
+    // One obstacle is enough, unless all are to be named.
+    const auto enough = [&] { return obstacles.blocked && !collect; };
+    for (const Wish& wish : wishes) {
+        if (!enough()) look_at_holds(session, wish, obstacles);
+    }
+    for (const Wish& wish : wishes) {
+        if (!enough()) look_at_waits(session, wish, wait, conversion, obstacles);
+    }
+    return obstacles;
+}
+
+void LockTable::Core::meet_hold(const Session& session, const Wish& wish, const Hold& hold,
+                                Obstacles& obstacles) const {
+    if (hold.grant->session == &session) return;
+    if (!clash(hold.mode, hold.permits, wish.mode, wish.permits)) return;
+    if (!table::live(hold, now.boot)) {
+        obstacles.dead.push_back(hold.grant);
+        return;
+    }
+    obstacles.blocked = true;
+    obstacles.look_again =
+        std::min({obstacles.look_again, hold.grant->session->deadline, hold.grant->cap()});
+    if (obstacles.collect && obstacles.holds.size() < shown_limit) obstacles.holds.push_back(&hold);
+}
+
+void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
+                                    Obstacles& obstacles) const {
+    const Resource& at = *wish.resource;
+    // One in the way is enough: nothing can be granted before that one has gone, and then it is looked at
+    // again. Unless all are to be named.
+    const auto enough = [&] { return obstacles.blocked && !obstacles.collect; };
+    if (wish.permits > 0 && at.holds > 0) {
+        std::uint64_t taken = 0;
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            if (!table::live(*hold, now.boot)) {
+                obstacles.dead.push_back(hold->grant);
+            } else {
+                taken += hold->permits;
+            }
+        }
+        if (taken + wish.permits > classes.of(at.name()).permits) {
+            obstacles.blocked = true;
+            for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+                if (!table::live(*hold, now.boot)) continue;
+                obstacles.look_again =
+                    std::min({obstacles.look_again, hold->grant->session->deadline, hold->grant->cap()});
+                if (obstacles.collect && obstacles.holds.size() < shown_limit) {
+                    obstacles.holds.push_back(hold);
+                }
+            }
+        }
+    } else if (at.holds > 0 && (wish.mode != Mode::read || at.strong > 0)) {
+        for (const Hold* hold = at.first; hold != nullptr && !enough(); hold = hold->next) {
+            meet_hold(session, wish, *hold, obstacles);
+        }
+    }
+    if (at.extra && at.extra->closed_until > now.boot) {
+        obstacles.blocked = true;
+        obstacles.look_again = std::min(obstacles.look_again, at.extra->closed_until);
+        obstacles.closed_until =
+            std::max(obstacles.closed_until.value_or(BootTime::min()), at.extra->closed_until);
+    }
+    if (subtree_marks > 0) {
+        for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
+            for (const Hold* hold = above->first; hold != nullptr && !enough(); hold = hold->next) {
+                if (hold->subtree) meet_hold(session, wish, *hold, obstacles);
+            }
+        }
+    }
+    if (wish.subtree) {
+        for_each_inside(at, [&](const Resource& inside) {
+            if (wish.mode == Mode::read && inside.strong == 0) return;
+            for (const Hold* hold = inside.first; hold != nullptr && !enough(); hold = hold->next) {
+                meet_hold(session, wish, *hold, obstacles);
+            }
+        });
+    }
+}
+
+bool LockTable::Core::held_covers(const Session& session, const Resource& at, const Wish& wish,
+                                  bool below) const {
+    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        if (hold->grant->session != &session || !table::live(*hold, now.boot)) continue;
+        if (hold->permits > 0 || !covers(hold->mode, wish.mode)) continue;
+        if (hold->subtree || (!below && !wish.subtree)) return true;
+    }
+    return false;
+}
+
+bool LockTable::Core::covered(const Session& session, const Wish& wish) const {
+    if (wish.permits > 0 || session.first == nullptr) return false;
+    if (held_covers(session, *wish.resource, wish, false)) return true;
+    if (subtree_marks == 0) return false;
+    for (const Resource* above = wish.resource->parent; above != nullptr; above = above->parent) {
+        if (held_covers(session, *above, wish, true)) return true;
+    }
+    return false;
+}
+
+void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, const Wait* wait,
+                                    bool conversion, Obstacles& obstacles) const {
+    const auto precedes = [&](const Wait& other) {
+        if (&other == wait || other.session == &session) return false;
+        if (wait != nullptr) return other.before(*wait);
+        // One that has just arrived: behind all, but a conversion before those that are none.
+        return !conversion || other.conversion;
+    };
+    const auto meet = [&](const WaitLock& lock) {
+        if (!precedes(*lock.wait) || !lock.wait->session->live(now.boot)) return;
+        const bool both_count = lock.wish->permits > 0 && wish.permits > 0;
+        if (!both_count && !conflicting(lock.wish->mode, wish.mode)) return;
+        obstacles.blocked = true;
+        if (obstacles.collect && obstacles.waits.size() < shown_limit) obstacles.waits.push_back(&lock);
+    };
+    // In the way is the first that conflicts; the others only when they are to be named.
+    const auto walk = [&](const Resource& at, bool only_subtree) {
+        for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
+            if (wait != nullptr && !lock->wait->before(*wait)) return;
+            if (!only_subtree || lock->wish->subtree) meet(*lock);
+            if (obstacles.blocked && !obstacles.collect) return;
+        }
+    };
+    const Resource& at = *wish.resource;
+    const bool any = at.queue() != nullptr || subtree_marks > 0;
+    if (!any || covered(session, wish)) return;
+    walk(at, false);
+    if (subtree_marks > 0) {
+        for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
+            walk(*above, true);
+        }
+    }
+    if (wish.subtree) {
+        for_each_inside(at, [&](const Resource& inside) { walk(inside, false); });
+    }
+}
+
+// ---- Refusals, with their facts ---------------------------------------------------------------------------------
+
+Holder LockTable::Core::show_holder(const Hold& hold) const {
+    const Grant& grant = *hold.grant;
+    const Session& session = *grant.session;
+    const BootTime deadline = std::min(session.deadline, grant.cap());
+    Holder holder;
+    holder.resource = hold.resource->name();
+    holder.mode = hold.mode;
+    holder.subtree = hold.subtree;
+    holder.permits = hold.permits;
+    holder.grant = grant.id;
+    holder.token = grant.token;
+    holder.principal = session.principal;
+    holder.session = session.id;
+    holder.uid = session.uid;
+    holder.pid = session.pid;
+    holder.acquired_at = wall_of(grant.acquired);
+    holder.remaining = std::chrono::duration_cast<milliseconds>(deadline - now.boot);
+    holder.deadline = wall_of(deadline);
+    holder.note = session.note;
+    holder.metadata = session.metadata;
+    if (grant.extra) {
+        if (!grant.extra->note.empty()) holder.note = grant.extra->note;
+        for (const auto& [name, value] : grant.extra->metadata) holder.metadata[name] = value;
+    }
+    if (!hold.root()) holder.cause = grant.holds()[hold.cause].resource->name();
+    return holder;
+}
+
+Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
+    Waiter waiter;
+    waiter.resource = lock.wish->resource->name();
+    waiter.mode = lock.wish->mode;
+    waiter.principal = lock.wait->session->principal;
+    waiter.session = lock.wait->session->id;
+    waiter.since = lock.wait->since;
+    waiter.position = 1;
+    for (const WaitLock* before = lock.previous; before != nullptr; before = before->previous) {
+        ++waiter.position;
+    }
+    return waiter;
+}
+
+Error LockTable::Core::conflict(ErrorCode code, const Session& session,
+                                const Obstacles& obstacles) const {
+    Error error(code, {});
+    for (const Hold* hold : obstacles.holds) {
+        error.blockers.push_back(show_holder(*hold));
+        error.blockers.back().you = hold->grant->session->principal == session.principal;
+    }
+    for (const WaitLock* lock : obstacles.waits) error.waiters.push_back(show_waiter(*lock));
+    if (obstacles.closed_until) {
+        error.retry_after =
+            std::chrono::ceil<milliseconds>(*obstacles.closed_until - now.boot);
+    }
+    error.message = code == ErrorCode::conflict ? "not granted: " : "waited in vain: ";
+    if (!error.blockers.empty()) {
+        const Holder& first = error.blockers.front();
+        error.message += "\"" + first.resource + "\" is held by " +
+                         (first.you ? "you (" + first.principal + ", in another session)" : first.principal) +
+                         " in mode " + std::string(to_string(first.mode)) + " for another " +
+                         std::to_string(first.remaining.count()) + " ms";
+        if (!first.note.empty()) error.message += " (" + first.note + ")";
+    } else if (error.retry_after) {
+        error.message += "it is free but kept closed for another " +
+                         std::to_string(error.retry_after->count()) + " ms by its class";
+    } else if (!error.waiters.empty()) {
+        error.message += error.waiters.front().principal + " waits for it already";
+    }
+    return error;
+}
+
+// ---- Queues -----------------------------------------------------------------------------------------------------
+
+std::optional<Error> LockTable::Core::check_queues(std::span<const Wish> wishes) const {
+    const auto full = [](std::string message, std::uint64_t limit) {
+        Error error(ErrorCode::queue_full, std::move(message));
+        error.limit = limit;
+        return error;
+    };
+    if (waits.size() >= options.waiters_total) {
+        return full("too many requests wait already, over all resources: try later",
+                    options.waiters_total);
+    }
+    for (const Wish& wish : wishes) {
+        const std::uint32_t limit = classes.of(wish.resource->name()).queue_limit;
+        if (wish.resource->extra && wish.resource->extra->waiters >= limit) {
+            return full("too many requests wait for \"" + std::string(wish.resource->name()) +
+                            "\" already: try later",
+                        limit);
+        }
+    }
+    return std::nullopt;
+}
+
+void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wish> wishes) {
+    Wait& wait = *made;
+    Session& session = *wait.session;
+    const auto discard = [&](Error error) {
+        refuse(ticket, std::move(error));
+        if (session.unborn) sessions.erase(SessionId(session.id));
+    };
+    if (auto error = check_queues(wishes)) return discard(*std::move(error));
+    wait.order = next_order++;
+    wait.since = now.wall;
+    wait.wishes.assign(wishes.begin(), wishes.end());
+    wait.timer.owner = &wait;
+    waits.emplace(ticket, std::move(made));
+    session.waits.push_back(&wait);
+    enqueue(wait);
+    auto cycle = find_cycle(session);
+    if (!cycle.empty()) {
+        refuse(ticket, deadlock(std::move(cycle)));
+        return end_wait(wait);
+    }
+    ++counts.waits;
+    if (wait.request) requests[wait.request] = table::Remembered::of(ticket);
+    const Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion, true);
+    ROCKLOCK_ASSERT(obstacles.blocked);
+    arm(wait, obstacles.look_again);
+    tell_wanted(wait, obstacles);
+}
+
+void LockTable::Core::tell_wanted(const Wait& wait, const Obstacles& obstacles) {
+    for (const Hold* hold : obstacles.holds) {
+        const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
+                            wait.session->principal, wait.wishes.front().mode, wait.since};
+        auto& news = hold->grant->session->wanted;
+        if (news.size() == news_limit) news.erase(news.begin());
+        news.push_back(wanted);
+        decision->wanted.push_back({hold->grant->session->id, wanted});
+    }
+}
+
+void LockTable::Core::enqueue(Wait& wait) {
+    wait.locks.resize(wait.wishes.size());
+    for (std::size_t i = 0; i < wait.locks.size(); ++i) {
+        WaitLock& lock = wait.locks[i];
+        lock.wait = &wait;
+        lock.wish = &wait.wishes[i];
+        auto& extra = lock.wish->resource->with_extra();
+        // Behind all, but for a conversion: that goes behind the conversions.
+        WaitLock* before = extra.last;
+        while (before != nullptr && wait.before(*before->wait)) before = before->previous;
+        lock.previous = before;
+        lock.next = before != nullptr ? before->next : extra.first;
+        (before != nullptr ? before->next : extra.first) = &lock;
+        (lock.next != nullptr ? lock.next->previous : extra.last) = &lock;
+        ++extra.waiters;
+        if (lock.wish->subtree) ++subtree_marks;
+    }
+}
+
+void LockTable::Core::dequeue(Wait& wait) {
+    for (WaitLock& lock : wait.locks) {
+        auto& extra = *lock.wish->resource->extra;
+        (lock.previous != nullptr ? lock.previous->next : extra.first) = lock.next;
+        (lock.next != nullptr ? lock.next->previous : extra.last) = lock.previous;
+        --extra.waiters;
+        if (lock.wish->subtree) --subtree_marks;
+        touch(*lock.wish->resource);
+    }
+    wait.locks.clear();
+}
+
+void LockTable::Core::end_wait(Wait& wait) {
+    Session& session = *wait.session;
+    // Those behind it, before its marks are gone: whom they concern depends on its subtrees.
+    for (const Wish& wish : wait.wishes) changed(*wish.resource, wish.subtree);
+    dequeue(wait);
+    wait_timers.remove(wait.timer);
+    std::erase(session.waits, &wait);
+    const auto remembered = requests.find(wait.request);
+    if (wait.request && remembered != requests.end() && remembered->second.waiting == wait.ticket &&
+        remembered->second.grant == GrantId{}) {
+        requests.erase(remembered);
+    }
+    waits.erase(Ticket(wait.ticket));
+    if (session.unborn) {
+        sessions.erase(SessionId(session.id));
+    } else {
+        forget_session(session);
+    }
+}
+
+void LockTable::Core::arm(Wait& wait, BootTime look_again) {
+    const BootTime at = std::min({wait.patience_ends, wait.session->deadline, look_again});
+    if (at == BootTime::max()) {
+        wait_timers.remove(wait.timer);
+    } else {
+        wait_timers.set(wait.timer, at);
+    }
+}
+
+// ---- Serving -----------------------------------------------------------------------------------------------------
+
+bool LockTable::Core::reconsider(Wait& wait) {
+    Session& session = *wait.session;
+    if (!session.live(now.boot)) {
+        refuse(wait.ticket, session_error(session.ended ? *session.ended
+                                                        : Ending{Outcome::expired, {}, {},
+                                                                 wall_of(session.deadline)}));
+        end_wait(wait);
+        return true;
+    }
+    if (wait.conversion && (wait.grant_ended || !table::live(*wait.converts, now.boot))) {
+        Error error(ErrorCode::grant_ended, "the grant ended while its conversion waited");
+        error.ended = wait.grant_ended ? *wait.grant_ended : ending_of(*wait.converts);
+        refuse(wait.ticket, std::move(error));
+        end_wait(wait);
+        return true;
+    }
+    if (!wait.conversion && meet_own(wait.ticket, session, wait.wishes, wait.held)) {
+        end_wait(wait);
+        return true;
+    }
+    Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion);
+    if (!obstacles.blocked) {
+        grant_waiting(wait, obstacles);
+        return true;
+    }
+    if (wait.patience_ends <= now.boot) {
+        obstacles = look(session, wait.wishes, &wait, wait.conversion, true);
+        ++counts.patience_expired;
+        refuse(wait.ticket, conflict(ErrorCode::patience_expired, session, obstacles));
+        end_wait(wait);
+        return true;
+    }
+    arm(wait, obstacles.look_again);
+    return false;
+}
+
+void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
+    const Ticket to = wait.ticket;
+    if (wait.conversion) {
+        Grant& grant = *wait.converts;
+        for (Grant* old : obstacles.dead) {
+            if (grants.contains(old)) end_grant(*old, ending_of(*old));
+        }
+        const std::vector<Mode> modes = wait.modes_after;
+        const table::RequestKey id = wait.request;
+        const std::uint64_t fingerprint = wait.fingerprint;
+        end_wait(wait);
+        apply_modes(grant, modes, id, fingerprint);
+        answer(to, answer_grant(grant));
+        return;
+    }
+    const table::Wanting wanting{wait.session,     wait.note, &wait.metadata, wait.max_hold, wait.request,
+                                 wait.fingerprint, true};
+    const Grant& grant = make_grant(wanting, wait.wishes, obstacles.dead);
+    answer(to, answer_grant(grant));
+    end_wait(wait);
+}
+
+void LockTable::Core::recheck(Wait& wait) {
+    if (wait.recheck) return;
+    wait.recheck = true;
+    rechecks.push_back(wait.ticket);
+}
+
+void LockTable::Core::mark_dirty(Resource& resource) {
+    if (resource.dirty || resource.queue() == nullptr) return;
+    resource.dirty = true;
+    dirty.push_back(&resource);
+}
+
+void LockTable::Core::changed(Resource& resource, bool subtree) {
+    mark_dirty(resource);
+    if (subtree_marks == 0) return;
+    for (Resource* above = resource.parent; above != nullptr; above = above->parent) mark_dirty(*above);
+    if (!subtree) return;
+    for_each_inside(resource, [&](const Resource& inside) { mark_dirty(const_cast<Resource&>(inside)); });
+}
+
+// Serves a queue from its head. A waiter that stays and whose mode is not read stands in the way of all
+// behind it but those of its own session, so the walk ends there: handing over one lock costs the same
+// however many wait for it.
+void LockTable::Core::serve(Resource& resource) {
+    WaitLock* lock = resource.queue();
+    while (lock != nullptr) {
+        WaitLock* next = lock->next;
+        Wait& wait = *lock->wait;
+        const bool strong = lock->wish->mode != Mode::read || lock->wish->permits > 0;
+        if (!reconsider(wait) && strong) {
+            for (Wait* sibling : wait.session->waits) {
+                if (sibling != &wait) recheck(*sibling);
+            }
+            return;
+        }
+        lock = next;
+    }
+}
+
+// ---- Time --------------------------------------------------------------------------------------------------------
+
+void LockTable::Core::serve_time() {
+    while (!closure_timers.empty() && closure_timers.top().at <= now.boot) {
+        Timer& timer = closure_timers.top();
+        closure_timers.remove(timer);
+        auto& resource = *static_cast<Resource*>(timer.owner);
+        changed(resource, false);
+        touch(resource);
+    }
+    while (!wait_timers.empty() && wait_timers.top().at <= now.boot) {
+        Timer& timer = wait_timers.top();
+        wait_timers.remove(timer);
+        recheck(*static_cast<Wait*>(timer.owner));
+    }
+}
+
+void LockTable::Core::sweep(std::size_t budget) {
+    std::size_t left = budget;
+    while (left > 0 && !ending_sessions.empty()) left -= std::min(left, clean(*ending_sessions.back(), left));
+    while (left > 0 && !grant_timers.empty() && grant_timers.top().at <= now.boot) {
+        auto& grant = *static_cast<Grant*>(grant_timers.top().owner);
+        end_grant(grant, ending_of(grant));
+        need(Durability::durable);
+        --left;
+    }
+    while (left > 0 && !session_timers.empty() && session_timers.top().at <= now.boot) {
+        Timer& timer = session_timers.top();
+        auto& session = *static_cast<Session*>(timer.owner);
+        if (session.deadline > now.boot) {
+            session_timers.set(timer, session.deadline);
+            continue;
+        }
+        need(Durability::durable);
+        left -= std::min<std::size_t>(left, session.grants + 1);
+        end_session(session, {Outcome::expired, {}, {}, wall_of(session.deadline)});
+    }
+}
+
+}  // namespace rocklock
