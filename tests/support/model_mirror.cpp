@@ -1,0 +1,449 @@
+#include "support/model_mirror.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace rocklock::proof {
+namespace {
+
+using Complaint = ModelMirror::Complaint;
+
+std::string brief(const SessionId& id) { return to_string(id).substr(0, 6); }
+std::string milliseconds_of(BootTime time) {
+    return time == BootTime::max()
+               ? "never"
+               : std::to_string(
+                     std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch())
+                         .count()) +
+                     "us";
+}
+
+template <typename Lock>
+std::string describe_lock(const Lock& lock) {
+    std::string text =
+        lock.resource.size() > 40 ? lock.resource.substr(0, 40) + "…" : lock.resource;
+    text += lock.subtree ? "/** " : " ";
+    text += lock.permits > 0 ? std::to_string(lock.permits) : std::string(to_string(lock.mode));
+    return text;
+}
+
+std::string describe_requests(const std::vector<LockRequest>& locks) {
+    std::string text;
+    for (const auto& lock : locks) {
+        if (!text.empty()) text += ", ";
+        text += lock.resource.size() > 40 ? lock.resource.substr(0, 40) + "…" : lock.resource;
+        if (lock.subtree) text += "/**";
+        if (lock.mode) text += " " + std::string(to_string(*lock.mode));
+        if (lock.to) text += " to=" + std::string(to_string(*lock.to));
+        if (lock.permits > 0) text += " permits=" + std::to_string(lock.permits);
+    }
+    return text;
+}
+
+std::string describe_patience(std::chrono::milliseconds patience) {
+    if (patience == no_limit) return " patience=forever";
+    if (patience.count() == 0) return "";
+    return " patience=" + std::to_string(patience.count()) + "ms";
+}
+
+struct Describe {
+    std::string operator()(const OpenSession& r) const {
+        return "open " + r.principal +
+               (r.lease ? " lease=" + std::to_string(r.lease->count()) + "ms" : "") +
+               (r.request_id.empty() ? "" : " id=" + r.request_id);
+    }
+    std::string operator()(const RenewSession& r) const {
+        return "renew " + brief(r.session) +
+               (r.lease ? " lease=" + std::to_string(r.lease->count()) + "ms" : "") +
+               (r.as_of ? " as_of=" + milliseconds_of(*r.as_of) : "");
+    }
+    std::string operator()(const JoinProcess& r) const {
+        return "join_process " + brief(r.session);
+    }
+    std::string operator()(const CloseSession& r) const { return "close " + brief(r.session); }
+    std::string operator()(const Acquire& r) const {
+        return (r.session ? brief(*r.session)
+                          : "(" + r.opens.value_or(OpenSession{}).principal + ")") +
+               " acquire " + describe_requests(r.locks) + describe_patience(r.patience) +
+               (r.held == Held::join    ? " join"
+                : r.held == Held::count ? " count"
+                                        : "") +
+               (r.max_hold ? " max_hold=" + std::to_string(r.max_hold->count()) + "ms" : "") +
+               (r.request_id.empty() ? "" : " id=" + r.request_id);
+    }
+    std::string operator()(const Convert& r) const {
+        return brief(r.session) + " convert " + std::to_string(number(r.grant)) + " " +
+               (r.mode ? std::string(to_string(*r.mode)) : describe_requests(r.locks)) +
+               describe_patience(r.patience);
+    }
+    std::string operator()(const Release& r) const {
+        return brief(r.session) + " release " + std::to_string(number(r.grant));
+    }
+    std::string operator()(const Transfer& r) const {
+        return brief(r.session) + " transfer " + std::to_string(number(r.grant)) + " to " +
+               brief(r.to);
+    }
+    std::string operator()(const Steal& r) const {
+        return brief(r.session) + " steal " + std::to_string(number(r.grant)) +
+               (r.administrator ? " as administrator" : "");
+    }
+    std::string operator()(const Break& r) const {
+        return "break " + std::to_string(number(r.grant));
+    }
+    std::string operator()(const Reacquire& r) const {
+        return brief(r.session) + " reacquire " + std::to_string(number(r.grant));
+    }
+    std::string operator()(const PutClass& r) const { return "class " + r.lock_class.pattern; }
+    std::string operator()(const DeleteClass& r) const { return "delete_class " + r.pattern; }
+};
+
+std::string describe_grant(const Grant& grant) {
+    std::string text = "grant " + std::to_string(number(grant.id)) + " token " +
+                       std::to_string(number(grant.token)) + " of " + brief(grant.session) + " {";
+    for (const auto& lock : grant.locks) {
+        text +=
+            describe_lock(lock) + (lock.cause.empty() ? "" : " because of " + lock.cause) + "; ";
+    }
+    text += "} until " + milliseconds_of(grant.deadline);
+    if (grant.waited) text += " waited";
+    if (grant.count > 0) text += " count " + std::to_string(grant.count);
+    if (grant.ended) text += " ended " + std::string(to_string(grant.ended->outcome));
+    if (grant.own_session) text += " own session";
+    return text;
+}
+
+using LockKey = std::tuple<std::string, Mode, bool, std::uint32_t, std::string>;
+std::multiset<LockKey> keys(const std::vector<GrantedLock>& locks) {
+    std::multiset<LockKey> found;
+    for (const auto& lock : locks) {
+        // A permit has no mode.
+        found.emplace(lock.resource, lock.permits > 0 ? Mode::write : lock.mode, lock.subtree,
+                      lock.permits, lock.cause);
+    }
+    return found;
+}
+
+}  // namespace
+
+std::string describe(const Event& event) {
+    if (const auto* cancel = std::get_if<CancelWait>(&event)) {
+        return "cancel #" + std::to_string(static_cast<std::uint64_t>(cancel->ticket));
+    }
+    if (std::holds_alternative<Tick>(event)) return "tick";
+    return std::visit(Describe{}, std::get<Request>(event));
+}
+
+std::string describe(const Result<Answer>& answer) {
+    if (!answer) {
+        std::string text = "error " + std::string(to_string(answer.error().code));
+        for (const auto& holder : answer.error().blockers)
+            text += " [" + std::to_string(number(holder.grant)) + "]";
+        return text +
+               (answer.error().message == "model" ? "" : " (" + answer.error().message + ")");
+    }
+    if (const auto* grant = std::get_if<Grant>(&*answer)) return describe_grant(*grant);
+    if (const auto* released = std::get_if<Released>(&*answer)) {
+        return std::string(to_string(released->outcome)) +
+               (released->count > 0 ? " count " + std::to_string(released->count) : "");
+    }
+    if (const auto* session = std::get_if<SessionInfo>(&*answer)) {
+        return "session " + brief(session->id) + " until " + milliseconds_of(session->deadline);
+    }
+    if (const auto* closed = std::get_if<ClosedSession>(&*answer)) {
+        std::string text = "closed";
+        for (const auto id : closed->released) text += " " + std::to_string(number(id));
+        return text;
+    }
+    return "class " + std::get<LockClass>(*answer).pattern;
+}
+
+// ---- Numbers
+// --------------------------------------------------------------------------------------------
+
+GrantId ModelMirror::to_model(GrantId real) const {
+    const auto found = model_of_.find(number(real));
+    return found == model_of_.end() ? GrantId{~std::uint64_t{0} - number(real)}
+                                    : GrantId{found->second};
+}
+
+std::optional<GrantId> ModelMirror::to_real(GrantId model) const {
+    const auto found = real_of_.find(number(model));
+    return found == real_of_.end() ? std::nullopt : std::optional(GrantId{found->second});
+}
+
+// Tokens rise in the order in which the model gives them, and none is given twice.
+Complaint ModelMirror::bind(std::uint64_t model, std::uint64_t real) {
+    const auto known = real_of_.find(model);
+    if (known != real_of_.end()) {
+        if (known->second == real) return std::nullopt;
+        return "the number is " + std::to_string(real) + ", and was " +
+               std::to_string(known->second);
+    }
+    if (model_of_.contains(real)) return "the number " + std::to_string(real) + " was given twice";
+    if (real == 0 || real >= (std::uint64_t{1} << 53))
+        return "the number " + std::to_string(real) + " is out of range";
+    const auto next = real_of_.upper_bound(model);
+    if (next != real_of_.end() && next->second <= real)
+        return "the number " + std::to_string(real) + " came too early";
+    if (next != real_of_.begin() && std::prev(next)->second >= real) {
+        return "the number " + std::to_string(real) + " does not rise";
+    }
+    real_of_[model] = real;
+    model_of_[real] = model;
+    highest_ = std::max(highest_, real);
+    return std::nullopt;
+}
+
+void ModelMirror::continue_with(ReferenceModel model) {
+    const auto last = std::max(model_.last_token(), model.last_token());
+    model_ = std::move(model);
+    model_.skip_tokens(last);
+}
+
+// ---- Expecting
+// ------------------------------------------------------------------------------------------
+
+void ModelMirror::expect(Event event, Ticket ticket, const SessionId& fresh, Instant now) {
+    if (auto* request = std::get_if<Request>(&event)) {
+        std::visit(
+            [&](auto& verb) {
+                if constexpr (requires { verb.grant = GrantId{}; })
+                    verb.grant = to_model(verb.grant);
+            },
+            *request);
+    }
+    auto expected = model_.apply(event, ticket, fresh, now);
+    for (auto& reply : expected.replies)
+        owed_.insert_or_assign(reply.ticket, std::move(reply.answer));
+    for (auto& notice : expected.lost) lost_owed_.emplace(notice.grant.id, std::move(notice));
+    for (auto& notice : expected.wanted) ++wanted_owed_[{notice.session, notice.wanted.grant}];
+}
+
+const Result<Answer>* ModelMirror::owed(Ticket ticket) const {
+    const auto found = owed_.find(ticket);
+    return found == owed_.end() ? nullptr : &found->second;
+}
+
+void ModelMirror::forget_owed() {
+    owed_.clear();
+    lost_owed_.clear();
+    wanted_owed_.clear();
+}
+
+// ---- Comparing
+// ------------------------------------------------------------------------------------------
+
+Complaint ModelMirror::got(Ticket ticket, const Result<Answer>& answer) {
+    const auto found = owed_.find(ticket);
+    const auto where = "request " + std::to_string(static_cast<std::uint64_t>(ticket)) + ": ";
+    if (found == owed_.end()) return where + "got " + describe(answer) + ", expected no answer yet";
+    auto complaint = compare(found->second, answer);
+    if (complaint) {
+        return where + "got " + describe(answer) + ", expected " + describe(found->second) + ": " +
+               *complaint;
+    }
+    owed_.erase(found);
+    return std::nullopt;
+}
+
+Complaint ModelMirror::compare(const Result<Answer>& expected, const Result<Answer>& real) {
+    if (expected.has_value() != real.has_value()) return "refused against granted";
+    if (!expected) return compare(expected.error(), real.error());
+    if (expected->index() != real->index()) return "another kind of answer";
+    if (const auto* grant = std::get_if<Grant>(&*expected))
+        return compare(*grant, std::get<Grant>(*real));
+    if (const auto* session = std::get_if<SessionInfo>(&*expected)) {
+        const auto& told = std::get<SessionInfo>(*real);
+        if (session->id != told.id) return "another session";
+        if (session->lease != told.lease) return "another lease";
+        if (session->deadline != told.deadline) return "another deadline";
+    }
+    if (const auto* released = std::get_if<Released>(&*expected)) {
+        const auto& told = std::get<Released>(*real);
+        if (released->outcome != told.outcome) return "another outcome";
+        if (released->count != told.count) return "another count";
+    }
+    if (const auto* closed = std::get_if<ClosedSession>(&*expected)) {
+        std::multiset<GrantId> told;
+        for (const auto id : std::get<ClosedSession>(*real).released) told.insert(to_model(id));
+        if (told != std::multiset<GrantId>(closed->released.begin(), closed->released.end()))
+            return "other grants";
+    }
+    if (const auto* policy = std::get_if<LockClass>(&*expected)) {
+        if (*policy != std::get<LockClass>(*real)) return "another class";
+    }
+    return std::nullopt;
+}
+
+Complaint ModelMirror::compare(const Grant& expected, const Grant& real) {
+    if (auto complaint = bind(number(expected.id), number(real.id))) return complaint;
+    if (auto complaint = bind(number(expected.token), number(real.token))) return complaint;
+    if (expected.session != real.session) return "another session";
+    if (keys(expected.locks) != keys(real.locks)) return "other locks";
+    if (expected.count != real.count) return "another count";
+    if (expected.ended.has_value() != real.ended.has_value()) return "ended against held";
+    if (expected.ended) {
+        return expected.ended->outcome != real.ended->outcome ? Complaint("another outcome")
+                                                              : std::nullopt;
+    }
+    if (expected.waited != real.waited) return "waited or not";
+    if (expected.deadline != real.deadline) return "another deadline";
+    if (expected.own_session.has_value() != real.own_session.has_value())
+        return "own session or not";
+    return std::nullopt;
+}
+
+Complaint ModelMirror::compare(const Error& expected, const Error& real) {
+    if (expected.code != real.code) return "another error";
+    if (expected.code != ErrorCode::conflict) return std::nullopt;
+    // P4: the refusal names all that were in the way at that very moment, and nobody else.
+    std::set<GrantId> theirs;
+    for (const auto& holder : real.blockers) theirs.insert(to_model(holder.grant));
+    std::set<GrantId> ours;
+    for (const auto& holder : expected.blockers) ours.insert(holder.grant);
+    if (theirs != ours) return "other blockers";
+    std::set<SessionId> before;
+    for (const auto& waiter : real.waiters) before.insert(waiter.session);
+    std::set<SessionId> expected_before;
+    for (const auto& waiter : expected.waiters) expected_before.insert(waiter.session);
+    if (before != expected_before) return "other waiters before it";
+    if (expected.retry_after && expected.blockers.empty() && expected.waiters.empty() &&
+        expected.retry_after != real.retry_after) {
+        return "another retry_after";
+    }
+    return std::nullopt;
+}
+
+Complaint ModelMirror::got(const AskHistory& question) {
+    const auto found = owed_.find(question.ticket);
+    if (found == owed_.end()) return "the table asks the history for nobody";
+    const auto* grant = model_.grant(to_model(question.grant));
+    if (grant != nullptr && grant->outcome == Outcome::held &&
+        question.verb != AskHistory::Verb::replay) {
+        return "the table forgot a grant that is held";
+    }
+    owed_.erase(found);
+    return std::nullopt;
+}
+
+Complaint ModelMirror::got(const LostNotice& notice) {
+    const auto found = lost_owed_.find(to_model(notice.grant.id));
+    if (found == lost_owed_.end()) {
+        return "a notice that grant " + std::to_string(number(notice.grant.id)) + " was " +
+               std::string(to_string(notice.ending.outcome)) +
+               ", which is not so or was told before";
+    }
+    if (found->second.ending.outcome != notice.ending.outcome ||
+        found->second.session != notice.session) {
+        return "a notice that tells of another ending: " +
+               std::string(to_string(notice.ending.outcome));
+    }
+    lost_owed_.erase(found);
+    return std::nullopt;
+}
+
+Complaint ModelMirror::got(const WantedNotice& notice) {
+    const auto found = wanted_owed_.find({notice.session, to_model(notice.wanted.grant)});
+    // It may be told for each name, and again when a waiter comes to stand before a new holder.
+    if (found != wanted_owed_.end()) wanted_owed_.erase(found);
+    const auto* grant = model_.grant(to_model(notice.wanted.grant));
+    if (grant == nullptr || grant->session != notice.session)
+        return "somebody is told of a wait for another's grant";
+    return std::nullopt;
+}
+
+Complaint ModelMirror::got(const Decision& decision, bool time_is_up) {
+    for (const auto& reply : decision.replies) {
+        if (auto complaint = got(reply.ticket, reply.answer)) return complaint;
+    }
+    for (const auto& question : decision.history) {
+        if (auto complaint = got(question)) return complaint;
+    }
+    for (const auto& notice : decision.lost) {
+        if (auto complaint = got(notice)) return complaint;
+    }
+    for (const auto& notice : decision.wanted) {
+        if (auto complaint = got(notice)) return complaint;
+    }
+    return settled(time_is_up);
+}
+
+Complaint ModelMirror::settled(bool time_is_up) const {
+    if (!owed_.empty()) {
+        return "request " + std::to_string(static_cast<std::uint64_t>(owed_.begin()->first)) +
+               ": got no answer, expected " + describe(owed_.begin()->second);
+    }
+    for (const auto& [grant, notice] : lost_owed_) {
+        if (!time_is_up && notice.ending.outcome == Outcome::expired) continue;
+        return "nobody was told that the grant of " + brief(notice.session) + " was " +
+               std::string(to_string(notice.ending.outcome));
+    }
+    if (!wanted_owed_.empty()) {
+        return "the holder " + brief(wanted_owed_.begin()->first.first) +
+               " was not told that somebody waits";
+    }
+    return std::nullopt;
+}
+
+Complaint ModelMirror::same_holders(const LockPage& page, Instant now) const {
+    using Row =
+        std::tuple<std::string, std::uint64_t, Mode, bool, std::uint32_t, std::string, SessionId>;
+    std::multiset<Row> ours;
+    for (const auto& grant : model_.grants()) {
+        if (!model_.lives(grant, now.boot)) continue;
+        for (const auto& lock : grant.locks) {
+            const auto real = to_real(grant.id);
+            ours.emplace(lock.resource, real ? number(*real) : 0,
+                         lock.permits > 0 ? Mode::write : lock.mode, lock.subtree, lock.permits,
+                         lock.cause, grant.session);
+        }
+    }
+    std::multiset<Row> theirs;
+    for (const auto& holder : page.locks) {
+        const bool known = model_of_.contains(number(holder.grant));
+        theirs.emplace(holder.resource, known ? number(holder.grant) : 0,
+                       holder.permits > 0 ? Mode::write : holder.mode, holder.subtree,
+                       holder.permits, holder.cause, holder.session);
+    }
+    if (ours == theirs) return std::nullopt;
+    const auto print = [](const std::multiset<Row>& rows) {
+        std::string text;
+        for (const auto& row : rows) {
+            text += "\n    " + std::get<0>(row) + " grant " + std::to_string(std::get<1>(row)) +
+                    " " + std::string(to_string(std::get<2>(row))) +
+                    (std::get<3>(row) ? " subtree" : "") + " " + std::to_string(std::get<4>(row)) +
+                    " " + std::get<5>(row) + " " + brief(std::get<6>(row));
+        }
+        return text;
+    };
+    return "the holders differ; listed:" + print(theirs) + "\n  the model has:" + print(ours);
+}
+
+Complaint ModelMirror::same_sessions(const std::vector<SessionView>& sessions, Instant now) const {
+    std::set<std::tuple<SessionId, std::chrono::milliseconds, std::chrono::milliseconds>> ours;
+    for (const auto& session : model_.sessions()) {
+        if (session.ended || !session.deadline || *session.deadline <= now.boot) continue;
+        ours.emplace(
+            session.id, session.lease,
+            std::chrono::duration_cast<std::chrono::milliseconds>(*session.deadline - now.boot));
+    }
+    decltype(ours) theirs;
+    for (const auto& view : sessions) {
+        const auto* known = model_.session(view.id);
+        if (known != nullptr && known->own && !known->deadline)
+            continue;  // Still waits for its grant.
+        theirs.emplace(view.id, view.lease, view.remaining);
+    }
+    if (ours == theirs) return std::nullopt;
+    std::string text = "the sessions differ; listed:";
+    for (const auto& row : theirs)
+        text +=
+            " " + brief(std::get<0>(row)) + "(" + std::to_string(std::get<2>(row).count()) + ")";
+    text += "; the model has:";
+    for (const auto& row : ours)
+        text +=
+            " " + brief(std::get<0>(row)) + "(" + std::to_string(std::get<2>(row).count()) + ")";
+    return text;
+}
+
+}  // namespace rocklock::proof

@@ -1,0 +1,72 @@
+// Holds the lock table to the reference model: what the model says must be answered, in which
+// numbers the real one answers it, and what is still owed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+
+#include "lock/lock_table.hpp"
+#include "support/reference_model.hpp"
+
+namespace rocklock::proof {
+
+// Every function that returns an optional string returns what is wrong.
+class ModelMirror {
+public:
+    using Complaint = std::optional<std::string>;
+
+    // Applies one event, in real numbers, to the model. Its answers are owed from then on.
+    void expect(Event event, Ticket ticket, const SessionId& fresh, Instant now);
+    // Answers that came.
+    Complaint got(Ticket ticket, const Result<Answer>& answer);
+    Complaint got(const LostNotice& notice);
+    Complaint got(const WantedNotice& notice);
+    // The table says that it does not know the grant any more.
+    Complaint got(const AskHistory& question);
+    // All that one decision said, and that nothing is missing of it.
+    Complaint got(const Decision& decision, bool time_is_up);
+    // Nothing is owed any more; `lost` only when the table has had its time to clean up.
+    Complaint settled(bool time_is_up) const;
+    // The table's own view of itself agrees with the model's.
+    Complaint same_holders(const LockPage& page, Instant now) const;
+    Complaint same_sessions(const std::vector<SessionView>& sessions, Instant now) const;
+
+    // What the model owes for this ticket, if anything.
+    const Result<Answer>* owed(Ticket ticket) const;
+    // Forgets what is owed: the manager died.
+    void forget_owed();
+
+    ReferenceModel& model() { return model_; }
+    const ReferenceModel& model() const { return model_; }
+    // In place of another life: keeps the numbers that are known.
+    void continue_with(ReferenceModel model);
+
+    GrantId to_model(GrantId real) const;
+    std::optional<GrantId> to_real(GrantId model) const;
+    std::uint64_t highest_token() const { return highest_; }
+
+private:
+    Complaint bind(std::uint64_t model, std::uint64_t real);
+    Complaint compare(const Result<Answer>& expected, const Result<Answer>& real);
+    Complaint compare(const Grant& expected, const Grant& real);
+    Complaint compare(const Error& expected, const Error& real);
+
+    ReferenceModel model_;
+    std::map<std::uint64_t, std::uint64_t> real_of_;
+    std::map<std::uint64_t, std::uint64_t> model_of_;
+    std::uint64_t highest_ = 0;
+    std::map<Ticket, Result<Answer>> owed_;
+    std::map<GrantId, LostNotice> lost_owed_;
+    std::map<std::pair<SessionId, GrantId>, int> wanted_owed_;
+};
+
+// For messages: one line.
+std::string describe(const Event& event);
+std::string describe(const Result<Answer>& answer);
+
+}  // namespace rocklock::proof

@@ -1,0 +1,781 @@
+#include "support/scenario.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/model_mirror.hpp"
+
+namespace rocklock::proof {
+namespace {
+
+using std::chrono::milliseconds;
+using Words = std::vector<std::string>;
+
+class BadScript : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+milliseconds duration(const std::string& text) {
+    std::size_t used = 0;
+    const long long amount = std::stoll(text, &used);
+    const auto unit = text.substr(used);
+    if (unit == "ms") return milliseconds{amount};
+    if (unit == "s") return std::chrono::seconds{amount};
+    if (unit == "m") return std::chrono::minutes{amount};
+    if (unit == "h") return std::chrono::hours{amount};
+    if (unit == "d") return std::chrono::hours{24 * amount};
+    throw BadScript("no duration: " + text);
+}
+
+// `%00` is a byte, `repeat(a*3)` is aaa.
+std::string unescape(const std::string& text) {
+    std::string result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '%') {
+            result += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
+            i += 2;
+        } else if (text.compare(i, 7, "repeat(") == 0) {
+            const auto star = text.find('*', i);
+            const auto end = text.find(')', star);
+            const auto times = std::stoul(text.substr(star + 1, end - star - 1));
+            for (std::size_t n = 0; n < times; ++n) result += text.substr(i + 7, star - i - 7);
+            i = end;
+        } else {
+            result += text[i];
+        }
+    }
+    return result;
+}
+
+std::string trim(const std::string& text) {
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string::npos) return "";
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+Words split(const std::string& text, const std::string& separator) {
+    Words parts;
+    std::size_t from = 0;
+    for (;;) {
+        const auto at = text.find(separator, from);
+        parts.push_back(trim(text.substr(from, at - from)));
+        if (at == std::string::npos) return parts;
+        from = at + separator.size();
+    }
+}
+
+Words words_of(const std::string& text) {
+    std::istringstream stream(text);
+    Words found;
+    for (std::string word; stream >> word;) found.push_back(word);
+    return found;
+}
+
+// `name=value`, taken out of the words.
+std::optional<std::string> take(Words& words, const std::string& name) {
+    for (auto word = words.begin(); word != words.end(); ++word) {
+        if (!word->starts_with(name + "=")) continue;
+        auto value = word->substr(name.size() + 1);
+        words.erase(word);
+        return value;
+    }
+    return std::nullopt;
+}
+
+bool take_flag(Words& words, const std::string& name) {
+    const auto word = std::find(words.begin(), words.end(), name);
+    if (word == words.end()) return false;
+    words.erase(word);
+    return true;
+}
+
+milliseconds patience_of(Words& words) {
+    const auto text = take(words, "patience");
+    if (!text) return milliseconds{0};
+    return *text == "forever" ? no_limit : duration(*text);
+}
+
+std::vector<LockRequest> locks_of(const Words& words) {
+    std::string joined;
+    for (const auto& word : words) joined += word + " ";
+    std::vector<LockRequest> locks;
+    if (trim(joined).empty()) return locks;
+    for (const auto& part : split(joined, ",")) {
+        Words fields = words_of(part);
+        LockRequest lock;
+        if (const auto to = take(fields, "to")) lock.to = parse_intent(*to);
+        if (const auto permits = take(fields, "permits")) {
+            lock.permits = static_cast<std::uint32_t>(std::stoul(*permits));
+        }
+        lock.subtree = take_flag(fields, "subtree");
+        if (fields.empty()) throw BadScript("no resource");
+        lock.resource = fields[0] == "%empty" ? "" : unescape(fields[0]);
+        if (fields.size() > 1) {
+            lock.mode = parse_mode(fields[1]);
+            if (!lock.mode) throw BadScript("no mode: " + fields[1]);
+        }
+        if (fields.size() > 2) throw BadScript("too much: " + fields[2]);
+        locks.push_back(lock);
+    }
+    return locks;
+}
+
+LockClass class_of(Words words) {
+    LockClass made;
+    made.pattern = unescape(words.at(1));
+    if (words.size() > 2) {
+        if (const auto policy = parse_policy(words[2])) {
+            made.policy = *policy;
+            words.erase(words.begin() + 2);
+        }
+    }
+    if (const auto v = take(words, "lease")) made.lease = duration(*v);
+    if (const auto v = take(words, "max_lease")) made.max_lease = duration(*v);
+    if (const auto v = take(words, "max_hold")) made.max_hold = duration(*v);
+    if (const auto v = take(words, "min_hold")) made.min_hold = duration(*v);
+    if (const auto v = take(words, "lock_delay")) made.lock_delay = duration(*v);
+    if (const auto v = take(words, "steal")) made.steal = parse_steal_policy(*v).value();
+    if (const auto v = take(words, "permits"))
+        made.permits = static_cast<std::uint32_t>(std::stoul(*v));
+    if (const auto v = take(words, "queue_limit"))
+        made.queue_limit = static_cast<std::uint32_t>(std::stoul(*v));
+    if (const auto v = take(words, "depends")) {
+        for (const auto& one : split(*v, ",")) {
+            const auto colon = one.rfind(':');
+            made.dependants.push_back(
+                {one.substr(0, colon), parse_mode(one.substr(colon + 1)).value()});
+        }
+    }
+    if (words.size() > 2) throw BadScript("no such member of a class: " + words[2]);
+    return made;
+}
+
+struct KnownGrant {
+    GrantId id{};
+    std::string owner;
+    std::vector<std::string> resources;
+    std::optional<Outcome> ended;
+    Grant last;
+};
+
+// One play of one script.
+class Player {
+public:
+    Player(Subject& subject, bool beside_model) : subject_(subject), beside_model_(beside_model) {
+        now_.boot = BootTime{std::chrono::hours{1}};
+        now_.wall = WallTime{std::chrono::hours{24 * 365 * 56}};
+    }
+
+    std::vector<std::string> play(const std::filesystem::path& script) {
+        std::ifstream file(script);
+        if (!file) return {"cannot read " + script.string()};
+        int number = 0;
+        int played = 0;
+        for (std::string line; std::getline(file, line);) {
+            ++number;
+            line = trim(line);
+            if (line.empty() || line.starts_with("#")) continue;
+            const auto where = script.filename().string() + ":" + std::to_string(number) + ": ";
+            try {
+                const auto arrow = line.find("->");
+                if (arrow == std::string::npos) throw BadScript("no `->`");
+                said_.clear();
+                do_line(trim(line.substr(0, arrow)));
+                compare(where, trim(line.substr(arrow + 2)));
+                ++played;
+            } catch (const std::exception& error) {
+                wrong_.push_back(where + error.what());
+            }
+            for (const auto& text : complaints_) wrong_.push_back(where + text);
+            complaints_.clear();
+        }
+        if (played == 0) wrong_.push_back(script.filename().string() + ": has no lines to play");
+        return wrong_;
+    }
+
+private:
+    void compare(const std::string& where, const std::string& expected_text) {
+        std::multiset<std::string> expected;
+        for (const auto& part : split(expected_text, ";")) {
+            if (part.empty() || part == "nothing") continue;
+            expected.insert(part.starts_with("deadlock") && !subject_.tells_cycles() ? "deadlock"
+                                                                                     : part);
+        }
+        const std::multiset<std::string> real(said_.begin(), said_.end());
+        if (expected == real) return;
+        std::string text;
+        for (const auto& part : real) text += (text.empty() ? "" : "; ") + part;
+        wrong_.push_back(where + "expected: " + expected_text +
+                         "\n      got: " + (text.empty() ? "nothing" : text));
+    }
+
+    // ---- Acting ----
+    void do_line(const std::string& left) {
+        Words words = words_of(left);
+        actor_.clear();
+        tell_modes_ = false;
+        if (words[0].starts_with("+")) return pass(duration(words[0].substr(1)));
+        if (words[0] == "stall") {
+            now_.boot += duration(words.at(1));
+            now_.wall += duration(words.at(1));
+            return;
+        }
+        if (words[0] == "wall") {
+            now_.wall += duration(words.at(1));
+            return;
+        }
+        if (words[0] == "tick") return act(Tick{});
+        if (words[0] == "restart" || words[0] == "reboot") return restart(words[0] == "restart");
+        if (words[0] == "class") return act(Request(PutClass{class_of(words)}));
+        if (words[0] == "delete_class") return act(Request(DeleteClass{words.at(1)}));
+        if (words[0] == "show") return show(unescape(words.at(1)));
+        actor_ = words[0];
+        const std::string verb = words.at(1);
+        words.erase(words.begin(), words.begin() + 2);
+        if (verb == "open") return open(words);
+        if (verb == "acquire") return acquire(words);
+        if (verb == "cancel") {
+            if (waits_[actor_].empty()) throw BadScript(actor_ + " does not wait");
+            return act(CancelWait{waits_[actor_].back()});
+        }
+        const auto session = session_of(actor_);
+        if (verb == "renew") {
+            RenewSession request;
+            request.session = session;
+            if (const auto v = take(words, "lease")) request.lease = duration(*v);
+            if (const auto v = take(words, "late")) request.as_of = now_.boot - duration(*v);
+            return act(Request(request));
+        }
+        if (verb == "close") return act(Request(CloseSession{session}));
+        if (verb == "holds") {
+            said_.push_back(subject_.holds(session, unescape(words.at(0)),
+                                           parse_mode(words.at(1)).value(), now_)
+                                ? "yes"
+                                : "no");
+            return;
+        }
+        const auto grant = grant_of(words.at(0));
+        words.erase(words.begin());
+        last_grant_ = grant;
+        if (verb == "release") return act(Request(Release{session, grant}));
+        if (verb == "reacquire") return act(Request(Reacquire{session, grant}));
+        if (verb == "break") return act(Request(Break{grant, "because", actor_}));
+        if (verb == "transfer")
+            return act(Request(Transfer{session, grant, session_of(words.at(1))}));
+        if (verb == "steal") {
+            return act(
+                Request(Steal{session, grant, "because", take_flag(words, "administrator")}));
+        }
+        if (verb == "convert") {
+            Convert request;
+            request.session = session;
+            request.grant = grant;
+            request.patience = patience_of(words);
+            if (const auto v = take(words, "id")) request.request_id = *v;
+            if (words.size() == 1 && parse_mode(words[0])) {
+                request.mode = parse_mode(words[0]);
+            } else {
+                request.locks = locks_of(words);
+            }
+            return act(Request(request));
+        }
+        throw BadScript("no such verb: " + verb);
+    }
+
+    OpenSession opening(Words& words, const std::string& name) {
+        OpenSession request;
+        request.principal = name.substr(0, name.find('/'));
+        if (const auto v = take(words, "principal"))
+            request.principal = *v == "%empty" ? "" : unescape(*v);
+        if (const auto v = take(words, "lease")) request.lease = duration(*v);
+        if (const auto v = take(words, "uid"))
+            request.uid = static_cast<std::uint32_t>(std::stoul(*v));
+        if (const auto v = take(words, "note")) request.note = unescape(*v);
+        return request;
+    }
+
+    void open(Words& words) {
+        auto request = opening(words, actor_);
+        if (const auto v = take(words, "id")) request.request_id = unescape(*v);
+        if (!words.empty()) throw BadScript("too much: " + words[0]);
+        act(Request(request));
+    }
+
+    void acquire(Words& words) {
+        Acquire request;
+        request.patience = patience_of(words);
+        if (take_flag(words, "own")) {
+            request.opens = opening(words, actor_);
+        } else {
+            request.session = session_of(actor_);
+        }
+        if (const auto v = take(words, "held")) {
+            request.held = *v == "join" ? Held::join : *v == "count" ? Held::count : Held::refuse;
+        }
+        if (const auto v = take(words, "max_hold")) request.max_hold = duration(*v);
+        if (const auto v = take(words, "id")) request.request_id = unescape(*v);
+        if (const auto v = take(words, "note")) request.note = unescape(*v);
+        if (const auto v = take(words, "many")) {
+            for (unsigned long i = 0; i < std::stoul(*v); ++i) {
+                LockRequest lock;
+                lock.resource = "many/" + std::to_string(i);
+                request.locks.push_back(lock);
+            }
+        } else {
+            request.locks = locks_of(words);
+        }
+        tell_modes_ = std::any_of(request.locks.begin(), request.locks.end(),
+                                  [](const auto& lock) { return !lock.mode; });
+        act(Request(request));
+    }
+
+    // Time passes as it does for a manager that sleeps until something is due.
+    void pass(milliseconds by) {
+        const auto until = now_.boot + by;
+        for (int rounds = 0; rounds < 10'000; ++rounds) {
+            const auto wake = subject_.next_wake();
+            if (!wake || *wake > until) break;
+            if (*wake > now_.boot) {
+                now_.wall += std::chrono::duration_cast<milliseconds>(*wake - now_.boot);
+                now_.boot = *wake;
+            }
+            act(Tick{});
+        }
+        now_.wall += std::chrono::duration_cast<milliseconds>(until - now_.boot);
+        now_.boot = until;
+        act(Tick{});
+    }
+
+    void restart(bool exact) {
+        subject_.restart(now_, exact);
+        mirror_.model().restart(now_, exact);
+        mirror_.forget_owed();
+        waits_.clear();
+    }
+
+    void act(const Event& event) {
+        const Ticket ticket{++tickets_};
+        SessionId fresh;
+        fresh.bytes[0] = static_cast<std::uint8_t>(tickets_ >> 8);
+        fresh.bytes[1] = static_cast<std::uint8_t>(tickets_);
+        fresh.bytes[15] = 7;
+        asker_[ticket] = actor_;
+        Decision decision;
+        subject_.apply(event, ticket, fresh, now_, decision);
+        const auto* cancel = std::get_if<CancelWait>(&event);
+        own_ticket_ = cancel != nullptr ? cancel->ticket : ticket;
+        if (std::holds_alternative<Request>(event)) waits_[actor_].push_back(ticket);
+        tell(decision);
+        if (beside_model_) {
+            mirror_.expect(event, ticket, fresh, now_);
+            if (auto wrong = mirror_.got(decision, std::holds_alternative<Tick>(event)))
+                complain(*wrong);
+            if (auto wrong = mirror_.same_holders(subject_.list(now_), now_)) complain(*wrong);
+        }
+        if (auto wrong = subject_.audit(now_)) complain("audit: " + *wrong);
+        if (std::holds_alternative<Request>(event) &&
+            std::find(waits_[actor_].begin(), waits_[actor_].end(), ticket) !=
+                waits_[actor_].end()) {
+            said_.push_back("waits");
+        }
+    }
+
+    void complain(const std::string& text) { complaints_.push_back(text); }
+
+    // ---- Names ----
+    SessionId session_of(const std::string& name) {
+        const auto known = sessions_.find(name);
+        if (known != sessions_.end()) return known->second;
+        if (name == "nobody") return SessionId{};
+        // First mentioned: opened with the default lease.
+        const auto actor = actor_;
+        const auto said = said_;
+        actor_ = name;
+        OpenSession request;
+        request.principal = name.substr(0, name.find('/'));
+        act(Request(request));
+        actor_ = actor;
+        said_ = said;
+        return sessions_.at(name);
+    }
+
+    std::string name_of(const SessionId& id) const {
+        for (const auto& [name, known] : sessions_) {
+            if (known == id) return name;
+        }
+        return "somebody";
+    }
+
+    GrantId grant_of(const std::string& word) const {
+        if (word.starts_with("#")) {
+            const auto wanted = std::stoul(word.substr(1));
+            for (const auto& [real, number_given] : numbers_) {
+                if (number_given == wanted) return GrantId{real};
+            }
+            return GrantId{wanted + 1'000'000'000};
+        }
+        for (auto grant = grants_.rbegin(); grant != grants_.rend(); ++grant) {
+            if (grant->owner != actor_) continue;
+            const auto name = unescape(word);
+            if (std::find(grant->resources.begin(), grant->resources.end(), name) !=
+                grant->resources.end()) {
+                return grant->id;
+            }
+        }
+        throw BadScript(actor_ + " never had " + word);
+    }
+
+    std::string number_of(std::uint64_t real) const {
+        const auto known = numbers_.find(real);
+        return known == numbers_.end() ? "?" : std::to_string(known->second);
+    }
+
+    // New tokens get small numbers in the order of their size.
+    void give_numbers(const Decision& decision) {
+        std::set<std::uint64_t> fresh;
+        for (const auto& reply : decision.replies) {
+            if (!reply.answer) continue;
+            if (const auto* grant = std::get_if<Grant>(&*reply.answer)) {
+                fresh.insert(number(grant->id));
+                fresh.insert(number(grant->token));
+            }
+        }
+        for (const auto real : fresh) {
+            if (!numbers_.contains(real)) numbers_.emplace(real, numbers_.size() + 1);
+        }
+    }
+
+    // ---- Telling ----
+    void tell(Decision& decision) {
+        for (const auto& question : decision.history) decision_from_history(question, decision);
+        give_numbers(decision);
+        for (const auto& reply : decision.replies) {
+            const auto who = asker_[reply.ticket];
+            std::erase(waits_[who], reply.ticket);
+            const bool own = reply.ticket == own_ticket_;
+            said_.push_back((own ? "" : who + " ") + text_of(reply.answer, who, own));
+        }
+        for (const auto& notice : decision.lost) {
+            std::string text = name_of(notice.session) + " lost " +
+                               number_of(number(notice.grant.id)) + " " +
+                               std::string(to_string(notice.ending.outcome));
+            if (!notice.ending.by.empty()) text += " by " + notice.ending.by;
+            said_.push_back(text);
+            end(notice.grant.id, notice.ending.outcome);
+        }
+        for (const auto& notice : decision.wanted) {
+            said_.push_back(name_of(notice.session) + " wanted " +
+                            number_of(number(notice.wanted.grant)) + " by " + notice.wanted.by);
+        }
+    }
+
+    // What the manager finds in its history, from what was told here.
+    void decision_from_history(const AskHistory& question, Decision& decision) {
+        const KnownGrant* known = nullptr;
+        for (const auto& grant : grants_) {
+            if (grant.id == question.grant) known = &grant;
+        }
+        Result<Answer> answer = Error(ErrorCode::not_owner, "history");
+        const bool own =
+            known != nullptr && sessions_.contains(known->owner) &&
+            (sessions_[known->owner] == question.session || question.session == SessionId{});
+        if (known == nullptr && question.session == SessionId{})
+            answer = Error(ErrorCode::grant_ended, "history");
+        if (own && known->ended) {
+            const auto outcome = *known->ended;
+            if (question.verb == AskHistory::Verb::release) {
+                answer = Answer(Released{
+                    outcome == Outcome::released ? Outcome::already_released : outcome, 0});
+            } else if (question.verb == AskHistory::Verb::replay) {
+                Grant told = known->last;
+                told.ended = Ending{outcome, {}, {}, {}};
+                answer = Answer(told);
+            } else {
+                answer = Error(ErrorCode::grant_ended, "history");
+            }
+        } else if (known != nullptr && known->ended && question.verb == AskHistory::Verb::other &&
+                   question.session == SessionId{}) {
+            answer = Error(ErrorCode::grant_ended, "history");
+        }
+        decision.replies.push_back(Reply{question.ticket, std::move(answer)});
+    }
+
+    void end(GrantId id, Outcome outcome) {
+        for (auto& grant : grants_) {
+            if (grant.id == id && !grant.ended) grant.ended = outcome;
+        }
+    }
+
+    std::string text_of(const Result<Answer>& answer, const std::string& who, bool own) {
+        if (!answer) return text_of(answer.error());
+        if (const auto* grant = std::get_if<Grant>(&*answer)) return text_of(*grant, who, own);
+        if (const auto* released = std::get_if<Released>(&*answer)) {
+            if (own && released->outcome == Outcome::released) end(last_grant_, Outcome::released);
+            return std::string(to_string(released->outcome)) +
+                   (released->outcome == Outcome::held ? " " + std::to_string(released->count)
+                                                       : "");
+        }
+        if (const auto* session = std::get_if<SessionInfo>(&*answer)) {
+            const bool known = sessions_.contains(who) && sessions_[who] == session->id;
+            sessions_[who] = session->id;
+            return known ? "renewed" : "opened";
+        }
+        if (const auto* closed = std::get_if<ClosedSession>(&*answer)) {
+            std::set<std::string> numbers;
+            for (const auto id : closed->released) {
+                numbers.insert(number_of(number(id)));
+                end(id, Outcome::released);
+            }
+            std::string text = "closed";
+            for (const auto& one : numbers) text += " " + one;
+            return text;
+        }
+        return "class";
+    }
+
+    std::string text_of(const Grant& grant, const std::string& who, bool own) {
+        if (grant.own_session) sessions_[who] = grant.session;
+        const auto owner = name_of(grant.session);
+        auto known = std::find_if(grants_.begin(), grants_.end(),
+                                  [&](const auto& g) { return g.id == grant.id; });
+        if (known == grants_.end()) {
+            KnownGrant made;
+            made.id = grant.id;
+            made.owner = owner;
+            for (const auto& lock : grant.locks) made.resources.push_back(lock.resource);
+            grants_.push_back(std::move(made));
+            known = std::prev(grants_.end());
+        }
+        known->last = grant;
+        std::string text = "granted " + number_of(number(grant.id));
+        if (number(grant.token) != number(grant.id))
+            text += " token " + number_of(number(grant.token));
+        if (owner != who) text += " to " + owner;
+        if (own && tell_modes_) {
+            for (const auto& lock : grant.locks) {
+                if (!lock.cause.empty() || grant.locks.size() > 10) continue;
+                text += lock.permits > 0 ? " permits " + std::to_string(lock.permits)
+                                         : " " + std::string(to_string(lock.mode));
+            }
+        }
+        std::set<std::string> dependants;
+        for (const auto& lock : grant.locks) {
+            if (!lock.cause.empty()) {
+                dependants.insert(lock.resource + ":" + std::string(to_string(lock.mode)) + ":" +
+                                  lock.cause);
+            }
+        }
+        for (const auto& one : dependants) text += " with " + one;
+        if (grant.count > 0) text += " count " + std::to_string(grant.count);
+        if (grant.ended) text += " ended " + std::string(to_string(grant.ended->outcome));
+        return text;
+    }
+
+    std::string text_of(const Error& error) const {
+        std::string text(to_string(error.code));
+        if (error.code == ErrorCode::conflict) {
+            std::set<std::string> blockers;
+            for (const auto& holder : error.blockers)
+                blockers.insert(number_of(number(holder.grant)));
+            for (const auto& one : blockers) text += " " + one;
+            std::set<std::string> behind;
+            for (const auto& waiter : error.waiters) behind.insert(name_of(waiter.session));
+            for (const auto& one : behind) text += " behind " + one;
+            if (error.retry_after && blockers.empty() && behind.empty()) {
+                text += " retry " + std::to_string(error.retry_after->count()) + "ms";
+            }
+        }
+        if (error.code == ErrorCode::already_held && error.grant)
+            text += " " + number_of(number(*error.grant));
+        if (error.code == ErrorCode::deadlock && subject_.tells_cycles()) {
+            // From the one who asked, on.
+            std::vector<std::string> names;
+            for (const auto& step : error.cycle) names.push_back(name_of(step.session));
+            const auto self = std::find(names.begin(), names.end(), actor_);
+            std::rotate(names.begin(), self, names.end());
+            for (const auto& one : names) text += " " + one;
+        }
+        return text;
+    }
+
+    void show(const std::string& resource) {
+        std::map<std::uint64_t, std::string> rows;
+        for (const auto& holder : subject_.list(now_).locks) {
+            if (holder.resource != resource) continue;
+            rows[number(holder.grant)] =
+                name_of(holder.session) + " " +
+                (holder.permits > 0 ? std::to_string(holder.permits)
+                                    : std::string(to_string(holder.mode))) +
+                (holder.subtree ? " subtree" : "") + " " + number_of(number(holder.grant)) +
+                (holder.cause.empty() ? "" : " because of " + holder.cause);
+        }
+        for (const auto& [id, row] : rows) said_.push_back(row);
+    }
+
+    Subject& subject_;
+    const bool beside_model_;
+    ModelMirror mirror_;
+    Instant now_;
+    std::string actor_;
+    std::uint64_t tickets_ = 0;
+    Ticket own_ticket_{};
+    GrantId last_grant_{};
+    bool tell_modes_ = false;
+    std::map<Ticket, std::string> asker_;
+    std::map<std::string, std::vector<Ticket>> waits_;
+    std::map<std::string, SessionId> sessions_;
+    std::vector<KnownGrant> grants_;
+    std::map<std::uint64_t, std::uint64_t> numbers_;
+    std::vector<std::string> said_;
+    std::vector<std::string> complaints_;
+    std::vector<std::string> wrong_;
+};
+
+class TableSubject final : public Subject {
+public:
+    TableSubject() { begin(Instant{BootTime{std::chrono::hours{1}}, {}}, true); }
+
+    void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
+               Decision& decision) override {
+        table_->apply(event, ticket, fresh, now, decision);
+        keep(decision);
+    }
+    std::optional<BootTime> next_wake() const override { return table_->next_wake(); }
+    void restart(Instant now, bool exact) override { begin(now, exact); }
+    LockPage list(Instant now) const override {
+        ListLocks all;
+        all.limit = 10'000;
+        return table_->list(all, now);
+    }
+    bool holds(const SessionId& session, std::string_view resource, Mode mode,
+               Instant now) const override {
+        return table_->holds(session, resource, mode, now);
+    }
+    std::optional<std::string> audit(Instant now) const override {
+        return table_->audit_invariants(now);
+    }
+
+private:
+    class FixedClock final : public Clock {
+    public:
+        Instant now() override { return {}; }
+        std::string boot_id() override { return "boot"; }
+    };
+
+    void begin(Instant now, bool exact) {
+        table_ = std::make_unique<LockTable>(LockTableOptions{}, SessionKey{});
+        RecoveryFacts facts;
+        facts.exact = exact;
+        facts.boot_epoch = exact ? epoch_ : ++epoch_;
+        facts.now = now;
+        Decision decision;
+        const auto snapshot = storage_->snapshot();
+        if (auto recovered = table_->recover(*snapshot, facts, decision); !recovered) {
+            throw BadScript("recovery: " + recovered.error().message);
+        }
+        keep(decision);
+    }
+
+    void keep(const Decision& decision) {
+        if (decision.batch.empty()) return;
+        if (auto kept = storage_->commit(decision.batch); !kept)
+            throw BadScript("commit: " + kept.error().message);
+    }
+
+    FixedClock clock_;
+    std::unique_ptr<Storage> storage_ = make_memory_storage(clock_);
+    std::unique_ptr<LockTable> table_;
+    std::uint32_t epoch_ = 1;
+};
+
+class ModelSubject final : public Subject {
+public:
+    void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
+               Decision& decision) override {
+        auto expected = model_.apply(event, ticket, fresh, now);
+        decision.replies = std::move(expected.replies);
+        for (auto& notice : expected.lost) {
+            if (notice.ending.outcome != Outcome::expired) notice.ending.by = by(event);
+            decision.lost.push_back(notice);
+        }
+        for (auto& notice : expected.wanted) {
+            notice.wanted.by = by(event);
+            decision.wanted.push_back(notice);
+        }
+    }
+    std::optional<BootTime> next_wake() const override { return model_.next_change(); }
+    void restart(Instant now, bool exact) override { model_.restart(now, exact); }
+    LockPage list(Instant now) const override {
+        LockPage page;
+        for (const auto& grant : model_.grants()) {
+            if (!model_.lives(grant, now.boot)) continue;
+            for (const auto& lock : grant.locks) {
+                Holder holder;
+                holder.resource = lock.resource;
+                holder.mode = lock.mode;
+                holder.subtree = lock.subtree;
+                holder.permits = lock.permits;
+                holder.grant = grant.id;
+                holder.session = grant.session;
+                holder.cause = lock.cause;
+                page.locks.push_back(holder);
+            }
+        }
+        return page;
+    }
+    bool holds(const SessionId& session, std::string_view resource, Mode mode,
+               Instant now) const override {
+        for (const auto& grant : model_.grants()) {
+            if (grant.session != session || !model_.lives(grant, now.boot)) continue;
+            for (const auto& lock : grant.locks) {
+                ModelLock place;
+                place.resource = resource;
+                if (lock.permits == 0 && lock.mode >= mode &&
+                    (lock.resource == resource ||
+                     (lock.subtree && ReferenceModel::overlap(lock, place)))) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+    std::optional<std::string> audit(Instant now) const override {
+        return model_.contradiction(now.boot);
+    }
+    bool tells_cycles() const override { return false; }
+
+private:
+    std::string by(const Event& event) const {
+        const auto* request = std::get_if<Request>(&event);
+        if (request == nullptr) return {};
+        const ModelSession* asker = nullptr;
+        if (const auto* acquire = std::get_if<Acquire>(request)) {
+            if (!acquire->session) return acquire->opens->principal;
+            asker = model_.session(*acquire->session);
+        }
+        if (const auto* forced = std::get_if<Break>(request)) return forced->by;
+        if (const auto* theft = std::get_if<Steal>(request)) asker = model_.session(theft->session);
+        if (const auto* convert = std::get_if<Convert>(request))
+            asker = model_.session(convert->session);
+        return asker != nullptr ? asker->principal : "";
+    }
+
+    ReferenceModel model_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> make_table_subject() { return std::make_unique<TableSubject>(); }
+std::unique_ptr<Subject> make_model_subject() { return std::make_unique<ModelSubject>(); }
+
+std::vector<std::string> play(const std::filesystem::path& script, Subject& subject,
+                              bool beside_model) {
+    return Player(subject, beside_model).play(script);
+}
+
+}  // namespace rocklock::proof
