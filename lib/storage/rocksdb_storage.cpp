@@ -61,6 +61,10 @@ Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directo
                                       error.message.ends_with("Read-only file system"))) {
         error.code = ErrorCode::read_only;
     }
+    if (error.code == ErrorCode::corrupt) {
+        error.message = "the store in " + directory.database() +
+                        " is damaged and nothing is granted from it; " + error.message;
+    }
     return error;
 }
 

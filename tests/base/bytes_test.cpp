@@ -1,0 +1,83 @@
+#include "base/bytes.hpp"
+
+#include <cstdint>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+namespace rocklock {
+
+BOOST_AUTO_TEST_SUITE(bytes)
+
+BOOST_AUTO_TEST_CASE(are_big_endian) {
+    std::string out;
+    append_u8(out, 0x01);
+    append_u16(out, 0x0203);
+    append_u32(out, 0x04050607);
+    append_u64(out, 0x08090a0b0c0d0e0f);
+    BOOST_TEST(out == "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f");
+}
+
+BOOST_AUTO_TEST_CASE(come_back_as_they_went) {
+    for (const std::uint64_t number :
+         {0ULL, 1ULL, 127ULL, 128ULL, 16383ULL, 16384ULL, 1ULL << 53, ~0ULL - 1, ~0ULL}) {
+        std::string out;
+        append_varint(out, number);
+        append_u8(out, static_cast<std::uint8_t>(number));
+        append_u16(out, static_cast<std::uint16_t>(number));
+        append_u32(out, static_cast<std::uint32_t>(number));
+        append_u64(out, number);
+        append_string(out, std::string("a\0b", 3));
+        append_string(out, "");
+        Reader reader(out);
+        BOOST_TEST((reader.varint() == number));
+        BOOST_TEST((reader.u8() == static_cast<std::uint8_t>(number)));
+        BOOST_TEST((reader.u16() == static_cast<std::uint16_t>(number)));
+        BOOST_TEST((reader.u32() == static_cast<std::uint32_t>(number)));
+        BOOST_TEST((reader.u64() == number));
+        BOOST_TEST((reader.string() == std::string("a\0b", 3)));
+        BOOST_TEST(!reader.done());
+        BOOST_TEST((reader.string() == ""));
+        BOOST_TEST(reader.done());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(that_are_cut_anywhere_are_refused) {
+    std::string out;
+    append_u32(out, 7);
+    append_varint(out, 300);
+    append_string(out, "text");
+    append_u64(out, 9);
+    for (std::size_t size = 0; size < out.size(); ++size) {
+        Reader reader(std::string_view(out).substr(0, size));
+        reader.u32();
+        reader.varint();
+        reader.string();
+        BOOST_TEST(!reader.u64());
+        BOOST_TEST(!reader.ok());
+        BOOST_TEST(!reader.bytes(0));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_a_varint_have_one_form_only) {
+    using namespace std::string_literals;
+    for (const std::string& wrong : {
+             "\x80\x00"s,                                  // Zero in two bytes.
+             "\x80"s,                                      // No end.
+             "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"s,  // 65 bits.
+             "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s,
+         }) {
+        BOOST_TEST(!Reader(wrong).varint());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_a_string_are_never_more_than_there_are) {
+    std::string out;
+    append_varint(out, ~0ULL);
+    out += "text";
+    BOOST_TEST(!Reader(out).string());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock

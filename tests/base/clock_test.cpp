@@ -1,0 +1,82 @@
+#include <rocklock/clock.hpp>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string_view>
+
+#include <boost/test/unit_test.hpp>
+
+#include "base/fork.hpp"
+
+namespace rocklock {
+namespace {
+
+int in_child(const std::function<int()>& body) {
+    const pid_t child = fork();
+    if (child == 0) _exit(body());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool write_text(const char* path, std::string_view text) {
+    const int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    close(file);
+    return written;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(the_system_clock)
+
+BOOST_AUTO_TEST_CASE(never_goes_back) {
+    Instant before = system_clock().now();
+    for (int i = 0; i < 1000; ++i) {
+        const Instant now = system_clock().now();
+        BOOST_TEST((now.boot >= before.boot));
+        before = now;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(names_the_same_boot_to_every_process) {
+    const std::string id = system_clock().boot_id();
+    BOOST_TEST(system_clock().boot_id() == id);
+    BOOST_TEST(in_child([&] { return system_clock().boot_id() == id ? 0 : 1; }) == 0);
+}
+
+// In a time namespace with an offset, a boot time means another moment than outside.
+BOOST_AUTO_TEST_CASE(names_no_boot_in_a_time_namespace_of_its_own) {
+    const int status = in_child([] {
+        if (unshare(CLONE_NEWTIME) != 0) return 99;
+        if (!write_text("/proc/self/timens_offsets", "boottime 1000 0")) return 99;
+        // This process is still outside, its children are inside.
+        return in_child([] { return system_clock().boot_id().empty() ? 0 : 1; });
+    });
+    if (status == 99) {
+        BOOST_TEST_MESSAGE("skipped: may not make a time namespace");
+        return;
+    }
+    BOOST_TEST(status == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_child)
+
+BOOST_AUTO_TEST_CASE(knows_that_it_is_one) {
+    const MadeHere made_here;
+    BOOST_TEST(!made_here.in_child());
+    BOOST_TEST(in_child([&] { return made_here.in_child() && !MadeHere().in_child() ? 0 : 1; }) ==
+               0);
+    BOOST_TEST(!made_here.in_child());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock

@@ -1,0 +1,555 @@
+// What every Storage promises, asked of each of them.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/storage.hpp>
+#include <rocklock/testing/faulty_storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "base/bytes.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+namespace data = boost::unit_test::data;
+
+enum class Kind { memory, faulty, rocksdb };
+
+std::ostream& operator<<(std::ostream& out, Kind kind) {
+    constexpr const char* names[] = {"memory", "faulty", "rocksdb"};
+    return out << names[static_cast<int>(kind)];
+}
+
+// One empty store of a kind.
+struct Store {
+    explicit Store(Kind kind) {
+        switch (kind) {
+            case Kind::memory:
+                storage = make_memory_storage(clock);
+                break;
+            case Kind::faulty:
+                storage = std::make_unique<FaultyStorage>(clock);
+                break;
+            case Kind::rocksdb:
+                storage = open_rocksdb_storage(directory / "store", clock).value();
+                break;
+        }
+    }
+
+    Storage* operator->() const { return storage.get(); }
+
+    TemporaryDirectory directory;
+    SimulatedClock clock;
+    std::unique_ptr<Storage> storage;
+};
+
+std::string value(std::uint64_t version, std::string_view text = "") {
+    std::string bytes;
+    append_u64(bytes, version);
+    bytes += text;
+    return bytes;
+}
+
+Batch put(std::string key, std::string bytes, Family family = Family::items) {
+    Batch batch;
+    batch.writes.push_back({family, std::move(key), std::move(bytes)});
+    return batch;
+}
+
+Batch erase(std::string key, Family family = Family::items) {
+    Batch batch;
+    batch.writes.push_back({family, std::move(key), std::nullopt});
+    return batch;
+}
+
+Batch provided(Batch batch, std::string key, std::optional<std::uint64_t> version,
+               Family family = Family::items) {
+    batch.preconditions.push_back({family, std::move(key), version});
+    return batch;
+}
+
+std::optional<std::string> read(const Storage& storage, std::string_view key,
+                                Family family = Family::items) {
+    return storage.get(family, key).value();
+}
+
+// "a=1 b=2": the texts behind the versions.
+std::string listing(const Snapshot& snapshot, std::string_view first = "",
+                    std::string_view last = "", Family family = Family::items) {
+    std::string text;
+    const auto cursor = snapshot.scan(family, first, last);
+    for (; cursor->valid(); cursor->next()) {
+        if (!text.empty()) text += ' ';
+        text += std::string(cursor->key()) + '=' + std::string(cursor->value().substr(8));
+    }
+    cursor->status().value();
+    return text;
+}
+
+#if defined(__SANITIZE_THREAD__)
+// The RocksDB of the system is not built for it, and looks guilty of races.
+const auto every_kind = data::make({Kind::memory, Kind::faulty});
+#else
+const auto every_kind = data::make({Kind::memory, Kind::faulty, Kind::rocksdb});
+#endif
+const auto own_kinds = data::make({Kind::memory, Kind::faulty});
+
+void fill(Storage& storage, int count) {
+    for (int i = 0; i < count; ++i) {
+        char key[8];
+        std::snprintf(key, sizeof key, "k%04d", i);
+        storage.commit(put(key, value(1, std::to_string(i))), Durability::written).value();
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_store)
+
+BOOST_DATA_TEST_CASE(keeps_what_is_put_and_forgets_what_is_deleted, every_kind, kind) {
+    Store store(kind);
+    BOOST_TEST(!read(*store.storage, "a"));
+    store->commit(put("a", value(1, "one"))).value();
+    BOOST_TEST((read(*store.storage, "a") == value(1, "one")));
+    store->commit(put("a", value(2, "two"))).value();
+    BOOST_TEST((read(*store.storage, "a") == value(2, "two")));
+    store->commit(erase("a")).value();
+    BOOST_TEST(!read(*store.storage, "a"));
+    store->commit(erase("never there")).value();
+}
+
+BOOST_DATA_TEST_CASE(keeps_families_apart, every_kind, kind) {
+    Store store(kind);
+    store->commit(put("a", value(1, "item"), Family::items)).value();
+    store->commit(put("a", value(1, "lock"), Family::locks)).value();
+    BOOST_TEST((read(*store.storage, "a", Family::items) == value(1, "item")));
+    BOOST_TEST((read(*store.storage, "a", Family::locks) == value(1, "lock")));
+    BOOST_TEST(!read(*store.storage, "a", Family::history));
+    store->commit(erase("a", Family::items)).value();
+    BOOST_TEST(read(*store.storage, "a", Family::locks).has_value());
+}
+
+BOOST_DATA_TEST_CASE(takes_any_bytes_for_a_key, every_kind, kind) {
+    Store store(kind);
+    const std::vector<std::string> keys = {
+        std::string("\0", 1), "a", std::string("a\0b", 3), "a\xff", "\xff", "\xff\xff"};
+    for (const auto& key : keys) store->commit(put(key, value(1, key))).value();
+    for (const auto& key : keys) BOOST_TEST((read(*store.storage, key) == value(1, key)));
+    // Sorted as unsigned bytes.
+    std::vector<std::string> seen;
+    const auto snapshot = store->snapshot();
+    for (auto at = snapshot->scan(Family::items, "", ""); at->valid(); at->next()) {
+        seen.emplace_back(at->key());
+    }
+    BOOST_TEST((seen == keys));
+}
+
+BOOST_DATA_TEST_CASE(applies_the_writes_of_a_batch_in_order, every_kind, kind) {
+    Store store(kind);
+    Batch batch = put("a", value(1, "first"));
+    batch.writes.push_back({Family::items, "a", value(2, "second")});
+    batch.writes.push_back({Family::items, "b", value(1, "b")});
+    batch.writes.push_back({Family::items, "b", std::nullopt});
+    store->commit(std::move(batch)).value();
+    BOOST_TEST(listing(*store->snapshot()) == "a=second");
+}
+
+BOOST_DATA_TEST_CASE(numbers_its_commits_in_order, every_kind, kind) {
+    Store store(kind);
+    CommitNumber before = 0;
+    for (int i = 0; i < 10; ++i) {
+        const auto number = store->enqueue(put("a", value(1)), Durability::written);
+        BOOST_TEST(number > before);
+        before = number;
+    }
+    store->wait(before, Durability::written).value();
+}
+
+BOOST_DATA_TEST_CASE(applies_what_is_queued_in_order, every_kind, kind) {
+    Store store(kind);
+    CommitNumber last = 0;
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+        last = store->enqueue(put("a", value(i)), Durability::written);
+    }
+    store->wait(last, Durability::written).value();
+    BOOST_TEST(version_of(*read(*store.storage, "a")) == 20U);
+}
+
+BOOST_DATA_TEST_CASE(accepts_an_empty_batch, every_kind, kind) {
+    Store store(kind);
+    store->commit(Batch{}, Durability::durable).value();
+    store->commit(Batch{}, Durability::written).value();
+    store->commit(Batch{}, Durability::deferred).value();
+}
+
+BOOST_DATA_TEST_CASE(has_nothing_to_fear_when_new, every_kind, kind) {
+    Store store(kind);
+    BOOST_TEST(!store->failure());
+    BOOST_TEST(!store->suspect());
+    store->mark_sound().value();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_snapshot)
+
+BOOST_DATA_TEST_CASE(does_not_see_what_comes_later, every_kind, kind) {
+    Store store(kind);
+    store->commit(put("a", value(1, "1"))).value();
+    store->commit(put("b", value(1, "1"))).value();
+    const auto before = store->snapshot();
+    store->commit(put("a", value(2, "2"))).value();
+    store->commit(erase("b")).value();
+    store->commit(put("c", value(1, "1"))).value();
+    const auto after = store->snapshot();
+    store->commit(erase("a")).value();
+    store->commit(put("b", value(3, "3"))).value();
+
+    BOOST_TEST(listing(*before) == "a=1 b=1");
+    BOOST_TEST(listing(*after) == "a=2 c=1");
+    BOOST_TEST(listing(*store->snapshot()) == "b=3 c=1");
+    BOOST_TEST((before->get(Family::items, "a").value() == value(1, "1")));
+    BOOST_TEST(!before->get(Family::items, "c").value());
+    BOOST_TEST(!after->get(Family::items, "b").value());
+}
+
+// Snapshots end in any order, and the others still see what they saw.
+BOOST_DATA_TEST_CASE(is_not_disturbed_by_the_end_of_another, every_kind, kind) {
+    Store store(kind);
+    std::vector<std::unique_ptr<Snapshot>> snapshots;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+        store->commit(put("a", value(i, std::to_string(i))), Durability::written).value();
+        if (i % 2 == 0) {
+            store->commit(put("b" + std::to_string(i), value(1)), Durability::written).value();
+        } else {
+            store->commit(erase("b" + std::to_string(i - 1)), Durability::written).value();
+        }
+        snapshots.push_back(store->snapshot());
+    }
+    const auto shows = [&](std::size_t i) {
+        const std::string b = i % 2 == 0 ? " b" + std::to_string(i) + "=" : "";
+        return listing(*snapshots[i]) == "a=" + std::to_string(i) + b;
+    };
+    for (std::size_t i = 1; i < 200; i += 3) snapshots[i].reset();
+    for (std::size_t i = 0; i < 200; ++i) BOOST_TEST((!snapshots[i] || shows(i)));
+    for (std::size_t i = 0; i < 150; ++i) snapshots[i].reset();
+    for (std::size_t i = 0; i < 200; ++i) BOOST_TEST((!snapshots[i] || shows(i)));
+    snapshots.clear();
+    BOOST_TEST(listing(*store->snapshot()) == "a=199");
+}
+
+BOOST_DATA_TEST_CASE(sees_a_batch_wholly_or_not_at_all, own_kinds, kind) {
+    Store store(kind);
+    std::atomic<bool> stop{false};
+    std::jthread writer([&] {
+        for (std::uint64_t i = 1; i <= 500; ++i) {
+            Batch batch = put("a", value(i));
+            batch.writes.push_back({Family::locks, "b", value(i)});
+            if (!store->commit(std::move(batch), Durability::written)) std::abort();
+        }
+        stop = true;
+    });
+    std::uint64_t torn = 0;
+    while (!stop) {
+        const auto snapshot = store->snapshot();
+        const auto a = snapshot->get(Family::items, "a").value();
+        const auto b = snapshot->get(Family::locks, "b").value();
+        if (a != b) ++torn;
+    }
+    BOOST_TEST(torn == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_cursor)
+
+BOOST_DATA_TEST_CASE(walks_from_the_first_key_to_before_the_last, every_kind, kind) {
+    Store store(kind);
+    for (const char* key : {"a", "b", "c", "d"}) store->commit(put(key, value(1, key))).value();
+    const auto snapshot = store->snapshot();
+    BOOST_TEST(listing(*snapshot, "b", "d") == "b=b c=c");
+    BOOST_TEST(listing(*snapshot, "bb", "") == "c=c d=d");
+    BOOST_TEST(listing(*snapshot, "", "b") == "a=a");
+    BOOST_TEST(listing(*snapshot, "e", "") == "");
+    BOOST_TEST(listing(*snapshot, "", "a") == "");
+    BOOST_TEST(listing(*snapshot, "c", "c") == "");
+    BOOST_TEST(listing(*snapshot, "d", "b") == "");
+    BOOST_TEST(listing(*snapshot, "", "", Family::index) == "");
+}
+
+BOOST_DATA_TEST_CASE(stays_on_its_snapshot_while_others_write, every_kind, kind) {
+    Store store(kind);
+    fill(*store.storage, 1000);
+    const auto snapshot = store->snapshot();
+    const auto cursor = snapshot->scan(Family::items, "", "");
+    int count = 0;
+    for (; cursor->valid(); cursor->next(), ++count) {
+        if (count % 100 == 0) {
+            store->commit(erase("k0999"), Durability::written).value();
+            store->commit(put("k0999x", value(1, "new")), Durability::written).value();
+        }
+    }
+    BOOST_TEST(count == 1000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_precondition)
+
+BOOST_DATA_TEST_CASE(lets_a_batch_in_when_it_holds, every_kind, kind) {
+    Store store(kind);
+    store->commit(provided(put("a", value(7)), "a", std::nullopt)).value();
+    store->commit(provided(put("a", value(8)), "a", 7)).value();
+    BOOST_TEST(version_of(*read(*store.storage, "a")) == 8U);
+}
+
+BOOST_DATA_TEST_CASE(keeps_a_batch_out_when_it_does_not, every_kind, kind) {
+    Store store(kind);
+    store->commit(put("a", value(7))).value();
+    const auto refuse = [&](std::string key, std::optional<std::uint64_t> version) {
+        Batch batch = provided(put("x", value(1)), "a", 7);
+        batch.writes.push_back({Family::locks, "y", value(1)});
+        const auto answer = store->commit(provided(std::move(batch), std::move(key), version));
+        return !answer && answer.error().code == ErrorCode::precondition_failed;
+    };
+    BOOST_TEST(refuse("a", std::nullopt));
+    BOOST_TEST(refuse("a", 6));
+    BOOST_TEST(refuse("a", 8));
+    BOOST_TEST(refuse("b", 7));
+    BOOST_TEST(!read(*store.storage, "x"));
+    BOOST_TEST(!read(*store.storage, "y", Family::locks));
+    BOOST_TEST(!store->failure());
+}
+
+BOOST_DATA_TEST_CASE(names_its_key_when_it_fails, every_kind, kind) {
+    Store store(kind);
+    const auto answer = store->commit(provided(Batch{}, std::string("or\0der", 6), 1));
+    BOOST_TEST(answer.error().message.find("or\\x00der") != std::string::npos);
+}
+
+// Each is judged behind what those before it in the same group will write.
+BOOST_DATA_TEST_CASE(sees_the_commits_before_it_in_its_group, every_kind, kind) {
+    Store store(kind);
+    store->commit(put("old", value(1))).value();
+    std::vector<Verdict> verdicts(7);
+    const auto enqueue = [&](std::size_t i, Batch batch) {
+        return store->enqueue(std::move(batch), Durability::durable, &verdicts[i]);
+    };
+    enqueue(0, provided(put("a", value(1)), "a", std::nullopt));
+    enqueue(1, provided(put("a", value(9)), "a", std::nullopt));
+    enqueue(2, provided(put("a", value(2)), "a", 1));
+    enqueue(3, provided(erase("a"), "a", 2));
+    enqueue(4, provided(put("b", value(1)), "a", std::nullopt));
+    enqueue(5, provided(erase("old"), "old", 1));
+    const auto last = enqueue(6, provided(put("c", value(1)), "old", 1));
+    store->wait(last, Durability::durable).value();
+
+    std::string refused;
+    for (const auto& verdict : verdicts) refused += verdict.refused ? 'x' : '.';
+    BOOST_TEST(refused == ".x....x");
+    BOOST_TEST(listing(*store->snapshot()) == "b=");
+}
+
+BOOST_DATA_TEST_CASE(refuses_one_commit_and_not_its_neighbours, every_kind, kind) {
+    Store store(kind);
+    Verdict verdict;
+    store->enqueue(put("a", value(1)), Durability::written);
+    const auto refused =
+        store->enqueue(provided(put("b", value(1)), "b", 5), Durability::durable, &verdict);
+    const auto last = store->enqueue(put("c", value(1)), Durability::written);
+    store->wait(last, Durability::written).value();
+    store->wait(refused, Durability::durable).value();
+    BOOST_TEST(verdict.refused.has_value());
+    BOOST_TEST(listing(*store->snapshot()) == "a= c=");
+}
+
+BOOST_DATA_TEST_CASE(is_waited_for_by_a_deferred_commit_too, every_kind, kind) {
+    Store store(kind);
+    const auto answer = store->commit(provided(put("a", value(1)), "a", 4), Durability::deferred);
+    BOOST_TEST((answer.error().code == ErrorCode::precondition_failed));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_deadline_of_a_batch)
+
+BOOST_DATA_TEST_CASE(is_judged_on_the_boot_clock, every_kind, kind) {
+    using namespace std::chrono_literals;
+    Store store(kind);
+    const auto now = store.clock.now().boot;
+    const auto commit_until = [&](BootTime deadline) {
+        Batch batch = put("a", value(1));
+        batch.not_after = deadline;
+        return store->commit(std::move(batch));
+    };
+    BOOST_TEST(commit_until(now + 1ns).has_value());
+    BOOST_TEST(!commit_until(now).has_value());
+    store.clock.jump_wall(-24h);
+    BOOST_TEST(!commit_until(now - 1ns).has_value());
+    store.clock.jump_wall(48h);
+    BOOST_TEST(commit_until(now + 1ns).has_value());
+    BOOST_TEST((commit_until(now).error().code == ErrorCode::precondition_failed));
+}
+
+// The time that counts is the leader's, as it checks; not the caller's.
+BOOST_DATA_TEST_CASE(counts_when_the_batch_is_written, every_kind, kind) {
+    using namespace std::chrono_literals;
+    Store store(kind);
+    Verdict verdict;
+    Batch batch = put("a", value(1));
+    batch.not_after = store.clock.now().boot + 1s;
+    const auto number = store->enqueue(std::move(batch), Durability::durable, &verdict);
+    store.clock.advance(1s);
+    store->wait(number, Durability::durable).value();
+    BOOST_TEST(verdict.refused.has_value());
+    BOOST_TEST(!read(*store.storage, "a"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_commit)
+
+BOOST_DATA_TEST_CASE(is_done_when_it_is_as_durable_as_asked, every_kind, kind) {
+    Store store(kind);
+    const auto first = store->enqueue(put("a", value(1)), Durability::written);
+    const auto second = store->enqueue(put("b", value(1)), Durability::durable);
+    BOOST_TEST(!store->done(first, Durability::written));
+    BOOST_TEST(!store->done(second, Durability::durable));
+    store->wait(second, Durability::durable).value();
+    BOOST_TEST(store->done(first, Durability::durable));
+    BOOST_TEST(store->done(second, Durability::durable));
+    BOOST_TEST(store->done(second, Durability::written));
+}
+
+BOOST_DATA_TEST_CASE(may_be_made_more_durable_later, every_kind, kind) {
+    Store store(kind);
+    const auto number = store->enqueue(put("a", value(1)), Durability::written);
+    store->wait(number, Durability::written).value();
+    store->wait(number, Durability::durable).value();
+    BOOST_TEST(store->done(number, Durability::durable));
+}
+
+BOOST_DATA_TEST_CASE(that_is_deferred_is_written_when_the_store_is_idle, every_kind, kind) {
+    Store store(kind);
+    const auto number = store->enqueue(put("a", value(1)), Durability::deferred);
+    BOOST_TEST(store->done(number, Durability::deferred));
+    store->wait(number, Durability::deferred).value();
+    BOOST_TEST(store->done(number, Durability::written));
+    BOOST_TEST(read(*store.storage, "a").has_value());
+}
+
+BOOST_DATA_TEST_CASE(that_is_deferred_leaves_a_queued_durable_one_to_its_owner, every_kind, kind) {
+    Store store(kind);
+    const auto durable = store->enqueue(put("a", value(1)), Durability::durable);
+    const auto deferred = store->enqueue(put("b", value(1)), Durability::deferred);
+    store->wait(deferred, Durability::deferred).value();
+    store->wait(durable, Durability::durable).value();
+    BOOST_TEST(store->done(deferred, Durability::written));
+    BOOST_TEST(listing(*store->snapshot()) == "a= b=");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(closing)
+
+BOOST_DATA_TEST_CASE(writes_what_is_queued_and_refuses_what_comes, every_kind, kind) {
+    Store store(kind);
+    store->enqueue(put("a", value(1)), Durability::deferred);
+    store->close().value();
+    BOOST_TEST(read(*store.storage, "a").has_value());
+    const auto answer = store->commit(put("b", value(1)), Durability::written);
+    BOOST_TEST((answer.error().code == ErrorCode::closing));
+    BOOST_TEST(!store->suspect());
+    store->close().value();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(many_threads)
+
+// Each raises counters by compare-and-swap; none of the raises may get lost.
+void raise_counters(Storage& storage, int threads, int raises) {
+    std::atomic<int> lost{0};
+    {
+        std::vector<std::jthread> workers;
+        for (int t = 0; t < threads; ++t) {
+            workers.emplace_back([&, t] {
+                for (int i = 0; i < raises;) {
+                    const std::string key = "counter" + std::to_string((t + i) % 3);
+                    const auto old = storage.get(Family::items, key).value();
+                    const std::uint64_t version = old ? version_of(*old) : 0;
+                    auto batch = provided(put(key, value(version + 1)), key,
+                                          old ? std::optional(version) : std::nullopt);
+                    const auto durability = i % 2 == 0 ? Durability::durable : Durability::written;
+                    const auto answer = storage.commit(std::move(batch), durability);
+                    if (answer) {
+                        ++i;
+                    } else if (answer.error().code != ErrorCode::precondition_failed) {
+                        ++lost;
+                        return;
+                    }
+                    // Noise that nobody waits for.
+                    const auto noise = storage.enqueue(put("noise" + std::to_string(t), value(1)),
+                                                       Durability::deferred);
+                    if (!storage.wait(noise, Durability::deferred)) ++lost;
+                }
+            });
+        }
+    }
+    BOOST_TEST(lost == 0);
+    std::uint64_t sum = 0;
+    for (const char* key : {"counter0", "counter1", "counter2"}) {
+        sum += version_of(read(storage, key).value_or(""));
+    }
+    BOOST_TEST(sum == static_cast<std::uint64_t>(threads * raises));
+}
+
+BOOST_DATA_TEST_CASE(raise_counters_and_lose_none, own_kinds, kind) {
+    Store store(kind);
+    raise_counters(*store.storage, 8, 300);
+}
+
+BOOST_AUTO_TEST_CASE(raise_counters_on_disk_and_lose_none, *boost::unit_test::label("rocksdb")) {
+    Store store(Kind::rocksdb);
+    raise_counters(*store.storage, 8, 100);
+}
+
+// When all is quiet nothing is left in the queue, though nobody waited for it.
+BOOST_DATA_TEST_CASE(leave_no_deferred_commit_behind, own_kinds, kind) {
+    Store store(kind);
+    for (int round = 0; round < 50; ++round) {
+        std::atomic<CommitNumber> last{0};
+        {
+            std::vector<std::jthread> workers;
+            for (int t = 0; t < 8; ++t) {
+                workers.emplace_back([&, t] {
+                    for (int i = 0; i < 20; ++i) {
+                        const auto durability = (t + i) % 4 == 0   ? Durability::durable
+                                                : (t + i) % 4 == 1 ? Durability::written
+                                                                   : Durability::deferred;
+                        const auto number =
+                            store->enqueue(put("k" + std::to_string(t), value(1)), durability);
+                        if (!store->wait(number, durability)) std::abort();
+                        auto seen = last.load();
+                        while (seen < number && !last.compare_exchange_weak(seen, number)) {
+                        }
+                    }
+                });
+            }
+        }
+        BOOST_TEST(store->done(last, Durability::written));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing

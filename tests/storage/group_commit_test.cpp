@@ -1,0 +1,291 @@
+// Who leads, who waits for what, and what a failure does, on an engine that stops where it is told
+// to.
+#include <atomic>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "base/assert.hpp"
+#include "base/mutex.hpp"
+#include "storage/group_commit.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+// Notes what is done to it: "w3" a write of three batches, "w3s" with a sync, "s" a sync alone.
+class ScriptedEngine final : public Engine {
+public:
+    Result<std::optional<std::uint64_t>> version(Family, std::string_view) override {
+        if (fail_reads) return Error(ErrorCode::corrupt, "planned");
+        return std::optional<std::uint64_t>();
+    }
+    Result<void> write(std::span<Batch* const> batches, bool sync_too) override {
+        note("w" + std::to_string(batches.size()) + (sync_too ? "s" : ""));
+        if (gate_next.exchange(false)) {
+            entered.release();
+            leave.acquire();
+        }
+        if (fail_writes) return Error(ErrorCode::no_space, "planned");
+        if (sync_too && fail_syncs) return Error(ErrorCode::io_error, "planned");
+        return {};
+    }
+    Result<void> sync() override {
+        note("s");
+        if (fail_syncs) return Error(ErrorCode::io_error, "planned");
+        return {};
+    }
+    void failed(const Error&) override { ++failures; }
+
+    std::string done() const {
+        MutexLock lock(mutex_);
+        return done_;
+    }
+
+    std::atomic<bool> fail_reads{false};
+    std::atomic<bool> fail_writes{false};
+    std::atomic<bool> fail_syncs{false};
+    std::atomic<int> failures{0};
+    // The next write says that it has begun, and waits until it may end.
+    std::atomic<bool> gate_next{false};
+    std::binary_semaphore entered{0};
+    std::binary_semaphore leave{0};
+
+private:
+    void note(const std::string& word) {
+        MutexLock lock(mutex_);
+        done_ += (done_.empty() ? "" : " ") + word;
+    }
+
+    mutable Mutex mutex_;
+    std::string done_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+// For other threads than the test's own, where Boost.Test may not be asked.
+void must(const Result<void>& result) { ROCKLOCK_ASSERT(result.has_value()); }
+
+Batch some_batch() {
+    Batch batch;
+    batch.writes.push_back({Family::locks, "key", "12345678"});
+    return batch;
+}
+
+struct Fixture {
+    ScriptedEngine engine;
+    SimulatedClock clock;
+    GroupCommit group{engine, clock, false};
+
+    CommitNumber enqueue(Durability durability) {
+        return group.enqueue(some_batch(), durability, nullptr);
+    }
+    Result<void> wait(CommitNumber number, Durability durability) {
+        return group.wait(number, durability);
+    }
+};
+
+using enum Durability;
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(a_leader, Fixture)
+
+BOOST_AUTO_TEST_CASE(writes_all_that_queue_as_one) {
+    enqueue(written);
+    enqueue(deferred);
+    const auto last = enqueue(written);
+    BOOST_TEST(wait(last, written).has_value());
+    BOOST_TEST(engine.done() == "w3");
+}
+
+BOOST_AUTO_TEST_CASE(syncs_once_if_anyone_asked) {
+    enqueue(durable);
+    enqueue(durable);
+    const auto last = enqueue(written);
+    BOOST_TEST(wait(last, written).has_value());
+    BOOST_TEST(engine.done() == "w3s");
+    BOOST_TEST(group.synced_through() == last);
+}
+
+BOOST_AUTO_TEST_CASE(does_not_sync_what_nobody_wants_synced) {
+    BOOST_TEST(wait(enqueue(durable), durable).has_value());
+    BOOST_TEST(wait(enqueue(written), written).has_value());
+    BOOST_TEST(wait(enqueue(deferred), deferred).has_value());
+    BOOST_TEST(engine.done() == "w1s w1 w1");
+}
+
+BOOST_AUTO_TEST_CASE(syncs_alone_what_is_written_already) {
+    const auto number = enqueue(written);
+    BOOST_TEST(wait(number, written).has_value());
+    BOOST_TEST(wait(number, durable).has_value());
+    BOOST_TEST(wait(number, durable).has_value());
+    BOOST_TEST(engine.done() == "w1 s");
+}
+
+BOOST_AUTO_TEST_CASE(writes_what_was_deferred_while_it_wrote) {
+    engine.gate_next = true;
+    std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
+    engine.entered.acquire();
+    const auto number = enqueue(deferred);
+    // Comes back at once, although the leader is in the midst of its sync.
+    BOOST_TEST(wait(number, deferred).has_value());
+    BOOST_TEST(!group.done(number, written));
+    engine.leave.release();
+    leader.join();
+    BOOST_TEST(group.done(number, written));
+    BOOST_TEST(engine.done() == "w1s w1");
+}
+
+BOOST_AUTO_TEST_CASE(hands_over_to_who_still_waits) {
+    engine.gate_next = true;
+    std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
+    engine.entered.acquire();
+    // All in the queue before the leader is done.
+    std::vector<CommitNumber> numbers;
+    for (int i = 0; i < 3; ++i) numbers.push_back(enqueue(durable));
+    std::vector<std::jthread> others;
+    for (const auto number : numbers) {
+        others.emplace_back([&, number] { must(wait(number, durable)); });
+    }
+    engine.leave.release();
+    leader.join();
+    others.clear();
+    BOOST_TEST(engine.done() == "w1s w3s");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_deferred_caller, Fixture)
+
+BOOST_AUTO_TEST_CASE(never_syncs_for_others) {
+    const auto durable_one = enqueue(durable);
+    const auto mine = enqueue(deferred);
+    BOOST_TEST(wait(mine, deferred).has_value());
+    // The durable one's owner is about to wait, and will write both.
+    BOOST_TEST(engine.done() == "");
+    BOOST_TEST(wait(durable_one, durable).has_value());
+    BOOST_TEST(engine.done() == "w2s");
+    BOOST_TEST(group.done(mine, written));
+}
+
+BOOST_AUTO_TEST_CASE(leaves_a_sync_to_those_who_came_while_it_wrote) {
+    engine.gate_next = true;
+    std::atomic<bool> back{false};
+    std::jthread caller([&] {
+        must(wait(enqueue(deferred), deferred));
+        back = true;
+    });
+    engine.entered.acquire();
+    const auto number = enqueue(durable);
+    std::jthread other([&] { must(wait(number, durable)); });
+    engine.leave.release();
+    caller.join();
+    other.join();
+    BOOST_TEST(back);
+    BOOST_TEST(group.done(number, durable));
+    // However the two met, the caller synced nothing in its own write.
+    BOOST_TEST(engine.done().starts_with("w1 "));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_failure, Fixture)
+
+BOOST_AUTO_TEST_CASE(of_a_sync_is_told_to_all_and_stays) {
+    engine.fail_syncs = true;
+    const auto first = enqueue(written);
+    const auto second = enqueue(durable);
+    BOOST_TEST((wait(second, durable).error().code == ErrorCode::io_error));
+    engine.fail_syncs = false;
+    BOOST_TEST((wait(first, written).error().code == ErrorCode::io_error));
+    const auto later = enqueue(durable);
+    BOOST_TEST(later > second);
+    BOOST_TEST((wait(later, durable).error().code == ErrorCode::io_error));
+    BOOST_TEST((wait(enqueue(deferred), deferred).error().code == ErrorCode::io_error));
+    BOOST_TEST(group.done(later, durable));
+    BOOST_TEST((group.failure()->code == ErrorCode::io_error));
+    BOOST_TEST(engine.failures == 1);
+    BOOST_TEST(engine.done() == "w2s");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_write_is_told_by_its_code) {
+    engine.fail_writes = true;
+    BOOST_TEST((wait(enqueue(written), written).error().code == ErrorCode::no_space));
+    BOOST_TEST((group.failure()->code == ErrorCode::no_space));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_lone_sync_does_not_take_back_what_is_written) {
+    const auto number = enqueue(written);
+    BOOST_TEST(wait(number, written).has_value());
+    engine.fail_syncs = true;
+    BOOST_TEST(!wait(number, durable).has_value());
+    BOOST_TEST(wait(number, written).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(to_look_up_a_precondition_fails_the_store) {
+    engine.fail_reads = true;
+    Batch batch = some_batch();
+    batch.preconditions.push_back({Family::locks, "other", std::nullopt});
+    Verdict verdict;
+    const auto number = group.enqueue(std::move(batch), written, &verdict);
+    BOOST_TEST((wait(number, written).error().code == ErrorCode::corrupt));
+    BOOST_TEST(engine.done() == "");
+}
+
+BOOST_AUTO_TEST_CASE(wakes_everyone_who_waits) {
+    engine.gate_next = true;
+    engine.fail_writes = true;
+    std::atomic<int> told{0};
+    std::vector<std::jthread> callers;
+    callers.emplace_back([&] { told += wait(enqueue(durable), durable).has_value() ? 0 : 1; });
+    engine.entered.acquire();
+    for (int i = 0; i < 6; ++i) {
+        const auto durability = i % 2 == 0 ? durable : written;
+        const auto number = enqueue(durability);
+        callers.emplace_back(
+            [&, number, durability] { told += wait(number, durability).has_value() ? 0 : 1; });
+    }
+    engine.leave.release();
+    callers.clear();
+    BOOST_TEST(told == 7);
+}
+
+// A reader that finds a corruption stops the next decision, not the one that is being written.
+BOOST_AUTO_TEST_CASE(found_by_a_reader_lets_the_leader_finish) {
+    engine.gate_next = true;
+    std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
+    engine.entered.acquire();
+    group.fail(Error(ErrorCode::corrupt, "found"));
+    BOOST_TEST(!group.failure());
+    engine.leave.release();
+    leader.join();
+    BOOST_TEST((group.failure()->code == ErrorCode::corrupt));
+    BOOST_TEST(!wait(enqueue(written), written).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_step_by_hand, Fixture)
+
+BOOST_AUTO_TEST_CASE(writes_so_many_and_no_more) {
+    const auto first = enqueue(durable);
+    const auto second = enqueue(durable);
+    BOOST_TEST(group.step(1, false).has_value());
+    BOOST_TEST(group.done(first, written));
+    BOOST_TEST(!group.done(first, durable));
+    BOOST_TEST(!group.done(second, written));
+    BOOST_TEST(group.queued() == 1U);
+    BOOST_TEST(group.step(0, true).has_value());
+    BOOST_TEST(group.done(first, durable));
+    BOOST_TEST(!group.done(second, written));
+    BOOST_TEST(group.step(5, true).has_value());
+    BOOST_TEST(group.done(second, durable));
+    BOOST_TEST(engine.done() == "w1 s w1s");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing

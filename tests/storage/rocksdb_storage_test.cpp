@@ -1,0 +1,482 @@
+// What only the store on disk can do wrong: its directory, its owner, its bytes.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "base/bytes.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+Batch put(std::string key, std::string text) {
+    Batch batch;
+    batch.writes.push_back({Family::locks, std::move(key), "12345678" + text});
+    return batch;
+}
+
+std::string contents(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+void write_file(const fs::path& file, const std::string& text) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+}
+
+std::set<std::string> names(const fs::path& directory) {
+    std::set<std::string> result;
+    for (const auto& entry : fs::directory_iterator(directory)) {
+        result.insert(entry.path().filename().string());
+    }
+    return result;
+}
+
+// The one file in db/ that ends so and is not empty.
+fs::path database_file(const fs::path& store, const std::string& ending) {
+    for (const auto& entry : fs::directory_iterator(store / "db")) {
+        if (entry.path().string().ends_with(ending) && entry.file_size() > 0) return entry.path();
+    }
+    BOOST_FAIL("no file " << ending);
+    return {};
+}
+
+// Runs it in a child of this process, which ends as kill -9 would end it. Its result is the exit
+// status.
+int in_child(const std::function<int()>& body) {
+    const pid_t child = fork();
+    if (child == 0) _exit(body());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+struct Fixture {
+    TemporaryDirectory directory;
+    SimulatedClock clock;
+    const std::string path = directory / "store";
+
+    Result<std::unique_ptr<Storage>> open(bool create = true) {
+        RocksdbOptions options;
+        options.create_if_missing = create;
+        return open_rocksdb_storage(path, clock, options);
+    }
+    ErrorCode refusal() {
+        auto opened = open();
+        BOOST_REQUIRE(!opened);
+        BOOST_TEST_MESSAGE(opened.error().message);
+        return opened.error().code;
+    }
+    std::string read(const Storage& storage, std::string_view key) {
+        return storage.get(Family::locks, key).value().value_or("12345678none").substr(8);
+    }
+    // A store with ten commits in its log, as a killed process leaves it.
+    void leave_by_crash() {
+        auto storage = open().value();
+        for (int i = 0; i < 10; ++i) {
+            storage->commit(put("k" + std::to_string(i), std::string(100, 'x'))).value();
+        }
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(rocksdb_store, *boost::unit_test::label("rocksdb"))
+
+BOOST_FIXTURE_TEST_SUITE(a_store_on_disk, Fixture)
+
+BOOST_AUTO_TEST_CASE(keeps_what_is_written_over_a_close_and_a_crash) {
+    {
+        auto storage = open().value();
+        storage->commit(put("a", "1")).value();
+        storage->close().value();
+    }
+    {
+        auto storage = open().value();
+        BOOST_TEST(read(*storage, "a") == "1");
+        storage->commit(put("a", "2"), Durability::written).value();
+    }
+    BOOST_TEST(read(*open().value(), "a") == "2");
+}
+
+BOOST_AUTO_TEST_CASE(keeps_what_is_written_when_its_process_is_killed) {
+    const int status = in_child([&] {
+        auto storage = open().value();
+        storage->commit(put("a", "1"), Durability::written).value();
+        return 0;
+    });
+    BOOST_REQUIRE(status == 0);
+    BOOST_TEST(read(*open().value(), "a") == "1");
+}
+
+BOOST_AUTO_TEST_CASE(leaves_no_log_to_replay_when_closed) {
+    auto storage = open().value();
+    for (int i = 0; i < 100; ++i) {
+        storage->commit(put(std::to_string(i), "x"), Durability::written).value();
+    }
+    storage->close().value();
+    storage.reset();
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(path + "/db")) {
+        if (entry.path().extension() == ".log") bytes += entry.file_size();
+    }
+    BOOST_TEST(bytes == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(has_a_name_and_a_format_from_the_first) {
+    std::string name;
+    {
+        auto storage = open().value();
+        BOOST_TEST(storage->get(Family::meta, "format").value()->size() == 12U);
+        name = *storage->get(Family::meta, "store").value();
+        BOOST_TEST(name.size() == 24U);
+    }
+    BOOST_TEST(*open().value()->get(Family::meta, "store").value() == name);
+}
+
+BOOST_AUTO_TEST_CASE(is_for_its_owner_only) {
+    open().value();
+    BOOST_TEST((fs::status(path).permissions() == fs::perms::owner_all));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_store_in_use, Fixture)
+
+BOOST_AUTO_TEST_CASE(is_refused_to_another_process_with_the_pid_of_its_owner) {
+    auto storage = open().value();
+    const pid_t owner = getpid();
+    const int status = in_child([&] {
+        const auto second = open();
+        if (second) return 1;
+        if (second.error().code != ErrorCode::store_in_use) return 2;
+        return second.error().pid == owner ? 0 : 3;
+    });
+    BOOST_TEST(status == 0);
+    storage->commit(put("a", "1")).value();
+}
+
+BOOST_AUTO_TEST_CASE(is_refused_to_its_own_process_too) {
+    auto storage = open().value();
+    const auto second = open();
+    BOOST_REQUIRE(!second);
+    BOOST_TEST((second.error().code == ErrorCode::store_in_use));
+    BOOST_TEST(*second.error().pid == getpid());
+}
+
+BOOST_AUTO_TEST_CASE(is_refused_although_somebody_removed_the_pid_file) {
+    auto storage = open().value();
+    fs::remove(path + "/rocklock.pid");
+    const pid_t owner = getpid();
+    const int status = in_child([&] {
+        const auto second = open();
+        if (second || second.error().code != ErrorCode::store_in_use) return 1;
+        return second.error().pid == owner ? 0 : 2;
+    });
+    BOOST_TEST(status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(is_free_when_its_owner_is_gone) {
+    BOOST_REQUIRE(in_child([&] { return open() ? 0 : 1; }) == 0);
+    BOOST_TEST(open().has_value());
+}
+
+// A child shares the open files of its parent, but not the right to the store.
+BOOST_AUTO_TEST_CASE(is_refused_to_a_child_that_inherited_it) {
+    auto storage = open().value();
+    storage->commit(put("a", "1")).value();
+    const auto snapshot = storage->snapshot();
+    const pid_t owner = getpid();
+    const int status = in_child([&] {
+        const auto refused = [&](const Error& error) {
+            return error.code == ErrorCode::store_in_use && error.pid == owner;
+        };
+        const auto answer = storage->commit(put("a", "2"));
+        if (answer || !refused(answer.error())) return 1;
+        const auto number = storage->enqueue(put("a", "3"), Durability::deferred);
+        if (!storage->done(number, Durability::written)) return 2;
+        if (storage->get(Family::locks, "a")) return 3;
+        const auto cursor = storage->snapshot()->scan(Family::locks, "", "");
+        if (cursor->valid() || cursor->status()) return 4;
+        if (!storage->failure() || storage->close()) return 5;
+        storage.reset();
+        return 0;
+    });
+    BOOST_TEST(status == 0);
+    BOOST_TEST(read(*storage, "a") == "1");
+    storage->commit(put("a", "4")).value();
+}
+
+BOOST_AUTO_TEST_CASE(is_not_kept_locked_by_a_child_that_outlives_its_owner) {
+    int born[2];
+    int leave[2];
+    BOOST_REQUIRE((pipe(born) == 0 && pipe(leave) == 0));
+    const int status = in_child([&] {
+        auto storage = open().value();
+        char byte = 0;
+        if (fork() == 0) {
+            // Lives until the test closes its end.
+            close(leave[1]);
+            if (::write(born[1], &byte, 1) != 1) _exit(1);
+            _exit(::read(leave[0], &byte, 1) == 0 ? 0 : 1);
+        }
+        return ::read(born[0], &byte, 1) == 1 ? 0 : 1;
+    });
+    BOOST_TEST(status == 0);
+    BOOST_TEST(open().has_value());
+    for (const int end : {born[0], born[1], leave[0], leave[1]}) close(end);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(an_open_that_fails, Fixture)
+
+BOOST_AUTO_TEST_CASE(says_that_a_file_is_not_a_store) {
+    write_file(path, "text");
+    BOOST_TEST((refusal() == ErrorCode::not_a_store));
+    BOOST_TEST(contents(path) == "text");
+}
+
+BOOST_AUTO_TEST_CASE(says_that_a_directory_of_other_things_is_not_a_store) {
+    fs::create_directory(path);
+    write_file(path + "/thesis.txt", "text");
+    BOOST_TEST((refusal() == ErrorCode::not_a_store));
+    BOOST_TEST((names(path) == std::set<std::string>{"thesis.txt"}));
+    fs::create_directory(path + "/db");
+    write_file(path + "/db/thesis.txt", "text");
+    BOOST_TEST((refusal() == ErrorCode::not_a_store));
+    BOOST_TEST((names(path) == std::set<std::string>{"db", "thesis.txt"}));
+}
+
+BOOST_AUTO_TEST_CASE(says_that_there_is_none_when_it_may_not_make_one) {
+    const auto opened = open(false);
+    BOOST_TEST((opened.error().code == ErrorCode::not_a_store));
+    BOOST_TEST(!fs::exists(path));
+    fs::create_directory(path);
+    BOOST_TEST((open(false).error().code == ErrorCode::not_a_store));
+    BOOST_TEST(fs::is_empty(path));
+}
+
+BOOST_AUTO_TEST_CASE(makes_nothing_where_the_parent_is_missing) {
+    const auto opened = open_rocksdb_storage(directory / "no/store", clock);
+    BOOST_TEST((opened.error().code == ErrorCode::io_error));
+    BOOST_TEST(!fs::exists(directory / "no"));
+}
+
+BOOST_AUTO_TEST_CASE(uses_an_empty_directory_and_one_whose_creation_was_interrupted) {
+    fs::create_directories(path + "/db");
+    fs::create_directory(path + "/lost+found");
+    write_file(path + "/rocklock.pid", "1\n");
+    write_file(path + "/db/IDENTITY", "half");
+    open().value()->commit(put("a", "1")).value();
+    BOOST_TEST(read(*open().value(), "a") == "1");
+}
+
+BOOST_AUTO_TEST_CASE(says_that_a_store_is_from_a_newer_version) {
+    {
+        auto storage = open().value();
+        Batch batch;
+        std::string format;
+        append_u64(format, 2);
+        append_u32(format, 2);
+        batch.writes.push_back({Family::meta, "format", format});
+        storage->commit(std::move(batch)).value();
+    }
+    BOOST_TEST((refusal() == ErrorCode::newer_format));
+}
+
+// Root may write anywhere: it becomes nobody first.
+BOOST_AUTO_TEST_CASE(says_that_a_directory_cannot_be_written) {
+    open().value();
+    const std::string fresh = directory / "readonly";
+    fs::create_directory(fresh);
+    chmod(fresh.c_str(), 0555);
+    chmod(directory.path().c_str(), 0755);
+    chmod(path.c_str(), 0755);
+    const int status = in_child([&] {
+        if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) return 99;
+        const auto in_fresh = open_rocksdb_storage(fresh, clock);
+        if (in_fresh || in_fresh.error().code != ErrorCode::read_only) return 1;
+        if (geteuid() != 65534) return 0;
+        const auto in_existing = open();
+        if (in_existing || in_existing.error().code != ErrorCode::read_only) return 2;
+        return 0;
+    });
+    if (status == 99) {
+        BOOST_TEST_MESSAGE("skipped: cannot become another user");
+        return;
+    }
+    BOOST_TEST(status == 0);
+    BOOST_TEST(fs::is_empty(fresh));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(damage, Fixture)
+
+BOOST_AUTO_TEST_CASE(in_the_middle_of_the_log_is_corruption) {
+    leave_by_crash();
+    const auto log = database_file(path, ".log");
+    std::string bytes = contents(log);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
+    write_file(log, bytes);
+    BOOST_TEST((refusal() == ErrorCode::corrupt));
+}
+
+BOOST_AUTO_TEST_CASE(at_the_end_of_the_log_is_a_write_cut_short) {
+    leave_by_crash();
+    const auto log = database_file(path, ".log");
+    fs::resize_file(log, fs::file_size(log) - 5);
+    auto storage = open().value();
+    BOOST_TEST(read(*storage, "k8") == std::string(100, 'x'));
+    BOOST_TEST(read(*storage, "k9") == "none");
+}
+
+// After a power cut whatever was not synced may be garbage: what is before it counts.
+BOOST_AUTO_TEST_CASE(anywhere_in_the_log_ends_it_after_a_power_cut) {
+    leave_by_crash();
+    const auto log = database_file(path, ".log");
+    std::string bytes = contents(log);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
+    write_file(log, bytes);
+    clock.reboot("boot-2");
+    auto storage = open().value();
+    bool gone = false;
+    for (int i = 0; i < 10; ++i) {
+        const bool here = read(*storage, "k" + std::to_string(i)) != "none";
+        BOOST_TEST(!(here && gone));
+        gone = gone || !here;
+    }
+    BOOST_TEST(gone);
+    BOOST_TEST(read(*storage, "k0") != "none");
+}
+
+BOOST_AUTO_TEST_CASE(to_the_list_of_files_is_corruption) {
+    leave_by_crash();
+    const fs::path current = path + "/db/CURRENT";
+    const std::string good = contents(current);
+    for (const std::string bad : {"", "MANIFEST-999999\n", "rubbish", "rubbish\n"}) {
+        write_file(current, bad);
+        BOOST_TEST((refusal() == ErrorCode::corrupt));
+    }
+    fs::remove(current);
+    BOOST_TEST((refusal() == ErrorCode::corrupt));
+    write_file(current, good);
+    BOOST_TEST(read(*open().value(), "k9") != "none");
+}
+
+BOOST_AUTO_TEST_CASE(to_a_table_is_found_when_it_is_read_and_fails_the_store) {
+    leave_by_crash();
+    open().value()->close().value();
+    for (const auto& entry : fs::directory_iterator(path + "/db")) {
+        if (entry.path().extension() != ".sst") continue;
+        std::string bytes = contents(entry.path());
+        for (std::size_t i = 0; i < 40; ++i) bytes[i] = static_cast<char>(bytes[i] ^ 0x55);
+        write_file(entry.path(), bytes);
+    }
+    auto opened = open();
+    if (!opened) {
+        BOOST_TEST((opened.error().code == ErrorCode::corrupt));
+        return;
+    }
+    const auto& storage = *opened;
+    const auto answer = storage->get(Family::locks, "k3");
+    BOOST_REQUIRE(!answer);
+    BOOST_TEST((answer.error().code == ErrorCode::corrupt));
+    BOOST_TEST((storage->commit(put("a", "1")).error().code == ErrorCode::corrupt));
+    BOOST_TEST(!fs::exists(path + "/SYNCED"));
+}
+
+BOOST_AUTO_TEST_CASE(to_a_table_that_is_gone_is_corruption) {
+    leave_by_crash();
+    open().value()->close().value();
+    for (const auto& entry : fs::directory_iterator(path + "/db")) {
+        if (entry.path().extension() == ".sst") fs::remove(entry.path());
+    }
+    BOOST_TEST((refusal() == ErrorCode::corrupt));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_suspicion, Fixture)
+
+BOOST_AUTO_TEST_CASE(is_there_until_the_store_is_marked_sound) {
+    BOOST_TEST(!open().value()->suspect());
+    fs::remove(path + "/SYNCED");
+    {
+        auto storage = open().value();
+        BOOST_TEST(storage->suspect());
+    }
+    {
+        auto storage = open().value();
+        BOOST_TEST(storage->suspect());
+        storage->mark_sound().value();
+        BOOST_TEST(!storage->suspect());
+    }
+    BOOST_TEST(!open().value()->suspect());
+}
+
+// On a file system of two megabytes, which takes a mount: in a mount namespace of a child.
+BOOST_AUTO_TEST_CASE(follows_a_full_disk_and_nothing_is_lost) {
+    const std::string small = directory / "small";
+    fs::create_directory(small);
+    const int status = in_child([&] {
+        if (unshare(CLONE_NEWNS) != 0 ||
+            mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            mount("tmpfs", small.c_str(), "tmpfs", 0, "size=2m") != 0) {
+            return 99;
+        }
+        const std::string store = small + "/store";
+        int acknowledged = 0;
+        {
+            auto storage = open_rocksdb_storage(store, clock).value();
+            for (; acknowledged < 1000; ++acknowledged) {
+                const auto answer = storage->commit(
+                    put("k" + std::to_string(acknowledged), std::string(10'000, 'x')));
+                if (answer) continue;
+                if (answer.error().code != ErrorCode::no_space) return 1;
+                break;
+            }
+            if (acknowledged == 1000 || !storage->failure()) return 2;
+            if (storage->commit(put("later", ""))) return 3;
+            if (storage->close()) return 8;
+        }
+        // Room again, as an administrator would make it.
+        if (mount(nullptr, small.c_str(), nullptr, MS_REMOUNT, "size=20m") != 0) return 4;
+        auto storage = open_rocksdb_storage(store, clock).value();
+        if (!storage->suspect()) return 5;
+        for (int i = 0; i < acknowledged; ++i) {
+            if (read(*storage, "k" + std::to_string(i)) == "none") return 6;
+        }
+        return storage->commit(put("later", "")) ? 0 : 7;
+    });
+    if (status == 99) {
+        BOOST_TEST_MESSAGE("skipped: may not mount");
+        return;
+    }
+    BOOST_TEST(status == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
