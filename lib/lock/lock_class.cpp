@@ -30,8 +30,8 @@ bool matches(std::string_view pattern, std::string_view name) {
     }
 }
 
-// Whether `a` comes before `b`: element by element from the left, a literal before `*`. Only the order of
-// patterns that can match the same name matters; the rest is any strict order.
+// Whether `a` comes before `b`: element by element from the left, a literal before `*`. Only the
+// order of patterns that can match the same name matters; the rest is any strict order.
 bool more_specific(std::string_view a, std::string_view b) {
     for (;;) {
         bool more_a = false;
@@ -55,8 +55,8 @@ Error invalid(const LockClass& lock_class, std::string_view message) {
 std::optional<Error> check_durations(const LockClass& lock_class) {
     using std::chrono::milliseconds;
     if (auto error = check_lease(lock_class.lease)) return error;
-    for (const milliseconds duration : {lock_class.max_lease, lock_class.max_hold, lock_class.min_hold,
-                                        lock_class.lock_delay}) {
+    for (const milliseconds duration :
+         {lock_class.max_lease, lock_class.max_hold, lock_class.min_hold, lock_class.lock_delay}) {
         if (duration < milliseconds{0} || duration > limits::lease_max) {
             return invalid(lock_class, "a duration is out of range: give 0 (none) to 30 days");
         }
@@ -111,7 +111,8 @@ std::optional<Error> check_class(const LockClass& lock_class) {
         return invalid(lock_class, "more than 99 dependants: a set has at most 100 resources");
     }
     if (lock_class.permits > 0 && !lock_class.dependants.empty()) {
-        return invalid(lock_class, "a counting class has no dependants: it is never locked to edit");
+        return invalid(lock_class,
+                       "a counting class has no dependants: it is never locked to edit");
     }
     for (const Dependant& dependant : lock_class.dependants) {
         if (auto error = check_name("dependant", dependant.resource)) return error;

@@ -12,8 +12,8 @@ namespace rocklock {
 
 class ClassTable {
 public:
-    // The class that counts for `resource`: of all patterns that match, the most specific; without one the
-    // default class, whose pattern is empty. Valid until the next put() or remove().
+    // The class that counts for `resource`: of all patterns that match, the most specific; without
+    // one the default class, whose pattern is empty. Valid until the next put() or remove().
     const LockClass& of(std::string_view resource) const;
 
     const LockClass* find(std::string_view pattern) const;

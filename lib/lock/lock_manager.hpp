@@ -1,15 +1,17 @@
 // The lock manager: the lock table with a clock, a storage and threads around it.
 //
-//     submit(request) ─► mutex: read the clock, table.apply(), storage.enqueue(batch) ─► mutex released
-//                        ─► storage makes it durable ─► completions and notices, in order of decision
+//     submit(request) ─► mutex: read the clock, table.apply(), storage.enqueue(batch) ─► mutex
+//     released
+//                        ─► storage makes it durable ─► completions and notices, in order of
+//                        decision
 //
-// The mutex orders decisions, and the storage's queue keeps that order, so what is recovered is always a
-// prefix of what was decided. No I/O happens under the mutex.
+// The mutex orders decisions, and the storage's queue keeps that order, so what is recovered is
+// always a prefix of what was decided. No I/O happens under the mutex.
 //
-// What may be seen before it is durable: refusals rest on decided state and are answered at once. Grants,
-// replays and notices are told when their commit is as durable as the verb demands. Showing and listing
-// wait for the commits of what they show. When a commit fails, everything decided after it fails too, and
-// nothing more is granted by this manager (fail closed).
+// What may be seen before it is durable: refusals rest on decided state and are answered at once.
+// Grants, replays and notices are told when their commit is as durable as the verb demands. Showing
+// and listing wait for the commits of what they show. When a commit fails, everything decided after
+// it fails too, and nothing more is granted by this manager (fail closed).
 #pragma once
 
 #include <cstdint>
@@ -28,13 +30,17 @@ namespace rocklock {
 struct LockManagerOptions {
     // `written` lowers what is durable by default.
     Durability durability = Durability::durable;
-    // Starts the manager's own thread, which makes asynchronous commits durable, wakes waiters by time and
-    // cleans up. Off: nothing happens by itself; see tick(), decide_due() and deliver_done().
+    // Starts the manager's own thread, which makes asynchronous commits durable, wakes waiters by
+    // time and cleans up. Off: nothing happens by itself; see tick(), decide_due() and
+    // deliver_done().
     bool background = true;
+    // The store was put back from a copy: its sessions and grants end, and tokens go on above all
+    // that may have been given since the copy was made.
+    bool restored = false;
     // Random names for sessions. None: the system's.
     std::function<SessionId()> session_ids;
-    // Ended grants are kept at least this long or this many, and always long enough for a repeated request
-    // (ten minutes).
+    // Ended grants are kept at least this long or this many, and always long enough for a repeated
+    // request (ten minutes).
     std::chrono::milliseconds history_age = std::chrono::hours{24};
     std::uint64_t history_records = 1'000'000;
     LockTableOptions table;
@@ -71,11 +77,11 @@ public:
     void on_lost(std::function<void(const LostNotice&)> notify);
     void on_wanted(std::function<void(const WantedNotice&)> notify);
 
-    // Without the background thread: decides what is due, makes it durable, gives the answers, and says
-    // when to come again.
+    // Without the background thread: decides what is due, makes it durable, gives the answers, and
+    // says when to come again.
     std::optional<BootTime> tick();
-    // The two halves of tick(), for a simulator that owns the storage's progress: decides what is due, and
-    // gives the answers whose commits are done. Neither waits for the storage.
+    // The two halves of tick(), for a simulator that owns the storage's progress: decides what is
+    // due, and gives the answers whose commits are done. Neither waits for the storage.
     std::optional<BootTime> decide_due();
     void deliver_done();
 
@@ -85,9 +91,11 @@ public:
 
     // The table's own check of itself; for tests.
     std::optional<std::string> audit_invariants();
+    // Set once a commit has failed: nothing is answered any more but this.
+    std::optional<Error> failure() const;
 
-    // Answers every waiter with `closing`, commits what is queued, stops the thread. Sessions keep their
-    // leases.
+    // Answers every waiter with `closing`, commits what is queued, stops the thread. Sessions keep
+    // their leases.
     Result<void> close();
 
 private:

@@ -55,6 +55,7 @@ void LockTable::Core::handle(const Tick& event) {
     serve_time();
     settle();
     sweep(event.budget);
+    if (event.search) search();
 }
 
 void LockTable::Core::refuse(Ticket to, Error error) {
@@ -70,8 +71,9 @@ void LockTable::Core::erase(Family family, std::string record_key) {
     decision->batch.writes.push_back({family, std::move(record_key), std::nullopt});
 }
 
-// Tokens and versions are handed out of a reservation that is on disk before, or together with, the first
-// use of it; when half of it is gone the next one rides in the batch at hand, which is then synced.
+// Tokens and versions are handed out of a reservation that is on disk before, or together with, the
+// first use of it; when half of it is gone the next one rides in the batch at hand, which is then
+// synced.
 bool LockTable::Core::marks_are_low() const {
     const std::uint64_t half = options.reserve / 2;
     return next_token + half >= token_mark || next_version + half >= version_mark;
@@ -117,7 +119,8 @@ void LockTable::Core::settle() {
     }
 }
 
-// ---- The outside --------------------------------------------------------------------------------------------
+// ---- The outside
+// --------------------------------------------------------------------------------------------
 
 LockTable::LockTable(const LockTableOptions& options, const SessionKey& key)
     : core_(std::make_unique<Core>(options, key)) {}
@@ -171,6 +174,16 @@ void LockTable::forget(GrantId grant, const std::vector<std::string>& resources,
 }
 
 std::uint64_t LockTable::ended_records() const { return core_->ended_records; }
+
+void LockTable::forget_session() {
+    if (core_->ended_sessions > 0) --core_->ended_sessions;
+}
+
+std::uint64_t LockTable::ended_sessions() const { return core_->ended_sessions; }
+
+bool LockTable::cleaning() const { return !core_->ending_sessions.empty(); }
+
+std::uint32_t LockTable::boot_epoch() const { return core_->boot_epoch; }
 
 std::optional<std::string> LockTable::audit_invariants(Instant now) const {
     const Instant before = core_->now;

@@ -1,15 +1,17 @@
 // The lock table: who holds what, who waits, and every rule about it.
 //
-// It takes an event and the time, and returns a Decision: the batch to commit, the answers to give, and
-// what to tell others. It does no I/O, takes no mutex, starts no thread and never asks for the time, so
-// that a whole life of it can be replayed from a list of events. What waits, sleeps or writes is around it
-// (lock_manager.hpp).
+// It takes an event and the time, and returns a Decision: the batch to commit, the answers to give,
+// and what to tell others. It does no I/O, takes no mutex, starts no thread and never asks for the
+// time, so that a whole life of it can be replayed from a list of events. What waits, sleeps or
+// writes is around it (lock_manager.hpp).
 //
-// A grant lives, at a given moment, when it has not been ended, its session has not ended, the session's
-// deadline lies ahead, and so does the grant's own cap (`max_hold`). That predicate is asked by every
-// decision; tick() only wakes those whose wait is over by the clock, and cleans up, a little at a time.
+// A grant lives, at a given moment, when it has not been ended, its session has not ended, the
+// session's deadline lies ahead, and so does the grant's own cap (`max_hold`). That predicate is
+// asked by every decision; tick() only wakes those whose wait is over by the clock, and cleans up,
+// a little at a time.
 //
-//     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record in the history, gone from here
+//     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record in the history, gone from
+//     here
 //        └──answer(error)──► gone
 //
 // Waiters are served in order of arrival, conversions first. A request waits while
@@ -44,10 +46,13 @@ struct CancelWait {
 // Time has passed: serves those who wait for it, and cleans up at most `budget` ended grants.
 struct Tick {
     std::size_t budget = 1024;
+    // Looks besides for waiters that should have been granted before: a safety net that must find
+    // nothing.
+    bool search = false;
 };
 
-// Takes again what `grant` held, as the history tells it: the second half of a Reacquire, which the manager
-// sends when it has looked the locks up.
+// Takes again what `grant` held, as the history tells it: the second half of a Reacquire, which the
+// manager sends when it has looked the locks up.
 struct Retake {
     SessionId session;
     GrantId grant{};
@@ -68,7 +73,7 @@ struct AskHistory {
     SessionId session;
     GrantId grant{};
     // What was asked; decides in what form the ending is told.
-    enum class Verb : std::uint8_t { release, other, replay, reacquire } verb = Verb::other;
+    enum class Verb : std::uint8_t { release, other, force, replay, reacquire } verb = Verb::other;
     // Of a replay: what its parameters came to.
     std::uint64_t fingerprint = 0;
 };
@@ -89,23 +94,27 @@ struct Decision {
 };
 
 struct LockTableOptions {
-    // Tokens and versions reserved at a time; the mark is written ahead, so a crash skips, never repeats.
+    // Tokens and versions reserved at a time; the mark is written ahead, so a crash skips, never
+    // repeats.
     std::uint64_t reserve = 1u << 16;
     std::uint32_t waiters_total = limits::waiters_total;
 };
 
 // What recovery must know of the store besides its records.
 struct RecoveryFacts {
-    // Deadlines in records of this epoch are exact; sessions of other epochs get their full lease from
-    // `now` on.
+    // Deadlines in records of this epoch are exact; sessions of other epochs get their full lease
+    // from `now` on.
     std::uint32_t boot_epoch = 1;
     bool exact = true;
+    // The store was put back from a copy: every session and grant in it ends (`broken`,
+    // "restored").
+    bool restored = false;
     // The first token may not be lower than this.
     std::uint64_t token_floor = 1;
     Instant now;
 };
 
-// The key of the records; see docs/storage_format.md.
+// What the secrets of a store's sessions are made with.
 struct SessionKey {
     std::array<std::uint8_t, 32> bytes{};
 };
@@ -120,13 +129,14 @@ public:
     // Decides one event at `now`. Instants never go back. `decision` is appended to.
     //
     // `fresh` is the random name for a session this event may open.
-    void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now, Decision& decision);
+    void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
+               Decision& decision);
 
     // When tick() has something to do next, if nothing else happens before.
     std::optional<BootTime> next_wake() const;
 
-    // Rebuilds the table from its records. Only on a new table. `decision` gets what must be committed
-    // before anything else. Errors: corrupt.
+    // Rebuilds the table from its records. Only on a new table. `decision` gets what must be
+    // committed before anything else. Errors: corrupt.
     Result<void> recover(const Snapshot& records, const RecoveryFacts& facts, Decision& decision);
 
     // Looking: each at one instant, changing nothing.
@@ -145,12 +155,19 @@ public:
     LockStatistics statistics() const;
 
     // Forgets an ended grant whose record was trimmed from the history, with its request id's hash.
-    void forget(GrantId grant, const std::vector<std::string>& resources, std::uint64_t request_high,
-                std::uint64_t request_low);
+    void forget(GrantId grant, const std::vector<std::string>& resources,
+                std::uint64_t request_high, std::uint64_t request_low);
     std::uint64_t ended_records() const;
+    // The same for sessions.
+    void forget_session();
+    std::uint64_t ended_sessions() const;
+    // Whether grants of ended sessions are still to be cleaned up.
+    bool cleaning() const;
+    std::uint32_t boot_epoch() const;
 
     // Asserts the table's own invariants: links both ways, counters, queues in order, live holders
-    // compatible, no waiter grantable, no cycle among waiters. Slow; for tests. Returns what is wrong.
+    // compatible, no waiter grantable, no cycle among waiters. Slow; for tests. Returns what is
+    // wrong.
     std::optional<std::string> audit_invariants(Instant now) const;
 
 private:

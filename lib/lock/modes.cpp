@@ -37,7 +37,8 @@ std::string_view to_string(StealPolicy policy) {
 }
 
 std::optional<Policy> parse_policy(std::string_view text) {
-    for (const Policy policy : {Policy::exclusive_write, Policy::exclusive_read, Policy::read_write}) {
+    for (const Policy policy :
+         {Policy::exclusive_write, Policy::exclusive_read, Policy::read_write}) {
         if (text == to_string(policy)) return policy;
     }
     return std::nullopt;

@@ -27,9 +27,7 @@ std::size_t sequence_length(std::string_view text) {
     return tail(1) && tail(2) && tail(3) ? 4 : 0;
 }
 
-Error invalid(std::string message) {
-    return {ErrorCode::invalid_argument, std::move(message)};
-}
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 }  // namespace
 
@@ -43,7 +41,8 @@ bool is_utf8(std::string_view text) {
 }
 
 std::optional<Error> check_name(std::string_view what, std::string_view name) {
-    if (name.empty()) return invalid(std::string(what) + " is empty: give 1 to 1,024 bytes of UTF-8");
+    if (name.empty())
+        return invalid(std::string(what) + " is empty: give 1 to 1,024 bytes of UTF-8");
     if (name.size() > limits::name_bytes) {
         return invalid(std::string(what) + " has " + std::to_string(name.size()) +
                        " bytes: at most 1,024 are allowed");

@@ -19,8 +19,8 @@ std::optional<Error> check_texts(std::string_view note, const Metadata& metadata
 // 100 ms to 30 days.
 std::optional<Error> check_lease(std::chrono::milliseconds lease);
 
-// The path above `path`; none for a name without '/'. Elements may be empty: above "a//b" is "a/", above
-// that "a".
+// The path above `path`; none for a name without '/'. Elements may be empty: above "a//b" is "a/",
+// above that "a".
 std::optional<std::string_view> parent_path(std::string_view path);
 
 // FNV-1a, 64 bits, from any start value. Stable for ever: it is written to disk.

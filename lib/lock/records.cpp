@@ -58,7 +58,8 @@ void append_ending(std::string& out, const Ending& ending) {
 // A lock as it lies in a record: name, mode with its bits, and what goes with it.
 void append_lock(std::string& out, const table::Hold& hold) {
     append_string(out, hold.resource->name());
-    append_u8(out, static_cast<std::uint8_t>(static_cast<unsigned>(hold.mode) | (hold.subtree ? 4U : 0U)));
+    append_u8(out, static_cast<std::uint8_t>(static_cast<unsigned>(hold.mode) |
+                                             (hold.subtree ? 4U : 0U)));
     append_varint(out, hold.permits);
     append_u8(out, hold.cause);
     append_varint(out, number(hold.before));
@@ -172,7 +173,9 @@ std::uint16_t parts_of(const table::Grant& grant, const Ending* ending,
 
 }  // namespace
 
-std::string class_key(std::string_view pattern) { return std::string(1, class_tag).append(pattern); }
+std::string class_key(std::string_view pattern) {
+    return std::string(1, class_tag).append(pattern);
+}
 std::string deadline_key(const SessionId& session) { return tagged(deadline_tag, session); }
 std::string session_key(const SessionId& session) { return tagged(session_tag, session); }
 std::string grant_key(GrantId grant) { return numbered(grant_tag, number(grant)); }
@@ -191,13 +194,15 @@ std::optional<SessionId> session_of_key(std::string_view key) {
     return id;
 }
 
-std::string encode_grant(const table::Grant& grant, std::uint32_t boot_epoch, WallTime acquired_wall,
-                         const Ending* ending, const std::vector<Closure>& closures) {
+std::string encode_grant(const table::Grant& grant, std::uint32_t boot_epoch,
+                         WallTime acquired_wall, const Ending* ending,
+                         const std::vector<Closure>& closures) {
     const table::Session& session = *grant.session;
     const table::Hold& first = grant.holds().front();
     const std::uint16_t parts = parts_of(grant, ending, closures);
     std::string out;
-    out.reserve(96 + first.resource->name().size() + (ending != nullptr ? session.principal.size() : 0));
+    out.reserve(96 + first.resource->name().size() +
+                (ending != nullptr ? session.principal.size() : 0));
     append_u64(out, grant.version);
     append_u16(out, parts);
     append_varint(out, boot_epoch);

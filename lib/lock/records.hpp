@@ -1,8 +1,10 @@
-// The records of the lock table: keys, bytes, and what they say. docs/storage_format.md is the table.
+// The records of the lock table: keys, bytes, and what they say. docs/storage_format.md is the
+// table.
 //
-// One record a grant, written when it is given and written again when it ends: an ended one is the history
-// and the memory of request ids. The locks of a set beyond the first lie in a second record, which stays
-// as it is. A renewal is a record of its own, so that it costs the same however much the session holds.
+// One record a grant, written when it is given and written again when it ends: an ended one is the
+// history and the memory of request ids. The locks of a set beyond the first lie in a second
+// record, which stays as it is. A renewal is a record of its own, so that it costs the same however
+// much the session holds.
 #pragma once
 
 #include <optional>
@@ -134,8 +136,9 @@ struct BootRecord {
 };
 
 // Straight from the table, without a copy in between. `ending` and `closures` when it ends.
-std::string encode_grant(const table::Grant& grant, std::uint32_t boot_epoch, WallTime acquired_wall,
-                         const Ending* ending, const std::vector<Closure>& closures);
+std::string encode_grant(const table::Grant& grant, std::uint32_t boot_epoch,
+                         WallTime acquired_wall, const Ending* ending,
+                         const std::vector<Closure>& closures);
 std::string encode_set(const table::Grant& grant);
 std::string encode(const SessionRecord& record);
 std::string encode(const DeadlineRecord& record);

@@ -27,7 +27,8 @@ std::chrono::milliseconds tighter(std::chrono::milliseconds a, std::chrono::mill
     return std::min(a, b);
 }
 
-// What must be equal in a repeated request: Locks, Held and MaxHoldMs. Written to disk, so it never changes.
+// What must be equal in a repeated request: Locks, Held and MaxHoldMs. Written to disk, so it never
+// changes.
 std::uint64_t fingerprint_of(const Acquire& request) {
     std::uint64_t hash = fnv_start;
     const auto add = [&](std::uint64_t value) {
@@ -48,20 +49,22 @@ std::uint64_t fingerprint_of(const Acquire& request) {
 
 std::optional<Error> check_acquire(const Acquire& request) {
     if (request.session.has_value() == request.opens.has_value()) {
-        return invalid("an acquire names its session or, without one, a principal: exactly one of them");
+        return invalid(
+            "an acquire names its session or, without one, a principal: exactly one of them");
     }
     if (request.locks.empty()) return invalid("no resource is named: give 1 to 100");
     if (request.locks.size() > limits::resources_per_grant) {
-        Error error(ErrorCode::limit_exceeded, "a set of " + std::to_string(request.locks.size()) +
-                                                   " resources is too large: at most 100 are allowed");
+        Error error(ErrorCode::limit_exceeded,
+                    "a set of " + std::to_string(request.locks.size()) +
+                        " resources is too large: at most 100 are allowed");
         error.limit = limits::resources_per_grant;
         return error;
     }
     if (request.patience < std::chrono::milliseconds{0}) {
         return invalid("patience is negative: give 0 to try, or how long to wait");
     }
-    if (request.max_hold &&
-        (*request.max_hold <= std::chrono::milliseconds{0} || *request.max_hold > limits::lease_max)) {
+    if (request.max_hold && (*request.max_hold <= std::chrono::milliseconds{0} ||
+                             *request.max_hold > limits::lease_max)) {
         return invalid("max_hold is out of range: give 1 ms to 30 days");
     }
     if (request.request_id.size() > limits::request_id_bytes) {
@@ -72,7 +75,8 @@ std::optional<Error> check_acquire(const Acquire& request) {
 
 }  // namespace
 
-// ---- Working out what is wanted ----------------------------------------------------------------------------
+// ---- Working out what is wanted
+// ----------------------------------------------------------------------------
 
 Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<LockRequest>& locks) {
     Resolved resolved;
@@ -94,7 +98,8 @@ Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<Loc
 std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resolved& resolved) {
     if (auto error = check_name("resource name", lock.resource)) return error;
     if (lock.mode && lock.to) {
-        return invalid("resource " + quoted(lock.resource) + ": give a mode or an intent, not both");
+        return invalid("resource " + quoted(lock.resource) +
+                       ": give a mode or an intent, not both");
     }
     const LockClass& lock_class = classes.of(lock.resource);
     Wish wish;
@@ -107,23 +112,26 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
         }
         wish.permits = std::max<std::uint32_t>(lock.permits, 1);
         if (wish.permits > lock_class.permits) {
-            Error error(ErrorCode::limit_exceeded, "resource " + quoted(lock.resource) + " has only " +
-                                                       std::to_string(lock_class.permits) + " permits");
+            Error error(ErrorCode::limit_exceeded,
+                        "resource " + quoted(lock.resource) + " has only " +
+                            std::to_string(lock_class.permits) + " permits");
             error.limit = lock_class.permits;
             return error;
         }
     } else if (lock.permits > 0) {
-        return Error(ErrorCode::kind_mismatch, "resource " + quoted(lock.resource) +
-                                                   " is locked in modes, not counted in permits: "
-                                                   "give its class permits first, or ask for a mode");
+        return Error(ErrorCode::kind_mismatch,
+                     "resource " + quoted(lock.resource) +
+                         " is locked in modes, not counted in permits: "
+                         "give its class permits first, or ask for a mode");
     } else if (lock.mode) {
         wish.mode = *lock.mode;
     } else {
         const auto mode = mode_for(lock_class.policy, lock.to.value_or(Intent::edit));
         if (!mode) {
-            return invalid("resource " + quoted(lock.resource) +
-                           ": its policy exclusive_write has no lock for reading: read without one, "
-                           "or name the mode read");
+            return invalid(
+                "resource " + quoted(lock.resource) +
+                ": its policy exclusive_write has no lock for reading: read without one, "
+                "or name the mode read");
         }
         wish.mode = *mode;
     }
@@ -140,15 +148,17 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
     return std::nullopt;
 }
 
-std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock, const LockClass& lock_class,
-                                                     std::size_t root, Resolved& resolved) {
+std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
+                                                     const LockClass& lock_class, std::size_t root,
+                                                     Resolved& resolved) {
     if (resolved.wishes[root].mode == Mode::read) return std::nullopt;
     for (const Dependant& dependant : lock_class.dependants) {
         if (dependant.resource == lock.resource) continue;
         if (classes.of(dependant.resource).permits > 0) {
-            return Error(ErrorCode::kind_mismatch, "dependant " + quoted(dependant.resource) + " of " +
-                                                       quoted(lock.resource) +
-                                                       " is counted in permits and can't be locked along");
+            return Error(ErrorCode::kind_mismatch,
+                         "dependant " + quoted(dependant.resource) + " of " +
+                             quoted(lock.resource) +
+                             " is counted in permits and can't be locked along");
         }
         Resource& at = resource(dependant.resource);
         const auto same = std::find_if(resolved.wishes.begin(), resolved.wishes.end(),
@@ -175,8 +185,9 @@ RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSess
     const auto hash = [&](std::uint64_t start) {
         std::uint64_t value = start;
         if (session != nullptr) {
-            value = fnv1a(
-                {reinterpret_cast<const char*>(session->bytes.data()), session->bytes.size()}, value);
+            value =
+                fnv1a({reinterpret_cast<const char*>(session->bytes.data()), session->bytes.size()},
+                      value);
         } else {
             value = fnv1a(std::to_string(opens->uid), value);
             value = fnv1a({"\0", 1}, value);
@@ -188,12 +199,14 @@ RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSess
     return {hash(fnv_start), hash(fnv_start * 31)};
 }
 
-// ---- Acquiring --------------------------------------------------------------------------------------------
+// ---- Acquiring
+// --------------------------------------------------------------------------------------------
 
 void LockTable::Core::handle(const Acquire& request) {
     if (auto error = check_acquire(request)) return refuse(ticket, *std::move(error));
-    const RequestKey id = request_key(request.session ? &*request.session : nullptr,
-                                      request.opens ? &*request.opens : nullptr, request.request_id);
+    const RequestKey id =
+        request_key(request.session ? &*request.session : nullptr,
+                    request.opens ? &*request.opens : nullptr, request.request_id);
     const std::uint64_t fingerprint = id ? fingerprint_of(request) : 0;
     if (id && replay(id, fingerprint, request)) return;
 
@@ -212,7 +225,8 @@ void LockTable::Core::handle(const Acquire& request) {
                                       std::to_string(resolved->max_lease.count()) + " ms"));
     }
     if (session == nullptr) {
-        if (auto error = check_open(*request.opens, lease)) return refuse(ticket, *std::move(error));
+        if (auto error = check_open(*request.opens, lease))
+            return refuse(ticket, *std::move(error));
     } else if (meet_own(ticket, *session, resolved->wishes, request.held)) {
         return;
     }
@@ -232,7 +246,7 @@ void LockTable::Core::handle(const Acquire& request) {
     const milliseconds max_hold =
         tighter(resolved->max_hold, request.max_hold.value_or(milliseconds{0}));
     if (!obstacles.blocked) {
-        const table::Wanting wanting{session,      request.note, &request.metadata, max_hold, id,
+        const table::Wanting wanting{session,     request.note, &request.metadata, max_hold, id,
                                      fingerprint, false};
         return answer(ticket, answer_grant(make_grant(wanting, resolved->wishes, obstacles.dead)));
     }
@@ -249,7 +263,8 @@ void LockTable::Core::handle(const Acquire& request) {
     begin_wait(std::move(wait), resolved->wishes);
 }
 
-bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request) {
+bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
+                             const Acquire& request) {
     const auto seen = requests.find(id);
     if (seen == requests.end()) return false;
     const auto differs = [&] {
@@ -262,7 +277,8 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint, co
         if (waiting->second->fingerprint != fingerprint) return differs();
         // The place in the queue goes to whoever asks now: the one before has lost its connection.
         std::unique_ptr<Wait> wait = std::move(waiting->second);
-        refuse(wait->ticket, {ErrorCode::cancelled, "the same request was sent again and waits instead"});
+        refuse(wait->ticket,
+               {ErrorCode::cancelled, "the same request was sent again and waits instead"});
         waits.erase(waiting);
         wait->ticket = ticket;
         wait->recheck = false;
@@ -276,8 +292,8 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint, co
     }
     const auto found = grants.find(number(seen->second.grant));
     if (found == grants.end()) {
-        decision->history.push_back({ticket, request.session.value_or(SessionId{}), seen->second.grant,
-                                     AskHistory::Verb::replay, fingerprint});
+        decision->history.push_back({ticket, request.session.value_or(SessionId{}),
+                                     seen->second.grant, AskHistory::Verb::replay, fingerprint});
         return true;
     }
     const Grant& grant = **found;
@@ -328,9 +344,10 @@ table::Grant* LockTable::Core::own_cover(Session& session, std::span<const Wish>
     return nullptr;
 }
 
-// A lock that was taken along for another one (a dependant) does not count as held: it may be taken for
-// itself besides.
-bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish> wishes, Held held) {
+// A lock that was taken along for another one (a dependant) does not count as held: it may be taken
+// for itself besides.
+bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish> wishes,
+                               Held held) {
     const Grant* same = nullptr;
     for (const Wish& wish : wishes) {
         if (!wish.root()) continue;
@@ -340,10 +357,11 @@ bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish
     if (same == nullptr) return false;
     Grant* cover = held == Held::refuse ? nullptr : own_cover(session, wishes);
     if (cover == nullptr) {
-        Error error(ErrorCode::already_held,
-                    held == Held::refuse
-                        ? "this session holds it already: release or convert that grant, or join it"
-                        : "this session holds it already, but no one grant covers all that is asked for");
+        Error error(
+            ErrorCode::already_held,
+            held == Held::refuse
+                ? "this session holds it already: release or convert that grant, or join it"
+                : "this session holds it already, but no one grant covers all that is asked for");
         error.grant = same->id;
         refuse(to, std::move(error));
         return true;
@@ -358,7 +376,8 @@ bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish
     return true;
 }
 
-// ---- Granting ---------------------------------------------------------------------------------------------
+// ---- Granting
+// ---------------------------------------------------------------------------------------------
 
 table::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
     if (!grant.extra) {
@@ -368,7 +387,8 @@ table::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
     return *grant.extra;
 }
 
-table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting, std::span<const Wish> wishes,
+table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
+                                          std::span<const Wish> wishes,
                                           const std::vector<Grant*>& dead) {
     Session& session = *wanting.session;
     // Whoever is out of time in its way ends in the same batch.
@@ -469,8 +489,8 @@ rocklock::Grant LockTable::Core::view(const Grant& grant) const {
     const BootTime deadline = std::min(grant.session->deadline, grant.cap());
     result.deadline = deadline;
     result.deadline_wall = wall_of(deadline);
-    result.remaining = std::max(std::chrono::duration_cast<milliseconds>(deadline - now.boot),
-                                milliseconds{0});
+    result.remaining =
+        std::max(std::chrono::duration_cast<milliseconds>(deadline - now.boot), milliseconds{0});
     result.locks.reserve(grant.hold_count);
     for (const Hold& hold : grant.holds()) {
         GrantedLock lock;
@@ -490,7 +510,8 @@ rocklock::Grant LockTable::Core::answer_grant(const Grant& grant) const {
     return result;
 }
 
-// ---- Taking again what was lost ------------------------------------------------------------------------------
+// ---- Taking again what was lost
+// ------------------------------------------------------------------------------
 
 void LockTable::Core::handle(const Reacquire& request) {
     Session* session = require_session(request.session);
@@ -518,11 +539,13 @@ void LockTable::Core::handle(const Retake& event) {
     for (const GrantedLock& lock : event.locks) {
         Resource& at = resource(lock.resource);
         if (at.last.grant() != event.grant || at.last.passed()) {
-            return refuse(ticket, {ErrorCode::precondition_failed,
-                                   "resource " + quoted(lock.resource) +
-                                       " was granted to another since: load it anew and acquire it"});
+            return refuse(ticket,
+                          {ErrorCode::precondition_failed,
+                           "resource " + quoted(lock.resource) +
+                               " was granted to another since: load it anew and acquire it"});
         }
-        Wish wish{.resource = &at, .permits = lock.permits, .mode = lock.mode, .subtree = lock.subtree};
+        Wish wish{
+            .resource = &at, .permits = lock.permits, .mode = lock.mode, .subtree = lock.subtree};
         for (std::size_t root = 0; root < event.locks.size(); ++root) {
             if (!lock.cause.empty() && event.locks[root].resource == lock.cause) {
                 wish.cause = static_cast<std::uint8_t>(root);

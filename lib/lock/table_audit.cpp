@@ -27,18 +27,21 @@ std::optional<std::string> LockTable::Core::audit() const {
             strong += hold->mode != Mode::read ? 1 : 0;
             marks += hold->subtree ? 1 : 0;
             permits += table::live(*hold, now.boot) ? hold->permits : 0;
-            if (hold->resource != resource) return at_resource(*resource, "a hold of another resource");
+            if (hold->resource != resource)
+                return at_resource(*resource, "a hold of another resource");
             if (!grants.contains(hold->grant)) return at_resource(*resource, "a hold of no grant");
             if (!table::live(*hold, now.boot)) continue;
             // S1: whoever else holds here, above with a subtree, or below under this subtree.
             const auto clashes = [&](const Hold& other) {
-                return other.grant->session != hold->grant->session && table::live(other, now.boot) &&
-                       !(other.permits > 0 && hold->permits > 0) && conflicting(other.mode, hold->mode);
+                return other.grant->session != hold->grant->session &&
+                       table::live(other, now.boot) && !(other.permits > 0 && hold->permits > 0) &&
+                       conflicting(other.mode, hold->mode);
             };
             for (const Hold* other = hold->next; other != nullptr; other = other->next) {
                 if (clashes(*other)) return at_resource(*resource, "two holders in conflict");
             }
-            for (const Resource* above = resource->parent; above != nullptr; above = above->parent) {
+            for (const Resource* above = resource->parent; above != nullptr;
+                 above = above->parent) {
                 for (const Hold* other = above->first; other != nullptr; other = other->next) {
                     if (other->subtree && clashes(*other)) {
                         return at_resource(*resource, "a conflict with a subtree above");
@@ -85,7 +88,8 @@ std::optional<std::string> LockTable::Core::audit() const {
     std::size_t held = 0;
     for (const auto& [id, session] : sessions) {
         std::uint64_t of_session = 0;
-        for (const Grant* grant = session->first; grant != nullptr; grant = grant->next) ++of_session;
+        for (const Grant* grant = session->first; grant != nullptr; grant = grant->next)
+            ++of_session;
         if (of_session != session->grants) return "a session's grants miscounted";
         held += of_session;
     }

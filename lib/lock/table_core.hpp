@@ -10,18 +10,18 @@
 //     table_view.cpp     looking
 //     table_audit.cpp    the table's check of itself
 //
-// Within one apply() no Wait leaves its queues and no Resource is freed but by the functions that say so;
-// what is left empty is removed at the end.
+// Within one apply() no Wait leaves its queues and no Resource is freed but by the functions that
+// say so; what is left empty is removed at the end.
 #pragma once
-
-#include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "lock/lock_class.hpp"
 #include "lock/lock_table.hpp"
@@ -66,7 +66,9 @@ struct NumberHash {
 };
 struct TicketHash {
     using is_avalanching = void;
-    std::size_t operator()(Ticket ticket) const { return NumberHash{}(static_cast<std::uint64_t>(ticket)); }
+    std::size_t operator()(Ticket ticket) const {
+        return NumberHash{}(static_cast<std::uint64_t>(ticket));
+    }
 };
 
 // What a request id was used for.
@@ -88,7 +90,8 @@ struct Obstacles {
     bool collect = false;
     std::vector<const Hold*> holds;
     std::vector<const WaitLock*> waits;
-    // Ended by the clock but not cleaned up: they end in the batch of the grant that takes their place.
+    // Ended by the clock but not cleaned up: they end in the batch of the grant that takes their
+    // place.
     std::vector<Grant*> dead;
     bool blocked = false;
     // The earliest moment at which time alone may change the answer.
@@ -135,7 +138,8 @@ struct LockTable::Core {
     boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, table::SessionIdHash> sessions;
     boost::unordered_flat_map<Ticket, std::unique_ptr<Wait>, table::TicketHash> waits;
     boost::unordered_flat_map<RequestKey, table::Remembered, table::RequestKeyHash> requests;
-    // The last grant on names that are not in use: by hash of the name, since the records tell them apart.
+    // The last grant on names that are not in use: by hash of the name, since the records tell them
+    // apart.
     boost::unordered_flat_map<std::uint64_t, table::LastGrant, table::NumberHash> last_grants;
     ClassTable classes;
     // Sessions' deadlines and grants' caps: what the sweep cleans up.
@@ -155,6 +159,7 @@ struct LockTable::Core {
     // Holds and waits with `subtree`; while there are none, nobody looks up or down the paths.
     std::uint64_t subtree_marks = 0;
     std::uint64_t ended_records = 0;
+    std::uint64_t ended_sessions = 0;
     std::uint32_t boot_epoch = 1;
     LockStatistics counts;
     std::vector<Deadlock> deadlocks;
@@ -178,7 +183,9 @@ struct LockTable::Core {
     void settle();
     void answer(Ticket to, Answer reply) { decision->replies.push_back({to, std::move(reply)}); }
     void refuse(Ticket to, Error error);
-    void need(Durability durability) { decision->durability = std::max(decision->durability, durability); }
+    void need(Durability durability) {
+        decision->durability = std::max(decision->durability, durability);
+    }
     void write(Family family, std::string record_key, std::string value);
     void erase(Family family, std::string record_key);
     std::uint64_t take_version() { return next_version++; }
@@ -197,7 +204,8 @@ struct LockTable::Core {
     void handle(const CloseSession& request);
     // The session, if it lives; otherwise the request is answered, and nothing is returned.
     Session* require_session(const SessionId& id);
-    Session& make_session(const OpenSession& request, milliseconds lease, const RequestKey& request_key);
+    Session& make_session(const OpenSession& request, milliseconds lease,
+                          const RequestKey& request_key);
     std::optional<Error> check_open(const OpenSession& request, milliseconds lease) const;
     SessionInfo info(const Session& session) const;
     // An HMAC: only where somebody becomes the owner.
@@ -251,17 +259,20 @@ struct LockTable::Core {
     Resource* find(std::string_view name) const;
     void touch(Resource& resource);
     void remove_if_empty(Resource& resource);
-    // What is in the way of `wishes` for `session`. `wait` is the request's own place in the queues, none
-    // for one that has just arrived. With `collect`, all that is in the way, for a refusal to name it.
+    // What is in the way of `wishes` for `session`. `wait` is the request's own place in the
+    // queues, none for one that has just arrived. With `collect`, all that is in the way, for a
+    // refusal to name it.
     Obstacles look(const Session& session, std::span<const Wish> wishes, const Wait* wait,
                    bool conversion, bool collect = false) const;
     void look_at_holds(const Session& session, const Wish& wish, Obstacles& obstacles) const;
     void look_at_waits(const Session& session, const Wish& wish, const Wait* wait, bool conversion,
                        Obstacles& obstacles) const;
-    void meet_hold(const Session& session, const Wish& wish, const Hold& hold, Obstacles& obstacles) const;
+    void meet_hold(const Session& session, const Wish& wish, const Hold& hold,
+                   Obstacles& obstacles) const;
     // Whether the session's own holds cover the wish, so that it queues behind nobody.
     bool covered(const Session& session, const Wish& wish) const;
-    bool held_covers(const Session& session, const Resource& at, const Wish& wish, bool below) const;
+    bool held_covers(const Session& session, const Resource& at, const Wish& wish,
+                     bool below) const;
     // Every resource below `above`, at any depth.
     template <typename F>
     static void for_each_inside(const Resource& above, const F& visit) {
@@ -298,6 +309,8 @@ struct LockTable::Core {
     void serve(Resource& resource);
     void serve_time();
     void sweep(std::size_t budget);
+    // The safety net: counts and serves waiters that should have been granted before.
+    void search();
 
     // ---- table_deadlock.cpp ----
     // One session that waits, and one that it waits for.
@@ -308,15 +321,16 @@ struct LockTable::Core {
         // One of several on a counting resource: others may make room too.
         bool counted = false;
     };
-    // Whom a waiting request waits for: live holders and earlier waiters in its way. With `moved`, as if that
-    // grant were `owner`'s.
+    // Whom a waiting request waits for: live holders and earlier waiters in its way. With `moved`,
+    // as if that grant were `owner`'s.
     std::vector<Edge> blockers(const Wait& wait, const Grant* moved, const Session* owner) const;
-    // A chain of sessions from `start` back to itself, each waiting for the next; empty if there is none.
-    // With `moved`, as if that grant were `start`'s.
+    // A chain of sessions from `start` back to itself, each waiting for the next; empty if there is
+    // none. With `moved`, as if that grant were `start`'s.
     std::vector<CycleStep> find_cycle(const Session& start, const Grant* moved = nullptr) const;
-    // Whether `start` stays stuck even if every session that does not wait gives back all it has: what
-    // decides where permits are waited for, since there not every blocker has to go.
-    bool truly_stuck(const Session& start, std::vector<const Session*> reached, const Grant* moved) const;
+    // Whether `start` stays stuck even if every session that does not wait gives back all it has:
+    // what decides where permits are waited for, since there not every blocker has to go.
+    bool truly_stuck(const Session& start, std::vector<const Session*> reached,
+                     const Grant* moved) const;
     Error deadlock(std::vector<CycleStep> cycle);
 
     // ---- table_end.cpp ----
@@ -351,7 +365,7 @@ struct LockTable::Core {
     void recover_ended(const records::GrantRecord& record, const RecoveryFacts& facts);
     void recover_deadline(Session& session, const records::DeadlineRecord& seen,
                           const RecoveryFacts& facts);
-    void finish_recovery();
+    void finish_recovery(const RecoveryFacts& facts);
 
     // ---- table_audit.cpp ----
     std::optional<std::string> audit() const;

@@ -1,16 +1,18 @@
 // The wait-for graph: no wait begins that would close a cycle.
 //
-// A session waits for the sessions that hold what is in the way of one of its requests, and for those whose
-// earlier requests are. It goes on only when every one of its waiting requests is granted, and a set needs
-// all of its resources, so a cycle is a deadlock. Only on counting resources that is not enough: there any
-// of the holders may make room, so a cycle over one of them is checked by taking away, again and again,
-// every session that could go on; the ones that are left are stuck.
+// A session waits for the sessions that hold what is in the way of one of its requests, and for
+// those whose earlier requests are. It goes on only when every one of its waiting requests is
+// granted, and a set needs all of its resources, so a cycle is a deadlock. Only on counting
+// resources that is not enough: there any of the holders may make room, so a cycle over one of them
+// is checked by taking away, again and again, every session that could go on; the ones that are
+// left are stuck.
 //
-// Edges are worked out from the queues as they stand, each time: there is no graph that could be wrong.
-#include <boost/unordered/unordered_flat_map.hpp>
-
+// Edges are worked out from the queues as they stand, each time: there is no graph that could be
+// wrong.
 #include <algorithm>
 #include <utility>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "lock/table_core.hpp"
 
@@ -42,7 +44,8 @@ std::vector<LockTable::Core::Edge> LockTable::Core::blockers(const Wait& wait, c
     const auto meet_queue = [&](const Wish& wish, const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
             if (!lock->wait->before(wait)) return;
-            if (lock->wait->session == wait.session || (only_subtree && !lock->wish->subtree)) continue;
+            if (lock->wait->session == wait.session || (only_subtree && !lock->wish->subtree))
+                continue;
             if (!lock->wait->session->live(now.boot)) continue;
             const bool both_count = lock->wish->permits > 0 && wish.permits > 0;
             if (!both_count && !conflicting(lock->wish->mode, wish.mode)) continue;
@@ -117,7 +120,8 @@ std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const G
     if (!closed) return {};
     if (counted && !truly_stuck(start, std::move(reached), moved)) return {};
     std::vector<CycleStep> cycle;
-    for (Step step = last; step.from != nullptr; step = step.from == &start ? Step{} : seen[step.from]) {
+    for (Step step = last; step.from != nullptr;
+         step = step.from == &start ? Step{} : seen[step.from]) {
         cycle.push_back({step.from->principal, step.from->id, std::string(step.at->name())});
     }
     std::reverse(cycle.begin(), cycle.end());

@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t news_limit = 100;
 
 Error ended_error(const Ending& ending) {
-    Error error(ErrorCode::grant_ended, "the grant has ended: " + std::string(to_string(ending.outcome)));
+    Error error(ErrorCode::grant_ended,
+                "the grant has ended: " + std::string(to_string(ending.outcome)));
     if (!ending.by.empty()) error.message += " by " + ending.by;
     if (!ending.reason.empty()) error.message += " (" + ending.reason + ")";
     error.message += "; acquire anew";
@@ -49,15 +50,15 @@ table::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId i
     }
     Grant& grant = **found;
     if (grant.session->id != session) {
-        refuse(ticket, {ErrorCode::not_owner,
-                        "the grant belongs to another session; nothing was changed"});
+        refuse(ticket,
+               {ErrorCode::not_owner, "the grant belongs to another session; nothing was changed"});
         return nullptr;
     }
     if (table::live(grant, now.boot)) return &grant;
     const Ending ending = ending_of(grant);
     if (verb == AskHistory::Verb::release) {
         answer(ticket, Released{ending.outcome == Outcome::released ? Outcome::already_released
-                                                                     : ending.outcome,
+                                                                    : ending.outcome,
                                 0});
     } else {
         refuse(ticket, ended_error(ending));
@@ -77,7 +78,8 @@ void LockTable::Core::handle(const Release& request) {
     end_grant(*grant, {Outcome::released, {}, {}, now.wall});
 }
 
-// ---- The end ----------------------------------------------------------------------------------------------------
+// ---- The end
+// ----------------------------------------------------------------------------------------------------
 
 void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     Session& session = *grant.session;
@@ -181,10 +183,12 @@ void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
     write(Family::history, records::audit_key(row.sequence), records::encode(row));
 }
 
-// ---- Converting ----------------------------------------------------------------------------------------------------
+// ---- Converting
+// ----------------------------------------------------------------------------------------------------
 
 // The modes of all its holds as they are to be.
-Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant, const Convert& request) const {
+Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
+                                                       const Convert& request) const {
     const auto invalid = [](std::string message) {
         return Error(ErrorCode::invalid_argument, std::move(message));
     };
@@ -196,7 +200,8 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant, const
         modes.push_back(hold.root() && request.mode ? *request.mode : hold.mode);
     }
     if (request.mode.has_value() != request.locks.empty()) {
-        return invalid("a conversion gives one mode for all locks, or a mode for some: exactly one of them");
+        return invalid(
+            "a conversion gives one mode for all locks, or a mode for some: exactly one of them");
     }
     for (const LockRequest& lock : request.locks) {
         if (!lock.mode || lock.to || lock.permits > 0) {
@@ -214,7 +219,8 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant, const
     return modes;
 }
 
-std::vector<Wish> LockTable::Core::wishes_up(const Grant& grant, std::span<const Mode> modes) const {
+std::vector<Wish> LockTable::Core::wishes_up(const Grant& grant,
+                                             std::span<const Mode> modes) const {
     std::vector<Wish> wishes;
     for (std::size_t i = 0; i < modes.size(); ++i) {
         const Hold& hold = grant.holds()[i];
@@ -230,7 +236,8 @@ std::vector<Wish> LockTable::Core::wishes_up(const Grant& grant, std::span<const
 void LockTable::Core::handle(const Convert& request) {
     Session* session = require_session(request.session);
     if (session == nullptr) return;
-    if (request.patience < milliseconds{0} || request.request_id.size() > limits::request_id_bytes) {
+    if (request.patience < milliseconds{0} ||
+        request.request_id.size() > limits::request_id_bytes) {
         return refuse(ticket, {ErrorCode::invalid_argument,
                                "patience is negative, or the request id is longer than 256 bytes"});
     }
@@ -243,8 +250,9 @@ void LockTable::Core::handle(const Convert& request) {
     for (const Mode mode : *modes) fingerprint = fnv1a(to_string(mode), fingerprint);
     if (id && grant->extra && grant->extra->convert_request == id) {
         if (grant->extra->convert_fingerprint != fingerprint) {
-            return refuse(ticket, {ErrorCode::parameter_mismatch,
-                                   "this request id was used for another conversion: use a new one"});
+            return refuse(ticket,
+                          {ErrorCode::parameter_mismatch,
+                           "this request id was used for another conversion: use a new one"});
         }
         ++counts.replays;
         return answer(ticket, answer_grant(*grant));
@@ -264,8 +272,9 @@ void LockTable::Core::handle(const Convert& request) {
     }
     for (const Wait* wait : session->waits) {
         if (wait->converts == grant) {
-            return refuse(ticket, {ErrorCode::invalid_argument,
-                                   "another conversion of this grant waits already: cancel that first"});
+            return refuse(ticket,
+                          {ErrorCode::invalid_argument,
+                           "another conversion of this grant waits already: cancel that first"});
         }
     }
     auto wait = std::make_unique<Wait>();
@@ -282,7 +291,8 @@ void LockTable::Core::handle(const Convert& request) {
 
 // Down keeps the token, and others may be served; up takes a new one.
 void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
-                                  const table::RequestKey& convert_request, std::uint64_t fingerprint) {
+                                  const table::RequestKey& convert_request,
+                                  std::uint64_t fingerprint) {
     bool up = false;
     for (std::size_t i = 0; i < modes.size(); ++i) {
         Hold& hold = grant.holds()[i];
@@ -313,9 +323,11 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
     need(up ? Durability::durable : Durability::written);
 }
 
-// ---- Changing hands ----------------------------------------------------------------------------------------------
+// ---- Changing hands
+// ----------------------------------------------------------------------------------------------
 
-// The same set in the same modes for another session, with a new id and token, ahead of the waiters.
+// The same set in the same modes for another session, with a new id and token, ahead of the
+// waiters.
 table::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const Ending& ending) {
     std::vector<Wish> wishes;
     for (const Hold& hold : victim.holds()) {
@@ -328,7 +340,8 @@ table::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const En
     milliseconds max_hold{0};
     for (const Wish& wish : wishes) {
         const milliseconds limit = classes.of(wish.resource->name()).max_hold;
-        if (limit > milliseconds{0} && (max_hold == milliseconds{0} || limit < max_hold)) max_hold = limit;
+        if (limit > milliseconds{0} && (max_hold == milliseconds{0} || limit < max_hold))
+            max_hold = limit;
     }
     end_grant(victim, ending);
     const Metadata none;
@@ -342,13 +355,16 @@ void LockTable::Core::handle(const Transfer& request) {
     if (grant == nullptr) return;
     const auto target = sessions.find(request.to);
     if (target == sessions.end() || target->second->unborn || !target->second->live(now.boot)) {
-        return refuse(ticket, {ErrorCode::session_not_found,
-                               "the session to transfer to does not exist or has ended; nothing was changed"});
+        return refuse(
+            ticket,
+            {ErrorCode::session_not_found,
+             "the session to transfer to does not exist or has ended; nothing was changed"});
     }
     Session& receiver = *target->second;
     if (&receiver == grant->session) return answer(ticket, answer_grant(*grant));
     auto cycle = find_cycle(receiver, grant);
-    if (!receiver.waits.empty() && !cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
+    if (!receiver.waits.empty() && !cycle.empty())
+        return refuse(ticket, deadlock(std::move(cycle)));
     const Ending ending{Outcome::transferred, grant->session->principal, {}, now.wall};
     const BootTime deadline = receiver.deadline;
     Grant& given = take_over(*grant, receiver, ending);
@@ -364,8 +380,7 @@ void LockTable::Core::handle(const Steal& request) {
     if (auto error = check_reason(request.reason)) return refuse(ticket, *std::move(error));
     const auto found = grants.find(number(request.grant));
     if (found == grants.end()) {
-        decision->history.push_back(
-            {ticket, thief->id, request.grant, AskHistory::Verb::other, 0});
+        decision->history.push_back({ticket, thief->id, request.grant, AskHistory::Verb::force, 0});
         return;
     }
     Grant& victim = **found;
@@ -394,11 +409,12 @@ void LockTable::Core::handle(const Steal& request) {
 
 void LockTable::Core::handle(const Break& request) {
     if (auto error = check_reason(request.reason)) return refuse(ticket, *std::move(error));
-    if (auto error = check_name("who breaks it", request.by)) return refuse(ticket, *std::move(error));
+    if (auto error = check_name("who breaks it", request.by))
+        return refuse(ticket, *std::move(error));
     const auto found = grants.find(number(request.grant));
     if (found == grants.end()) {
         decision->history.push_back(
-            {ticket, SessionId{}, request.grant, AskHistory::Verb::other, 0});
+            {ticket, SessionId{}, request.grant, AskHistory::Verb::force, 0});
         return;
     }
     Grant& grant = **found;

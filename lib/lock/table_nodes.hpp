@@ -3,18 +3,17 @@
 //     Session ──► Grant ──► Grant ──► …            every grant of a session
 //                   │ holds()
 //                   ▼
-//     Resource ──► Hold ──► Hold ──► …             every hold on a resource; each belongs to one grant
+//     Resource ──► Hold ──► Hold ──► …             every hold on a resource; each belongs to one
+//     grant
 //        │ extra
 //        ▼
-//     ResourceExtra: queue ──► WaitLock ──► …      each belongs to one Wait, which may stand in many queues
+//     ResourceExtra: queue ──► WaitLock ──► …      each belongs to one Wait, which may stand in
+//     many queues
 //                    children ──► Resource …       the paths right below, for subtree locks
 //
-// A Resource exists while it is held, waited for, closed, or above one that is. A name without '/' has
-// neither parent nor, mostly, an extra: a million held locks should cost little.
+// A Resource exists while it is held, waited for, closed, or above one that is. A name without '/'
+// has neither parent nor, mostly, an extra: a million held locks should cost little.
 #pragma once
-
-#include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -24,6 +23,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <rocklock/lock.hpp>
 
@@ -39,7 +41,8 @@ struct Session;
 struct Wait;
 struct WaitLock;
 
-// What a request id is known by: a hash over its scope (the session, or uid and principal) and itself.
+// What a request id is known by: a hash over its scope (the session, or uid and principal) and
+// itself.
 struct RequestKey {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
@@ -110,12 +113,15 @@ struct Grant {
         ::operator delete(static_cast<void*>(grant));
     }
     std::span<Hold> holds() { return {reinterpret_cast<Hold*>(this + 1), hold_count}; }
-    std::span<const Hold> holds() const { return {reinterpret_cast<const Hold*>(this + 1), hold_count}; }
+    std::span<const Hold> holds() const {
+        return {reinterpret_cast<const Hold*>(this + 1), hold_count};
+    }
     BootTime cap() const { return extra ? extra->cap : BootTime::max(); }
 };
 static_assert(alignof(Hold) <= alignof(Grant) && limits::resources_per_grant < Hold::no_cause);
 
-// A lock that is wanted: what a request comes to when classes, intents and dependants are worked out.
+// A lock that is wanted: what a request comes to when classes, intents and dependants are worked
+// out.
 struct Wish {
     Resource* resource = nullptr;
     std::uint32_t permits = 0;
@@ -171,7 +177,9 @@ struct Wait {
 struct ResourceHash {
     using is_transparent = void;
     using is_avalanching = void;
-    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+    std::size_t operator()(std::string_view name) const {
+        return std::hash<std::string_view>{}(name);
+    }
     inline std::size_t operator()(const Resource* resource) const;
 };
 struct ResourceEqual {
@@ -192,8 +200,8 @@ struct ResourceExtra {
     Timer timer;
 };
 
-// The last grant on a name, live or ended; 0 for none that is remembered. Together with whether an older
-// one was converted upward after it was given: then the resource may have been written since.
+// The last grant on a name, live or ended; 0 for none that is remembered. Together with whether an
+// older one was converted upward after it was given: then the resource may have been written since.
 class LastGrant {
 public:
     LastGrant() = default;
@@ -216,7 +224,8 @@ struct Resource {
     std::uint32_t holds = 0;
     std::uint32_t strong = 0;
     std::uint16_t name_bytes = 0;
-    // In the list of those whose queue is to be served; in the list of those to be looked at for removal.
+    // In the list of those whose queue is to be served; in the list of those to be looked at for
+    // removal.
     bool dirty = false;
     bool touched = false;
 
@@ -249,7 +258,9 @@ struct Resource {
     }
 };
 
-std::size_t ResourceHash::operator()(const Resource* resource) const { return (*this)(resource->name()); }
+std::size_t ResourceHash::operator()(const Resource* resource) const {
+    return (*this)(resource->name());
+}
 bool ResourceEqual::operator()(std::string_view name, const Resource* resource) const {
     return name == resource->name();
 }

@@ -14,7 +14,8 @@ using table::RequestKey;
 using table::Resource;
 using table::Session;
 
-// ---- Classes -------------------------------------------------------------------------------------------------
+// ---- Classes
+// -------------------------------------------------------------------------------------------------
 
 // What is in use keeps its kind, and at least as many permits as it has.
 std::optional<Error> LockTable::Core::kinds_change(const ClassTable& after) const {
@@ -66,12 +67,14 @@ void LockTable::Core::classes_changed() {
     for (auto& [waiting, wait] : waits) recheck(*wait);
 }
 
-// ---- Recovery ------------------------------------------------------------------------------------------------
+// ---- Recovery
+// ------------------------------------------------------------------------------------------------
 
 namespace {
 
 Error corrupt(std::string_view what) {
-    return {ErrorCode::corrupt, "the lock table's records contradict themselves (" + std::string(what) +
+    return {ErrorCode::corrupt, "the lock table's records contradict themselves (" +
+                                    std::string(what) +
                                     "): nothing is granted from this store; restore a backup"};
 }
 
@@ -107,21 +110,24 @@ Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFac
     if (auto done = recover_classes(records); !done) return done;
     if (auto done = recover_sessions(records, facts); !done) return done;
     if (auto done = recover_grants(records, facts); !done) return done;
-    finish_recovery();
+    finish_recovery(facts);
     return {};
 }
 
 Result<void> LockTable::Core::recover_classes(const Snapshot& records) {
-    return each(records, records::class_tag, [&](std::string_view, std::string_view value) -> Result<void> {
-        auto lock_class = records::decode_class(value);
-        if (!lock_class) return corrupt("a class");
-        classes.put(*std::move(lock_class));
-        return {};
-    });
+    return each(records, records::class_tag,
+                [&](std::string_view, std::string_view value) -> Result<void> {
+                    auto lock_class = records::decode_class(value);
+                    if (!lock_class) return corrupt("a class");
+                    classes.put(*std::move(lock_class));
+                    return {};
+                });
 }
 
-// Sessions first, then the deadlines that were renewed: of several records the one written last counts.
-Result<void> LockTable::Core::recover_sessions(const Snapshot& records, const RecoveryFacts& facts) {
+// Sessions first, then the deadlines that were renewed: of several records the one written last
+// counts.
+Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
+                                               const RecoveryFacts& facts) {
     auto read_session = [&](std::string_view record_key, std::string_view value) -> Result<void> {
         const auto id = records::session_of_key(record_key);
         const auto record = id ? records::decode_session(*id, value) : std::nullopt;
@@ -158,14 +164,15 @@ Result<void> LockTable::Core::recover_sessions(const Snapshot& records, const Re
         if (found == sessions.end()) return corrupt("a renewal without its session");
         Session& session = *found->second;
         session.renewed = true;
-        recover_deadline(session, {record->version, record->boot_epoch, record->deadline, record->lease},
-                         facts);
+        recover_deadline(
+            session, {record->version, record->boot_epoch, record->deadline, record->lease}, facts);
         return {};
     };
     return each(records, records::deadline_tag, read_deadline);
 }
 
-// A deadline lies in the session's own record, in its renewal and in each of its grants: the latest counts.
+// A deadline lies in the session's own record, in its renewal and in each of its grants: the latest
+// counts.
 void LockTable::Core::recover_deadline(Session& session, const records::DeadlineRecord& seen,
                                        const RecoveryFacts& facts) {
     if (seen.version < session.deadline_version) return;
@@ -178,39 +185,40 @@ void LockTable::Core::recover_deadline(Session& session, const records::Deadline
 Result<void> LockTable::Core::recover_grants(const Snapshot& records, const RecoveryFacts& facts) {
     const auto sets = records.scan(Family::locks, std::string(1, records::set_tag),
                                    std::string(1, static_cast<char>(records::set_tag + 1)));
-    return each(records, records::grant_tag,
-                [&](std::string_view record_key, std::string_view value) -> Result<void> {
-                    const auto id = records::grant_of_key(record_key);
-                    auto record = id ? records::decode_grant(*id, value) : std::nullopt;
-                    if (!record || record->version >= version_mark ||
-                        number(record->token) >= token_mark) {
-                        return corrupt("a grant");
-                    }
-                    if (record->more_locks > 0) {
-                        // Both are in order of the grants.
-                        const std::string set = records::set_key(*id);
-                        while (sets->valid() && sets->key() < set) sets->next();
-                        if (!sets->valid() || sets->key() != set ||
-                            !records::decode_set(sets->value(), *record)) {
-                            return corrupt("the locks of a set");
-                        }
-                    }
-                    if (record->token != Token{number(record->id)}) {
-                        for (const Lock& lock : record->locks) {
-                            converted.emplace_back(lock.resource, number(record->token));
-                        }
-                    }
-                    if (!record->ended) return recover_grant(*record, facts);
-                    recover_ended(*record, facts);
-                    return {};
-                });
+    return each(
+        records, records::grant_tag,
+        [&](std::string_view record_key, std::string_view value) -> Result<void> {
+            const auto id = records::grant_of_key(record_key);
+            auto record = id ? records::decode_grant(*id, value) : std::nullopt;
+            if (!record || record->version >= version_mark || number(record->token) >= token_mark) {
+                return corrupt("a grant");
+            }
+            if (record->more_locks > 0) {
+                // Both are in order of the grants.
+                const std::string set = records::set_key(*id);
+                while (sets->valid() && sets->key() < set) sets->next();
+                if (!sets->valid() || sets->key() != set ||
+                    !records::decode_set(sets->value(), *record)) {
+                    return corrupt("the locks of a set");
+                }
+            }
+            if (record->token != Token{number(record->id)}) {
+                for (const Lock& lock : record->locks) {
+                    converted.emplace_back(lock.resource, number(record->token));
+                }
+            }
+            if (!record->ended) return recover_grant(*record, facts);
+            recover_ended(*record, facts);
+            return {};
+        });
 }
 
 Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryFacts& facts) {
     const auto found = sessions.find(record.session);
     if (found == sessions.end()) return corrupt("a grant without its session");
     Session& session = *found->second;
-    recover_deadline(session, {record.version, record.boot_epoch, record.deadline, record.lease}, facts);
+    recover_deadline(session, {record.version, record.boot_epoch, record.deadline, record.lease},
+                     facts);
     Grant& grant = *Grant::make(record.locks.size());
     grant.id = record.id;
     grant.token = record.token;
@@ -239,7 +247,8 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     ++session.grants;
     grants.insert(&grant);
     ++counts.recovered;
-    if (record.request || record.convert_request || !record.note.empty() || !record.metadata.empty()) {
+    if (record.request || record.convert_request || !record.note.empty() ||
+        !record.metadata.empty()) {
         auto& extra = extra_of(grant);
         extra.note = std::move(record.note);
         extra.metadata = std::move(record.metadata);
@@ -273,11 +282,12 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
     const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
     for (const Closure& closure : record.closures) {
         if (closure.lock >= record.locks.size()) continue;
-        // After a restart of the machine nobody knows how much of it has passed, so it begins anew, unless
-        // the wall clock leaves no doubt that it is long over.
+        // After a restart of the machine nobody knows how much of it has passed, so it begins anew,
+        // unless the wall clock leaves no doubt that it is long over.
         const BootTime until = exact ? closure.until : now.boot + closure.duration;
-        const bool over = exact ? until <= now.boot
-                                : now.wall - record.ended->at > 2 * closure.duration + std::chrono::hours{1};
+        const bool over =
+            exact ? until <= now.boot
+                  : now.wall - record.ended->at > 2 * closure.duration + std::chrono::hours{1};
         if (over) continue;
         Resource& at = resource(record.locks[closure.lock].resource);
         auto& extra = at.with_extra();
@@ -286,12 +296,13 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
     }
 }
 
-// Sessions whose deadline belongs to another boot get their full lease from now, and that is written, so
-// that a second restart does not give it to them again.
-void LockTable::Core::finish_recovery() {
+// Sessions whose deadline belongs to another boot get their full lease from now, and that is
+// written, so that a second restart does not give it to them again.
+void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     std::vector<SessionId> gone;
     for (auto& [id, session] : sessions) {
         if (session->ended) {
+            ++ended_sessions;
             if (session->first == nullptr) {
                 gone.push_back(id);
             } else {
@@ -308,6 +319,15 @@ void LockTable::Core::finish_recovery() {
         }
     }
     for (const SessionId& id : gone) sessions.erase(id);
+    if (facts.restored) {
+        std::vector<Session*> restored;
+        for (auto& [id, session] : sessions) {
+            if (!session->ended) restored.push_back(session.get());
+        }
+        for (Session* session : restored) {
+            end_session(*session, {Outcome::broken, {}, "restored", now.wall});
+        }
+    }
     for (const auto& [name, token] : converted) {
         Resource* known = find(name);
         const auto at = last_grants.find(fnv1a(name));

@@ -20,7 +20,8 @@ Ending expired_at(WallTime at) { return {Outcome::expired, {}, {}, at}; }
 
 }  // namespace
 
-std::optional<Error> LockTable::Core::check_open(const OpenSession& request, milliseconds lease) const {
+std::optional<Error> LockTable::Core::check_open(const OpenSession& request,
+                                                 milliseconds lease) const {
     if (auto error = check_name("principal", request.principal)) return error;
     if (auto error = check_lease(lease)) return error;
     if (auto error = check_texts(request.note, request.metadata)) return error;
@@ -85,26 +86,27 @@ Session* LockTable::Core::require_session(const SessionId& id) {
     }
     Session& session = *found->second;
     if (session.live(now.boot)) return &session;
-    refuse(ticket, session_error(session.ended ? *session.ended
-                                               : expired_at(wall_of(session.deadline))));
+    refuse(ticket,
+           session_error(session.ended ? *session.ended : expired_at(wall_of(session.deadline))));
     return nullptr;
 }
 
 Error LockTable::Core::session_error(const Ending& ending) const {
-    Error error(ErrorCode::session_expired, ending.outcome == Outcome::expired
-                                                ? "the session's lease has run out: open a new session"
-                                                : "the session was closed: open a new session");
+    Error error(ErrorCode::session_expired,
+                ending.outcome == Outcome::expired
+                    ? "the session's lease has run out: open a new session"
+                    : "the session was closed: open a new session");
     error.ended = ending;
     return error;
 }
 
 void LockTable::Core::handle(const RenewSession& request) {
     const auto found = sessions.find(request.session);
-    // A late renewal, found when a stalled manager went on, is judged as of when it could have been served.
-    const bool late_but_good = request.as_of && found != sessions.end() &&
-                               !found->second->ended && *request.as_of < found->second->deadline;
-    Session* session =
-        late_but_good ? found->second.get() : require_session(request.session);
+    // A late renewal, found when a stalled manager went on, is judged as of when it could have been
+    // served.
+    const bool late_but_good = request.as_of && found != sessions.end() && !found->second->ended &&
+                               *request.as_of < found->second->deadline;
+    Session* session = late_but_good ? found->second.get() : require_session(request.session);
     if (session == nullptr) return;
     const milliseconds lease = request.lease.value_or(session->lease);
     if (auto error = check_lease(lease)) return refuse(ticket, *std::move(error));
@@ -132,13 +134,15 @@ void LockTable::Core::handle(const JoinProcess& request) {
     Session* session = require_session(request.session);
     if (session == nullptr) return;
     if (session->bound != Bound::process) {
-        return refuse(ticket, {ErrorCode::invalid_argument,
-                               "the session is not bound to a process: open it with Bound process"});
+        return refuse(ticket,
+                      {ErrorCode::invalid_argument,
+                       "the session is not bound to a process: open it with Bound process"});
     }
     if (std::find(session->processes.begin(), session->processes.end(), request.process) ==
         session->processes.end()) {
         if (session->processes.size() >= limits::resources_per_grant) {
-            return refuse(ticket, {ErrorCode::limit_exceeded, "a session has at most 100 processes"});
+            return refuse(ticket,
+                          {ErrorCode::limit_exceeded, "a session has at most 100 processes"});
         }
         session->processes.push_back(request.process);
         write_session(*session);
@@ -179,8 +183,8 @@ SessionInfo LockTable::Core::info(const Session& session) const {
     return result;
 }
 
-// From now on for a full lease. The timer stays where it is when the deadline moves away from it: it finds
-// out when it fires, so a renewal costs the same however many sessions there are.
+// From now on for a full lease. The timer stays where it is when the deadline moves away from it:
+// it finds out when it fires, so a renewal costs the same however many sessions there are.
 void LockTable::Core::extend(Session& session) {
     session.deadline = now.boot + session.lease;
     if (!session.timer.armed() || session.deadline < session.timer.at) {
@@ -226,6 +230,7 @@ void LockTable::Core::end_session(Session& session, Ending ending) {
     session_timers.remove(session.timer);
     if (session.request) requests.erase(session.request);
     if (!session.unborn) {
+        ++ended_sessions;
         write_session(session);
         if (session.renewed) erase(Family::locks, records::deadline_key(session.id));
     }
@@ -239,7 +244,8 @@ std::size_t LockTable::Core::clean(Session& session, std::size_t budget) {
     ROCKLOCK_ASSERT(session.ended);
     const Ending ending = *session.ended;
     std::size_t cleaned = 0;
-    for (; session.first != nullptr && cleaned < budget; ++cleaned) end_grant(*session.first, ending);
+    for (; session.first != nullptr && cleaned < budget; ++cleaned)
+        end_grant(*session.first, ending);
     forget_session(session);
     return cleaned;
 }

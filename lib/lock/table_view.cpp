@@ -63,7 +63,8 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
     }
     // Oldest first.
     std::reverse(view.holders.begin(), view.holders.end());
-    for (const Holder& holder : view.holders) view.last_token = std::max(view.last_token, holder.token);
+    for (const Holder& holder : view.holders)
+        view.last_token = std::max(view.last_token, holder.token);
     std::uint32_t position = 0;
     for (const WaitLock* lock = at->queue(); lock != nullptr; lock = lock->next) {
         Waiter waiter;
@@ -95,7 +96,8 @@ Result<LockPage> LockTable::list(const ListLocks& request, Instant now) const {
     std::optional<Place> after;
     if (!request.next.empty()) {
         after = parse_place(request.next);
-        if (!after) return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
+        if (!after)
+            return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
     }
     const AsOf moment(*core_, now);
     // The smallest `limit` + 1 places behind `after`, as a heap with the largest on top.
@@ -105,7 +107,8 @@ Result<LockPage> LockTable::list(const ListLocks& request, Instant now) const {
         const std::string_view name = resource->name();
         if (resource->first == nullptr || !name.starts_with(request.prefix)) continue;
         if (request.contended && resource->queue() == nullptr) continue;
-        if (request.class_pattern && core_->classes.of(name).pattern != *request.class_pattern) continue;
+        if (request.class_pattern && core_->classes.of(name).pattern != *request.class_pattern)
+            continue;
         for (const Hold* hold = resource->first; hold != nullptr; hold = hold->next) {
             const Session& session = *hold->grant->session;
             if (!table::live(*hold, now.boot)) continue;
@@ -189,14 +192,15 @@ Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
     }
     const Session& session = *found->second;
     if (session.live(now.boot)) return core_->info_with_secret(session);
-    return core_->session_error(session.ended ? *session.ended
-                                              : Ending{Outcome::expired, {}, {},
-                                                       core_->wall_of(session.deadline)});
+    return core_->session_error(
+        session.ended ? *session.ended
+                      : Ending{Outcome::expired, {}, {}, core_->wall_of(session.deadline)});
 }
 
 Secret LockTable::secret(const SessionId& id) const { return core_->secret(id); }
 
-bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode, Instant now) const {
+bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
+                      Instant now) const {
     const AsOf moment(*core_, now);
     const auto found = core_->sessions.find(id);
     if (found == core_->sessions.end()) return false;
@@ -222,13 +226,15 @@ std::vector<WaitEdge> LockTable::wait_graph(Instant now, std::size_t limit) cons
     const AsOf moment(*core_, now);
     std::vector<const Wait*> waits;
     for (const auto& [ticket, wait] : core_->waits) waits.push_back(wait.get());
-    std::sort(waits.begin(), waits.end(), [](const Wait* a, const Wait* b) { return a->order < b->order; });
+    std::sort(waits.begin(), waits.end(),
+              [](const Wait* a, const Wait* b) { return a->order < b->order; });
     std::vector<WaitEdge> edges;
     for (const Wait* wait : waits) {
         for (const Core::Edge& edge : core_->blockers(*wait, nullptr, nullptr)) {
             if (edges.size() == limit) return edges;
-            edges.push_back({std::string(edge.at->name()), wait->session->id, wait->session->principal,
-                             edge.to->id, edge.to->principal, edge.holds});
+            edges.push_back({std::string(edge.at->name()), wait->session->id,
+                             wait->session->principal, edge.to->id, edge.to->principal,
+                             edge.holds});
         }
     }
     return edges;

@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t shown_limit = 100;
 constexpr std::size_t news_limit = 100;
 
-// Whether two wishes, or a wish and a hold, on the same name are in each other's way. Permits are summed up
-// by who asks.
+// Whether two wishes, or a wish and a hold, on the same name are in each other's way. Permits are
+// summed up by who asks.
 bool clash(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
     if (permits_a > 0 && permits_b > 0) return false;
     return conflicting(a, b);
@@ -29,7 +29,8 @@ bool clash(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
 
 }  // namespace
 
-// ---- Resources ----------------------------------------------------------------------------------------------
+// ---- Resources
+// ----------------------------------------------------------------------------------------------
 
 Resource* LockTable::Core::find(std::string_view name) const {
     const auto found = resources.find(name);
@@ -73,10 +74,11 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
     Resource::destroy(&resource);
 }
 
-// ---- Obstacles ------------------------------------------------------------------------------------------------
+// ---- Obstacles
+// ------------------------------------------------------------------------------------------------
 
-Obstacles LockTable::Core::look(const Session& session, std::span<const Wish> wishes, const Wait* wait,
-                                bool conversion, bool collect) const {
+Obstacles LockTable::Core::look(const Session& session, std::span<const Wish> wishes,
+                                const Wait* wait, bool conversion, bool collect) const {
     Obstacles obstacles;
     obstacles.collect = collect;
     // One obstacle is enough, unless all are to be named.
@@ -107,8 +109,8 @@ void LockTable::Core::meet_hold(const Session& session, const Wish& wish, const 
 void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
                                     Obstacles& obstacles) const {
     const Resource& at = *wish.resource;
-    // One in the way is enough: nothing can be granted before that one has gone, and then it is looked at
-    // again. Unless all are to be named.
+    // One in the way is enough: nothing can be granted before that one has gone, and then it is
+    // looked at again. Unless all are to be named.
     const auto enough = [&] { return obstacles.blocked && !obstacles.collect; };
     if (wish.permits > 0 && at.holds > 0) {
         std::uint64_t taken = 0;
@@ -123,8 +125,8 @@ void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
             obstacles.blocked = true;
             for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
                 if (!table::live(*hold, now.boot)) continue;
-                obstacles.look_again =
-                    std::min({obstacles.look_again, hold->grant->session->deadline, hold->grant->cap()});
+                obstacles.look_again = std::min(
+                    {obstacles.look_again, hold->grant->session->deadline, hold->grant->cap()});
                 if (obstacles.collect && obstacles.holds.size() < shown_limit) {
                     obstacles.holds.push_back(hold);
                 }
@@ -191,7 +193,8 @@ void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, co
         const bool both_count = lock.wish->permits > 0 && wish.permits > 0;
         if (!both_count && !conflicting(lock.wish->mode, wish.mode)) return;
         obstacles.blocked = true;
-        if (obstacles.collect && obstacles.waits.size() < shown_limit) obstacles.waits.push_back(&lock);
+        if (obstacles.collect && obstacles.waits.size() < shown_limit)
+            obstacles.waits.push_back(&lock);
     };
     // In the way is the first that conflicts; the others only when they are to be named.
     const auto walk = [&](const Resource& at, bool only_subtree) {
@@ -215,7 +218,8 @@ void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, co
     }
 }
 
-// ---- Refusals, with their facts ---------------------------------------------------------------------------------
+// ---- Refusals, with their facts
+// ---------------------------------------------------------------------------------
 
 Holder LockTable::Core::show_holder(const Hold& hold) const {
     const Grant& grant = *hold.grant;
@@ -268,16 +272,16 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
     }
     for (const WaitLock* lock : obstacles.waits) error.waiters.push_back(show_waiter(*lock));
     if (obstacles.closed_until) {
-        error.retry_after =
-            std::chrono::ceil<milliseconds>(*obstacles.closed_until - now.boot);
+        error.retry_after = std::chrono::ceil<milliseconds>(*obstacles.closed_until - now.boot);
     }
     error.message = code == ErrorCode::conflict ? "not granted: " : "waited in vain: ";
     if (!error.blockers.empty()) {
         const Holder& first = error.blockers.front();
-        error.message += "\"" + first.resource + "\" is held by " +
-                         (first.you ? "you (" + first.principal + ", in another session)" : first.principal) +
-                         " in mode " + std::string(to_string(first.mode)) + " for another " +
-                         std::to_string(first.remaining.count()) + " ms";
+        error.message +=
+            "\"" + first.resource + "\" is held by " +
+            (first.you ? "you (" + first.principal + ", in another session)" : first.principal) +
+            " in mode " + std::string(to_string(first.mode)) + " for another " +
+            std::to_string(first.remaining.count()) + " ms";
         if (!first.note.empty()) error.message += " (" + first.note + ")";
     } else if (error.retry_after) {
         error.message += "it is free but kept closed for another " +
@@ -288,7 +292,8 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
     return error;
 }
 
-// ---- Queues -----------------------------------------------------------------------------------------------------
+// ---- Queues
+// -----------------------------------------------------------------------------------------------------
 
 std::optional<Error> LockTable::Core::check_queues(std::span<const Wish> wishes) const {
     const auto full = [](std::string message, std::uint64_t limit) {
@@ -410,14 +415,16 @@ void LockTable::Core::arm(Wait& wait, BootTime look_again) {
     }
 }
 
-// ---- Serving -----------------------------------------------------------------------------------------------------
+// ---- Serving
+// -----------------------------------------------------------------------------------------------------
 
 bool LockTable::Core::reconsider(Wait& wait) {
     Session& session = *wait.session;
     if (!session.live(now.boot)) {
-        refuse(wait.ticket, session_error(session.ended ? *session.ended
-                                                        : Ending{Outcome::expired, {}, {},
-                                                                 wall_of(session.deadline)}));
+        refuse(wait.ticket,
+               session_error(session.ended
+                                 ? *session.ended
+                                 : Ending{Outcome::expired, {}, {}, wall_of(session.deadline)}));
         end_wait(wait);
         return true;
     }
@@ -463,8 +470,9 @@ void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
         answer(to, answer_grant(grant));
         return;
     }
-    const table::Wanting wanting{wait.session,     wait.note, &wait.metadata, wait.max_hold, wait.request,
-                                 wait.fingerprint, true};
+    const table::Wanting wanting{wait.session,  wait.note,    &wait.metadata,
+                                 wait.max_hold, wait.request, wait.fingerprint,
+                                 true};
     const Grant& grant = make_grant(wanting, wait.wishes, obstacles.dead);
     answer(to, answer_grant(grant));
     end_wait(wait);
@@ -485,14 +493,16 @@ void LockTable::Core::mark_dirty(Resource& resource) {
 void LockTable::Core::changed(Resource& resource, bool subtree) {
     mark_dirty(resource);
     if (subtree_marks == 0) return;
-    for (Resource* above = resource.parent; above != nullptr; above = above->parent) mark_dirty(*above);
+    for (Resource* above = resource.parent; above != nullptr; above = above->parent)
+        mark_dirty(*above);
     if (!subtree) return;
-    for_each_inside(resource, [&](const Resource& inside) { mark_dirty(const_cast<Resource&>(inside)); });
+    for_each_inside(resource,
+                    [&](const Resource& inside) { mark_dirty(const_cast<Resource&>(inside)); });
 }
 
-// Serves a queue from its head. A waiter that stays and whose mode is not read stands in the way of all
-// behind it but those of its own session, so the walk ends there: handing over one lock costs the same
-// however many wait for it.
+// Serves a queue from its head. A waiter that stays and whose mode is not read stands in the way of
+// all behind it but those of its own session, so the walk ends there: handing over one lock costs
+// the same however many wait for it.
 void LockTable::Core::serve(Resource& resource) {
     WaitLock* lock = resource.queue();
     while (lock != nullptr) {
@@ -509,7 +519,8 @@ void LockTable::Core::serve(Resource& resource) {
     }
 }
 
-// ---- Time --------------------------------------------------------------------------------------------------------
+// ---- Time
+// --------------------------------------------------------------------------------------------------------
 
 void LockTable::Core::serve_time() {
     while (!closure_timers.empty() && closure_timers.top().at <= now.boot) {
@@ -528,7 +539,8 @@ void LockTable::Core::serve_time() {
 
 void LockTable::Core::sweep(std::size_t budget) {
     std::size_t left = budget;
-    while (left > 0 && !ending_sessions.empty()) left -= std::min(left, clean(*ending_sessions.back(), left));
+    while (left > 0 && !ending_sessions.empty())
+        left -= std::min(left, clean(*ending_sessions.back(), left));
     while (left > 0 && !grant_timers.empty() && grant_timers.top().at <= now.boot) {
         auto& grant = *static_cast<Grant*>(grant_timers.top().owner);
         end_grant(grant, ending_of(grant));
@@ -545,6 +557,20 @@ void LockTable::Core::sweep(std::size_t budget) {
         need(Durability::durable);
         left -= std::min<std::size_t>(left, session.grants + 1);
         end_session(session, {Outcome::expired, {}, {}, wall_of(session.deadline)});
+    }
+}
+
+void LockTable::Core::search() {
+    settle();
+    // With grants left to be cleaned up, waiters may be grantable that will be served with the
+    // cleaning.
+    if (!ending_sessions.empty()) return;
+    for (auto& [waiting, wait] : waits) {
+        const bool due = wait->timer.armed() && wait->timer.at <= now.boot;
+        if (due || look(*wait->session, wait->wishes, wait.get(), wait->conversion).blocked)
+            continue;
+        ++counts.sweep_finds;
+        recheck(*wait);
     }
 }
 

@@ -1,7 +1,7 @@
 // A binary heap of moments, with its entries embedded in what they belong to.
 //
-// An entry knows its place, so it can be moved or taken out without a search. Entries do not move in
-// memory while they are in a heap.
+// An entry knows its place, so it can be moved or taken out without a search. Entries do not move
+// in memory while they are in a heap.
 #pragma once
 
 #include <cstddef>
@@ -80,7 +80,8 @@ private:
         const auto size = static_cast<std::uint32_t>(heap_.size());
         for (;;) {
             std::uint32_t least = place;
-            for (std::uint32_t child = 2 * place + 1; child <= 2 * place + 2 && child < size; ++child) {
+            for (std::uint32_t child = 2 * place + 1; child <= 2 * place + 2 && child < size;
+                 ++child) {
                 if (heap_[child]->at < heap_[least]->at) least = child;
             }
             if (least == place) return;

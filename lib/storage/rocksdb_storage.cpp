@@ -4,6 +4,8 @@
 // leader in the order of the commits, so that what a crash leaves is a prefix of them; a check of
 // every byte read; and failing closed. None of RocksDB's transactions: their locks live in memory,
 // per transaction, and expire on the wall clock.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>

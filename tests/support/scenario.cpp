@@ -650,7 +650,7 @@ public:
     LockPage list(Instant now) const override {
         ListLocks all;
         all.limit = 10'000;
-        return table_->list(all, now);
+        return table_->list(all, now).value();
     }
     bool holds(const SessionId& session, std::string_view resource, Mode mode,
                Instant now) const override {

@@ -1,9 +1,9 @@
 // The two clocks, and why there are two.
 //
-// Leases are judged on the boot clock: it has no jumps, it counts the time a machine was suspended, and
-// it goes on across a restart of a process, so a deadline written to disk is still exact when the store is
-// opened again on the same boot. What people read (since when, until when) is the wall clock, and nothing
-// is ever decided by it.
+// Leases are judged on the boot clock: it has no jumps, it counts the time a machine was suspended,
+// and it goes on across a restart of a process, so a deadline written to disk is still exact when
+// the store is opened again on the same boot. What people read (since when, until when) is the wall
+// clock, and nothing is ever decided by it.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@
 
 namespace rocklock {
 
-// A clock only in the sense of std::chrono: it gives time points a type of their own. Nobody can ask it
-// for the time; whoever needs the time is handed an Instant.
+// A clock only in the sense of std::chrono: it gives time points a type of their own. Nobody can
+// ask it for the time; whoever needs the time is handed an Instant.
 struct BootClock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;
@@ -45,9 +45,9 @@ public:
 
     virtual Instant now() = 0;
 
-    // Names the time line that boot times belong to: equal for two processes exactly when a BootTime means
-    // the same moment to both. Empty when that cannot be known (a time namespace of its own, no /proc);
-    // every lease then starts anew when a store is opened.
+    // Names the time line that boot times belong to: equal for two processes exactly when a
+    // BootTime means the same moment to both. Empty when that cannot be known (a time namespace of
+    // its own, no /proc); every lease then starts anew when a store is opened.
     virtual std::string boot_id() = 0;
 };
 

@@ -18,11 +18,11 @@ namespace rocklock {
 struct DatabaseOptions {
     // Makes the directory and an empty store where there is none.
     bool create_if_missing = true;
-    // `written` answers what is durable by default once the operating system has it: faster, and a power
-    // cut may take back the last grants.
+    // `written` answers what is durable by default once the operating system has it: faster, and a
+    // power cut may take back the last grants.
     Durability durability = Durability::durable;
-    // Off: nothing happens by itself. The caller renews, and calls tick() for waiters to be woken by time.
-    // For simulations, and for programs that own their threads.
+    // Off: nothing happens by itself. The caller renews, and calls tick() for waiters to be woken
+    // by time. For simulations, and for programs that own their threads.
     bool background = true;
     // None: the machine's. It must outlive the database.
     Clock* clock = nullptr;
@@ -31,9 +31,10 @@ struct DatabaseOptions {
 
 // Threads:    thread-safe.
 // Lifetime:   sessions and guards must end before it does.
-// Durability: a grant is synced to the disk before it is answered (with Durability::durable). A release may
-//             be lost in a crash, and leaves the grant to its lease. A renewal is in the operating system
-//             before it returns.
+// Durability: a grant is synced to the disk before it is answered (with Durability::durable). A
+// release may
+//             be lost in a crash, and leaves the grant to its lease. A renewal is in the operating
+//             system before it returns.
 class ROCKLOCK_API Database {
 public:
     // Opens a directory, which one process at a time may do.
@@ -53,9 +54,10 @@ public:
 
     // A session that renews itself.
     Result<Session> open_session(std::string_view principal, SessionOptions options = {});
-    // Takes up a session that was detached, or whose process ended. Errors: not_owner, session_expired,
-    // session_not_found.
-    Result<Session> resume_session(const SessionCredentials& credentials, SessionOptions options = {});
+    // Takes up a session that was detached, or whose process ended. Errors: not_owner,
+    // session_expired, session_not_found.
+    Result<Session> resume_session(const SessionCredentials& credentials,
+                                   SessionOptions options = {});
 
     // Classes. Errors: invalid_argument.
     Result<LockClass> put_class(const LockClass& lock_class);
@@ -76,8 +78,8 @@ public:
     // With DatabaseOptions::background off: does what is due now, and says when to come again.
     std::optional<BootTime> tick();
 
-    // Tells the waiters, writes and syncs what is queued. Sessions keep their leases. Nothing is answered
-    // afterwards but `closing`.
+    // Tells the waiters, writes and syncs what is queued. Sessions keep their leases. Nothing is
+    // answered afterwards but `closing`.
     Result<void> close();
 
 private:

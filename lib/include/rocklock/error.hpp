@@ -1,8 +1,8 @@
 // What can go wrong, with its facts.
 //
-// An Error says what happened in three forms: a code for the program, a message for people that says what
-// to do, and the facts of the decision as fields. The facts come from the same decision as the refusal: a
-// conflict names the holders that were in the way at that very moment.
+// An Error says what happened in three forms: a code for the program, a message for people that
+// says what to do, and the facts of the decision as fields. The facts come from the same decision
+// as the refusal: a conflict names the holders that were in the way at that very moment.
 #pragma once
 
 #include <chrono>

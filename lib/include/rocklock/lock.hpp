@@ -1,9 +1,9 @@
 // The requests of the lock manager and its answers.
 //
-// A session is a business transaction of a principal; its grants are renewed and expire as one. A grant is
-// one session's hold on a set of resources, each in its own mode, with one token. Every verb names the
-// exact grant, never just the resource, so nobody can end or change a lock by mistake that somebody else
-// has taken in between.
+// A session is a business transaction of a principal; its grants are renewed and expire as one. A
+// grant is one session's hold on a set of resources, each in its own mode, with one token. Every
+// verb names the exact grant, never just the resource, so nobody can end or change a lock by
+// mistake that somebody else has taken in between.
 //
 //     request ──► waiting ──► held ──► released | expired | stolen | broken | transferred
 //                    └──► refused | patience expired | cancelled | deadlock
@@ -30,7 +30,8 @@ namespace rocklock {
 // Wait for ever (`patience`).
 inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();
 
-// ---- Classes: the policy of a kind of resource --------------------------------------------------------
+// ---- Classes: the policy of a kind of resource
+// --------------------------------------------------------
 
 // Fowler's three offline locks, as what an intent comes to.
 //
@@ -56,8 +57,8 @@ struct Dependant {
     friend bool operator==(const Dependant&, const Dependant&) = default;
 };
 
-// Which resources a class speaks for, and what holds for them. Of several patterns that match a name the
-// most specific counts: compared element by element from the left, a literal before `*`.
+// Which resources a class speaks for, and what holds for them. Of several patterns that match a
+// name the most specific counts: compared element by element from the left, a literal before `*`.
 struct LockClass {
     // A path; the element `*` matches any one element.
     std::string pattern;
@@ -83,7 +84,8 @@ struct LockClass {
     friend bool operator==(const LockClass&, const LockClass&) = default;
 };
 
-// ---- Requests -----------------------------------------------------------------------------------------
+// ---- Requests
+// -----------------------------------------------------------------------------------------
 
 // What ends a session besides its lease.
 enum class Bound : std::uint8_t { none, process, connection };
@@ -120,7 +122,8 @@ struct SessionInfo {
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
-    // In the answer to a renewal: what has happened since the one before. At most 100 of each, the newest.
+    // In the answer to a renewal: what has happened since the one before. At most 100 of each, the
+    // newest.
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
 };
@@ -150,8 +153,8 @@ struct RenewSession {
     std::optional<std::chrono::milliseconds> lease;
     std::optional<std::string> note;
     std::optional<Metadata> metadata;
-    // For a manager that was stalled and finds this renewal waiting: judge it as of that moment, the last
-    // at which it could have been served. The new deadline still counts from now.
+    // For a manager that was stalled and finds this renewal waiting: judge it as of that moment,
+    // the last at which it could have been served. The new deadline still counts from now.
     std::optional<BootTime> as_of;
 };
 
@@ -212,8 +215,8 @@ struct Grant {
 
 struct Acquire {
     using Answer = Grant;
-    // The session that will own it; without one, `opens` makes one for this grant alone, which ends with
-    // it.
+    // The session that will own it; without one, `opens` makes one for this grant alone, which ends
+    // with it.
     std::optional<SessionId> session;
     std::optional<OpenSession> opens;
     // 1 to 100 names, none twice. All are granted together or none.
@@ -227,8 +230,9 @@ struct Acquire {
     std::string request_id;
 };
 
-// Changes the modes of a held grant. Down is at once and keeps the token; up waits for the other holders,
-// ahead of the queue, and takes a new token. A conversion that fails leaves the grant as it was.
+// Changes the modes of a held grant. Down is at once and keeps the token; up waits for the other
+// holders, ahead of the queue, and takes a new token. A conversion that fails leaves the grant as
+// it was.
 struct Convert {
     using Answer = Grant;
     SessionId session;
@@ -259,8 +263,8 @@ struct Transfer {
     SessionId to;
 };
 
-// Ends another's grant and takes its place, in one step and ahead of the waiters, if the class of every
-// resource in it allows it, or the caller is an administrator.
+// Ends another's grant and takes its place, in one step and ahead of the waiters, if the class of
+// every resource in it allows it, or the caller is an administrator.
 struct Steal {
     using Answer = Grant;
     SessionId session;
@@ -295,11 +299,12 @@ struct DeleteClass {
     std::string pattern;
 };
 
-using Request = std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
-                             Transfer, Steal, Break, Reacquire, PutClass, DeleteClass>;
+using Request = std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert,
+                             Release, Transfer, Steal, Break, Reacquire, PutClass, DeleteClass>;
 using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass>;
 
-// ---- Looking --------------------------------------------------------------------------------------------
+// ---- Looking
+// --------------------------------------------------------------------------------------------
 
 // A holder that has gone, and how.
 struct PastHolder {
@@ -359,8 +364,8 @@ struct SessionView {
     std::uint64_t grants = 0;
 };
 
-// Counts since the store was opened, but for `sessions`, `held` and `waiting`, which are of now. At all
-// times granted + recovered = held + released + expired + stolen + broken + transferred.
+// Counts since the store was opened, but for `sessions`, `held` and `waiting`, which are of now. At
+// all times granted + recovered = held + released + expired + stolen + broken + transferred.
 struct LockStatistics {
     std::uint64_t sessions = 0;
     std::uint64_t held = 0;
@@ -411,7 +416,8 @@ struct AuditRow {
     std::string principal;
 };
 
-// ---- What holders are told ------------------------------------------------------------------------------
+// ---- What holders are told
+// ------------------------------------------------------------------------------
 
 // A grant ended otherwise than by its own session. Told once for each grant, after it is durable.
 struct LostNotice {
@@ -426,15 +432,16 @@ struct WantedNotice {
     Wanted wanted;
 };
 
-// ---- The service ------------------------------------------------------------------------------------------
+// ---- The service
+// ------------------------------------------------------------------------------------------
 
 // Names a request that has been submitted, to cancel it.
 enum class Ticket : std::uint64_t {};
 
 // What answers the requests: the lock manager itself, or (later) a client of the daemon.
 //
-// Threads: thread-safe. Completions run on a thread of the service, never under a mutex of its, and must
-// not block it for long.
+// Threads: thread-safe. Completions run on a thread of the service, never under a mutex of its, and
+// must not block it for long.
 class ROCKLOCK_API LockService {
 public:
     using Completion = std::function<void(Result<Answer>)>;
@@ -447,12 +454,12 @@ public:
     // Decides, and calls `done` exactly once, when the answer is as durable as its verb demands.
     virtual Ticket submit(Request request, Completion done) = 0;
 
-    // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When a grant
-    // and the cancel race, the completion tells which it was.
+    // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When
+    // a grant and the cancel race, the completion tells which it was.
     virtual void cancel(Ticket ticket) = 0;
 
-    // Submits and waits in the caller's thread, which needs no other thread unless it has to wait for a
-    // lock. A stop request cancels the wait.
+    // Submits and waits in the caller's thread, which needs no other thread unless it has to wait
+    // for a lock. A stop request cancels the wait.
     virtual Result<Answer> call(Request request, std::stop_token stop = {}) = 0;
 
     // call(), with the answer of that request.
@@ -469,9 +476,11 @@ public:
     virtual Result<std::vector<SessionView>> sessions(std::string_view principal) = 0;
     // The live grants of a session, oldest first.
     virtual Result<std::vector<Grant>> grants(const SessionId& session) = 0;
-    // The session that belongs to this proof. Errors: not_owner, session_not_found, session_expired.
+    // The session that belongs to this proof. Errors: not_owner, session_not_found,
+    // session_expired.
     virtual Result<SessionInfo> authenticate(const SessionId& session, const Secret& secret) = 0;
-    // Whether `session` now holds `resource` in `mode` or a stronger one, by itself or through a subtree.
+    // Whether `session` now holds `resource` in `mode` or a stronger one, by itself or through a
+    // subtree.
     virtual bool holds(const SessionId& session, std::string_view resource, Mode mode) = 0;
     virtual std::vector<LockClass> classes() = 0;
     // Who waits for whom, now; at most 10,000 edges.

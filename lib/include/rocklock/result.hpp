@@ -1,7 +1,7 @@
 // Result<T>: a value, or the Error that explains its absence.
 //
-// The names are those of std::expected, which C++20 does not have. Nothing in the library throws, but for
-// value(), for those who prefer an exception.
+// The names are those of std::expected, which C++20 does not have. Nothing in the library throws,
+// but for value(), for those who prefer an exception.
 #pragma once
 
 #include <stdexcept>

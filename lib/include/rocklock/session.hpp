@@ -6,9 +6,9 @@
 //     ...                                          // edit; the lease is renewed in the background
 //     guard->release();                            // or let the guard go out of scope
 //
-// A holder can be stopped for longer than its lease without noticing. valid() tells what this process
-// knows of its own lease, on the safe side of the manager; it proves nothing to others. What does is the
-// token: docs/guarantees.md.
+// A holder can be stopped for longer than its lease without noticing. valid() tells what this
+// process knows of its own lease, on the safe side of the manager; it proves nothing to others.
+// What does is the token: docs/guarantees.md.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,8 @@ namespace rocklock {
 // How a session is kept. Refused at open_session() unless renew_every * 3 <= lease and
 // margin < warn_at < lease - renew_every.
 struct SessionOptions {
-    // Before this, it is renewed by itself. 0: a third of the lease. Some jitter is added downwards.
+    // Before this, it is renewed by itself. 0: a third of the lease. Some jitter is added
+    // downwards.
     std::chrono::milliseconds renew_every{0};
     // Off: the caller renews, with Session::renew().
     bool renew = true;
@@ -55,9 +56,9 @@ struct KeptSession;
 
 // Holds a grant, and releases it when it goes.
 //
-// Threads: thread-safe, but for moving and destroying. The destructor never throws, and leaves the grant to
-// its lease rather than wait for a manager that fails.
-// Lifetime: may outlive its Session object, not the Database.
+// Threads: thread-safe, but for moving and destroying. The destructor never throws, and leaves the
+// grant to its lease rather than wait for a manager that fails. Lifetime: may outlive its Session
+// object, not the Database.
 class ROCKLOCK_API Guard {
 public:
     Guard() = default;
@@ -72,8 +73,8 @@ public:
     Token token() const { return grant_.token; }
     const Grant& grant() const { return grant_; }
 
-    // Whether the grant may still be relied upon: not lost, and the lease not within its margin of the
-    // end. Ask before each step, and still let the write carry the token.
+    // Whether the grant may still be relied upon: not lost, and the lease not within its margin of
+    // the end. Ask before each step, and still let the write carry the token.
     bool valid() const;
     // Until valid() ends; never negative.
     std::chrono::milliseconds remaining() const;
@@ -82,14 +83,15 @@ public:
     Result<Released> release();
 
     // Changes its modes; see Convert. The guard carries the new token afterwards.
-    Result<void> convert(Mode mode, std::chrono::milliseconds patience = {}, std::stop_token stop = {});
+    Result<void> convert(Mode mode, std::chrono::milliseconds patience = {},
+                         std::stop_token stop = {});
 
-    // Lets go without releasing: the grant stays until its lease ends or somebody who has the session's
-    // credentials releases it. For offline locks that outlive the process.
+    // Lets go without releasing: the grant stays until its lease ends or somebody who has the
+    // session's credentials releases it. For offline locks that outlive the process.
     Grant detach();
 
-    // Nothing when this grant is valid() and covers `resource` in `mode` or a stronger one; else what is
-    // missing. For code that must not run without its lock. Errors: not_owner.
+    // Nothing when this grant is valid() and covers `resource` in `mode` or a stronger one; else
+    // what is missing. For code that must not run without its lock. Errors: not_owner.
     Result<void> assert_held(std::string_view resource, Mode mode) const;
 
 private:
@@ -108,9 +110,11 @@ struct SessionCredentials {
 
 // A business transaction of a principal: what it holds is renewed, and expires, as one.
 //
-// Threads:  thread-safe, but for moving and destroying. Callbacks run on the database's own thread, one at
+// Threads:  thread-safe, but for moving and destroying. Callbacks run on the database's own thread,
+// one at
 //           a time, and may call anything here except close() and detach().
-// Lifetime: must end before its Database does. The destructor closes the session, which releases all it
+// Lifetime: must end before its Database does. The destructor closes the session, which releases
+// all it
 //           holds; detach() prevents that.
 class ROCKLOCK_API Session {
 public:
@@ -127,20 +131,23 @@ public:
 
     // Takes one resource to edit, or `locks` all together.
     //
-    // Errors: conflict, patience_expired, cancelled, deadlock, already_held, session_expired, queue_full,
+    // Errors: conflict, patience_expired, cancelled, deadlock, already_held, session_expired,
+    // queue_full,
     //         kind_mismatch, invalid_argument, io_error, closing; each with its facts.
-    Result<Guard> acquire(std::string_view resource, AcquireOptions options = {}, std::stop_token stop = {});
+    Result<Guard> acquire(std::string_view resource, AcquireOptions options = {},
+                          std::stop_token stop = {});
     Result<Guard> acquire(std::vector<LockRequest> locks, AcquireOptions options = {},
                           std::stop_token stop = {});
 
-    // The same without waiting here: `done` gets the guard or the error, exactly once, on a thread of the
-    // database.
+    // The same without waiting here: `done` gets the guard or the error, exactly once, on a thread
+    // of the database.
     Ticket async_acquire(std::vector<LockRequest> locks, AcquireOptions options,
                          std::function<void(Result<Guard>)> done);
     // Withdraws an async_acquire; its completion gets `cancelled`, or the guard if that came first.
     void cancel(Ticket ticket);
 
-    // The live grants of this session, each in a guard: after resume_session(), one's own from before.
+    // The live grants of this session, each in a guard: after resume_session(), one's own from
+    // before.
     Result<std::vector<Guard>> reclaim();
 
     Result<SessionInfo> renew(std::optional<std::chrono::milliseconds> lease = {});

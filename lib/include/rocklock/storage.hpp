@@ -1,17 +1,19 @@
 // Storage: the one seam between Rocklock and whatever keeps its bytes.
 //
-// Ordered keys and values in a few families, snapshots to read from, and commits: a batch of writes that
-// happens wholly or not at all, and only if its preconditions hold. This is the store's own
+// Ordered keys and values in a few families, snapshots to read from, and commits: a batch of writes
+// that happens wholly or not at all, and only if its preconditions hold. This is the store's own
 // compare-and-swap. It knows no locks and no items, and nothing above it may assume a local disk.
 //
-// A value begins with its version: 8 bytes, big-endian, chosen by the writer and changed with every write
-// of the key. A precondition compares exactly that, so a check never has to read a whole value.
+// A value begins with its version: 8 bytes, big-endian, chosen by the writer and changed with every
+// write of the key. A precondition compares exactly that, so a check never has to read a whole
+// value.
 //
-//     enqueue(batch) ──► queued ──► checked and applied, in the order of enqueue ──► written ──► synced
+//     enqueue(batch) ──► queued ──► checked and applied, in the order of enqueue ──► written ──►
+//     synced
 //                                       └─► precondition failed: nothing of this batch happened
 //
-// Commits are numbered in the order of enqueue(), and recovered as a prefix of that order: if one of them
-// survives a crash, all before it do too.
+// Commits are numbered in the order of enqueue(), and recovered as a prefix of that order: if one
+// of them survives a crash, all before it do too.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +30,15 @@
 
 namespace rocklock {
 
-// The column families. `meta` format, epoch, marks; `items` and `index` the data; `locks` sessions and
-// grants; `history` the audit.
+// The column families. `meta` format, epoch, marks; `items` and `index` the data; `locks` sessions
+// and grants; `history` the audit.
 enum class Family : std::uint8_t { meta, items, index, locks, history };
 inline constexpr int family_count = 5;
 
 // When a commit may be answered.
 enum class Durability : std::uint8_t {
-    // When it is decided. It is written at once if nobody else is writing, else together with the next
+    // When it is decided. It is written at once if nobody else is writing, else together with the
+    // next
     // batch; nobody waits for it. May be lost in any crash until a later commit is written.
     deferred,
     // When the operating system has it: survives the death of the process.
@@ -62,7 +65,8 @@ struct Precondition {
 struct Batch {
     std::vector<Precondition> preconditions;
     std::vector<Write> writes;
-    // The batch fails when the boot clock is at or past this moment as its preconditions are checked.
+    // The batch fails when the boot clock is at or past this moment as its preconditions are
+    // checked.
     std::optional<BootTime> not_after;
 
     bool empty() const { return writes.empty() && preconditions.empty(); }
@@ -71,8 +75,8 @@ struct Batch {
 // The number of a commit. Compare with nothing but other numbers of the same Storage object.
 using CommitNumber = std::uint64_t;
 
-// Where the verdict on one batch with preconditions is left, before wait() for it returns: nothing when
-// applied, `precondition_failed` (the message names the key) when not.
+// Where the verdict on one batch with preconditions is left, before wait() for it returns: nothing
+// when applied, `precondition_failed` (the message names the key) when not.
 struct Verdict {
     std::optional<Error> refused;
 };
@@ -108,7 +112,8 @@ public:
 
 // Threads:    thread-safe.
 // Durability: as asked for by each commit; see above.
-// Errors:     after the first failed write or sync every call that would change something fails with
+// Errors:     after the first failed write or sync every call that would change something fails
+// with
 //             io_error or no_space until the store is opened again (fail closed). Reads go on.
 class ROCKLOCK_API Storage {
 public:
@@ -117,70 +122,76 @@ public:
     Storage& operator=(const Storage&) = delete;
     virtual ~Storage() = default;
 
-    // Puts a batch at the end of the queue and returns at once. Never blocks on I/O, so it may be called
-    // under a mutex that orders the callers' decisions. Someone has to wait() for every commit: nobody
-    // else writes it.
+    // Puts a batch at the end of the queue and returns at once. Never blocks on I/O, so it may be
+    // called under a mutex that orders the callers' decisions. Someone has to wait() for every
+    // commit: nobody else writes it.
     //
-    // `verdict`, if given, must live until wait() for this number has returned or done() was true. A
-    // deferred commit may not have one, since it may be judged after that.
-    virtual CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict = nullptr) = 0;
+    // `verdict`, if given, must live until wait() for this number has returned or done() was true.
+    // A deferred commit may not have one, since it may be judged after that.
+    virtual CommitNumber enqueue(Batch batch, Durability durability,
+                                 Verdict* verdict = nullptr) = 0;
 
-    // Returns when the commit (and so every one before it) is as durable as it asked to be. The caller
-    // may be made the leader, who writes for all that queue. `durability` may be other than the one at
-    // enqueue(). For a deferred commit: writes what is queued if nobody is writing or about to, and never
-    // waits for a sync.
+    // Returns when the commit (and so every one before it) is as durable as it asked to be. The
+    // caller may be made the leader, who writes for all that queue. `durability` may be other than
+    // the one at enqueue(). For a deferred commit: writes what is queued if nobody is writing or
+    // about to, and never waits for a sync.
     //
-    // Errors: io_error, no_space, closing; store_in_use in a child of the process that opened the store.
+    // Errors: io_error, no_space, closing; store_in_use in a child of the process that opened the
+    // store.
     //         A refused batch is no error here: see its Verdict.
     virtual Result<void> wait(CommitNumber number, Durability durability) = 0;
 
-    // Whether wait() would return without waiting: it is as durable as asked, or failure() is set. Always
-    // true of a deferred one. Never blocks.
+    // Whether wait() would return without waiting: it is as durable as asked, or failure() is set.
+    // Always true of a deferred one. Never blocks.
     virtual bool done(CommitNumber number, Durability durability) const = 0;
 
-    // enqueue() and wait() as one; a deferred batch with preconditions is written before it returns.
-    // Errors: precondition_failed too.
+    // enqueue() and wait() as one; a deferred batch with preconditions is written before it
+    // returns. Errors: precondition_failed too.
     Result<void> commit(Batch batch, Durability durability = Durability::durable);
 
-    // The present: behind every commit whose wait() has returned, a deferred one only if it was written.
+    // The present: behind every commit whose wait() has returned, a deferred one only if it was
+    // written.
     virtual std::unique_ptr<Snapshot> snapshot() const = 0;
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
 
     // Set once something failed; nothing more will be committed.
     virtual std::optional<Error> failure() const = 0;
 
-    // Whether the last run ended in a failed write or sync, so that what it had written but not synced
-    // may be missing although the machine did not restart.
+    // Whether the last run ended in a failed write or sync, so that what it had written but not
+    // synced may be missing although the machine did not restart.
     virtual bool suspect() const = 0;
 
     // Ends the suspicion, when whoever uses the store has committed what it makes of its contents.
     // Errors: io_error, no_space, read_only; it stays suspect then.
     virtual Result<void> mark_sound() = 0;
 
-    // Writes and syncs all that is queued, and makes the next open quick. What comes afterwards fails with
-    // `closing`; reads go on until the object ends. Without it, the end of the object is like a crash.
+    // Writes and syncs all that is queued, and makes the next open quick. What comes afterwards
+    // fails with `closing`; reads go on until the object ends. Without it, the end of the object is
+    // like a crash.
     virtual Result<void> close() = 0;
 };
 
-// In memory: the reference, for tests and for stores that need not outlive the process. `clock` judges
-// `not_after` and must outlive it.
+// In memory: the reference, for tests and for stores that need not outlive the process. `clock`
+// judges `not_after` and must outlive it.
 ROCKLOCK_API std::unique_ptr<Storage> make_memory_storage(Clock& clock);
 
 struct RocksdbOptions {
     // Makes the directory and an empty store where there is none.
     bool create_if_missing = true;
-    // Memory for records not yet in files, over all families. Small: it is what a crash leaves to replay.
+    // Memory for records not yet in files, over all families. Small: it is what a crash leaves to
+    // replay.
     std::size_t write_buffer_bytes = 8u << 20;
     std::size_t block_cache_bytes = 8u << 20;
 };
 
 // On RocksDB, in a directory of its own. One process per store.
 //
-// Errors: store_in_use (with the pid), not_a_store (a directory that holds other things, or a file),
-//         read_only, newer_format, corrupt, no_space, io_error. Nothing is changed by a failed open.
-ROCKLOCK_API Result<std::unique_ptr<Storage>> open_rocksdb_storage(const std::string& directory,
-                                                                   Clock& clock,
-                                                                   const RocksdbOptions& options = {});
+// Errors: store_in_use (with the pid), not_a_store (a directory that holds other things, or a
+// file),
+//         read_only, newer_format, corrupt, no_space, io_error. Nothing is changed by a failed
+//         open.
+ROCKLOCK_API Result<std::unique_ptr<Storage>> open_rocksdb_storage(
+    const std::string& directory, Clock& clock, const RocksdbOptions& options = {});
 
 // A copy of `key`'s first eight bytes; 0 when there are fewer.
 ROCKLOCK_API std::uint64_t version_of(std::string_view value);

@@ -16,8 +16,8 @@
 
 namespace rocklock {
 
-// How a resource is held. Two holders of different sessions may share a resource only when both read.
-// `write` lets plain reads of guarded data through, `exclusive` refuses those too.
+// How a resource is held. Two holders of different sessions may share a resource only when both
+// read. `write` lets plain reads of guarded data through, `exclusive` refuses those too.
 enum class Mode : std::uint8_t { read, write, exclusive };
 
 // What one wants to do; the class of the resource says which mode that takes.

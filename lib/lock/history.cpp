@@ -1,0 +1,223 @@
+#include "lock/history.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lock/names.hpp"
+
+namespace rocklock {
+
+namespace {
+
+using records::GrantRecord;
+using std::chrono::milliseconds;
+
+// A repeated request is recognised for at least so long.
+constexpr milliseconds memory_min = std::chrono::minutes{10};
+
+Error corrupt() {
+    return {ErrorCode::corrupt, "a record of the lock history can't be read: check the store"};
+}
+
+Error ended(const Ending& ending) {
+    Error error(ErrorCode::grant_ended,
+                "the grant has ended: " + std::string(to_string(ending.outcome)));
+    if (!ending.by.empty()) error.message += " by " + ending.by;
+    error.message += "; acquire anew";
+    error.ended = ending;
+    return error;
+}
+
+Error unknown_grant() {
+    return {ErrorCode::not_owner,
+            "no such grant of this session is known: it never was, or it ended long ago"};
+}
+
+Grant past_grant(const GrantRecord& record) {
+    Grant grant;
+    grant.id = record.id;
+    grant.token = record.token;
+    grant.session = record.session;
+    grant.waited = record.waited;
+    grant.deadline = record.deadline;
+    grant.ended = record.ended;
+    for (const records::Lock& lock : record.locks) {
+        GrantedLock granted{lock.resource, lock.mode, lock.subtree, lock.permits, {}};
+        if (lock.cause < record.locks.size()) granted.cause = record.locks[lock.cause].resource;
+        grant.locks.push_back(std::move(granted));
+    }
+    return grant;
+}
+
+Result<Answer> answer_session(const Storage& storage, const SessionId& id) {
+    const auto value = storage.get(Family::locks, records::session_key(id));
+    if (!value) return value.error();
+    const auto record = *value ? records::decode_session(id, **value) : std::nullopt;
+    if (!record || !record->ended) {
+        return Error(ErrorCode::session_not_found,
+                     "there is no such session, or it ended long ago: open a new one");
+    }
+    Error error(ErrorCode::session_expired, "the session has ended: open a new one");
+    error.ended = record->ended;
+    return error;
+}
+
+Result<Answer> answer_replay(const LockTable& table, const AskHistory& asked,
+                             const GrantRecord& record) {
+    if (record.fingerprint != asked.fingerprint) {
+        return Error(ErrorCode::parameter_mismatch,
+                     "this request id was used before with other locks: use a new one");
+    }
+    Grant grant = past_grant(record);
+    if (record.single) {
+        SessionInfo own;
+        own.id = record.session;
+        own.secret = table.secret(record.session);
+        own.lease = record.lease;
+        own.deadline = record.deadline;
+        grant.own_session = own;
+    }
+    return Answer(std::move(grant));
+}
+
+}  // namespace
+
+Result<std::optional<GrantRecord>> read_grant(const Storage& storage, GrantId grant) {
+    const auto value = storage.get(Family::locks, records::grant_key(grant));
+    if (!value) return value.error();
+    if (!*value) return std::optional<GrantRecord>{};
+    auto record = records::decode_grant(grant, **value);
+    if (!record) return corrupt();
+    if (record->more_locks > 0) {
+        const auto set = storage.get(Family::locks, records::set_key(grant));
+        if (!set) return set.error();
+        if (!*set || !records::decode_set(**set, *record)) return corrupt();
+    }
+    return record;
+}
+
+HistoryAnswer answer_from_history(const Storage& storage, const LockTable& table,
+                                  const AskHistory& asked) {
+    using Verb = AskHistory::Verb;
+    if (asked.grant == GrantId{}) return answer_session(storage, asked.session);
+    auto read = read_grant(storage, asked.grant);
+    if (!read) return Result<Answer>(std::move(read).error());
+    if (!*read || !(*read)->ended) return Result<Answer>(unknown_grant());
+    const GrantRecord& record = **read;
+    if (asked.verb == Verb::reacquire) {
+        return Retake{asked.session, asked.grant, past_grant(record).locks};
+    }
+    if (asked.verb == Verb::replay) return answer_replay(table, asked, record);
+    if (asked.verb != Verb::force && record.session != asked.session) {
+        return Result<Answer>(unknown_grant());
+    }
+    if (asked.verb != Verb::release) return Result<Answer>(ended(*record.ended));
+    Released released;
+    released.outcome = record.ended->outcome == Outcome::released ? Outcome::already_released
+                                                                  : record.ended->outcome;
+    return Result<Answer>(Answer(released));
+}
+
+Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
+                                                   std::string_view resource, GrantId last) {
+    // A few steps at most: other names with the same hash, and a holder that is live.
+    for (int step = 0; step < 16 && last != GrantId{}; ++step) {
+        auto read = read_grant(storage, last);
+        if (!read) return std::move(read).error();
+        if (!*read) break;
+        const GrantRecord& record = **read;
+        GrantId before{};
+        for (const records::Lock& lock : record.locks) {
+            if (fnv1a(lock.resource) == fnv1a(resource)) before = lock.before;
+            if (lock.resource != resource || !record.ended) continue;
+            PastHolder past;
+            past.ending = *record.ended;
+            Holder& holder = past.holder;
+            holder.resource = lock.resource;
+            holder.mode = lock.mode;
+            holder.subtree = lock.subtree;
+            holder.permits = lock.permits;
+            holder.grant = record.id;
+            holder.token = record.token;
+            holder.principal = record.principal;
+            holder.session = record.session;
+            holder.uid = record.uid;
+            holder.pid = record.pid;
+            holder.acquired_at = record.acquired_wall;
+            holder.note = record.note;
+            holder.metadata = record.metadata;
+            if (lock.cause < record.locks.size()) holder.cause = record.locks[lock.cause].resource;
+            return std::optional(std::move(past));
+        }
+        last = before;
+    }
+    return std::optional<PastHolder>{};
+}
+
+Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t after,
+                                         std::uint32_t limit) {
+    std::vector<AuditRow> rows;
+    const auto cursor = snapshot.scan(Family::history, records::audit_key(after + 1), {});
+    for (; cursor->valid() && rows.size() < limit; cursor->next()) {
+        auto row = records::decode_audit(cursor->value());
+        if (!row) return corrupt();
+        rows.push_back(*std::move(row));
+    }
+    if (auto status = cursor->status(); !status) return std::move(status).error();
+    return rows;
+}
+
+bool HistoryTrimmer::may_go(std::uint32_t epoch, BootTime deadline, milliseconds lease, bool excess,
+                            BootTime now, std::uint32_t boot_epoch) const {
+    // Of another boot: older than this one, which has lasted since the clock's beginning.
+    const auto age = epoch == boot_epoch ? now - deadline : now.time_since_epoch();
+    return age >= limits_.age || (excess && age >= std::max(memory_min, lease));
+}
+
+void HistoryTrimmer::trim(const Snapshot& snapshot, LockTable& table, BootTime now,
+                          std::uint32_t boot_epoch, std::size_t budget, Batch& batch) {
+    const auto go_round = [&](std::string& from, char tag, const auto& look) {
+        const std::string first(1, tag);
+        const std::string last(1, static_cast<char>(tag + 1));
+        if (from.empty()) from = first;
+        const auto cursor = snapshot.scan(Family::locks, from, last);
+        std::size_t read = 0;
+        for (; cursor->valid() && read < budget; cursor->next(), ++read) {
+            look(cursor->key(), cursor->value());
+        }
+        from = cursor->valid() ? std::string(cursor->key()) : std::string();
+    };
+    go_round(grants_from_, records::grant_tag, [&](std::string_view key, std::string_view value) {
+        const auto id = records::grant_of_key(key);
+        auto record = id ? records::decode_grant(*id, value) : std::nullopt;
+        if (!record || !record->ended) return;
+        const bool excess = table.ended_records() > limits_.records;
+        if (!may_go(record->boot_epoch, record->deadline, record->lease, excess, now, boot_epoch))
+            return;
+        std::vector<std::string> resources;
+        if (record->more_locks > 0) {
+            const auto set = snapshot.get(Family::locks, records::set_key(*id));
+            if (set && *set) records::decode_set(**set, *record);
+            batch.writes.push_back({Family::locks, records::set_key(*id), std::nullopt});
+        }
+        for (const records::Lock& lock : record->locks) resources.push_back(lock.resource);
+        batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
+        table.forget(*id, resources, record->request.high, record->request.low);
+    });
+    // A session whose grants are still being cleaned up must be known to them.
+    if (table.cleaning()) return;
+    go_round(sessions_from_, records::session_tag,
+             [&](std::string_view key, std::string_view value) {
+                 const auto id = records::session_of_key(key);
+                 const auto record = id ? records::decode_session(*id, value) : std::nullopt;
+                 if (!record || !record->ended) return;
+                 const bool excess = table.ended_sessions() > limits_.records;
+                 if (!may_go(record->boot_epoch, record->deadline, record->lease, excess, now,
+                             boot_epoch))
+                     return;
+                 batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
+                 table.forget_session();
+             });
+}
+
+}  // namespace rocklock
