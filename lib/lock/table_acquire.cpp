@@ -85,7 +85,11 @@ Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<Loc
         if (auto error = resolve_one(lock, resolved)) return *std::move(error);
     }
     if (!classes.empty()) {
+        // Judged by what was asked for: a name that a dependant makes stronger takes nothing along.
+        std::vector<bool> edits;
+        for (const Wish& wish : resolved.wishes) edits.push_back(wish.mode != Mode::read);
         for (std::size_t root = 0; root < locks.size(); ++root) {
+            if (!edits[root]) continue;
             const LockClass& lock_class = classes.of(locks[root].resource);
             if (auto error = add_dependants(locks[root], lock_class, root, resolved)) {
                 return *std::move(error);
@@ -151,7 +155,6 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
 std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
                                                      const LockClass& lock_class, std::size_t root,
                                                      Resolved& resolved) {
-    if (resolved.wishes[root].mode == Mode::read) return std::nullopt;
     for (const Dependant& dependant : lock_class.dependants) {
         if (dependant.resource == lock.resource) continue;
         if (classes.of(dependant.resource).permits > 0) {

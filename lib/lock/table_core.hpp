@@ -269,6 +269,8 @@ struct LockTable::Core {
                        Obstacles& obstacles) const;
     void meet_hold(const Session& session, const Wish& wish, const Hold& hold,
                    Obstacles& obstacles) const;
+    void meet_dead(const Hold& hold, Obstacles& obstacles) const;
+    void meet_closure(BootTime until, Obstacles& obstacles) const;
     // Whether the session's own holds cover the wish, so that it queues behind nobody.
     bool covered(const Session& session, const Wish& wish) const;
     bool held_covers(const Session& session, const Resource& at, const Wish& wish,
@@ -342,7 +344,9 @@ struct LockTable::Core {
     // The caller's grant if it lives; otherwise the request is answered, and nothing is returned.
     Grant* require_grant(const SessionId& session, GrantId id, AskHistory::Verb verb);
     void end_grant(Grant& grant, const Ending& ending);
+    std::optional<records::Closure> closure_of(const Hold& hold, Outcome outcome) const;
     std::vector<records::Closure> close_resources(const Grant& grant, Outcome outcome);
+    void answer_convert(Ticket to, const Grant& grant, bool waited);
     void notify_lost(const Grant& grant, const Ending& ending);
     void write_audit(const Grant& grant, const Ending& ending);
     void apply_modes(Grant& grant, std::span<const Mode> modes, const RequestKey& convert_request,

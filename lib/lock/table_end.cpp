@@ -135,22 +135,35 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     if (session.single && session.first == nullptr && !session.ended) end_session(session, ending);
 }
 
-// What its classes close for a while: a minimum hold after a release, a lock delay after a loss.
+// How long a name stays closed when this hold ends now, or ended by the clock: a minimum hold after
+// a release, a lock delay after a loss. Nothing when it is open at once.
+std::optional<Closure> LockTable::Core::closure_of(const Hold& hold, Outcome outcome) const {
+    if (classes.empty()) return std::nullopt;
+    const LockClass& lock_class = classes.of(hold.resource->name());
+    const Grant& grant = *hold.grant;
+    Closure closure{};
+    if (outcome == Outcome::released) {
+        closure.until = grant.acquired + lock_class.min_hold;
+        closure.duration = lock_class.min_hold;
+    } else if (outcome == Outcome::expired || outcome == Outcome::broken) {
+        closure.until =
+            std::min({now.boot, grant.session->deadline, grant.cap()}) + lock_class.lock_delay;
+        closure.duration = lock_class.lock_delay;
+    }
+    if (closure.duration == milliseconds{0} || closure.until <= now.boot) return std::nullopt;
+    return closure;
+}
+
+// What its classes close for a while.
 std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcome outcome) {
     std::vector<Closure> closures;
     if (classes.empty()) return closures;
     for (std::size_t i = 0; i < grant.hold_count; ++i) {
+        auto found = closure_of(grant.holds()[i], outcome);
+        if (!found) continue;
+        Closure closure = *found;
+        closure.lock = static_cast<std::uint32_t>(i);
         Resource& at = *grant.holds()[i].resource;
-        const LockClass& lock_class = classes.of(at.name());
-        Closure closure{static_cast<std::uint32_t>(i), {}, {}};
-        if (outcome == Outcome::released) {
-            closure.until = grant.acquired + lock_class.min_hold;
-            closure.duration = lock_class.min_hold;
-        } else if (outcome == Outcome::expired || outcome == Outcome::broken) {
-            closure.until = now.boot + lock_class.lock_delay;
-            closure.duration = lock_class.lock_delay;
-        }
-        if (closure.duration == milliseconds{0} || closure.until <= now.boot) continue;
         auto& extra = at.with_extra();
         if (closure.until > extra.closed_until) {
             extra.closed_until = closure.until;
@@ -264,7 +277,7 @@ void LockTable::Core::handle(const Convert& request) {
             if (grants.contains(old)) end_grant(*old, ending_of(*old));
         }
         apply_modes(*grant, *modes, id, fingerprint);
-        return answer(ticket, answer_grant(*grant));
+        return answer_convert(ticket, *grant, false);
     }
     if (request.patience == milliseconds{0}) {
         obstacles = look(*session, wishes, nullptr, true, true);
@@ -287,6 +300,13 @@ void LockTable::Core::handle(const Convert& request) {
     wait->fingerprint = fingerprint;
     if (request.patience != no_limit) wait->patience_ends = now.boot + request.patience;
     begin_wait(std::move(wait), wishes);
+}
+
+// `waited` is of the conversion, not of the acquire.
+void LockTable::Core::answer_convert(Ticket to, const Grant& grant, bool waited) {
+    rocklock::Grant reply = answer_grant(grant);
+    reply.waited = waited;
+    answer(to, std::move(reply));
 }
 
 // Down keeps the token, and others may be served; up takes a new one.

@@ -96,14 +96,24 @@ void LockTable::Core::meet_hold(const Session& session, const Wish& wish, const 
                                 Obstacles& obstacles) const {
     if (hold.grant->session == &session) return;
     if (!clash(hold.mode, hold.permits, wish.mode, wish.permits)) return;
-    if (!table::live(hold, now.boot)) {
-        obstacles.dead.push_back(hold.grant);
-        return;
-    }
+    if (!table::live(hold, now.boot)) return meet_dead(hold, obstacles);
     obstacles.blocked = true;
     obstacles.look_again =
         std::min({obstacles.look_again, hold.grant->session->deadline, hold.grant->cap()});
     if (obstacles.collect && obstacles.holds.size() < shown_limit) obstacles.holds.push_back(&hold);
+}
+
+// One that is over but not cleaned up: its class may keep the name closed for a while all the same.
+void LockTable::Core::meet_dead(const Hold& hold, Obstacles& obstacles) const {
+    obstacles.dead.push_back(hold.grant);
+    const auto closure = closure_of(hold, ending_of(*hold.grant).outcome);
+    if (closure) meet_closure(closure->until, obstacles);
+}
+
+void LockTable::Core::meet_closure(BootTime until, Obstacles& obstacles) const {
+    obstacles.blocked = true;
+    obstacles.look_again = std::min(obstacles.look_again, until);
+    obstacles.closed_until = std::max(obstacles.closed_until.value_or(BootTime::min()), until);
 }
 
 void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
@@ -116,7 +126,7 @@ void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
         std::uint64_t taken = 0;
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             if (!table::live(*hold, now.boot)) {
-                obstacles.dead.push_back(hold->grant);
+                meet_dead(*hold, obstacles);
             } else {
                 taken += hold->permits;
             }
@@ -137,12 +147,8 @@ void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
             meet_hold(session, wish, *hold, obstacles);
         }
     }
-    if (at.extra && at.extra->closed_until > now.boot) {
-        obstacles.blocked = true;
-        obstacles.look_again = std::min(obstacles.look_again, at.extra->closed_until);
-        obstacles.closed_until =
-            std::max(obstacles.closed_until.value_or(BootTime::min()), at.extra->closed_until);
-    }
+    if (at.extra && at.extra->closed_until > now.boot)
+        meet_closure(at.extra->closed_until, obstacles);
     if (subtree_marks > 0) {
         for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
             for (const Hold* hold = above->first; hold != nullptr && !enough(); hold = hold->next) {
@@ -467,8 +473,7 @@ void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
         const std::uint64_t fingerprint = wait.fingerprint;
         end_wait(wait);
         apply_modes(grant, modes, id, fingerprint);
-        answer(to, answer_grant(grant));
-        return;
+        return answer_convert(to, grant, true);
     }
     const table::Wanting wanting{wait.session,  wait.note,    &wait.metadata,
                                  wait.max_hold, wait.request, wait.fingerprint,

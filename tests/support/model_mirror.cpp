@@ -171,7 +171,7 @@ std::optional<GrantId> ModelMirror::to_real(GrantId model) const {
     return found == real_of_.end() ? std::nullopt : std::optional(GrantId{found->second});
 }
 
-// Tokens rise in the order in which the model gives them, and none is given twice.
+// Tokens rise from decision to decision, and none is given twice.
 Complaint ModelMirror::bind(std::uint64_t model, std::uint64_t real) {
     const auto known = real_of_.find(model);
     if (known != real_of_.end()) {
@@ -182,12 +182,17 @@ Complaint ModelMirror::bind(std::uint64_t model, std::uint64_t real) {
     if (model_of_.contains(real)) return "the number " + std::to_string(real) + " was given twice";
     if (real == 0 || real >= (std::uint64_t{1} << 53))
         return "the number " + std::to_string(real) + " is out of range";
-    const auto next = real_of_.upper_bound(model);
-    if (next != real_of_.end() && next->second <= real)
+    const auto decision = decision_of_.at(model);
+    const auto later = range_of_.upper_bound(decision);
+    const auto same = range_of_.lower_bound(decision);
+    if (later != range_of_.end() && later->second.first <= real) {
         return "the number " + std::to_string(real) + " came too early";
-    if (next != real_of_.begin() && std::prev(next)->second >= real) {
+    }
+    if (same != range_of_.begin() && std::prev(same)->second.second >= real) {
         return "the number " + std::to_string(real) + " does not rise";
     }
+    auto& range = range_of_.try_emplace(decision, real, real).first->second;
+    range = {std::min(range.first, real), std::max(range.second, real)};
     real_of_[model] = real;
     model_of_[real] = model;
     highest_ = std::max(highest_, real);
@@ -212,7 +217,11 @@ void ModelMirror::expect(Event event, Ticket ticket, const SessionId& fresh, Ins
             },
             *request);
     }
+    const auto before = model_.last_token();
     auto expected = model_.apply(event, ticket, fresh, now);
+    ++decisions_;
+    for (auto token = before + 1; token <= model_.last_token(); ++token)
+        decision_of_[token] = decisions_;
     for (auto& reply : expected.replies)
         owed_.insert_or_assign(reply.ticket, std::move(reply.answer));
     for (auto& notice : expected.lost) lost_owed_.emplace(notice.grant.id, std::move(notice));
@@ -318,8 +327,9 @@ Complaint ModelMirror::got(const AskHistory& question) {
     const auto found = owed_.find(question.ticket);
     if (found == owed_.end()) return "the table asks the history for nobody";
     const auto* grant = model_.grant(to_model(question.grant));
-    if (grant != nullptr && grant->outcome == Outcome::held &&
-        question.verb != AskHistory::Verb::replay) {
+    const auto* owner = model_.session(question.session);
+    const bool session_lives = owner != nullptr && !owner->ended;
+    if (grant != nullptr && grant->outcome == Outcome::held && session_lives) {
         return "the table forgot a grant that is held";
     }
     owed_.erase(found);

@@ -60,6 +60,10 @@ private:
     std::map<std::uint64_t, std::uint64_t> real_of_;
     std::map<std::uint64_t, std::uint64_t> model_of_;
     std::uint64_t highest_ = 0;
+    // In which decision the model gave a number, and what real numbers each decision gave.
+    std::map<std::uint64_t, std::uint64_t> decision_of_;
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> range_of_;
+    std::uint64_t decisions_ = 0;
     std::map<Ticket, Result<Answer>> owed_;
     std::map<GrantId, LostNotice> lost_owed_;
     std::map<std::pair<SessionId, GrantId>, int> wanted_owed_;

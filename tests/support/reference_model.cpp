@@ -88,8 +88,8 @@ std::size_t size_of(const Metadata& metadata) {
 }
 
 std::optional<Error> check_name(std::string_view name) {
-    if (name.size() > limits::name_bytes) return Error(ErrorCode::limit_exceeded, "model");
-    if (name.empty() || !utf8_without_nul(name)) return Error(ErrorCode::invalid_argument, "model");
+    if (name.empty() || name.size() > limits::name_bytes || !utf8_without_nul(name))
+        return Error(ErrorCode::invalid_argument, "model");
     return std::nullopt;
 }
 
@@ -98,10 +98,11 @@ std::optional<Error> check_open(const OpenSession& open) {
     if (open.lease && (*open.lease < limits::lease_min || *open.lease > limits::lease_max)) {
         return Error(ErrorCode::invalid_argument, "model");
     }
-    if (open.note.size() + size_of(open.metadata) > limits::metadata_bytes ||
-        open.request_id.size() > limits::request_id_bytes) {
+    if (open.note.size() + size_of(open.metadata) > limits::metadata_bytes) {
         return Error(ErrorCode::limit_exceeded, "model");
     }
+    if (open.request_id.size() > limits::request_id_bytes)
+        return Error(ErrorCode::invalid_argument, "model");
     return std::nullopt;
 }
 
@@ -237,12 +238,10 @@ ReferenceModel::Blockers ReferenceModel::blockers(const ModelWaiter& waiter, Boo
                 earlier.insert(before.begin(), before.end());
             }
         }
-        if (!waiter.converting && !holds_already(waiter.session, lock, now)) {
-            const auto closed = closed_.find(lock.resource);
-            if (closed != closed_.end() && now < closed->second) {
-                found.closed_until =
-                    std::max(found.closed_until.value_or(closed->second), closed->second);
-            }
+        const auto closed = closed_.find(lock.resource);
+        if (closed != closed_.end() && now < closed->second) {
+            found.closed_until =
+                std::max(found.closed_until.value_or(closed->second), closed->second);
         }
         if (holds_already(waiter.session, lock, now)) continue;
         for (const auto* other : ahead) {
@@ -378,14 +377,43 @@ void ReferenceModel::settle(Instant now) {
     for (bool again = true; again;) {
         again = false;
         for (const auto* waiter : in_order()) {
-            if (blockers(*waiter, now.boot).any()) continue;
-            const ModelWaiter granted = *waiter;
-            std::erase_if(waiters_, [&](const auto& w) { return w.ticket == granted.ticket; });
-            if (granted.converting) {
-                raise(granted, true, now);
-            } else {
-                give(granted, true, now);
+            const ModelWaiter judged = *waiter;
+            const auto leave = [&] {
+                std::erase_if(waiters_, [&](const auto& w) { return w.ticket == judged.ticket; });
+                again = true;
+            };
+            // Held by its session meanwhile, through another request.
+            if (!judged.converting && session(judged.session)->deadline &&
+                met_by_own(judged.ticket, judged.session, judged.wanted, judged.acquire.held,
+                           now)) {
+                leave();
+                break;
             }
+            if (blockers(judged, now.boot).any()) continue;
+            leave();
+            if (judged.converting) {
+                raise(judged, true, now);
+            } else {
+                give(judged, true, now);
+            }
+            break;
+        }
+    }
+}
+
+// Whoever waited long enough, and in vain.
+void ReferenceModel::lose_patience(Instant now) {
+    for (bool again = true; again;) {
+        again = false;
+        settle(now);
+        for (const auto& waiter : waiters_) {
+            if (!waiter.until || *waiter.until > now.boot) continue;
+            const ModelWaiter gone = waiter;
+            refuse(gone.ticket, ErrorCode::patience_expired);
+            std::erase_if(waiters_, [&](const auto& w) { return w.ticket == gone.ticket; });
+            std::erase_if(sessions_, [&](const auto& s) {
+                return s.own && !s.deadline && s.id == gone.session;
+            });
             again = true;
             break;
         }
@@ -405,23 +433,7 @@ Expected ReferenceModel::apply(const Event& event, Ticket ticket, const SessionI
         return std::move(out_);
     }
     pass_time(now.boot);
-    settle(now);
-    std::vector<ModelWaiter> impatient;
-    for (const auto& waiter : waiters_) {
-        if (waiter.until && *waiter.until <= now.boot) impatient.push_back(waiter);
-    }
-    for (const auto& waiter : impatient) {
-        if (std::none_of(waiters_.begin(), waiters_.end(),
-                         [&](const auto& w) { return w.ticket == waiter.ticket; }))
-            continue;
-        for (const Ticket repeat : waiter.repeats) refuse(repeat, ErrorCode::patience_expired);
-        refuse(waiter.ticket, ErrorCode::patience_expired);
-        std::erase_if(waiters_, [&](const auto& w) { return w.ticket == waiter.ticket; });
-        std::erase_if(sessions_, [&](const auto& s) {
-            return s.own && !s.deadline && s.id == waiter.session;
-        });
-    }
-    settle(now);
+    lose_patience(now);
 
     if (request != nullptr) {
         std::visit([&](const auto& verb) { handle(verb, ticket, fresh, now); }, *request);
@@ -429,7 +441,6 @@ Expected ReferenceModel::apply(const Event& event, Ticket ticket, const SessionI
         for (auto waiter = waiters_.begin(); waiter != waiters_.end(); ++waiter) {
             if (waiter->ticket != cancel->ticket) continue;
             refuse(waiter->ticket, ErrorCode::cancelled);
-            for (const Ticket repeat : waiter->repeats) refuse(repeat, ErrorCode::cancelled);
             const auto who = waiter->session;
             waiters_.erase(waiter);
             std::erase_if(sessions_,
@@ -437,7 +448,7 @@ Expected ReferenceModel::apply(const Event& event, Ticket ticket, const SessionI
             break;
         }
     }
-    settle(now);
+    lose_patience(now);
     return std::move(out_);
 }
 
@@ -571,7 +582,6 @@ GrantId ReferenceModel::give(const ModelWaiter& waiter, bool waited, Instant now
     Grant told = answer(made);
     const auto* owner = session(waiter.session);
     if (owner->own) told.own_session = answer(*owner, now.boot);
-    for (const Ticket repeat : waiter.repeats) reply(repeat, Answer(told));
     reply(waiter.ticket, Answer(told));
     return made.id;
 }
@@ -579,13 +589,10 @@ GrantId ReferenceModel::give(const ModelWaiter& waiter, bool waited, Instant now
 void ReferenceModel::raise(const ModelWaiter& waiter, bool waited, Instant now) {
     auto* changed = find(*waiter.converting);
     bool up = false;
-    for (auto& lock : changed->locks) {
-        for (const auto& wanted : waiter.wanted) {
-            if (wanted.resource != lock.resource) continue;
-            up = up || wanted.mode > lock.mode;
-            lock.mode = wanted.mode;
-        }
+    for (std::size_t i = 0; i < changed->locks.size(); ++i) {
+        up = up || waiter.after[i].mode > changed->locks[i].mode;
     }
+    changed->locks = waiter.after;
     if (up) {
         changed->old_tokens.push_back(changed->token);
         changed->token = Token{++tokens_};
@@ -643,7 +650,6 @@ void ReferenceModel::end_session(ModelSession& someone, Outcome outcome, BootTim
     }
     std::erase_if(waiters_, [&](const auto& w) { return w.session == someone.id; });
     for (const auto& waiter : waits) {
-        for (const Ticket repeat : waiter.repeats) refuse(repeat, ErrorCode::session_expired);
         refuse(waiter.ticket, ErrorCode::session_expired);
     }
     someone.ended = true;
@@ -722,8 +728,11 @@ std::optional<Error> ReferenceModel::check(const Acquire& request) const {
         if (auto error = check_open(*request.opens)) return error;
     }
     if (request.note.size() + size_of(request.metadata) > limits::metadata_bytes ||
-        request.request_id.size() > limits::request_id_bytes) {
+        request.locks.size() > limits::resources_per_grant) {
         return Error(ErrorCode::limit_exceeded, "model");
+    }
+    if (request.locks.empty() || request.request_id.size() > limits::request_id_bytes) {
+        return Error(ErrorCode::invalid_argument, "model");
     }
     if (request.patience < std::chrono::milliseconds{0} ||
         (request.max_hold && *request.max_hold <= std::chrono::milliseconds{0})) {
@@ -734,9 +743,6 @@ std::optional<Error> ReferenceModel::check(const Acquire& request) const {
 
 std::optional<Error> ReferenceModel::resolve(const std::vector<LockRequest>& requests,
                                              std::vector<ModelLock>& locks) const {
-    if (requests.empty()) return Error(ErrorCode::invalid_argument, "model");
-    if (requests.size() > limits::resources_per_grant)
-        return Error(ErrorCode::limit_exceeded, "model");
     std::set<std::string> names;
     for (const auto& request : requests) {
         if (auto error = check_name(request.resource)) return error;
@@ -792,11 +798,6 @@ void ReferenceModel::add_dependants(std::vector<ModelLock>& locks) const {
 void ReferenceModel::handle(const Acquire& request, Ticket ticket, const SessionId& fresh,
                             Instant now) {
     if (auto error = check(request)) return reply(ticket, *error);
-    std::vector<ModelLock> locks;
-    const auto malformed = resolve(request.locks, locks);
-    if (malformed && malformed->code != ErrorCode::kind_mismatch) return reply(ticket, *malformed);
-    if (request.session && living(*request.session, ticket) == nullptr) return;
-
     if (!request.request_id.empty()) {
         const auto where = scope(request.session, request.opens);
         for (const auto& grant : grants_) {
@@ -804,6 +805,8 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
             if (grant.parameters != printed(request))
                 return refuse(ticket, ErrorCode::parameter_mismatch);
             Grant told = answer(grant);
+            const auto* owner = session(grant.session);
+            if (owner->own) told.own_session = answer(*owner, now.boot);
             return reply(ticket, Answer(told));
         }
         for (auto& waiter : waiters_) {
@@ -813,11 +816,18 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
             }
             if (printed(waiter.acquire) != printed(request))
                 return refuse(ticket, ErrorCode::parameter_mismatch);
-            waiter.repeats.push_back(ticket);
+            // The place in the queue goes to whoever asks now; the one before has lost its
+            // connection.
+            refuse(waiter.ticket, ErrorCode::cancelled);
+            waiter.ticket = ticket;
+            waiter.until = std::nullopt;
+            if (request.patience != no_limit) waiter.until = now.boot + request.patience;
             return;
         }
     }
-    if (malformed) return reply(ticket, *malformed);
+    if (request.session && living(*request.session, ticket) == nullptr) return;
+    std::vector<ModelLock> locks;
+    if (auto malformed = resolve(request.locks, locks)) return reply(ticket, *malformed);
     add_dependants(locks);
     if (locks.size() > limits::resources_per_grant)
         return refuse(ticket, ErrorCode::limit_exceeded);
@@ -843,36 +853,7 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
             return refuse(ticket, ErrorCode::invalid_argument);
     }
 
-    // Held by this session already, under one of the names asked for?
-    if (request.session) {
-        ModelGrant* covering = nullptr;
-        const ModelGrant* any = nullptr;
-        for (auto& grant : grants_) {
-            if (grant.session != *request.session || !lives(grant, now.boot)) continue;
-            std::size_t covered = 0;
-            for (std::size_t i = 0; i < request.locks.size(); ++i) {
-                for (const auto& held : grant.locks) {
-                    if (held.resource != locks[i].resource) continue;
-                    if (any == nullptr) any = &grant;
-                    if (held.mode >= locks[i].mode && held.subtree >= locks[i].subtree &&
-                        held.permits >= locks[i].permits) {
-                        ++covered;
-                    }
-                }
-            }
-            if (covered == request.locks.size() && covering == nullptr) covering = &grant;
-        }
-        if (any != nullptr) {
-            if (request.held == Held::refuse || covering == nullptr) {
-                Error error(ErrorCode::already_held, "model");
-                error.grant = any->id;
-                return reply(ticket, error);
-            }
-            if (request.held == Held::count) ++covering->count;
-            extend(*request.session, now.boot);
-            return reply(ticket, Answer(answer(*covering)));
-        }
-    }
+    if (request.session && met_by_own(ticket, *request.session, locks, request.held, now)) return;
 
     ModelWaiter waiter;
     waiter.ticket = ticket;
@@ -891,6 +872,44 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
         waiter.session = fresh;
     }
     wait_or_refuse(std::move(waiter), request.patience, now);
+}
+
+// What `Held` says when this session holds one of the names asked for already. What was taken along
+// for another lock does not count.
+bool ReferenceModel::met_by_own(Ticket ticket, const SessionId& who,
+                                const std::vector<ModelLock>& wanted, Held held, Instant now) {
+    ModelGrant* covering = nullptr;
+    const ModelGrant* any = nullptr;
+    for (auto& grant : grants_) {
+        if (grant.session != who || !lives(grant, now.boot)) continue;
+        bool covers_all = true;
+        for (const auto& lock : wanted) {
+            bool covered = false;
+            for (const auto& mine : grant.locks) {
+                if (mine.resource != lock.resource) continue;
+                if (lock.cause.empty() && mine.cause.empty()) any = &grant;
+                covered = covered || (mine.mode >= lock.mode && mine.subtree >= lock.subtree &&
+                                      mine.permits >= lock.permits);
+            }
+            covers_all = covers_all && covered;
+        }
+        if (covers_all && covering == nullptr) covering = &grant;
+    }
+    if (any == nullptr) return false;
+    if (held == Held::refuse || covering == nullptr) {
+        Error error(ErrorCode::already_held, "model");
+        error.grant = any->id;
+        reply(ticket, error);
+        return true;
+    }
+    if (held == Held::count) {
+        ++covering->count;
+        extend(who, now.boot);
+    }
+    Grant told = answer(*covering);
+    if (session(who)->own) told.own_session = answer(*session(who), now.boot);
+    reply(ticket, Answer(told));
+    return true;
 }
 
 void ReferenceModel::wait_or_refuse(ModelWaiter waiter, std::chrono::milliseconds patience,
@@ -959,34 +978,34 @@ void ReferenceModel::wait_or_refuse(ModelWaiter waiter, std::chrono::millisecond
 }
 
 void ReferenceModel::handle(const Convert& request, Ticket ticket, const SessionId&, Instant now) {
+    if (living(request.session, ticket) == nullptr) return;
     if (request.patience < std::chrono::milliseconds{0} ||
-        request.mode.has_value() == !request.locks.empty() ||
         request.request_id.size() > limits::request_id_bytes) {
         return refuse(ticket, ErrorCode::invalid_argument);
     }
-    if (living(request.session, ticket) == nullptr) return;
     auto* changed = owned(request.session, request.grant, ticket);
     if (changed == nullptr) return;
+    for (const auto& lock : changed->locks) {
+        if (lock.permits > 0) return refuse(ticket, ErrorCode::kind_mismatch);
+    }
+    if (request.mode.has_value() != request.locks.empty())
+        return refuse(ticket, ErrorCode::invalid_argument);
+    auto after = changed->locks;
+    for (auto& lock : after) {
+        if (request.mode && lock.cause.empty()) lock.mode = *request.mode;
+    }
+    for (const auto& named : request.locks) {
+        auto at = std::find_if(after.begin(), after.end(),
+                               [&](const auto& h) { return h.resource == named.resource; });
+        if (at == after.end() || !named.mode || named.to || named.permits > 0) {
+            return refuse(ticket, ErrorCode::invalid_argument);
+        }
+        at->mode = *named.mode;
+    }
+    // What goes up must be free of others; what goes down goes with it.
     std::vector<ModelLock> wanted;
-    if (request.mode) {
-        for (auto lock : changed->locks) {
-            if (lock.permits > 0) return refuse(ticket, ErrorCode::kind_mismatch);
-            if (!lock.cause.empty()) continue;
-            lock.mode = *request.mode;
-            wanted.push_back(lock);
-        }
-    } else {
-        std::vector<ModelLock> named;
-        if (auto error = resolve(request.locks, named)) return reply(ticket, *error);
-        for (const auto& lock : named) {
-            auto held = std::find_if(changed->locks.begin(), changed->locks.end(),
-                                     [&](const auto& h) { return h.resource == lock.resource; });
-            if (held == changed->locks.end()) return refuse(ticket, ErrorCode::invalid_argument);
-            if (held->permits > 0) return refuse(ticket, ErrorCode::kind_mismatch);
-            ModelLock with_mode = *held;
-            with_mode.mode = lock.mode;
-            wanted.push_back(with_mode);
-        }
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        if (after[i].mode > changed->locks[i].mode) wanted.push_back(after[i]);
     }
     ModelWaiter waiter;
     waiter.ticket = ticket;
@@ -994,14 +1013,17 @@ void ReferenceModel::handle(const Convert& request, Ticket ticket, const Session
     waiter.converting = request.grant;
     waiter.convert = request;
     waiter.wanted = std::move(wanted);
+    waiter.after = std::move(after);
+    const bool waits_already = std::any_of(waiters_.begin(), waiters_.end(), [&](const auto& w) {
+        return w.converting == request.grant;
+    });
+    if (waits_already && request.patience.count() > 0 && blockers(waiter, now.boot).any()) {
+        return refuse(ticket, ErrorCode::invalid_argument);
+    }
     wait_or_refuse(std::move(waiter), request.patience, now);
 }
 
 void ReferenceModel::handle(const Release& request, Ticket ticket, const SessionId&, Instant now) {
-    const auto* someone = session(request.session);
-    if (someone == nullptr || (someone->own && !someone->deadline)) {
-        return refuse(ticket, ErrorCode::session_not_found);
-    }
     auto* given_back = find(request.grant);
     if (given_back == nullptr || given_back->session != request.session) {
         return refuse(ticket, ErrorCode::not_owner);
@@ -1023,18 +1045,16 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
     if (living(request.session, ticket) == nullptr) return;
     auto* given = owned(request.session, request.grant, ticket);
     if (given == nullptr) return;
-    if (request.to == request.session) return refuse(ticket, ErrorCode::invalid_argument);
-    if (living(request.to, ticket) == nullptr) return;
+    const auto* receiver = session(request.to);
+    if (receiver == nullptr || receiver->ended || !receiver->deadline) {
+        return refuse(ticket, ErrorCode::session_not_found);
+    }
+    if (request.to == request.session) return reply(ticket, Answer(answer(*given)));
     const auto locks = given->locks;
-    const auto cap = given->cap;
-    const auto max_hold = given->max_hold;
-    const auto count = given->count;
     end(*given, Outcome::transferred, now.boot, false);
     auto& made = new_grant(request.to, locks, now);
-    made.cap = cap;
-    made.max_hold = max_hold;
-    made.count = count;
-    extend(request.to, now.boot);
+    // It starts anew for its new owner; but to be given something is no sign of life, so the
+    // session's lease goes on as it was.
     reply(ticket, Answer(answer(made)));
 }
 
@@ -1043,7 +1063,7 @@ void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId
     auto* victim = find(request.grant);
     if (victim == nullptr || victim->outcome != Outcome::held)
         return refuse(ticket, ErrorCode::grant_ended);
-    if (victim->session == request.session) return refuse(ticket, ErrorCode::invalid_argument);
+    if (victim->session == request.session) return refuse(ticket, ErrorCode::already_held);
     for (const auto& lock : victim->locks) {
         if (!request.administrator && class_of(lock.resource).steal != StealPolicy::anyone) {
             return refuse(ticket, ErrorCode::steal_refused);
@@ -1059,15 +1079,9 @@ void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId
 void ReferenceModel::handle(const Break& request, Ticket ticket, const SessionId&, Instant now) {
     auto* victim = find(request.grant);
     if (victim == nullptr) return refuse(ticket, ErrorCode::grant_ended);
-    Released told;
-    if (victim->outcome != Outcome::held) {
-        told.outcome =
-            victim->outcome == Outcome::released ? Outcome::already_released : victim->outcome;
-    } else {
-        told.outcome = Outcome::broken;
-        end(*victim, Outcome::broken, now.boot, true);
-    }
-    reply(ticket, Answer(told));
+    if (victim->outcome != Outcome::held) return refuse(ticket, ErrorCode::grant_ended);
+    end(*victim, Outcome::broken, now.boot, true);
+    reply(ticket, Answer(Released{Outcome::broken, 0}));
 }
 
 void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const SessionId&,
@@ -1080,7 +1094,10 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
     if (lost->session != asker->id && (owner == nullptr || owner->principal != asker->principal)) {
         return refuse(ticket, ErrorCode::not_owner);
     }
-    if (lost->outcome == Outcome::held) return refuse(ticket, ErrorCode::already_held);
+    if (lost->outcome == Outcome::held) {
+        if (lost->session != asker->id) return refuse(ticket, ErrorCode::not_owner);
+        return reply(ticket, Answer(answer(*lost)));
+    }
     if (lost->outcome != Outcome::expired && lost->outcome != Outcome::broken) {
         return refuse(ticket, ErrorCode::grant_ended);
     }
@@ -1101,9 +1118,29 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
 void ReferenceModel::handle(const PutClass& request, Ticket ticket, const SessionId&, Instant) {
     const auto& wanted = request.lock_class;
     if (auto error = check_name(wanted.pattern)) return reply(ticket, *error);
+    const auto before = classes_;
     std::erase_if(classes_, [&](const auto& known) { return known.pattern == wanted.pattern; });
     classes_.push_back(wanted);
+    if (in_use_as_other_kind()) {
+        classes_ = before;
+        return refuse(ticket, ErrorCode::kind_mismatch);
+    }
     reply(ticket, Answer(wanted));
+}
+
+// Whether somebody holds or waits for a name as what its class no longer is.
+bool ReferenceModel::in_use_as_other_kind() const {
+    const auto differs = [&](const ModelLock& lock) {
+        return (class_of(lock.resource).permits > 0) != (lock.permits > 0);
+    };
+    for (const auto& grant : grants_) {
+        if (grant.outcome == Outcome::held &&
+            std::any_of(grant.locks.begin(), grant.locks.end(), differs))
+            return true;
+    }
+    return std::any_of(waiters_.begin(), waiters_.end(), [&](const auto& waiter) {
+        return std::any_of(waiter.wanted.begin(), waiter.wanted.end(), differs);
+    });
 }
 
 void ReferenceModel::handle(const DeleteClass& request, Ticket ticket, const SessionId&, Instant) {
@@ -1111,7 +1148,12 @@ void ReferenceModel::handle(const DeleteClass& request, Ticket ticket, const Ses
                                     [&](const auto& c) { return c.pattern == request.pattern; });
     if (known == classes_.end()) return refuse(ticket, ErrorCode::invalid_argument);
     const auto gone = *known;
+    const auto before = classes_;
     classes_.erase(known);
+    if (in_use_as_other_kind()) {
+        classes_ = before;
+        return refuse(ticket, ErrorCode::kind_mismatch);
+    }
     reply(ticket, Answer(gone));
 }
 

@@ -80,8 +80,8 @@ struct ModelWaiter {
     std::optional<BootTime> until;
     Acquire acquire;
     Convert convert;
-    // Repetitions of the same request, which get the same answer.
-    std::vector<Ticket> repeats;
+    // A conversion: all its locks as they are to be.
+    std::vector<ModelLock> after;
 };
 
 // What one event comes to.
@@ -135,6 +135,10 @@ private:
 
     void pass_time(BootTime now);
     void settle(Instant now);
+    void lose_patience(Instant now);
+    bool met_by_own(Ticket ticket, const SessionId& who, const std::vector<ModelLock>& wanted,
+                    Held held, Instant now);
+    bool in_use_as_other_kind() const;
     std::vector<const ModelWaiter*> in_order() const;
     Blockers blockers(const ModelWaiter& waiter, BootTime now) const;
     bool holds_already(const SessionId& session, const ModelLock& lock, BootTime now) const;
