@@ -93,10 +93,9 @@ struct LockManager::Core {
     Storage& storage;
     Clock& clock;
     LockManagerOptions options;
-    std::function<void(const LostNotice&)> tell_lost;
-    std::function<void(const WantedNotice&)> tell_wanted;
-
     mutable Mutex mutex;
+    std::function<void(const LostNotice&)> tell_lost ROCKLOCK_GUARDED_BY(mutex);
+    std::function<void(const WantedNotice&)> tell_wanted ROCKLOCK_GUARDED_BY(mutex);
     LockTable table ROCKLOCK_GUARDED_BY(mutex);
     HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(mutex);
     // Kept for its memory.
@@ -552,12 +551,19 @@ void LockManager::Core::deliver(Delivery& delivery) {
         }
         return delivery.done(std::get<Result<Answer>>(std::move(answer)));
     }
-    if (delivery.done) delivery.done(*std::move(delivery.answer));
+    if (delivery.done) return delivery.done(*std::move(delivery.answer));
+    std::function<void(const LostNotice&)> lost;
+    std::function<void(const WantedNotice&)> wanted;
+    {
+        MutexLock lock(mutex);
+        lost = tell_lost;
+        wanted = tell_wanted;
+    }
     for (const LostNotice& notice : delivery.lost) {
-        if (tell_lost) tell_lost(notice);
+        if (lost) lost(notice);
     }
     for (const WantedNotice& notice : delivery.wanted) {
-        if (tell_wanted) tell_wanted(notice);
+        if (wanted) wanted(notice);
     }
 }
 
@@ -749,10 +755,12 @@ LockStatistics LockManager::statistics() {
 }
 
 void LockManager::on_lost(std::function<void(const LostNotice&)> notify) {
+    MutexLock lock(core_->mutex);
     core_->tell_lost = std::move(notify);
 }
 
 void LockManager::on_wanted(std::function<void(const WantedNotice&)> notify) {
+    MutexLock lock(core_->mutex);
     core_->tell_wanted = std::move(notify);
 }
 

@@ -1,5 +1,7 @@
 // Who leads, who waits for what, and what a failure does, on an engine that stops where it is told
 // to.
+#include "storage/group_commit.hpp"
+
 #include <atomic>
 #include <semaphore>
 #include <string>
@@ -12,7 +14,6 @@
 
 #include "base/assert.hpp"
 #include "base/mutex.hpp"
-#include "storage/group_commit.hpp"
 
 namespace rocklock::testing {
 namespace {

@@ -21,6 +21,10 @@ struct DatabaseOptions {
     // `written` answers what is durable by default once the operating system has it: faster, and a
     // power cut may take back the last grants.
     Durability durability = Durability::durable;
+    // The directory was put back from a copy. Every session and grant in it ends (`broken`,
+    // "restored"), and tokens go on above all that may have been handed out since the copy was
+    // made.
+    bool restored = false;
     // Off: nothing happens by itself. The caller renews, and calls tick() for waiters to be woken
     // by time. For simulations, and for programs that own their threads.
     bool background = true;

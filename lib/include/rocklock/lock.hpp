@@ -204,9 +204,12 @@ struct Grant {
     bool waited = false;
     // How often it is held: 0, or what `Held::count` added.
     std::uint32_t count = 0;
+    // Until the earlier of its session's deadline and its own cap.
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
+    // With a `max_hold`: the end that no renewal can push.
+    std::optional<BootTime> cap;
     // In the answer to a repeated request whose grant has ended since: how.
     std::optional<Ending> ended;
     // When a session was made for this grant alone: its credentials.

@@ -26,7 +26,7 @@
 namespace rocklock {
 
 // How a session is kept. Refused at open_session() unless renew_every * 3 <= lease and
-// margin < warn_at < lease - renew_every.
+// margin < warn_at < lease - renew_every, when it renews itself.
 struct SessionOptions {
     // Before this, it is renewed by itself. 0: a third of the lease. Some jitter is added
     // downwards.
@@ -35,7 +35,8 @@ struct SessionOptions {
     bool renew = true;
     // Warned when this much of the lease is left. 0: a third of it.
     std::chrono::milliseconds warn_at{0};
-    // valid() ends this long before the deadline. 0: the larger of 200 ms and a tenth of the lease.
+    // valid() ends this long before the deadline. 0: the larger of 200 ms and a tenth of the lease,
+    // but at most a quarter of it.
     std::chrono::milliseconds margin{0};
     std::chrono::milliseconds lease = limits::lease_default;
     std::string note;
@@ -56,9 +57,9 @@ struct KeptSession;
 
 // Holds a grant, and releases it when it goes.
 //
-// Threads: thread-safe, but for moving and destroying. The destructor never throws, and leaves the
-// grant to its lease rather than wait for a manager that fails. Lifetime: may outlive its Session
-// object, not the Database.
+// Threads: valid(), remaining() and assert_held() from any, the rest from one at a time. The
+// destructor never throws, and leaves the grant to its lease rather than wait for a manager that
+// fails. Lifetime: may outlive its Session object, not the Database.
 class ROCKLOCK_API Guard {
 public:
     Guard() = default;

@@ -1,0 +1,153 @@
+#include <rocklock/database.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "database/session_keeper.hpp"
+#include "lock/lock_manager.hpp"
+
+namespace rocklock {
+
+// In the order in which they lean on each other; destroyed the other way round.
+struct Database::State {
+    Clock& clock;
+    std::unique_ptr<Storage> storage;
+    std::unique_ptr<LockManager> manager;
+    std::unique_ptr<SessionKeeper> keeper;
+    bool closed = false;
+};
+
+Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Database::Database(Database&&) noexcept = default;
+
+Database& Database::operator=(Database&& other) noexcept {
+    if (this == &other) return *this;
+    if (state_) [[maybe_unused]]
+        const auto closed = close();
+    state_ = std::move(other.state_);
+    return *this;
+}
+
+Database::~Database() {
+    if (state_) [[maybe_unused]]
+        const auto closed = close();
+}
+
+Result<Database> Database::open(const std::string& directory, DatabaseOptions options) {
+    Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+    RocksdbOptions rocksdb = options.rocksdb;
+    rocksdb.create_if_missing = options.create_if_missing;
+    auto storage = open_rocksdb_storage(directory, clock, rocksdb);
+    if (!storage) return std::move(storage).error();
+    return open_on(*std::move(storage), options);
+}
+
+Result<Database> Database::in_memory(DatabaseOptions options) {
+    Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+    return open_on(make_memory_storage(clock), options);
+}
+
+Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOptions options) {
+    if (options.durability == Durability::deferred) {
+        return Error(
+            ErrorCode::invalid_argument,
+            "a store is durable or written: deferred would answer before anything is kept");
+    }
+    Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+    auto state = std::make_unique<State>(State{clock, std::move(storage), nullptr, nullptr});
+    LockManagerOptions manager_options;
+    manager_options.durability = options.durability;
+    manager_options.background = options.background;
+    manager_options.restored = options.restored;
+    auto manager = LockManager::open(*state->storage, clock, std::move(manager_options));
+    if (!manager) return std::move(manager).error();
+    state->manager = *std::move(manager);
+    state->keeper = std::make_unique<SessionKeeper>(*state->manager, clock, options.background);
+    state->manager->on_lost(
+        [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
+    state->manager->on_wanted(
+        [keeper = state->keeper.get()](const WantedNotice& notice) { keeper->wanted(notice); });
+    return Database(std::move(state));
+}
+
+Result<Session> Database::open_session(std::string_view principal, SessionOptions options) {
+    auto times = keeping_times(options);
+    OpenSession request;
+    request.principal = principal;
+    request.lease = options.lease;
+    request.note = std::move(options.note);
+    request.metadata = std::move(options.metadata);
+    // Shown to others: they may have to find out who it is.
+    request.pid = ::getpid();
+    request.uid = ::getuid();
+    if (!times) return std::move(times).error();
+    auto opened = state_->manager->ask(std::move(request));
+    if (!opened) return std::move(opened).error();
+    return Session(state_->keeper->keep(*opened, *times));
+}
+
+Result<Session> Database::resume_session(const SessionCredentials& credentials,
+                                         SessionOptions options) {
+    auto known = state_->manager->authenticate(credentials.id, credentials.secret);
+    if (!known) return std::move(known).error();
+    options.lease = known->lease;
+    auto times = keeping_times(options);
+    if (!times) return std::move(times).error();
+    auto renewed = state_->manager->ask(RenewSession{credentials.id, {}, {}, {}, {}});
+    if (!renewed) return std::move(renewed).error();
+    renewed->secret = credentials.secret;
+    return Session(state_->keeper->keep(*renewed, *times));
+}
+
+Result<LockClass> Database::put_class(const LockClass& lock_class) {
+    return state_->manager->ask(PutClass{lock_class});
+}
+
+Result<LockClass> Database::delete_class(std::string_view pattern) {
+    return state_->manager->ask(DeleteClass{std::string(pattern)});
+}
+
+std::vector<LockClass> Database::classes() const { return state_->manager->classes(); }
+
+Result<LockView> Database::show(std::string_view resource) const {
+    return state_->manager->show(resource);
+}
+
+Result<LockPage> Database::list(const ListLocks& request) const {
+    return state_->manager->list(request);
+}
+
+Result<std::vector<SessionView>> Database::sessions(std::string_view principal) const {
+    return state_->manager->sessions(principal);
+}
+
+LockStatistics Database::statistics() const { return state_->manager->statistics(); }
+
+Result<Released> Database::break_grant(GrantId grant, std::string_view by,
+                                       std::string_view reason) {
+    return state_->manager->ask(Break{grant, std::string(reason), std::string(by)});
+}
+
+LockService& Database::service() { return *state_->manager; }
+
+Storage& Database::storage() { return *state_->storage; }
+
+std::optional<BootTime> Database::tick() {
+    const auto manager_next = state_->manager->tick();
+    const auto keeper_next = state_->keeper->work();
+    if (!manager_next) return keeper_next;
+    return std::min(*manager_next, keeper_next.value_or(BootTime::max()));
+}
+
+Result<void> Database::close() {
+    if (std::exchange(state_->closed, true)) return {};
+    state_->keeper->close();
+    auto manager_closed = state_->manager->close();
+    auto storage_closed = state_->storage->close();
+    if (!manager_closed) return manager_closed;
+    return storage_closed;
+}
+
+}  // namespace rocklock

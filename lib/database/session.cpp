@@ -1,0 +1,230 @@
+#include <rocklock/session.hpp>
+
+#include <utility>
+
+#include "database/session_keeper.hpp"
+
+namespace rocklock {
+
+namespace {
+
+Error empty_handle() {
+    return {ErrorCode::invalid_argument,
+            "this handle is empty: it was closed, released, detached or moved"};
+}
+
+Acquire acquire_request(const KeptSession& kept, std::vector<LockRequest> locks,
+                        AcquireOptions options) {
+    Acquire request;
+    request.session = kept.id;
+    request.locks = std::move(locks);
+    request.patience = options.patience;
+    request.held = options.held;
+    request.note = std::move(options.note);
+    request.metadata = std::move(options.metadata);
+    request.max_hold = options.max_hold;
+    return request;
+}
+
+}  // namespace
+
+// ---- Guard
+// --------------------------------------------------------------------------------------------------
+
+Guard::Guard(std::shared_ptr<KeptSession> kept, Grant grant)
+    : kept_(std::move(kept)), grant_(std::move(grant)) {}
+
+Guard::Guard(Guard&& other) noexcept
+    : kept_(std::move(other.kept_)), grant_(std::exchange(other.grant_, {})) {
+    other.kept_ = nullptr;
+}
+
+Guard& Guard::operator=(Guard&& other) noexcept {
+    if (this == &other) return *this;
+    if (kept_) [[maybe_unused]]
+        const auto released = release();
+    kept_ = std::exchange(other.kept_, nullptr);
+    grant_ = std::exchange(other.grant_, {});
+    return *this;
+}
+
+Guard::~Guard() {
+    if (kept_) [[maybe_unused]]
+        const auto released = release();
+}
+
+bool Guard::valid() const { return kept_ && kept_->valid(&grant_); }
+
+std::chrono::milliseconds Guard::remaining() const {
+    return kept_ ? kept_->remaining(&grant_) : std::chrono::milliseconds{0};
+}
+
+Result<Released> Guard::release() {
+    if (!kept_) return empty_handle();
+    const auto kept = std::exchange(kept_, nullptr);
+    auto released = kept->service.ask(Release{kept->id, grant_.id});
+    MutexLock lock(kept->mutex);
+    kept->lost.erase(grant_.id);
+    return released;
+}
+
+Result<void> Guard::convert(Mode mode, std::chrono::milliseconds patience, std::stop_token stop) {
+    if (!kept_) return empty_handle();
+    Convert request;
+    request.session = kept_->id;
+    request.grant = grant_.id;
+    request.mode = mode;
+    request.patience = patience;
+    auto converted = kept_->service.ask(std::move(request), std::move(stop));
+    if (!converted) return std::move(converted).error();
+    grant_ = *std::move(converted);
+    kept_->granted(grant_);
+    return {};
+}
+
+Grant Guard::detach() {
+    kept_ = nullptr;
+    return std::exchange(grant_, {});
+}
+
+Result<void> Guard::assert_held(std::string_view resource, Mode mode) const {
+    if (!kept_) return empty_handle();
+    for (const GrantedLock& lock : grant_.locks) {
+        const bool below = lock.subtree && resource.size() > lock.resource.size() &&
+                           resource.starts_with(lock.resource) &&
+                           resource[lock.resource.size()] == '/';
+        if (lock.mode >= mode && (lock.resource == resource || below)) {
+            return kept_->assert_held(&grant_, resource, mode);
+        }
+    }
+    return Error(ErrorCode::not_owner, "this grant does not cover \"" + std::string(resource) +
+                                           "\" in mode " + std::string(to_string(mode)));
+}
+
+// ---- Session
+// ------------------------------------------------------------------------------------------------
+
+Session::Session(Session&& other) noexcept : kept_(std::exchange(other.kept_, nullptr)) {}
+
+Session& Session::operator=(Session&& other) noexcept {
+    if (this == &other) return *this;
+    if (kept_) [[maybe_unused]]
+        const auto closed = close();
+    kept_ = std::exchange(other.kept_, nullptr);
+    return *this;
+}
+
+Session::~Session() {
+    if (kept_) [[maybe_unused]]
+        const auto closed = close();
+}
+
+SessionId Session::id() const { return kept_ ? kept_->id : SessionId{}; }
+
+SessionCredentials Session::credentials() const {
+    return kept_ ? SessionCredentials{kept_->id, kept_->secret} : SessionCredentials{};
+}
+
+Result<Guard> Session::acquire(std::string_view resource, AcquireOptions options,
+                               std::stop_token stop) {
+    LockRequest lock;
+    lock.resource = resource;
+    return acquire(std::vector<LockRequest>{std::move(lock)}, std::move(options), std::move(stop));
+}
+
+Result<Guard> Session::acquire(std::vector<LockRequest> locks, AcquireOptions options,
+                               std::stop_token stop) {
+    if (!kept_) return empty_handle();
+    auto grant = kept_->service.ask(acquire_request(*kept_, std::move(locks), std::move(options)),
+                                    std::move(stop));
+    if (!grant) return std::move(grant).error();
+    kept_->granted(*grant);
+    return Guard(kept_, *std::move(grant));
+}
+
+Ticket Session::async_acquire(std::vector<LockRequest> locks, AcquireOptions options,
+                              std::function<void(Result<Guard>)> done) {
+    if (!kept_) {
+        done(empty_handle());
+        return {};
+    }
+    auto finish = [kept = kept_, done = std::move(done)](Result<Answer> answer) {
+        if (!answer) return done(std::move(answer).error());
+        Grant grant = std::get<Grant>(*std::move(answer));
+        kept->granted(grant);
+        done(Guard(kept, std::move(grant)));
+    };
+    return kept_->service.submit(acquire_request(*kept_, std::move(locks), std::move(options)),
+                                 std::move(finish));
+}
+
+void Session::cancel(Ticket ticket) {
+    if (kept_) kept_->service.cancel(ticket);
+}
+
+Result<std::vector<Guard>> Session::reclaim() {
+    if (!kept_) return empty_handle();
+    auto grants = kept_->service.grants(kept_->id);
+    if (!grants) return std::move(grants).error();
+    std::vector<Guard> guards;
+    for (Grant& grant : *grants) guards.push_back(Guard(kept_, std::move(grant)));
+    return guards;
+}
+
+Result<SessionInfo> Session::renew(std::optional<std::chrono::milliseconds> lease) {
+    if (!kept_) return empty_handle();
+    auto renewed = kept_->service.ask(RenewSession{kept_->id, lease, {}, {}, {}});
+    if (!renewed) return renewed;
+    kept_->renewed(*renewed, std::chrono::milliseconds{0});
+    kept_->keeper.changed();
+    return renewed;
+}
+
+void Session::on_lost(std::function<void(const LostNotice&)> callback) {
+    if (!kept_) return;
+    MutexLock lock(kept_->mutex);
+    kept_->on_lost = std::move(callback);
+}
+
+void Session::on_warning(std::function<void(std::chrono::milliseconds)> callback) {
+    if (!kept_) return;
+    MutexLock lock(kept_->mutex);
+    kept_->on_warning = std::move(callback);
+}
+
+void Session::on_wanted(std::function<void(const Wanted&)> callback) {
+    if (!kept_) return;
+    MutexLock lock(kept_->mutex);
+    kept_->on_wanted = std::move(callback);
+}
+
+bool Session::valid() const { return kept_ && kept_->valid(nullptr); }
+
+std::chrono::milliseconds Session::remaining() const {
+    return kept_ ? kept_->remaining(nullptr) : std::chrono::milliseconds{0};
+}
+
+Result<void> Session::assert_held(std::string_view resource, Mode mode) const {
+    if (!kept_) return empty_handle();
+    return kept_->assert_held(nullptr, resource, mode);
+}
+
+Result<ClosedSession> Session::close() {
+    if (!kept_) return empty_handle();
+    const auto kept = std::exchange(kept_, nullptr);
+    {
+        MutexLock lock(kept->mutex);
+        kept->over = true;
+    }
+    return kept->service.ask(CloseSession{kept->id});
+}
+
+SessionCredentials Session::detach() {
+    if (!kept_) return {};
+    const auto kept = std::exchange(kept_, nullptr);
+    MutexLock lock(kept->mutex);
+    kept->over = true;
+    return {kept->id, kept->secret};
+}
+
+}  // namespace rocklock

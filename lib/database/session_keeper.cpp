@@ -1,0 +1,274 @@
+#include "database/session_keeper.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocklock {
+
+using std::chrono::milliseconds;
+
+Result<KeepingTimes> keeping_times(const SessionOptions& options) {
+    const milliseconds zero{0};
+    const auto invalid = [](std::string message) {
+        return Error(ErrorCode::invalid_argument, std::move(message));
+    };
+    const auto text = [](milliseconds duration) {
+        return std::to_string(duration.count()) + " ms";
+    };
+    if (options.renew_every < zero || options.warn_at < zero || options.margin < zero) {
+        return invalid("renew_every, warn_at and margin can't be negative: give 0 for the default");
+    }
+    KeepingTimes times;
+    times.lease = options.lease;
+    times.renew = options.renew;
+    times.renew_every = options.renew_every == zero ? options.lease / 3 : options.renew_every;
+    times.warn_at = options.warn_at == zero ? options.lease / 3 : options.warn_at;
+    times.margin =
+        options.margin == zero
+            ? std::min(std::max(milliseconds{200}, options.lease / 10), options.lease / 4)
+            : options.margin;
+    if (times.margin >= times.lease) {
+        return invalid("a margin of " + text(times.margin) + " leaves nothing of a lease of " +
+                       text(times.lease));
+    }
+    if (!times.renew) return times;
+    if (times.renew_every * 3 > times.lease) {
+        return invalid("renew_every is " + text(times.renew_every) +
+                       ": at most a third of the lease, " + text(times.lease / 3) +
+                       ", leaves room for two that fail");
+    }
+    if (times.margin >= times.warn_at) {
+        return invalid("warn_at is " + text(times.warn_at) +
+                       ": it must be longer than the margin, " + text(times.margin));
+    }
+    if (times.warn_at >= times.lease - times.renew_every) {
+        return invalid("warn_at is " + text(times.warn_at) +
+                       ": it must be shorter than the lease less renew_every, " +
+                       text(times.lease - times.renew_every) +
+                       ", or every renewal comes with a warning");
+    }
+    return times;
+}
+
+// ---- What Session and Guard share
+// -----------------------------------------------------------------------------
+
+BootTime KeptSession::reliable_until(const Grant* grant) const {
+    MutexLock lock(mutex);
+    if (over) return BootTime::min();
+    BootTime until = deadline;
+    if (grant != nullptr) {
+        if (lost.contains(grant->id)) return BootTime::min();
+        until = std::min(until, grant->cap.value_or(BootTime::max()));
+    }
+    return until - times.margin;
+}
+
+milliseconds KeptSession::remaining(const Grant* grant) const {
+    const BootTime until = reliable_until(grant);
+    const BootTime now = clock.now().boot;
+    return until <= now ? milliseconds{0} : std::chrono::duration_cast<milliseconds>(until - now);
+}
+
+void KeptSession::renewed(const SessionInfo& info, milliseconds jitter) {
+    MutexLock lock(mutex);
+    deadline = info.deadline;
+    // A lease that was made shorter by hand is renewed more often.
+    renew_at = deadline - info.lease + std::min(times.renew_every, info.lease / 3) - jitter;
+    warned = false;
+}
+
+void KeptSession::granted(const Grant& grant) {
+    MutexLock lock(mutex);
+    if (grant.deadline <= deadline) return;
+    deadline = grant.deadline;
+    warned = false;
+}
+
+Result<void> KeptSession::assert_held(const Grant* grant, std::string_view resource,
+                                      Mode mode) const {
+    const std::string what =
+        "\"" + std::string(resource) + "\" in mode " + std::string(to_string(mode));
+    if (!valid(grant)) {
+        return Error(ErrorCode::not_owner, "not held any more: the lease of what should cover " +
+                                               what + " is over, or within its margin of it");
+    }
+    if (!service.holds(id, resource, mode)) {
+        return Error(ErrorCode::not_owner, "this session does not hold " + what);
+    }
+    return {};
+}
+
+// ---- Keeping
+// ----------------------------------------------------------------------------------------------------
+
+SessionKeeper::SessionKeeper(LockService& service, Clock& clock, bool background)
+    : service_(service), clock_(clock), background_(background) {
+    if (background_) thread_.start([this] { return work(); });
+}
+
+SessionKeeper::~SessionKeeper() { thread_.stop(); }
+
+std::shared_ptr<KeptSession> SessionKeeper::keep(const SessionInfo& info,
+                                                 const KeepingTimes& times) {
+    auto kept = std::make_shared<KeptSession>(service_, clock_, *this, info, times);
+    kept->renewed(info, jitter(times));
+    {
+        MutexLock lock(mutex_);
+        sessions_[info.id] = kept;
+    }
+    changed();
+    return kept;
+}
+
+void SessionKeeper::changed() {
+    if (background_) thread_.call();
+}
+
+milliseconds SessionKeeper::jitter(const KeepingTimes& times) {
+    MutexLock lock(mutex_);
+    // xorshift64: enough to keep a thousand sessions from renewing at once.
+    jitter_state_ ^= jitter_state_ << 13;
+    jitter_state_ ^= jitter_state_ >> 7;
+    jitter_state_ ^= jitter_state_ << 17;
+    const auto most = static_cast<std::uint64_t>(times.renew_every.count()) / 10;
+    return milliseconds(static_cast<std::int64_t>(jitter_state_ % (most + 1)));
+}
+
+std::shared_ptr<KeptSession> SessionKeeper::find(const SessionId& id) {
+    MutexLock lock(mutex_);
+    const auto found = sessions_.find(id);
+    return found == sessions_.end() ? nullptr : found->second.lock();
+}
+
+std::vector<std::shared_ptr<KeptSession>> SessionKeeper::all() {
+    MutexLock lock(mutex_);
+    std::vector<std::shared_ptr<KeptSession>> kept;
+    std::erase_if(sessions_, [](const auto& entry) { return entry.second.expired(); });
+    for (const auto& [id, session] : sessions_) {
+        if (auto alive = session.lock()) kept.push_back(std::move(alive));
+    }
+    return kept;
+}
+
+void SessionKeeper::lost(const LostNotice& notice) {
+    auto session = find(notice.session);
+    if (session == nullptr) return;
+    {
+        MutexLock lock(session->mutex);
+        session->lost.insert(notice.grant.id);
+    }
+    {
+        MutexLock lock(mutex_);
+        news_.push_back({std::move(session), notice, std::nullopt});
+    }
+    changed();
+}
+
+void SessionKeeper::wanted(const WantedNotice& notice) {
+    auto session = find(notice.session);
+    if (session == nullptr) return;
+    {
+        MutexLock lock(mutex_);
+        news_.push_back({std::move(session), std::nullopt, notice.wanted});
+    }
+    changed();
+}
+
+// Callbacks run with no mutex held, so they may call anything of their session.
+void SessionKeeper::tell() {
+    for (;;) {
+        News news;
+        {
+            MutexLock lock(mutex_);
+            if (news_.empty()) return;
+            news = std::move(news_.front());
+            news_.pop_front();
+        }
+        std::function<void(const LostNotice&)> on_lost;
+        std::function<void(const Wanted&)> on_wanted;
+        {
+            MutexLock lock(news.session->mutex);
+            on_lost = news.session->on_lost;
+            on_wanted = news.session->on_wanted;
+        }
+        if (news.lost && on_lost) on_lost(*news.lost);
+        if (news.wanted && on_wanted) on_wanted(*news.wanted);
+    }
+}
+
+std::optional<BootTime> SessionKeeper::work() {
+    tell();
+    std::optional<BootTime> next;
+    for (const auto& session : all()) {
+        const auto at = attend(*session);
+        if (at) next = std::min(next.value_or(BootTime::max()), *at);
+    }
+    tell();
+    return next;
+}
+
+std::optional<BootTime> SessionKeeper::attend(KeptSession& session) {
+    BootTime now = clock_.now().boot;
+    bool due = false;
+    {
+        MutexLock lock(session.mutex);
+        if (session.over) return std::nullopt;
+        due = session.times.renew && now >= session.renew_at;
+    }
+    if (due) renew(session);
+    now = clock_.now().boot;
+    std::function<void(milliseconds)> warn;
+    milliseconds left{};
+    BootTime next{};
+    {
+        MutexLock lock(session.mutex);
+        if (session.over) return std::nullopt;
+        const BootTime warn_from = session.deadline - session.times.warn_at;
+        if (now >= session.deadline) return std::nullopt;
+        if (!session.warned && now >= warn_from) {
+            session.warned = true;
+            warn = session.on_warning;
+            left = std::chrono::duration_cast<milliseconds>(session.deadline - now);
+        }
+        next = session.warned ? session.deadline : warn_from;
+        if (session.times.renew) next = std::min(next, session.renew_at);
+    }
+    if (warn) warn(left);
+    return next;
+}
+
+void SessionKeeper::renew(KeptSession& session) {
+    const auto renewed = service_.ask(RenewSession{session.id, {}, {}, {}, {}});
+    if (renewed) return session.renewed(*renewed, jitter(session.times));
+    MutexLock lock(session.mutex);
+    const ErrorCode code = renewed.error().code;
+    if (code == ErrorCode::session_expired || code == ErrorCode::session_not_found) {
+        session.over = true;
+        return;
+    }
+    // Again soon; the lease runs on meanwhile, and the warning comes in time.
+    session.renew_at =
+        clock_.now().boot + std::max(session.times.renew_every / 4, milliseconds{10});
+}
+
+void SessionKeeper::close() {
+    thread_.stop();
+    for (const auto& session : all()) {
+        std::vector<Grant> held;
+        if (auto grants = service_.grants(session->id)) held = *std::move(grants);
+        std::function<void(const LostNotice&)> on_lost;
+        {
+            MutexLock lock(session->mutex);
+            if (std::exchange(session->over, true)) continue;
+            on_lost = session->on_lost;
+        }
+        for (Grant& grant : held) {
+            Ending ending{Outcome::held, {}, "manager closed", clock_.now().wall};
+            if (on_lost) on_lost({session->id, std::move(grant), std::move(ending)});
+        }
+    }
+    tell();
+}
+
+}  // namespace rocklock

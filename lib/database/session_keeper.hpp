@@ -1,0 +1,130 @@
+// Keeps the sessions of a program: renews them, warns when a lease runs low, and passes on what the
+// manager tells their owners. One thread for all of them.
+//
+//            renewed                          not renewed in time
+//     kept ────────────► kept      kept ──────────────────────────► warned ──► expired: every grant
+//     is lost
+//
+// What a program believes of its own lease never reaches beyond what the manager has promised: the
+// deadline is the manager's own, on the same clock, and valid() ends a margin before it.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+#include <rocklock/session.hpp>
+
+#include "base/mutex.hpp"
+#include "lock/wake_thread.hpp"
+
+namespace rocklock {
+
+// How a session is kept, with the defaults worked out.
+struct KeepingTimes {
+    std::chrono::milliseconds lease{};
+    std::chrono::milliseconds renew_every{};
+    std::chrono::milliseconds warn_at{};
+    std::chrono::milliseconds margin{};
+    bool renew = true;
+};
+
+// Errors: invalid_argument, when the times do not fit together.
+Result<KeepingTimes> keeping_times(const SessionOptions& options);
+
+// What Session and Guard share. Threads: thread-safe.
+struct KeptSession {
+    KeptSession(LockService& used_service, Clock& used_clock, SessionKeeper& its_keeper,
+                const SessionInfo& info, const KeepingTimes& chosen)
+        : service(used_service),
+          clock(used_clock),
+          keeper(its_keeper),
+          id(info.id),
+          secret(info.secret),
+          times(chosen) {}
+
+    LockService& service;
+    Clock& clock;
+    SessionKeeper& keeper;
+    const SessionId id;
+    const Secret secret;
+    const KeepingTimes times;
+
+    mutable Mutex mutex;
+    BootTime deadline ROCKLOCK_GUARDED_BY(mutex){};
+    BootTime renew_at ROCKLOCK_GUARDED_BY(mutex){};
+    bool warned ROCKLOCK_GUARDED_BY(mutex) = false;
+    // Ended, closed or detached: nothing is kept any more.
+    bool over ROCKLOCK_GUARDED_BY(mutex) = false;
+    std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
+    std::function<void(const LostNotice&)> on_lost ROCKLOCK_GUARDED_BY(mutex);
+    std::function<void(std::chrono::milliseconds)> on_warning ROCKLOCK_GUARDED_BY(mutex);
+    std::function<void(const Wanted&)> on_wanted ROCKLOCK_GUARDED_BY(mutex);
+
+    // Until this the session, and the grant if one is given, may be relied upon.
+    BootTime reliable_until(const Grant* grant) const;
+    bool valid(const Grant* grant) const { return clock.now().boot < reliable_until(grant); }
+    std::chrono::milliseconds remaining(const Grant* grant) const;
+    // The answer to opening or renewing: what counts from now on.
+    void renewed(const SessionInfo& info, std::chrono::milliseconds jitter);
+    // A grant has extended the lease too.
+    void granted(const Grant& grant);
+    Result<void> assert_held(const Grant* grant, std::string_view resource, Mode mode) const;
+};
+
+// Threads: thread-safe.
+class SessionKeeper {
+public:
+    SessionKeeper(LockService& service, Clock& clock, bool background);
+    // Stops.
+    ~SessionKeeper();
+    SessionKeeper(const SessionKeeper&) = delete;
+    SessionKeeper& operator=(const SessionKeeper&) = delete;
+
+    std::shared_ptr<KeptSession> keep(const SessionInfo& info, const KeepingTimes& times);
+    // A session or its Guard has been renewed or closed by hand: look at the times again.
+    void changed();
+
+    // From the manager's thread.
+    void lost(const LostNotice& notice);
+    void wanted(const WantedNotice& notice);
+
+    // Renews, warns, calls back; says when to come again.
+    std::optional<BootTime> work();
+
+    // No session is kept from now on; whoever holds something is told so.
+    void close();
+
+private:
+    // What is to be called back, in order.
+    struct News {
+        std::shared_ptr<KeptSession> session;
+        std::optional<LostNotice> lost;
+        std::optional<Wanted> wanted;
+    };
+
+    std::shared_ptr<KeptSession> find(const SessionId& id) ROCKLOCK_EXCLUDES(mutex_);
+    std::vector<std::shared_ptr<KeptSession>> all() ROCKLOCK_EXCLUDES(mutex_);
+    void tell() ROCKLOCK_EXCLUDES(mutex_);
+    // When this session wants to be looked at next.
+    std::optional<BootTime> attend(KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
+    void renew(KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
+    std::chrono::milliseconds jitter(const KeepingTimes& times) ROCKLOCK_EXCLUDES(mutex_);
+
+    LockService& service_;
+    Clock& clock_;
+    const bool background_;
+    Mutex mutex_;
+    std::map<SessionId, std::weak_ptr<KeptSession>> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::deque<News> news_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::uint64_t jitter_state_ ROCKLOCK_GUARDED_BY(mutex_) = 0x9E3779B97F4A7C15U;
+    WakeThread thread_;
+};
+
+}  // namespace rocklock
