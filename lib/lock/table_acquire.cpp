@@ -392,12 +392,10 @@ table::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
 
 table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
                                           std::span<const Wish> wishes,
-                                          const std::vector<Grant*>& dead) {
+                                          const std::vector<GrantId>& dead) {
     Session& session = *wanting.session;
     // Whoever is out of time in its way ends in the same batch.
-    for (Grant* old : dead) {
-        if (grants.contains(old)) end_grant(*old, ending_of(*old));
-    }
+    end_dead(dead, session);
     Grant& grant = *Grant::make(wishes.size());
     grant.token = take_token();
     grant.id = GrantId{number(grant.token)};
@@ -445,6 +443,15 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
     // What it holds now may let its other requests pass waiters that wait for it, or refuse them.
     for (Wait* wait : session.waits) recheck(*wait);
     return grant;
+}
+
+// The taker's own are left to the sweep: a session made for one grant would end with it, in the
+// middle of being given another.
+void LockTable::Core::end_dead(const std::vector<GrantId>& dead, const Session& taker) {
+    for (const GrantId id : dead) {
+        const auto old = grants.find(number(id));
+        if (old != grants.end() && (*old)->session != &taker) end_grant(**old, ending_of(**old));
+    }
 }
 
 void LockTable::Core::remember_cap(Grant& grant, milliseconds max_hold, BootTime cap) {

@@ -92,7 +92,7 @@ struct Obstacles {
     std::vector<const WaitLock*> waits;
     // Ended by the clock but not cleaned up: they end in the batch of the grant that takes their
     // place.
-    std::vector<Grant*> dead;
+    std::vector<GrantId> dead;
     bool blocked = false;
     // The earliest moment at which time alone may change the answer.
     BootTime look_again{BootTime::max()};
@@ -243,7 +243,9 @@ struct LockTable::Core {
     Hold* own_hold(const Session& session, const Resource& at) const;
     Grant* own_cover(Session& session, std::span<const Wish> wishes) const;
     Grant& make_grant(const table::Wanting& wanting, std::span<const Wish> wishes,
-                      const std::vector<Grant*>& dead);
+                      const std::vector<GrantId>& dead);
+    // Ends those of `dead` that are not ended yet, `taker`'s own aside.
+    void end_dead(const std::vector<GrantId>& dead, const Session& taker);
     void link(Hold& hold);
     void unlink(Hold& hold);
     void write_grant(Grant& grant);

@@ -273,9 +273,7 @@ void LockTable::Core::handle(const Convert& request) {
     const std::vector<Wish> wishes = wishes_up(*grant, *modes);
     Obstacles obstacles = look(*session, wishes, nullptr, true);
     if (!obstacles.blocked) {
-        for (Grant* old : obstacles.dead) {
-            if (grants.contains(old)) end_grant(*old, ending_of(*old));
-        }
+        end_dead(obstacles.dead, *session);
         apply_modes(*grant, *modes, id, fingerprint);
         return answer_convert(ticket, *grant, false);
     }

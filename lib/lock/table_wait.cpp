@@ -105,7 +105,7 @@ void LockTable::Core::meet_hold(const Session& session, const Wish& wish, const 
 
 // One that is over but not cleaned up: its class may keep the name closed for a while all the same.
 void LockTable::Core::meet_dead(const Hold& hold, Obstacles& obstacles) const {
-    obstacles.dead.push_back(hold.grant);
+    obstacles.dead.push_back(hold.grant->id);
     const auto closure = closure_of(hold, ending_of(*hold.grant).outcome);
     if (closure) meet_closure(closure->until, obstacles);
 }
@@ -465,9 +465,7 @@ void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
     const Ticket to = wait.ticket;
     if (wait.conversion) {
         Grant& grant = *wait.converts;
-        for (Grant* old : obstacles.dead) {
-            if (grants.contains(old)) end_grant(*old, ending_of(*old));
-        }
+        end_dead(obstacles.dead, *grant.session);
         const std::vector<Mode> modes = wait.modes_after;
         const table::RequestKey id = wait.request;
         const std::uint64_t fingerprint = wait.fingerprint;
