@@ -105,7 +105,11 @@ HistoryAnswer answer_from_history(const Storage& storage, const LockTable& table
     if (!*read || !(*read)->ended) return Result<Answer>(unknown_grant());
     const GrantRecord& record = **read;
     if (asked.verb == Verb::reacquire) {
-        return Retake{asked.session, asked.grant, past_grant(record).locks};
+        const Outcome outcome = record.ended->outcome;
+        if (outcome != Outcome::expired && outcome != Outcome::broken) {
+            return Result<Answer>(ended(*record.ended));
+        }
+        return Retake{asked.session, asked.grant, past_grant(record).locks, record.principal};
     }
     if (asked.verb == Verb::replay) return answer_replay(table, asked, record);
     if (asked.verb != Verb::force && record.session != asked.session) {

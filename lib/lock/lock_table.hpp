@@ -57,6 +57,8 @@ struct Retake {
     SessionId session;
     GrantId grant{};
     std::vector<GrantedLock> locks;
+    // Who held it: only another session of theirs may take it again.
+    std::string principal;
 };
 
 using Event = std::variant<Request, CancelWait, Tick, Retake>;

@@ -541,14 +541,28 @@ void LockTable::Core::handle(const Reacquire& request) {
         {ticket, request.session, request.grant, AskHistory::Verb::reacquire, 0});
 }
 
+// Whether anybody was granted this name, or a name above it, after that grant. Of the names inside
+// a subtree, which may be forgotten by now, nobody can tell: there any later grant at all counts.
+bool LockTable::Core::granted_since(const Resource& at, bool subtree, GrantId grant) const {
+    if (at.last.grant() != grant || at.last.passed()) return true;
+    for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
+        if (number(above->last.grant()) > number(grant) || above->last.passed()) return true;
+    }
+    return subtree && next_token > number(grant) + 1;
+}
+
 void LockTable::Core::handle(const Retake& event) {
     Session* session = require_session(event.session);
     if (session == nullptr) return;
+    if (session->principal != event.principal) {
+        return refuse(ticket,
+                      {ErrorCode::not_owner, "the grant was somebody else's; nothing was changed"});
+    }
     std::vector<Wish> wishes;
     milliseconds max_hold{0};
     for (const GrantedLock& lock : event.locks) {
         Resource& at = resource(lock.resource);
-        if (at.last.grant() != event.grant || at.last.passed()) {
+        if (granted_since(at, lock.subtree, event.grant)) {
             return refuse(ticket,
                           {ErrorCode::precondition_failed,
                            "resource " + quoted(lock.resource) +

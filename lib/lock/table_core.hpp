@@ -225,6 +225,7 @@ struct LockTable::Core {
     void handle(const Acquire& request);
     void handle(const Reacquire& request);
     void handle(const Retake& event);
+    bool granted_since(const Resource& at, bool subtree, GrantId grant) const;
     struct Resolved {
         std::vector<Wish> wishes;
         milliseconds max_hold{0};

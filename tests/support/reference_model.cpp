@@ -1041,6 +1041,14 @@ void ReferenceModel::handle(const Release& request, Ticket ticket, const Session
     reply(ticket, Answer(told));
 }
 
+// Whether somebody would wait for ever if this grant were `owner`'s, who would not do so otherwise.
+bool ReferenceModel::would_be_stuck(const ModelGrant& moved, const SessionId& owner,
+                                    Instant now) const {
+    ReferenceModel then = *this;
+    then.find(moved.id)->session = owner;
+    return then.stuck(now.boot).size() > stuck(now.boot).size();
+}
+
 void ReferenceModel::handle(const Transfer& request, Ticket ticket, const SessionId&, Instant now) {
     if (living(request.session, ticket) == nullptr) return;
     auto* given = owned(request.session, request.grant, ticket);
@@ -1051,6 +1059,7 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
     }
     if (request.to == request.session) return reply(ticket, Answer(answer(*given)));
     const auto locks = given->locks;
+    if (would_be_stuck(*given, request.to, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*given, Outcome::transferred, now.boot, false);
     auto& made = new_grant(request.to, locks, now);
     // It starts anew for its new owner; but to be given something is no sign of life, so the
@@ -1070,6 +1079,7 @@ void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId
         }
     }
     const auto locks = victim->locks;
+    if (would_be_stuck(*victim, request.session, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*victim, Outcome::stolen, now.boot, true);
     auto& made = new_grant(request.session, locks, now);
     extend(request.session, now.boot);
@@ -1101,18 +1111,25 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
     if (lost->outcome != Outcome::expired && lost->outcome != Outcome::broken) {
         return refuse(ticket, ErrorCode::grant_ended);
     }
+    // Whoever was granted the same name, or one above it, since that grant was given may have
+    // changed what it guarded. Inside a subtree anything may have been.
     for (const auto& other : grants_) {
-        if (other.taken < lost->left) continue;
+        if (other.taken <= lost->taken || other.id == lost->id) continue;
         for (const auto& theirs : other.locks) {
             for (const auto& mine : lost->locks) {
-                if (overlap(theirs, mine)) return refuse(ticket, ErrorCode::precondition_failed);
+                if (mine.subtree || theirs.resource == mine.resource ||
+                    below(mine.resource, theirs.resource)) {
+                    return refuse(ticket, ErrorCode::precondition_failed);
+                }
             }
         }
     }
-    const auto locks = lost->locks;
-    auto& made = new_grant(request.session, locks, now);
-    extend(request.session, now.boot);
-    reply(ticket, Answer(answer(made)));
+    ModelWaiter waiter;
+    waiter.ticket = ticket;
+    waiter.session = request.session;
+    waiter.wanted = lost->locks;
+    if (met_by_own(ticket, request.session, waiter.wanted, Held::refuse, now)) return;
+    wait_or_refuse(std::move(waiter), std::chrono::milliseconds{0}, now);
 }
 
 void ReferenceModel::handle(const PutClass& request, Ticket ticket, const SessionId&, Instant) {

@@ -139,6 +139,7 @@ private:
     bool met_by_own(Ticket ticket, const SessionId& who, const std::vector<ModelLock>& wanted,
                     Held held, Instant now);
     bool in_use_as_other_kind() const;
+    bool would_be_stuck(const ModelGrant& moved, const SessionId& owner, Instant now) const;
     std::vector<const ModelWaiter*> in_order() const;
     Blockers blockers(const ModelWaiter& waiter, BootTime now) const;
     bool holds_already(const SessionId& session, const ModelLock& lock, BootTime now) const;

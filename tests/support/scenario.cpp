@@ -500,14 +500,15 @@ private:
         const auto known = std::find_if(grants_.begin(), grants_.end(), [&](const auto& grant) {
             return grant.id == question.grant;
         });
-        if (known == grants_.end() || principal_of(known->owner) != principal_of(actor_)) {
+        if (known == grants_.end()) {
             decision.replies.push_back(
                 Reply{question.ticket, Error(ErrorCode::not_owner, "history")});
         } else if (known->ended != Outcome::expired && known->ended != Outcome::broken) {
             decision.replies.push_back(
                 Reply{question.ticket, Error(ErrorCode::grant_ended, "history")});
         } else {
-            subject_.apply(Retake{question.session, question.grant, known->last.locks},
+            subject_.apply(Retake{question.session, question.grant, known->last.locks,
+                                  principal_of(known->owner)},
                            question.ticket, {}, now_, decision);
         }
     }
