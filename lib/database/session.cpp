@@ -28,8 +28,7 @@ Acquire acquire_request(const KeptSession& kept, std::vector<LockRequest> locks,
 
 }  // namespace
 
-// ---- Guard
-// --------------------------------------------------------------------------------------------------
+// ---- Guard ----
 
 Guard::Guard(std::shared_ptr<KeptSession> kept, Grant grant)
     : kept_(std::move(kept)), grant_(std::move(grant)) {}
@@ -101,8 +100,7 @@ Result<void> Guard::assert_held(std::string_view resource, Mode mode) const {
                                            "\" in mode " + std::string(to_string(mode)));
 }
 
-// ---- Session
-// ------------------------------------------------------------------------------------------------
+// ---- Session ----
 
 Session::Session(Session&& other) noexcept : kept_(std::exchange(other.kept_, nullptr)) {}
 

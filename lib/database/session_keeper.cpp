@@ -50,8 +50,7 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
     return times;
 }
 
-// ---- What Session and Guard share
-// -----------------------------------------------------------------------------
+// ---- What Session and Guard share ----
 
 BootTime KeptSession::reliable_until(const Grant* grant) const {
     MutexLock lock(mutex);
@@ -99,8 +98,7 @@ Result<void> KeptSession::assert_held(const Grant* grant, std::string_view resou
     return {};
 }
 
-// ---- Keeping
-// ----------------------------------------------------------------------------------------------------
+// ---- Keeping ----
 
 SessionKeeper::SessionKeeper(LockService& service, Clock& clock, bool background)
     : service_(service), clock_(clock), background_(background) {

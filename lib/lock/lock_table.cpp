@@ -119,8 +119,7 @@ void LockTable::Core::settle() {
     }
 }
 
-// ---- The outside
-// --------------------------------------------------------------------------------------------
+// ---- The outside ----
 
 LockTable::LockTable(const LockTableOptions& options, const SessionKey& key)
     : core_(std::make_unique<Core>(options, key)) {}

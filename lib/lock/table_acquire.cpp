@@ -75,8 +75,7 @@ std::optional<Error> check_acquire(const Acquire& request) {
 
 }  // namespace
 
-// ---- Working out what is wanted
-// ----------------------------------------------------------------------------
+// ---- Working out what is wanted ----
 
 Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<LockRequest>& locks) {
     Resolved resolved;
@@ -202,8 +201,7 @@ RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSess
     return {hash(fnv_start), hash(fnv_start * 31)};
 }
 
-// ---- Acquiring
-// --------------------------------------------------------------------------------------------
+// ---- Acquiring ----
 
 void LockTable::Core::handle(const Acquire& request) {
     if (auto error = check_acquire(request)) return refuse(ticket, *std::move(error));
@@ -379,8 +377,7 @@ bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish
     return true;
 }
 
-// ---- Granting
-// ---------------------------------------------------------------------------------------------
+// ---- Granting ----
 
 table::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
     if (!grant.extra) {
@@ -520,8 +517,7 @@ rocklock::Grant LockTable::Core::answer_grant(const Grant& grant) const {
     return result;
 }
 
-// ---- Taking again what was lost
-// ------------------------------------------------------------------------------
+// ---- Taking again what was lost ----
 
 void LockTable::Core::handle(const Reacquire& request) {
     Session* session = require_session(request.session);

@@ -78,8 +78,7 @@ void LockTable::Core::handle(const Release& request) {
     end_grant(*grant, {Outcome::released, {}, {}, now.wall});
 }
 
-// ---- The end
-// ----------------------------------------------------------------------------------------------------
+// ---- The end ----
 
 void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     Session& session = *grant.session;
@@ -196,8 +195,7 @@ void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
     write(Family::history, records::audit_key(row.sequence), records::encode(row));
 }
 
-// ---- Converting
-// ----------------------------------------------------------------------------------------------------
+// ---- Converting ----
 
 // The modes of all its holds as they are to be.
 Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
@@ -341,8 +339,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
     need(up ? Durability::durable : Durability::written);
 }
 
-// ---- Changing hands
-// ----------------------------------------------------------------------------------------------
+// ---- Changing hands ----
 
 // The same set in the same modes for another session, with a new id and token, ahead of the
 // waiters.

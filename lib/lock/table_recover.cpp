@@ -14,8 +14,7 @@ using table::RequestKey;
 using table::Resource;
 using table::Session;
 
-// ---- Classes
-// -------------------------------------------------------------------------------------------------
+// ---- Classes ----
 
 // What is in use keeps its kind, and at least as many permits as it has.
 std::optional<Error> LockTable::Core::kinds_change(const ClassTable& after) const {
@@ -67,8 +66,7 @@ void LockTable::Core::classes_changed() {
     for (auto& [waiting, wait] : waits) recheck(*wait);
 }
 
-// ---- Recovery
-// ------------------------------------------------------------------------------------------------
+// ---- Recovery ----
 
 namespace {
 

@@ -29,8 +29,7 @@ bool clash(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
 
 }  // namespace
 
-// ---- Resources
-// ----------------------------------------------------------------------------------------------
+// ---- Resources ----
 
 Resource* LockTable::Core::find(std::string_view name) const {
     const auto found = resources.find(name);
@@ -74,8 +73,7 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
     Resource::destroy(&resource);
 }
 
-// ---- Obstacles
-// ------------------------------------------------------------------------------------------------
+// ---- Obstacles ----
 
 Obstacles LockTable::Core::look(const Session& session, std::span<const Wish> wishes,
                                 const Wait* wait, bool conversion, bool collect) const {
@@ -224,8 +222,7 @@ void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, co
     }
 }
 
-// ---- Refusals, with their facts
-// ---------------------------------------------------------------------------------
+// ---- Refusals, with their facts ----
 
 Holder LockTable::Core::show_holder(const Hold& hold) const {
     const Grant& grant = *hold.grant;
@@ -298,8 +295,7 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
     return error;
 }
 
-// ---- Queues
-// -----------------------------------------------------------------------------------------------------
+// ---- Queues ----
 
 std::optional<Error> LockTable::Core::check_queues(std::span<const Wish> wishes) const {
     const auto full = [](std::string message, std::uint64_t limit) {
@@ -421,8 +417,7 @@ void LockTable::Core::arm(Wait& wait, BootTime look_again) {
     }
 }
 
-// ---- Serving
-// -----------------------------------------------------------------------------------------------------
+// ---- Serving ----
 
 bool LockTable::Core::reconsider(Wait& wait) {
     Session& session = *wait.session;
@@ -522,8 +517,7 @@ void LockTable::Core::serve(Resource& resource) {
     }
 }
 
-// ---- Time
-// --------------------------------------------------------------------------------------------------------
+// ---- Time ----
 
 void LockTable::Core::serve_time() {
     while (!closure_timers.empty() && closure_timers.top().at <= now.boot) {

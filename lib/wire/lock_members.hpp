@@ -23,8 +23,7 @@ namespace rocklock {
 template <typename T, typename Type>
 concept A = std::same_as<std::remove_const_t<T>, Type>;
 
-// ---- Values
-// ---------------------------------------------------------------------------------------------
+// ---- Values ----
 
 template <typename Codec, A<Holder> T>
 void describe(Codec& codec, T& holder) {
@@ -152,8 +151,7 @@ void describe(Codec& codec, T& session) {
     codec.required("Grants", session.grants);
 }
 
-// ---- Calls
-// ----------------------------------------------------------------------------------------------
+// ---- Calls ----
 
 template <typename Codec, A<Call> C, A<OpenSession> T>
 void describe_call(Codec& codec, C& call, T& body) {
@@ -309,8 +307,7 @@ template <typename Codec, A<Call> C, typename T>
 requires(A<T, ListClasses> || A<T, Ping>) void describe_call(Codec& /*codec*/, C& /*call*/,
                                                              T& /*body*/) {}
 
-// ---- Replies
-// --------------------------------------------------------------------------------------------
+// ---- Replies ----
 
 // How long, and until when: relative, on the wall, and on the boot clock of this machine. The last
 // is exact however late the reply is read.
@@ -412,8 +409,7 @@ void describe(Codec& codec, T& pong) {
     codec.required("Durability", pong.durability);
 }
 
-// ---- Refusals
-// -------------------------------------------------------------------------------------------
+// ---- Refusals ----
 
 // The facts of an error; its name and message are the codec's.
 template <typename Codec, A<Error> T>

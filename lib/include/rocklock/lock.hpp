@@ -30,8 +30,7 @@ namespace rocklock {
 // Wait for ever (`patience`).
 inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();
 
-// ---- Classes: the policy of a kind of resource
-// --------------------------------------------------------
+// ---- Classes: the policy of a kind of resource ----
 
 // Fowler's three offline locks, as what an intent comes to.
 //
@@ -84,8 +83,7 @@ struct LockClass {
     friend bool operator==(const LockClass&, const LockClass&) = default;
 };
 
-// ---- Requests
-// -----------------------------------------------------------------------------------------
+// ---- Requests ----
 
 // What ends a session besides its lease.
 enum class Bound : std::uint8_t { none, process, connection };
@@ -306,8 +304,7 @@ using Request = std::variant<OpenSession, RenewSession, JoinProcess, CloseSessio
                              Release, Transfer, Steal, Break, Reacquire, PutClass, DeleteClass>;
 using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass>;
 
-// ---- Looking
-// --------------------------------------------------------------------------------------------
+// ---- Looking ----
 
 // A holder that has gone, and how.
 struct PastHolder {
@@ -419,8 +416,7 @@ struct AuditRow {
     std::string principal;
 };
 
-// ---- What holders are told
-// ------------------------------------------------------------------------------
+// ---- What holders are told ----
 
 // A grant ended otherwise than by its own session. Told once for each grant, after it is durable.
 struct LostNotice {
@@ -435,8 +431,7 @@ struct WantedNotice {
     Wanted wanted;
 };
 
-// ---- The service
-// ------------------------------------------------------------------------------------------
+// ---- The service ----
 
 // Names a request that has been submitted, to cancel it.
 enum class Ticket : std::uint64_t {};

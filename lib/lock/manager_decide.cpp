@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/random.hpp"
+#include "lock/manager_core.hpp"
+
+namespace rocklock {
+
+using manager::Caller;
+using manager::Delivery;
+using manager::Pending;
+using manager::Standing;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+SessionId random_session() {
+    SessionId id;
+    fill_random(id.bytes);
+    return id;
+}
+
+// How durable the caller's own answer must be; others' in the same decision may need more.
+Durability durability_of(const Event& event, Durability decided) {
+    const auto* request = std::get_if<Request>(&event);
+    if (request == nullptr) return decided;
+    const bool lazy =
+        std::holds_alternative<Release>(*request) || std::holds_alternative<CloseSession>(*request);
+    return lazy ? Durability::deferred : decided;
+}
+
+}  // namespace
+
+// ---- Deciding ----
+
+std::optional<Error> LockManager::Core::refusal() const {
+    if (failed) return failed;
+    if (closing) {
+        return Error(ErrorCode::closing,
+                     "the lock manager is shutting down: ask again when it is back");
+    }
+    return std::nullopt;
+}
+
+void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& after) {
+    decision.clear();
+    Instant now = clock.now();
+    now.boot = std::max(now.boot, last_decided);
+    last_decided = now.boot;
+    SessionId fresh;
+    if (const auto* request = std::get_if<Request>(&event)) {
+        const auto* acquire = std::get_if<Acquire>(request);
+        if (std::holds_alternative<OpenSession>(*request) ||
+            (acquire != nullptr && acquire->opens)) {
+            fresh = options.session_ids ? options.session_ids() : random_session();
+        }
+    }
+    table.apply(event, ticket, fresh, now, decision);
+    const bool changed = !decision.batch.empty();
+    const Standing standing = commit(decision.synced);
+    after.standing = {standing.number, durability_of(event, standing.durability)};
+    distribute(ticket, standing, after);
+    // A session that is told of again: its opening is written, not synced.
+    if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
+        after.standing = {last_kept, Durability::written};
+    }
+    const auto next = table.next_wake();
+    if (next && *next < wakes_at) {
+        wakes_at = *next;
+        after.call_thread = true;
+    }
+}
+
+// Puts the batch into the storage's queue; what has none rests on what was decided before.
+Standing LockManager::Core::commit(bool synced) {
+    if (decision.batch.empty()) return standing_now();
+    Durability durability = decision.durability;
+    if (!synced) durability = std::min(durability, options.durability);
+    last_commit = storage.enqueue(std::move(decision.batch), durability);
+    if (durability == Durability::durable) last_durable = last_commit;
+    if (durability != Durability::deferred) last_kept = last_commit;
+    return {last_commit, durability};
+}
+
+void LockManager::Core::distribute(Ticket own, const Standing& standing, Aftermath& after) {
+    for (Reply& reply : decision.replies) {
+        if (reply.ticket == own) {
+            after.own = std::move(reply.answer);
+            continue;
+        }
+        const auto found = pending.find(reply.ticket);
+        if (found == pending.end()) continue;
+        Pending to = std::move(found->second);
+        pending.erase(found);
+        tell(std::move(to), std::move(reply.answer), standing, after);
+    }
+    for (AskHistory& asked : decision.history) {
+        ROCKLOCK_ASSERT(asked.ticket == own);
+        after.history = std::move(asked);
+    }
+    if (decision.lost.empty() && decision.wanted.empty()) return;
+    if (!tell_lost && !tell_wanted) return;
+    Delivery news;
+    news.standing = standing;
+    news.lost = std::move(decision.lost);
+    news.wanted = std::move(decision.wanted);
+    committing.push_back(std::move(news));
+    after.call_thread = true;
+}
+
+void LockManager::Core::tell(Pending to, Result<Answer> answer, const Standing& standing,
+                             Aftermath& after) {
+    if (to.caller != nullptr) {
+        to.caller->answer = std::move(answer);
+        to.caller->standing = standing;
+        after.wake.push_back(&to.caller->parker);
+        return;
+    }
+    Delivery delivery;
+    delivery.standing = standing;
+    delivery.done = std::move(to.done);
+    const bool at_once = !answer;
+    delivery.answer = std::move(answer);
+    (at_once ? ready : committing).push_back(std::move(delivery));
+    after.call_thread = true;
+}
+
+// A caller may go on, and its Parker end, as soon as it is woken: so this comes last.
+void LockManager::Core::finish(Aftermath& after) {
+    for (Parker* parker : after.wake) parker->unpark(1);
+    if (after.call_thread && options.background) thread.call();
+}
+
+// ---- Blocking calls ----
+
+Result<void> LockManager::Core::durable(const Standing& standing) {
+    if (standing.number == 0) return {};
+    auto done = storage.wait(standing.number, standing.durability);
+    if (!done) fail(done.error());
+    return done;
+}
+
+Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop) {
+    for (;;) {
+        Caller caller;
+        Aftermath after;
+        Ticket ticket{};
+        {
+            MutexLock lock(mutex);
+            if (auto error = refusal()) return *std::move(error);
+            ticket = take_ticket();
+            decide(event, ticket, after);
+            if (!after.own && !after.history) {
+                Pending to;
+                to.caller = &caller;
+                pending.emplace(ticket, std::move(to));
+            }
+        }
+        finish(after);
+        if (!after.own && !after.history) return await(caller, ticket, stop);
+        auto next = settle_own(after);
+        if (auto* answer = std::get_if<Result<Answer>>(&next)) return std::move(*answer);
+        event = std::get<Retake>(std::move(next));
+    }
+}
+
+// The caller's own answer, when all it rests on is as durable as it must be.
+std::variant<Result<Answer>, Retake> LockManager::Core::settle_own(Aftermath& after) {
+    if (after.history) {
+        // What has ended is read from the storage, so it must be there.
+        if (auto done = await_looking({after.standing.number, Durability::written}); !done) {
+            return Result<Answer>(std::move(done).error());
+        }
+        MutexLock lock(mutex);
+        return answer_from_history(storage, table, *after.history);
+    }
+    Result<Answer>& own = *after.own;
+    // A refusal rests on what is decided. Whatever its decision wrote is written with the next
+    // batch.
+    if (!own) after.standing.durability = Durability::deferred;
+    auto done = durable(after.standing);
+    if (!done && own) return Result<Answer>(std::move(done).error());
+    return std::move(own);
+}
+
+Result<Answer> LockManager::Core::await(Caller& caller, Ticket ticket,
+                                        const std::stop_token& stop) {
+    const std::stop_callback on_stop(stop, [this, ticket] { cancel(ticket); });
+    if (!options.background) {
+        // Nobody else minds the time: look at it in between.
+        for (bool waits = true; waits;) {
+            decide_due();
+            deliver_done();
+            MutexLock lock(mutex);
+            waits = pending.contains(ticket);
+            lock.unlock();
+            if (waits) std::this_thread::sleep_for(milliseconds{1});
+        }
+    }
+    caller.parker.park();
+    if (!*caller.answer) return *std::move(caller.answer);
+    if (auto done = durable(caller.standing); !done) return std::move(done).error();
+    return *std::move(caller.answer);
+}
+
+Result<void> LockManager::Core::await_looking(const Standing& standing) {
+    auto done = durable(standing);
+    if (done && storage.failure()) return *storage.failure();
+    return done;
+}
+
+// Once a commit has failed, what was decided after it is void, and nothing more is answered but the
+// error.
+void LockManager::Core::fail(const Error& error) {
+    Aftermath after;
+    {
+        MutexLock lock(mutex);
+        if (failed || closing) return;
+        failed = error;
+        failed->message += "; nothing more is granted until the store is opened again";
+        answer_all(*failed, after);
+    }
+    finish(after);
+}
+
+void LockManager::Core::answer_all(const Error& error, Aftermath& after) {
+    auto waiting = std::exchange(pending, {});
+    for (auto& [ticket, to] : waiting) tell(std::move(to), error, {}, after);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <utility>
+
+#include "lock/manager_core.hpp"
+
+namespace rocklock {
+
+using manager::Delivery;
+using manager::Pending;
+using manager::Standing;
+
+namespace {
+
+constexpr std::size_t trim_budget = 4096;
+
+}  // namespace
+
+// ---- Asynchronous calls ----
+
+void LockManager::Core::submit(const Event& event, Ticket ticket, LockService::Completion done) {
+    Aftermath after;
+    bool lazily = false;
+    {
+        MutexLock lock(mutex);
+        if (auto error = refusal()) {
+            after.own = *std::move(error);
+        } else {
+            decide(event, ticket, after);
+        }
+        Delivery delivery;
+        delivery.done = std::move(done);
+        delivery.standing = after.standing;
+        if (after.history) {
+            delivery.history = std::move(after.history);
+            delivery.standing = {last_commit, Durability::written};
+            committing.push_back(std::move(delivery));
+        } else if (after.own) {
+            lazily = after.standing.durability == Durability::deferred;
+            const bool at_once = !*after.own || lazily;
+            delivery.answer = std::move(after.own);
+            (at_once ? ready : committing).push_back(std::move(delivery));
+        } else {
+            Pending to;
+            to.done = std::move(delivery.done);
+            pending.emplace(ticket, std::move(to));
+        }
+        after.call_thread = after.call_thread || !ready.empty() || !committing.empty();
+    }
+    finish(after);
+    // Written with the next batch, or now when nobody is writing.
+    if (lazily) [[maybe_unused]]
+        const auto written = durable(after.standing);
+}
+
+void LockManager::Core::cancel(Ticket ticket) {
+    Aftermath after;
+    {
+        MutexLock lock(mutex);
+        if (failed || closing || !pending.contains(ticket)) return;
+        decide(CancelWait{ticket}, Ticket{}, after);
+    }
+    finish(after);
+}
+
+bool LockManager::Core::take_delivery(Delivery& delivery) {
+    if (!ready.empty()) {
+        delivery = std::move(ready.front());
+        ready.pop_front();
+        return true;
+    }
+    if (committing.empty()) return false;
+    const Standing& standing = committing.front().standing;
+    if (standing.number != 0 && !storage.done(standing.number, standing.durability)) return false;
+    delivery = std::move(committing.front());
+    committing.pop_front();
+    return true;
+}
+
+void LockManager::Core::deliver_done() {
+    MutexLock lock(mutex);
+    // One at a time and in order, whoever comes.
+    if (delivering) return;
+    delivering = true;
+    for (Delivery delivery; take_delivery(delivery); delivery = {}) {
+        lock.unlock();
+        deliver(delivery);
+        lock.lock();
+    }
+    delivering = false;
+}
+
+void LockManager::Core::deliver(Delivery& delivery) {
+    // What rests on a commit that failed did not happen.
+    const auto failure = storage.failure();
+    const bool rests = delivery.standing.number != 0;
+    if (failure && rests) {
+        fail(*failure);
+        if (delivery.done) {
+            const bool refused = delivery.answer && !*delivery.answer;
+            delivery.done(refused ? *std::move(delivery.answer) : Result<Answer>(*failure));
+        }
+        return;
+    }
+    if (delivery.history) {
+        Ticket ticket = delivery.history->ticket;
+        auto answer = [&] {
+            MutexLock lock(mutex);
+            return answer_from_history(storage, table, *delivery.history);
+        }();
+        if (auto* retake = std::get_if<Retake>(&answer)) {
+            return submit(std::move(*retake), ticket, std::move(delivery.done));
+        }
+        return delivery.done(std::get<Result<Answer>>(std::move(answer)));
+    }
+    if (delivery.done) return delivery.done(*std::move(delivery.answer));
+    std::function<void(const LostNotice&)> lost;
+    std::function<void(const WantedNotice&)> wanted;
+    {
+        MutexLock lock(mutex);
+        lost = tell_lost;
+        wanted = tell_wanted;
+    }
+    for (const LostNotice& notice : delivery.lost) {
+        if (lost) lost(notice);
+    }
+    for (const WantedNotice& notice : delivery.wanted) {
+        if (wanted) wanted(notice);
+    }
+}
+
+// ---- Time ----
+
+std::optional<BootTime> LockManager::Core::decide_due() {
+    Aftermath after;
+    std::optional<BootTime> next;
+    {
+        MutexLock lock(mutex);
+        if (failed || closing) return std::nullopt;
+        const BootTime now = std::max(clock.now().boot, last_decided);
+        const auto due = table.next_wake();
+        const bool search = now >= next_search;
+        if ((due && *due <= now) || search) {
+            Tick tick;
+            tick.search = search;
+            if (search) next_search = now + manager::search_every;
+            decide(tick, Ticket{}, after);
+        }
+        next = table.next_wake();
+        if (next && !options.background) return next;
+        // The search, and the trimming, go on while there is something to look at.
+        const LockStatistics counts = table.statistics();
+        if (counts.waiting > 0) next = std::min(next.value_or(BootTime::max()), next_search);
+        wakes_at = next.value_or(BootTime::max());
+    }
+    finish(after);
+    return next;
+}
+
+void LockManager::Core::trim() {
+    Standing standing;
+    {
+        MutexLock lock(mutex);
+        const BootTime now = std::max(clock.now().boot, last_decided);
+        if (failed || closing || now < next_trim) return;
+        next_trim = now + manager::trim_every;
+        Batch batch;
+        trimmer.trim(*storage.snapshot(), table, now, table.boot_epoch(), trim_budget, batch);
+        if (batch.empty()) return;
+        standing = {storage.enqueue(std::move(batch), Durability::deferred), Durability::deferred};
+        last_commit = standing.number;
+    }
+    [[maybe_unused]] const auto written = durable(standing);
+}
+
+// One round of the thread: what is due, what is to be made durable, what is to be told.
+std::optional<BootTime> LockManager::Core::work() {
+    const std::optional<BootTime> next = decide_due();
+    trim();
+    Standing last;
+    Standing durable_last;
+    {
+        MutexLock lock(mutex);
+        last = {last_commit, Durability::written};
+        durable_last = standing_now();
+        if (committing.empty()) last = {last_commit, Durability::deferred};
+    }
+    [[maybe_unused]] const auto written = durable(last);
+    [[maybe_unused]] const auto synced = durable(durable_last);
+    deliver_done();
+    MutexLock lock(mutex);
+    if (!ready.empty() || !committing.empty()) return last_decided;
+    return next;
+}
+
+}  // namespace rocklock
