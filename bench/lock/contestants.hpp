@@ -1,0 +1,118 @@
+// Who is measured: Rocklock as a program embeds it, RocksDB doing the same writes by itself, and
+// the least that could be called a lock table.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <rocklock/database.hpp>
+
+#include "measure.hpp"
+
+namespace rocklock::bench {
+
+// Says what failed, and ends the program.
+[[noreturn]] void give_up(const std::string& what, const std::string& why);
+
+template <typename T>
+T must(Result<T> result, const char* what) {
+    if (!result) give_up(what, result.error().message);
+    return *std::move(result);
+}
+inline void must(const Result<void>& result, const char* what) {
+    if (!result) give_up(what, result.error().message);
+}
+
+// A folder of its own, removed with all that is in it.
+class Folder {
+public:
+    explicit Folder(const std::string& under);
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    ~Folder();
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+// Names of 24 bytes that no other thread uses: "orders/…", or without a '/'.
+class Names {
+public:
+    static constexpr std::size_t bytes = 24;
+    Names(std::size_t thread, std::size_t count, bool flat = false);
+    const std::string& next() { return names_[next_++ % names_.size()]; }
+
+private:
+    std::vector<std::string> names_;
+    std::size_t next_ = 0;
+};
+std::string name_of(std::size_t number, bool flat);
+
+// The bytes of the two writes that a pair comes to.
+struct PairSizes {
+    std::size_t key = 0;
+    std::size_t acquire = 0;
+    std::size_t release = 0;
+};
+// As the library writes them, seen by a storage that looks at what goes through it.
+PairSizes measure_pair_sizes();
+
+enum class Kind { durable, written, memory };
+
+// Rocklock in this process: a session and names for each thread.
+class Embedded {
+public:
+    Embedded(Kind kind, const std::string& folder, std::size_t threads);
+    void pair(std::size_t thread);
+    // A set of so many, as one grant.
+    void set(std::size_t thread, std::size_t count);
+    Database& database() { return database_; }
+    Session& session(std::size_t thread) { return sessions_[thread]; }
+
+private:
+    Database database_;
+    std::vector<Session> sessions_;
+    std::vector<Names> names_;
+};
+
+// RocksDB with its own defaults: the same two writes a pair, the first one synced where a grant is
+// durable.
+class RawRocksdb {
+public:
+    RawRocksdb(bool synced, const std::string& folder, std::size_t threads, PairSizes sizes);
+    ~RawRocksdb();
+    RawRocksdb(const RawRocksdb&) = delete;
+    RawRocksdb& operator=(const RawRocksdb&) = delete;
+    void pair(std::size_t thread);
+    // Only the first of the two.
+    void put(std::size_t thread);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+// A sharded hash map of names and owners: no queues, leases, tokens, sessions or history.
+class BareTable {
+public:
+    explicit BareTable(std::size_t threads);
+    void pair(std::size_t thread);
+
+private:
+    struct Shard {
+        std::mutex mutex;
+        std::unordered_map<std::string, std::uint64_t> owners;
+    };
+    std::array<Shard, 64> shards_;
+    std::vector<Names> names_;
+};
+
+}  // namespace rocklock::bench

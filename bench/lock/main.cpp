@@ -1,0 +1,256 @@
+// bench_lock: how fast Rocklock locks, embedded in a program, beside RocksDB doing the same writes
+// by itself and beside the least that could be called a lock table.
+//
+//     bench_lock [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR] [--only WORD]
+//
+// docs/performance.md says what the rows mean and holds the last results.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "contestants.hpp"
+#include "hand_off.hpp"
+#include "held.hpp"
+#include "measure.hpp"
+
+namespace rocklock::bench {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Options {
+    std::size_t rounds = 5;
+    milliseconds duration{1000};
+    std::size_t held_locks = 1'000'000;
+    bool json = false;
+    std::string directory = std::filesystem::temp_directory_path().string();
+    // Only rows with this in their name.
+    std::string only;
+};
+
+class Bench {
+public:
+    explicit Bench(Options options) : options_(std::move(options)) {}
+
+    void run();
+
+private:
+    bool wanted(const std::string& name) const { return name.find(options_.only) != name.npos; }
+    void add(Row row);
+    void pairs_on_disk(bool durable, std::size_t threads, double target);
+    void pairs_in_memory(std::size_t threads, double target);
+    void sets(double target);
+    void hand_offs(Kind kind, const std::string& mode);
+    void memory(bool flat, double target);
+    void open_again(End end, const std::string& how, double target);
+
+    const Options options_;
+    const PairSizes sizes_ = measure_pair_sizes();
+    std::vector<Row> rows_;
+};
+
+void Bench::add(Row row) {
+    if (options_.json) print_json(std::cout, row);
+    std::fprintf(stderr, "  %-44s %12.4g %-10s %6.2f x\n", row.name.c_str(), row.ours.median,
+                 row.unit.c_str(), row.ratio.median);
+    rows_.push_back(std::move(row));
+}
+
+void Bench::pairs_on_disk(bool durable, std::size_t threads, double target) {
+    Row row;
+    row.name = std::string(durable ? "durable" : "written") + ", " + std::to_string(threads) +
+               (threads == 1 ? " thread" : " threads");
+    if (!wanted(row.name)) return;
+    row.unit = "pairs/s";
+    row.target = target;
+    // With one thread a durable pair waits for one write: that of the grant.
+    const bool one_put = durable && threads == 1;
+    row.against = one_put ? "RocksDB, one synced Put" : "RocksDB, the same two writes";
+    const Folder our_folder(options_.directory);
+    const Folder their_folder(options_.directory);
+    Embedded ours(durable ? Kind::durable : Kind::written, our_folder.path(), threads);
+    RawRocksdb theirs(durable, their_folder.path(), threads, sizes_);
+    add(compare(
+        std::move(row), options_.rounds,
+        [&] {
+            return rate(threads, options_.duration, [&](std::size_t thread) { ours.pair(thread); });
+        },
+        [&] {
+            return rate(threads, options_.duration, [&](std::size_t thread) {
+                one_put ? theirs.put(thread) : theirs.pair(thread);
+            });
+        }));
+}
+
+void Bench::pairs_in_memory(std::size_t threads, double target) {
+    Row row;
+    row.name = "in memory, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+    if (!wanted(row.name)) return;
+    row.unit = "pairs/s";
+    row.target = target;
+    row.against = "a bare lock table";
+    BareTable theirs(threads);
+    add(compare(
+        std::move(row), options_.rounds,
+        [&] {
+            // Anew each time: a store in memory keeps its history.
+            Embedded ours(Kind::memory, {}, threads);
+            return rate(threads, options_.duration, [&](std::size_t thread) { ours.pair(thread); });
+        },
+        [&] {
+            return rate(threads, options_.duration,
+                        [&](std::size_t thread) { theirs.pair(thread); });
+        }));
+}
+
+void Bench::sets(double target) {
+    constexpr std::size_t size = 16;
+    Row row;
+    row.name = "16 resources as one set, durable";
+    if (!wanted(row.name)) return;
+    row.unit = "sets/s";
+    row.target = target;
+    row.against = "16 acquires";
+    const Folder set_folder(options_.directory);
+    const Folder single_folder(options_.directory);
+    Embedded sets(Kind::durable, set_folder.path(), 1);
+    Embedded singles(Kind::durable, single_folder.path(), 1);
+    add(compare(
+        std::move(row), options_.rounds,
+        [&] {
+            return rate(1, options_.duration, [&](std::size_t thread) { sets.set(thread, size); });
+        },
+        [&] {
+            return rate(1, options_.duration, [&](std::size_t thread) {
+                for (std::size_t i = 0; i < size; ++i) singles.pair(thread);
+            });
+        }));
+}
+
+void Bench::hand_offs(Kind kind, const std::string& mode) {
+    const std::string name = "hand-off, 16 threads on one, " + mode;
+    if (!wanted(name)) return;
+    std::vector<double> latencies;
+    std::vector<double> rates;
+    std::vector<double> fairness;
+    for (std::size_t round = 0; round < options_.rounds; ++round) {
+        const Folder folder(options_.directory);
+        const HandOff found = measure_hand_off(kind, folder.path(), 16, options_.duration);
+        latencies.push_back(found.latency_us);
+        rates.push_back(found.hand_offs_a_second);
+        fairness.push_back(found.fairness);
+    }
+    Row row;
+    row.name = name;
+    row.unit = "µs";
+    row.less_is_better = true;
+    row.ours = spread_of(latencies);
+    add(row);
+    row.name = name + ", rate";
+    row.unit = "hand-offs/s";
+    row.less_is_better = false;
+    row.ours = spread_of(rates);
+    add(row);
+    row.name = name + ", fairness";
+    row.unit = "Jain's index";
+    row.target = 0.99;
+    row.ours = spread_of(fairness);
+    add(row);
+}
+
+void Bench::memory(bool flat, double target) {
+    Row row;
+    row.name = std::string("memory of a held lock, names ") + (flat ? "without '/'" : "with '/'");
+    if (!wanted(row.name)) return;
+    row.unit = "bytes";
+    row.target = target;
+    row.less_is_better = true;
+    const Folder folder(options_.directory);
+    row.ours = spread_of({measure_memory(folder.path(), options_.held_locks, flat)});
+    add(std::move(row));
+}
+
+void Bench::open_again(End end, const std::string& how, double target) {
+    Row row;
+    row.name =
+        "first grant of a store with " + std::to_string(options_.held_locks) + " held, " + how;
+    if (!wanted(row.name)) return;
+    row.unit = "s";
+    row.target = target;
+    row.less_is_better = true;
+    const Folder folder(options_.directory);
+    row.ours = spread_of({measure_open(folder.path(), options_.held_locks, end)});
+    add(std::move(row));
+}
+
+void Bench::run() {
+    std::fprintf(stderr, "a pair writes a key of %zu bytes with values of %zu and %zu bytes\n",
+                 sizes_.key, sizes_.acquire, sizes_.release);
+    pairs_on_disk(true, 1, 0.95);
+    pairs_on_disk(true, 8, 2);
+    pairs_on_disk(true, 64, 3);
+    pairs_on_disk(false, 1, 1.1);
+    pairs_on_disk(false, 8, 1.1);
+    pairs_on_disk(false, 64, 2.5);
+    for (const std::size_t threads : {1, 8, 64}) pairs_in_memory(threads, 0.6);
+    sets(8);
+    hand_offs(Kind::memory, "in memory");
+    hand_offs(Kind::durable, "durable");
+    memory(true, 200);
+    memory(false, 200);
+    open_again(End::closed, "after a close", 1);
+    open_again(End::killed, "after a kill -9", 1);
+    if (!options_.json) print_table(std::cout, rows_);
+}
+
+[[noreturn]] void usage() {
+    std::cerr << "usage: bench_lock [--quick] [--json] [--rounds N] [--seconds S] "
+                 "[--directory DIR] [--only WORD]\n";
+    std::exit(2);
+}
+
+Options parse(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view word = argv[i];
+        const auto value = [&] { return ++i < argc ? argv[i] : (usage(), ""); };
+        if (word == "--quick") {
+            options.rounds = 1;
+            options.duration = milliseconds{20};
+            options.held_locks = 2000;
+        } else if (word == "--json") {
+            options.json = true;
+        } else if (word == "--rounds") {
+            options.rounds = std::max<std::size_t>(std::strtoull(value(), nullptr, 10), 1);
+        } else if (word == "--seconds") {
+            options.duration = milliseconds{static_cast<int>(std::strtod(value(), nullptr) * 1000)};
+        } else if (word == "--directory") {
+            options.directory = value();
+        } else if (word == "--only") {
+            options.only = value();
+        } else {
+            usage();
+        }
+    }
+    return options;
+}
+
+}  // namespace
+
+}  // namespace rocklock::bench
+
+int main(int argc, char** argv) {
+    using namespace rocklock::bench;
+    if (is_child(argc, argv)) return run_child(argc, argv);
+    Bench(parse(argc, argv)).run();
+    return 0;
+}
