@@ -1,0 +1,193 @@
+#include "client/lock_client.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "client/unix_socket.hpp"
+#include "wire/call_json.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::string_view header_end = "\r\n\r\n";
+
+Error lost(const std::string& why) {
+    return {ErrorCode::indeterminate,
+            "the connection to the daemon ended before its answer: " + why};
+}
+
+bool same_name(std::string_view left, std::string_view right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) {
+        const auto lower = [](char c) {
+            return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+        };
+        return lower(a) == lower(b);
+    });
+}
+
+struct Head {
+    int status = 0;
+    std::size_t body_bytes = 0;
+    bool closes = false;
+};
+
+// Reads the lines before the body. Only what our daemon sends is understood: a length, no chunks.
+std::optional<Head> read_head(std::string_view text) {
+    Head head;
+    if (!text.starts_with("HTTP/1.1 ") || text.size() < 12) return std::nullopt;
+    if (std::from_chars(text.data() + 9, text.data() + 12, head.status).ec != std::errc()) {
+        return std::nullopt;
+    }
+    bool has_length = false;
+    for (std::size_t at = text.find("\r\n"); at != std::string_view::npos;) {
+        const auto next = text.find("\r\n", at + 2);
+        const auto line =
+            text.substr(at + 2, next == std::string_view::npos ? next : next - at - 2);
+        at = next;
+        const auto colon = line.find(':');
+        if (colon == std::string_view::npos) continue;
+        auto value = line.substr(colon + 1);
+        value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+        if (same_name(line.substr(0, colon), "content-length")) {
+            const auto parsed =
+                std::from_chars(value.data(), value.data() + value.size(), head.body_bytes);
+            has_length = parsed.ec == std::errc();
+        } else if (same_name(line.substr(0, colon), "connection")) {
+            head.closes = same_name(value, "close");
+        }
+    }
+    if (!has_length) return std::nullopt;
+    return head;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HttpConnection>> HttpConnection::open(const std::string& path) {
+    const int fd = connect_unix(path);
+    if (fd < 0) {
+        return Error(ErrorCode::unreachable,
+                     "no daemon answers on " + path + ": " + std::strerror(errno));
+    }
+    return std::make_unique<HttpConnection>(fd);
+}
+
+HttpConnection::~HttpConnection() { ::close(fd_); }
+
+Result<HttpConnection::Answer> HttpConnection::post(std::string_view operation,
+                                                    std::string_view body,
+                                                    const CallLimits& limits) {
+    reusable_ = false;
+    // Wakes whoever waits for the socket.
+    const std::stop_callback wake(limits.stop, [this] { ::shutdown(fd_, SHUT_RDWR); });
+    std::string request =
+        "POST / HTTP/1.1\r\nHost: rocklock\r\nContent-Type: "
+        "application/x-amz-json-1.0\r\nX-Amz-Target: Rocklock_20261121.";
+    request += operation;
+    request += "\r\nContent-Length: ";
+    request += std::to_string(body.size());
+    request += header_end;
+    request += body;
+    auto sent = send_all(request, limits);
+    Result<Answer> answer = sent ? receive_answer(limits) : Result<Answer>(std::move(sent).error());
+    if (!answer && limits.stop.stop_requested()) {
+        return Error(ErrorCode::cancelled, "the call was withdrawn");
+    }
+    return answer;
+}
+
+Result<void> HttpConnection::send_all(std::string_view bytes, const CallLimits& limits) {
+    while (!bytes.empty()) {
+        const auto size = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (size >= 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(size));
+        } else if (errno == EAGAIN) {
+            if (auto ready = wait_for(POLLOUT, limits); !ready) return ready;
+        } else if (errno != EINTR) {
+            return lost(std::strerror(errno));
+        }
+    }
+    return {};
+}
+
+Result<HttpConnection::Answer> HttpConnection::receive_answer(const CallLimits& limits) {
+    std::size_t head_bytes = 0;
+    while ((head_bytes = received_.find(header_end)) == std::string::npos) {
+        if (auto more = receive_some(limits); !more) return std::move(more).error();
+    }
+    const auto head = read_head(std::string_view(received_).substr(0, head_bytes));
+    if (!head) return lost("it is no answer of a Rocklock daemon");
+    const auto start = head_bytes + header_end.size();
+    while (received_.size() < start + head->body_bytes) {
+        if (auto more = receive_some(limits); !more) return std::move(more).error();
+    }
+    Answer answer{head->status, received_.substr(start, head->body_bytes)};
+    received_.erase(0, start + head->body_bytes);
+    reusable_ = !head->closes;
+    return answer;
+}
+
+Result<void> HttpConnection::receive_some(const CallLimits& limits) {
+    std::array<char, 16'384> buffer;
+    while (true) {
+        const auto size = ::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (size > 0) {
+            received_.append(buffer.data(), static_cast<std::size_t>(size));
+            return {};
+        }
+        if (size == 0) return lost("it has closed the connection");
+        if (errno == EAGAIN) {
+            if (auto ready = wait_for(POLLIN, limits); !ready) return ready;
+        } else if (errno != EINTR) {
+            return lost(std::strerror(errno));
+        }
+    }
+}
+
+Result<void> HttpConnection::wait_for(short events, const CallLimits& limits) {
+    using std::chrono::milliseconds;
+    pollfd socket{fd_, events, 0};
+    int timeout = -1;
+    if (limits.deadline) {
+        const auto left =
+            std::chrono::ceil<milliseconds>(*limits.deadline - std::chrono::steady_clock::now());
+        if (left.count() <= 0) return lost("the time for it is over");
+        timeout = static_cast<int>(std::min<std::int64_t>(left.count(), 3'600'000));
+    }
+    if (::poll(&socket, 1, timeout) < 0 && errno != EINTR) return lost(std::strerror(errno));
+    return {};
+}
+
+Result<Reply> LockClient::call(const Call& call, const CallLimits& limits) {
+    auto connection = take_connection();
+    if (!connection) return std::move(connection).error();
+    auto answer = (*connection)->post(verb_name(call.body), write_call(call), limits);
+    if (!answer) return std::move(answer).error();
+    if ((*connection)->reusable()) {
+        MutexLock lock(mutex_);
+        idle_.push_back(*std::move(connection));
+    }
+    if (answer->status != 200) return read_error(answer->body);
+    return read_reply(call.body, answer->body);
+}
+
+Result<std::unique_ptr<HttpConnection>> LockClient::take_connection() {
+    {
+        MutexLock lock(mutex_);
+        if (!idle_.empty()) {
+            auto connection = std::move(idle_.back());
+            idle_.pop_back();
+            return connection;
+        }
+    }
+    return HttpConnection::open(path_);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,18 @@
+// Unix sockets, as the kernel wants them.
+#pragma once
+
+#include <sys/un.h>
+
+#include <string>
+
+#include <rocklock/result.hpp>
+
+namespace rocklock {
+
+// Errors: invalid_argument: the path is empty or too long for a socket.
+Result<sockaddr_un> unix_address(const std::string& path);
+
+// Connects; the caller closes it. -1 with errno set when nobody listens there.
+int connect_unix(const std::string& path);
+
+}  // namespace rocklock
