@@ -1,0 +1,125 @@
+#include "daemon/arguments.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocklock {
+namespace {
+
+std::string dashed(std::string_view name) {
+    return (name.size() == 1 ? "-" : "--") + std::string(name);
+}
+
+Error misused(const Verb& verb, const std::string& what) {
+    return {ErrorCode::invalid_argument,
+            what + "; `rocklock " + std::string(verb.name) + " --help` tells what there is"};
+}
+
+const Option* find_option(const Verb& verb, std::string_view name) {
+    const auto found = std::find_if(verb.options.begin(), verb.options.end(),
+                                    [&](const Option& option) { return option.name == name; });
+    return found == verb.options.end() ? nullptr : &*found;
+}
+
+// Reads words[at], which begins with a dash, and its value; moves `at` to the last word used.
+Result<void> read_option(const Verb& verb, const std::vector<std::string>& words, std::size_t& at,
+                         Arguments& arguments) {
+    std::string_view word = words[at];
+    const bool is_long = word.starts_with("--");
+    word.remove_prefix(is_long ? 2 : 1);
+    const auto equals = is_long ? word.find('=') : std::string_view::npos;
+    const auto name = word.substr(0, equals);
+    const auto* option = is_long == (name.size() > 1) ? find_option(verb, name) : nullptr;
+    if (option == nullptr) return misused(verb, "there is no option " + words[at]);
+    if (option->value.empty()) {
+        if (equals != std::string_view::npos) {
+            return misused(verb, dashed(name) + " takes no value");
+        }
+        arguments.options[std::string(name)] = "";
+        return {};
+    }
+    if (equals != std::string_view::npos) {
+        arguments.options[std::string(name)] = std::string(word.substr(equals + 1));
+        return {};
+    }
+    if (at + 1 >= words.size()) {
+        return misused(verb, dashed(name) + " needs a value: " + std::string(option->value));
+    }
+    arguments.options[std::string(name)] = words[++at];
+    return {};
+}
+
+Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool separated) {
+    const auto count = static_cast<int>(arguments.operands.size());
+    if (verb.takes_command && (!separated || arguments.command.empty())) {
+        return misused(verb, "the command to run is missing: write it after --");
+    }
+    if (count < verb.fewest || (verb.most >= 0 && count > verb.most)) {
+        return misused(verb, (count < verb.fewest ? "something is missing: rocklock "
+                                                  : "too much is given: rocklock ") +
+                                 std::string(verb.name) + " " + std::string(verb.operands));
+    }
+    return {};
+}
+
+}  // namespace
+
+std::optional<std::string> Arguments::get(std::string_view option) const {
+    const auto found = options.find(option);
+    if (found == options.end()) return std::nullopt;
+    return found->second;
+}
+
+Result<Arguments> parse_arguments(const Verb& verb, const std::vector<std::string>& words) {
+    Arguments arguments;
+    bool separated = false;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const auto& word = words[at];
+        if (word == "--") {
+            separated = true;
+            const auto rest = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+            auto& target = verb.takes_command ? arguments.command : arguments.operands;
+            target.insert(target.end(), rest, words.end());
+            break;
+        }
+        if (word == "--help" || word == "-h") {
+            arguments.help = true;
+            return arguments;
+        }
+        if (word.size() > 1 && word.front() == '-') {
+            if (auto read = read_option(verb, words, at, arguments); !read) {
+                return std::move(read).error();
+            }
+        } else {
+            arguments.operands.push_back(word);
+        }
+    }
+    if (auto counts = check_counts(verb, arguments, separated); !counts) {
+        return std::move(counts).error();
+    }
+    return arguments;
+}
+
+std::string help_text(const Verb& verb) {
+    std::string text = "rocklock " + std::string(verb.name);
+    if (!verb.options.empty()) text += " [OPTION...]";
+    if (!verb.operands.empty()) text += " " + std::string(verb.operands);
+    text += "\n\n" + std::string(verb.summary) + "\n\n";
+    std::size_t width = 0;
+    std::vector<std::pair<std::string, std::string_view>> lines;
+    for (const auto& option : verb.options) {
+        if (option.help.empty()) continue;
+        std::string left = dashed(option.name);
+        if (!option.value.empty()) left += " " + std::string(option.value);
+        width = std::max(width, left.size());
+        lines.emplace_back(std::move(left), option.help);
+    }
+    for (const auto& [left, right] : lines) {
+        text += "  " + left + std::string(width - left.size() + 2, ' ') + std::string(right) + "\n";
+    }
+    if (!lines.empty()) text += "\n";
+    text += "Example:\n  " + std::string(verb.example) + "\n";
+    return text;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,170 @@
+#include "daemon/connection.hpp"
+
+#include <utility>
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace rocklock {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+constexpr std::size_t small_buffer = 4096;
+constexpr std::size_t large_buffer = 64u << 10;
+constexpr std::size_t most_unsent = 1u << 20;
+constexpr std::size_t most_outstanding = 1024;
+// After bytes that are no HTTP, the rest is read and dropped for so long, since a socket that is
+// closed with something unread takes the answer with it.
+constexpr std::chrono::seconds farewell{2};
+
+}  // namespace
+
+Connection::Connection(Socket socket, Strand strand, Dispatcher& dispatcher, const Caller& caller,
+                       Traffic& traffic)
+    : socket_(std::move(socket)),
+      strand_(std::move(strand)),
+      traffic_(traffic),
+      peer_(std::make_shared<Peer>(dispatcher, caller)),
+      buffer_(small_buffer),
+      drained_(strand_, asio::steady_timer::time_point::max()) {
+    ++traffic_.connections;
+}
+
+Connection::~Connection() {
+    if (counted_busy_) --traffic_.busy;
+    --traffic_.connections;
+}
+
+void Connection::start() {
+    error_code ignored;
+    socket_.non_blocking(true, ignored);
+    conversation_ = std::make_shared<HttpConversation>(
+        peer_,
+        [strand = strand_](std::function<void()> run) { asio::post(strand, std::move(run)); },
+        [weak = weak_from_this()] {
+            if (const auto self = weak.lock()) self->write();
+        });
+    asio::co_spawn(
+        strand_, [self = shared_from_this()] { return self->read_loop(); }, asio::detached);
+}
+
+asio::awaitable<void> Connection::read_loop() {
+    // Keeps the connection alive as long as its client is there.
+    const auto self = shared_from_this();
+    error_code error;
+    while (!closed_ && !conversation_->broken()) {
+        const auto size = co_await socket_.async_read_some(
+            asio::buffer(buffer_), asio::redirect_error(asio::use_awaitable, error));
+        if (error) break;
+        traffic_.last_request = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                    std::chrono::steady_clock::now().time_since_epoch())
+                                    .count();
+        conversation_->receive({buffer_.data(), size});
+        update_busy();
+        if (size == buffer_.size() && size < large_buffer) buffer_.resize(2 * size);
+        co_await wait_until_drained();
+    }
+    if (conversation_->broken()) {
+        co_await discard_rest();
+        hang_up();
+    } else if (error == asio::error::eof) {
+        conversation_->end_of_input();
+        // What is decided is still answered, to a client that only closed its sending side.
+        while (!closed_ && !(conversation_->ended() && !writing_)) {
+            co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        }
+    }
+    hang_up();
+}
+
+// Holds up reading while too much is unsent or unanswered.
+asio::awaitable<void> Connection::wait_until_drained() {
+    error_code ignored;
+    while (!closed_ && (sending_.size() - sent_ > most_unsent ||
+                        conversation_->outstanding() > most_outstanding)) {
+        co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+}
+
+asio::awaitable<void> Connection::discard_rest() {
+    error_code error;
+    asio::steady_timer limit(strand_, farewell);
+    limit.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+        const auto self = weak.lock();
+        if (self && !cancelled) self->hang_up();
+    });
+    while (!error) {
+        co_await socket_.async_read_some(asio::buffer(buffer_),
+                                         asio::redirect_error(asio::use_awaitable, error));
+    }
+}
+
+// Sends what there is: at once as far as the socket takes it, the rest when it can.
+void Connection::write() {
+    if (writing_ || closed_) return;
+    if (conversation_->has_output()) {
+        sending_ = conversation_->take_output();
+        sent_ = 0;
+        error_code error;
+        const auto size = socket_.write_some(asio::buffer(sending_), error);
+        if (!error) sent_ = size;
+        if (error && error != asio::error::would_block && error != asio::error::try_again) {
+            return hang_up();
+        }
+        if (sent_ < sending_.size()) {
+            writing_ = true;
+            return written(0, false);
+        }
+    }
+    update_busy();
+    drained_.cancel();
+    if (conversation_->ended() && !conversation_->broken()) hang_up();
+}
+
+void Connection::written(std::size_t size, bool failed) {
+    sent_ += size;
+    if (failed || closed_) {
+        writing_ = false;
+        return hang_up();
+    }
+    if (sent_ == sending_.size()) {
+        writing_ = false;
+        sending_.clear();
+        sent_ = 0;
+        drained_.cancel();
+        return write();
+    }
+    socket_.async_write_some(
+        asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
+        asio::bind_executor(strand_,
+                            [self = shared_from_this()](const error_code& error, std::size_t more) {
+                                self->written(more, static_cast<bool>(error));
+                            }));
+}
+
+void Connection::update_busy() {
+    const bool busy = !closed_ && (writing_ || conversation_->outstanding() > 0);
+    if (busy == counted_busy_) return;
+    counted_busy_ = busy;
+    traffic_.busy += busy ? 1 : -1;
+}
+
+void Connection::hang_up() {
+    if (closed_) return;
+    closed_ = true;
+    update_busy();
+    peer_->hang_up();
+    drained_.cancel();
+    error_code ignored;
+    socket_.shutdown(Socket::shutdown_both, ignored);
+    socket_.close(ignored);
+}
+
+}  // namespace rocklock

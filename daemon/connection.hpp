@@ -1,0 +1,71 @@
+// One accepted socket: reads, lets the conversation answer, writes.
+//
+// A slow or stopped client costs others nothing: nobody waits for it, and no more is read from it
+// while what it has not taken is more than a megabyte.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+
+#include "daemon/http_conversation.hpp"
+
+namespace rocklock {
+
+// What all connections of a server add up to.
+struct Traffic {
+    std::atomic<int> connections{0};
+    // Requests that are not answered, or answers that are not sent.
+    std::atomic<int> busy{0};
+    // When a request came last, in milliseconds of the steady clock.
+    std::atomic<std::int64_t> last_request{0};
+};
+
+// Threads: all of it runs on its strand.
+class Connection : public std::enable_shared_from_this<Connection> {
+public:
+    using Socket = boost::asio::generic::stream_protocol::socket;
+    using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
+
+    // `traffic` must outlive it.
+    Connection(Socket socket, Strand strand, Dispatcher& dispatcher, const Caller& caller,
+               Traffic& traffic);
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    ~Connection();
+
+    void start();
+
+private:
+    boost::asio::awaitable<void> read_loop();
+    boost::asio::awaitable<void> wait_until_drained();
+    boost::asio::awaitable<void> discard_rest();
+    void write();
+    void written(std::size_t size, bool failed);
+    void update_busy();
+    void hang_up();
+
+    Socket socket_;
+    Strand strand_;
+    Traffic& traffic_;
+    std::shared_ptr<Peer> peer_;
+    std::shared_ptr<HttpConversation> conversation_;
+    std::vector<char> buffer_;
+    std::string sending_;
+    std::size_t sent_ = 0;
+    bool writing_ = false;
+    bool closed_ = false;
+    bool counted_busy_ = false;
+    // Never expires: cancelled to wake whoever waits for the output to be sent.
+    boost::asio::steady_timer drained_;
+};
+
+}  // namespace rocklock

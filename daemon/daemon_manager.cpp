@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "daemon/manager.hpp"
+#include "daemon/start_daemon.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// A daemon that others look after is awaited for so long when it has gone away.
+constexpr milliseconds longest_absence{10'000};
+
+// How patient a call still is, when it is repeated.
+class Patience {
+public:
+    explicit Patience(const Call& call) {
+        const auto given = patience_of(call.body);
+        if (given && *given != no_limit) deadline_ = steady_clock::now() + *given;
+    }
+
+    void apply(Call& call) const {
+        if (!deadline_) return;
+        const auto left = std::chrono::ceil<milliseconds>(*deadline_ - steady_clock::now());
+        const auto patience = std::max(left, milliseconds{0});
+        if (auto* acquire = std::get_if<Acquire>(&call.body)) acquire->patience = patience;
+        if (auto* convert = std::get_if<Convert>(&call.body)) convert->patience = patience;
+    }
+
+private:
+    static std::optional<milliseconds> patience_of(const CallBody& body) {
+        if (const auto* acquire = std::get_if<Acquire>(&body)) return acquire->patience;
+        if (const auto* convert = std::get_if<Convert>(&body)) return convert->patience;
+        return std::nullopt;
+    }
+
+    std::optional<steady_clock::time_point> deadline_;
+};
+
+class DaemonManager final : public Manager {
+public:
+    explicit DaemonManager(DaemonManagerOptions options)
+        : options_(std::move(options)), client_(options_.socket) {}
+
+    Result<Reply> call(Call call, const CallLimits& limits) override;
+    std::string socket() const override { return options_.socket; }
+
+private:
+    const DaemonManagerOptions options_;
+    LockClient client_;
+    std::atomic<bool> reached_{false};
+};
+
+bool over(const CallLimits& limits) {
+    return limits.stop.stop_requested() ||
+           (limits.deadline && steady_clock::now() >= *limits.deadline);
+}
+
+Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
+    const Patience patience(call);
+    std::optional<steady_clock::time_point> away_since;
+    for (milliseconds pause{5};; pause = std::min(2 * pause, milliseconds{100})) {
+        auto reply = client_.call(call, limits);
+        const auto code = reply ? ErrorCode::invalid_argument : reply.error().code;
+        const bool away =
+            !reply && (code == ErrorCode::unreachable || code == ErrorCode::indeterminate ||
+                       code == ErrorCode::closing);
+        if (!away) {
+            reached_ = true;
+            return reply;
+        }
+        if (over(limits)) return reply;
+        if (code != ErrorCode::unreachable) reached_ = true;
+        if (!away_since) away_since = steady_clock::now();
+        const bool long_away = steady_clock::now() - *away_since > longest_absence;
+        if (code == ErrorCode::unreachable && options_.may_start) {
+            auto started = start_daemon(options_.socket, options_.idle_exit);
+            if (!started && (!reached_ || long_away)) return std::move(started).error();
+        } else if (long_away || !reached_) {
+            return reply;
+        }
+        if (code != ErrorCode::unreachable || !options_.may_start || long_away) {
+            std::this_thread::sleep_for(pause);
+        }
+        if (long_away && options_.may_start) return reply;
+        patience.apply(call);
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<Manager> make_daemon_manager(DaemonManagerOptions options) {
+    return std::make_unique<DaemonManager>(std::move(options));
+}
+
+}  // namespace rocklock

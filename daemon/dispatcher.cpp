@@ -1,0 +1,270 @@
+#include "daemon/dispatcher.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <rocklock/version.hpp>
+
+#include "daemon/process_id.hpp"
+#include "wire/time_format.hpp"
+
+namespace rocklock {
+namespace {
+
+template <typename T, typename Variant>
+inline constexpr bool is_one_of = false;
+template <typename T, typename... Types>
+inline constexpr bool is_one_of<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
+
+// Whether a verb is a request that the service decides, rather than a look at it.
+template <typename T>
+inline constexpr bool is_decided = is_one_of<T, Request>;
+
+bool is_administration(const CallBody& body) {
+    return std::holds_alternative<Break>(body) || std::holds_alternative<PutClass>(body) ||
+           std::holds_alternative<DeleteClass>(body);
+}
+
+// The session that a verb's proof must be for.
+const SessionId* proven_session(const CallBody& body) {
+    return std::visit(
+        [](const auto& verb) -> const SessionId* {
+            using Verb = std::decay_t<decltype(verb)>;
+            if constexpr (std::is_same_v<Verb, Acquire>) {
+                return verb.session ? &*verb.session : nullptr;
+            } else if constexpr (std::is_same_v<Verb, RenewSession> ||
+                                 std::is_same_v<Verb, JoinProcess> ||
+                                 std::is_same_v<Verb, CloseSession> ||
+                                 std::is_same_v<Verb, Convert> || std::is_same_v<Verb, Release> ||
+                                 std::is_same_v<Verb, Transfer> || std::is_same_v<Verb, Steal>) {
+                return &verb.session;
+            } else {
+                return nullptr;
+            }
+        },
+        body);
+}
+
+// What the caller knows already, or must not learn again, is left out of a reply.
+Reply reply_of(Answer answer, bool opened) {
+    return std::visit(
+        [&](auto& value) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, SessionInfo>) {
+                if (!opened) {
+                    value.id = {};
+                    value.secret = {};
+                }
+            }
+            return Reply(std::move(value));
+        },
+        answer);
+}
+
+// The name of a user, for the audit.
+std::string user_name(uid_t uid) {
+    std::array<char, 4096> memory{};
+    passwd entry{};
+    passwd* found = nullptr;
+    if (::getpwuid_r(uid, &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr) {
+        return found->pw_name;
+    }
+    return "uid " + std::to_string(uid);
+}
+
+// The session that a call opens: by its own verb, or along with a grant.
+OpenSession* session_to_open(CallBody& body) {
+    if (auto* opens = std::get_if<OpenSession>(&body)) return opens;
+    auto* acquire = std::get_if<Acquire>(&body);
+    return acquire != nullptr && acquire->opens ? &*acquire->opens : nullptr;
+}
+
+// The process that a session is to be bound to: the caller, or another one of the same user.
+Result<ProcessId> process_for(const Call& call, const Caller& caller) {
+    if (caller.pid <= 0) {
+        return Error(
+            ErrorCode::invalid_argument,
+            "your process has no number here (another pid namespace), so no session can be "
+            "bound to it: use Bound: connection");
+    }
+    const pid_t pid = call.pid.value_or(caller.pid);
+    const auto process = find_process(pid);
+    if (!process) {
+        return Error(ErrorCode::invalid_argument,
+                     "Pid: there is no process " + std::to_string(pid) + " here");
+    }
+    if (pid != caller.pid && caller.uid != 0 && owner_of(pid) != caller.uid) {
+        return Error(ErrorCode::access_denied,
+                     "Pid: process " + std::to_string(pid) + " belongs to another user");
+    }
+    return *process;
+}
+
+// The session that a reply to `OpenSession` or to an Acquire of its own opened.
+std::optional<SessionId> opened_session(const Answer& answer) {
+    if (const auto* session = std::get_if<SessionInfo>(&answer)) return session->id;
+    if (const auto* grant = std::get_if<Grant>(&answer); grant != nullptr && grant->own_session) {
+        return grant->own_session->id;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done) {
+    auto binding = prepare(call, caller);
+    if (!binding) {
+        done(std::move(binding).error());
+        return std::nullopt;
+    }
+    return std::visit(
+        [&](auto& verb) -> std::optional<Ticket> {
+            if constexpr (is_decided<std::decay_t<decltype(verb)>>) {
+                return decide(Request(std::move(verb)), *std::move(binding), std::move(done));
+            } else {
+                done(look(call.body));
+                return std::nullopt;
+            }
+        },
+        call.body);
+}
+
+// Judges what the service does not, and fills in what the caller does not say itself.
+Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller) {
+    const bool administrator = caller.uid == 0 || caller.uid == options_.administrator;
+    if (is_administration(call.body) && !administrator) {
+        return Error(ErrorCode::access_denied,
+                     "only the daemon's own user and root may do this: run it as one of them");
+    }
+    if (auto proven = prove(call); !proven) return std::move(proven).error();
+    if (auto* steal = std::get_if<Steal>(&call.body)) steal->administrator = administrator;
+    if (auto* broken = std::get_if<Break>(&call.body)) broken->by = user_name(caller.uid);
+
+    Binding binding;
+    auto* opens = session_to_open(call.body);
+    auto* join = std::get_if<JoinProcess>(&call.body);
+    if (opens != nullptr) {
+        opens->uid = caller.uid;
+        opens->pid = caller.pid;
+        if (call.pid && opens->bound != Bound::process) {
+            return Error(ErrorCode::invalid_argument, "Pid is for sessions with Bound: process");
+        }
+    }
+    if ((opens != nullptr && opens->bound == Bound::process) || join != nullptr) {
+        auto process = process_for(call, caller);
+        if (!process) return std::move(process).error();
+        binding.processes = {*process};
+        if (opens != nullptr) opens->processes = binding.processes;
+        if (join != nullptr) {
+            join->process = *process;
+            binding.joined = join->session;
+        }
+    }
+    return binding;
+}
+
+Result<void> Dispatcher::prove(const Call& call) {
+    const auto* session = proven_session(call.body);
+    if (session == nullptr) return {};
+    auto known = service_.authenticate(*session, call.secret.value_or(Secret{}));
+    if (known) return {};
+    // A release that comes again is told how the grant ended, also when its session has ended with
+    // it.
+    if (known.error().code == ErrorCode::session_expired &&
+        std::holds_alternative<Release>(call.body)) {
+        return {};
+    }
+    return std::move(known).error();
+}
+
+Ticket Dispatcher::decide(Request request, Binding binding, Done done) {
+    const bool opens = std::holds_alternative<OpenSession>(request);
+    return service_.submit(std::move(request), [watch = watch_, binding = std::move(binding), opens,
+                                                done = std::move(done)](Result<Answer> answer) {
+        if (!answer) return done(std::move(answer).error());
+        if (watch != nullptr && !binding.processes.empty()) {
+            const auto session = binding.joined ? binding.joined : opened_session(*answer);
+            if (session) watch->watch(*session, binding.processes);
+        }
+        done(reply_of(*std::move(answer), opens));
+    });
+}
+
+Result<Reply> Dispatcher::look(const CallBody& body) {
+    if (const auto* show = std::get_if<ShowLock>(&body)) {
+        auto view = service_.show(show->resource);
+        if (!view) return std::move(view).error();
+        return Reply(*std::move(view));
+    }
+    if (const auto* list = std::get_if<ListLocks>(&body)) {
+        auto page = service_.list(*list);
+        if (!page) return std::move(page).error();
+        return Reply(*std::move(page));
+    }
+    if (const auto* sessions = std::get_if<ListSessions>(&body)) {
+        auto page = list_sessions(*sessions);
+        if (!page) return std::move(page).error();
+        return Reply(*std::move(page));
+    }
+    if (std::holds_alternative<ListClasses>(body)) return Reply(ClassList{service_.classes()});
+    return Reply(Pong{std::string(version()), static_cast<std::int32_t>(::getpid()), options_.store,
+                      options_.durability});
+}
+
+// Pages by the last session shown. When that has ended meanwhile, goes on with those opened after
+// it.
+Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
+    constexpr std::uint32_t most = 10'000;
+    if (request.limit == 0 || request.limit > most) {
+        return Error(ErrorCode::invalid_argument,
+                     "Limit must be from 1 to " + std::to_string(most));
+    }
+    auto all = service_.sessions(request.principal);
+    if (!all) return std::move(all).error();
+
+    auto first = all->begin();
+    if (!request.next.empty()) {
+        const auto dot = request.next.find('.');
+        const auto last = parse_session_id(std::string_view(request.next).substr(0, dot));
+        const auto opened = dot == std::string::npos
+                                ? std::nullopt
+                                : parse_time(std::string_view(request.next).substr(dot + 1));
+        if (!last || !opened) {
+            return Error(ErrorCode::invalid_argument, "Next must be what the page before gave");
+        }
+        first = std::find_if(all->begin(), all->end(),
+                             [&](const SessionView& session) { return session.id == *last; });
+        first = first != all->end()
+                    ? first + 1
+                    : std::find_if(all->begin(), all->end(), [&](const SessionView& session) {
+                          return session.opened_at > *opened;
+                      });
+    }
+    const auto left = static_cast<std::size_t>(all->end() - first);
+    const auto count = std::min<std::size_t>(left, request.limit);
+    SessionPage page;
+    page.sessions.assign(std::make_move_iterator(first),
+                         std::make_move_iterator(first + static_cast<std::ptrdiff_t>(count)));
+    if (count < left) {
+        const auto& last = page.sessions.back();
+        page.next = to_string(last.id) + "." + format_time(last.opened_at);
+    }
+    return page;
+}
+
+void Dispatcher::give_back(const Grant& grant) {
+    if (grant.own_session) return close_session(grant.own_session->id);
+    service_.submit(Release{grant.session, grant.id}, [](const Result<Answer>&) {});
+}
+
+void Dispatcher::close_session(const SessionId& session) {
+    service_.submit(CloseSession{session}, [](const Result<Answer>&) {});
+}
+
+}  // namespace rocklock

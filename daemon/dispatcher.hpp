@@ -1,0 +1,85 @@
+// From a call to its reply: who may, with what proof, bound to which process.
+//
+// It knows no sockets and no bytes. Every way in (HTTP, and the program itself when it opens a
+// store without a daemon) ends here, so that all of them are judged alike.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+#include <rocklock/result.hpp>
+
+#include "wire/call.hpp"
+
+namespace rocklock {
+
+// Who calls, as the kernel says.
+struct Caller {
+    uid_t uid = 0;
+    // 0: a process in a namespace that has no number here.
+    pid_t pid = 0;
+};
+
+// Ends sessions whose processes have gone.
+class SessionWatch {
+public:
+    SessionWatch() = default;
+    SessionWatch(const SessionWatch&) = delete;
+    SessionWatch& operator=(const SessionWatch&) = delete;
+    virtual ~SessionWatch() = default;
+
+    // Adds processes to those that the session is bound to.
+    virtual void watch(const SessionId& session, const std::vector<ProcessId>& processes) = 0;
+};
+
+struct DispatcherOptions {
+    // What Ping says of the store.
+    std::string store;
+    std::string durability;
+    // The user who may administer, besides root.
+    uid_t administrator = 0;
+};
+
+// Threads:  thread-safe.
+// Lifetime: borrows the service and the watch (which may be none).
+class Dispatcher {
+public:
+    using Done = std::function<void(Result<Reply>)>;
+
+    Dispatcher(LockService& service, SessionWatch* watch, DispatcherOptions options)
+        : service_(service), watch_(watch), options_(std::move(options)) {}
+
+    // Calls `done` exactly once, at once or later, on any thread. What is answered later has a
+    // ticket.
+    std::optional<Ticket> submit(Call call, const Caller& caller, Done done);
+    void cancel(Ticket ticket) { service_.cancel(ticket); }
+
+    // Takes back a grant that reached nobody, with the session that was made for it.
+    void give_back(const Grant& grant);
+    void close_session(const SessionId& session);
+
+private:
+    // What the watch is to be told once a call has succeeded.
+    struct Binding {
+        std::vector<ProcessId> processes;
+        // The session they join; none: the one that the call opens.
+        std::optional<SessionId> joined;
+    };
+
+    Result<Binding> prepare(Call& call, const Caller& caller);
+    Result<void> prove(const Call& call);
+    Result<Reply> look(const CallBody& body);
+    Result<SessionPage> list_sessions(const ListSessions& request);
+    Ticket decide(Request request, Binding binding, Done done);
+
+    LockService& service_;
+    SessionWatch* watch_;
+    DispatcherOptions options_;
+};
+
+}  // namespace rocklock

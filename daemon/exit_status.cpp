@@ -1,0 +1,44 @@
+#include "daemon/exit_status.hpp"
+
+namespace rocklock::exit_status {
+
+int of(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::invalid_argument:
+        case ErrorCode::kind_mismatch:
+        case ErrorCode::parameter_mismatch:
+            return usage;
+        case ErrorCode::conflict:
+        case ErrorCode::patience_expired:
+        case ErrorCode::cancelled:
+        case ErrorCode::deadlock:
+        case ErrorCode::already_held:
+        case ErrorCode::queue_full:
+        case ErrorCode::limit_exceeded:
+        case ErrorCode::store_in_use:
+            return busy;
+        case ErrorCode::session_expired:
+        case ErrorCode::session_not_found:
+        case ErrorCode::grant_ended:
+        case ErrorCode::precondition_failed:
+            return lost;
+        case ErrorCode::not_owner:
+        case ErrorCode::steal_refused:
+        case ErrorCode::access_denied:
+            return not_allowed;
+        case ErrorCode::closing:
+        case ErrorCode::indeterminate:
+        case ErrorCode::unreachable:
+            return unreachable;
+        case ErrorCode::io_error:
+        case ErrorCode::no_space:
+        case ErrorCode::not_a_store:
+        case ErrorCode::read_only:
+        case ErrorCode::newer_format:
+        case ErrorCode::corrupt:
+            return internal;
+    }
+    return internal;
+}
+
+}  // namespace rocklock::exit_status

@@ -1,0 +1,250 @@
+// acquire, renew, release, convert and break.
+#include <charconv>
+#include <cstdlib>
+
+#include <rocklock/clock.hpp>
+
+#include "base/base64url.hpp"
+#include "base/random.hpp"
+#include "daemon/duration_text.hpp"
+#include "daemon/exit_status.hpp"
+#include "daemon/messages.hpp"
+#include "daemon/verbs.hpp"
+#include "wire/call_json.hpp"
+#include "wire/lock_words.hpp"
+#include "wire/time_format.hpp"
+
+namespace rocklock {
+namespace {
+
+struct Credentials {
+    SessionId session;
+    Secret secret;
+};
+
+// The environment only: a command line can be read by others.
+Result<Credentials> credentials() {
+    const char* text = std::getenv("ROCKLOCK_SESSION");
+    if (text == nullptr || *text == '\0') {
+        return Error(
+            ErrorCode::invalid_argument,
+            "ROCKLOCK_SESSION is not set: export the line that `rocklock acquire` printed");
+    }
+    const std::string_view both = text;
+    const auto colon = both.find(':');
+    const auto session = parse_session_id(both.substr(0, colon));
+    const auto secret =
+        colon == std::string_view::npos ? std::nullopt : parse_secret(both.substr(colon + 1));
+    if (!session || !secret) {
+        return Error(ErrorCode::invalid_argument,
+                     "ROCKLOCK_SESSION is not <session>:<secret> as `rocklock acquire` printed it");
+    }
+    return Credentials{*session, *secret};
+}
+
+Result<GrantId> grant_of(const Arguments& arguments) {
+    const auto& text = arguments.operands.front();
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) {
+        return Error(ErrorCode::invalid_argument,
+                     "'" + text + "' is no grant: give the number that `acquire` or `ls` shows");
+    }
+    return GrantId{value};
+}
+
+std::string held_for(std::chrono::milliseconds remaining, WallTime deadline) {
+    return format_duration(remaining) + " left, until " + format_time(deadline);
+}
+
+// What all verbs on one grant begin with.
+struct GrantCall {
+    std::unique_ptr<Manager> manager;
+    Settings settings;
+    Credentials credentials;
+    GrantId grant{};
+};
+
+Result<GrantCall> begin(const Arguments& arguments) {
+    GrantCall call;
+    auto settings = Settings::load(arguments);
+    if (!settings) return std::move(settings).error();
+    call.settings = *std::move(settings);
+    const auto grant = grant_of(arguments);
+    if (!grant) return grant.error();
+    call.grant = *grant;
+    const auto proof = credentials();
+    if (!proof) return proof.error();
+    call.credentials = *proof;
+    auto manager = open_manager(arguments, call.settings, std::chrono::milliseconds{0});
+    if (!manager) return std::move(manager).error();
+    call.manager = *std::move(manager);
+    return call;
+}
+
+void print_shell(const Grant& grant, const Arguments& arguments) {
+    print("ROCKLOCK_GRANT=" + std::to_string(number(grant.id)));
+    print("ROCKLOCK_TOKEN=" + std::to_string(number(grant.token)));
+    if (grant.own_session) {
+        print("export ROCKLOCK_SESSION=" + to_string(grant.own_session->id) + ":" +
+              to_string(grant.own_session->secret));
+    }
+    if (arguments.has("quiet")) return;
+    for (const auto& lock : grant.locks) {
+        complain(printable(lock.resource) + ": yours to " + std::string(word(lock.mode)) + ", " +
+                 held_for(grant.remaining, grant.deadline_wall));
+    }
+}
+
+// Whether the session still holds the grant; else how it ended, as far as that is known.
+Result<void> check_held(GrantCall& call, const SessionInfo& renewed) {
+    for (const auto& lost : renewed.lost) {
+        if (lost.grant != call.grant) continue;
+        Error error(ErrorCode::grant_ended, "the grant has ended");
+        error.ended = lost.ending;
+        return error;
+    }
+    ListLocks list;
+    list.session = call.credentials.session;
+    while (true) {
+        auto page = call.manager->ask<LockPage>(Call{list, {}, {}});
+        if (!page) return std::move(page).error();
+        for (const auto& holder : page->locks) {
+            if (holder.grant == call.grant) return {};
+        }
+        if (page->next.empty()) break;
+        list.next = page->next;
+    }
+    return Error(ErrorCode::grant_ended, "the session holds no grant " +
+                                             std::to_string(number(call.grant)) +
+                                             ": it has ended, or is another session's");
+}
+
+}  // namespace
+
+int acquire_verb(const Arguments& arguments) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return fail(settings.error());
+    auto locks = locks_of(arguments);
+    if (!locks) return fail(locks.error());
+    const auto patience = settings->patience("0");
+    if (!patience) return fail(patience.error());
+    const auto lease = settings->duration("lease", "30s");
+    if (!lease) return fail(lease.error());
+    auto manager = open_manager(arguments, *settings, *patience);
+    if (!manager) return fail(manager.error());
+
+    Acquire acquire;
+    acquire.opens.emplace();
+    acquire.opens->principal = principal_of(arguments);
+    acquire.opens->lease = *lease;
+    acquire.locks = *std::move(locks);
+    acquire.patience = *patience;
+    acquire.note = arguments.get("note").value_or("");
+    acquire.request_id = base64url_encode(random_bytes<16>());
+    const auto grant = (*manager)->ask<Grant>(Call{std::move(acquire), {}, {}});
+    if (!grant) return fail(grant.error());
+    if (arguments.has("json")) {
+        print(write_reply(*grant));
+    } else {
+        print_shell(*grant, arguments);
+    }
+    return exit_status::done;
+}
+
+int renew_verb(const Arguments& arguments) {
+    auto call = begin(arguments);
+    if (!call) return fail(call.error());
+    RenewSession renew;
+    renew.session = call->credentials.session;
+    if (arguments.has("lease")) {
+        const auto lease = call->settings.duration("lease", "30s");
+        if (!lease) return fail(lease.error());
+        renew.lease = *lease;
+    }
+    const auto renewed =
+        call->manager->ask<SessionInfo>(Call{std::move(renew), call->credentials.secret, {}});
+    if (!renewed) return fail(renewed.error());
+    if (const auto held = check_held(*call, *renewed); !held) return fail(held.error());
+    if (arguments.has("json")) {
+        print(write_reply(*renewed));
+    } else if (!arguments.has("quiet")) {
+        print("renewed: " + held_for(renewed->remaining, renewed->deadline_wall));
+    }
+    return exit_status::done;
+}
+
+int release_verb(const Arguments& arguments) {
+    auto call = begin(arguments);
+    if (!call) return fail(call.error());
+    const auto released = call->manager->ask<Released>(
+        Call{Release{call->credentials.session, call->grant}, call->credentials.secret, {}});
+    if (!released) return fail(released.error());
+    if (arguments.has("json")) print(write_reply(*released));
+    if (released->outcome != Outcome::released && released->outcome != Outcome::held) {
+        Ending ending;
+        ending.outcome = released->outcome;
+        complain("there was nothing to release: it was " + describe_ending(ending));
+        return exit_status::lost;
+    }
+    if (!arguments.has("json") && !arguments.has("quiet")) {
+        print(released->outcome == Outcome::held
+                  ? "still held " + std::to_string(released->count) + " more times"
+                  : "released");
+    }
+    return exit_status::done;
+}
+
+int convert_verb(const Arguments& arguments) {
+    auto call = begin(arguments);
+    if (!call) return fail(call.error());
+    const auto patience = call->settings.patience("0");
+    if (!patience) return fail(patience.error());
+    Convert convert;
+    convert.session = call->credentials.session;
+    convert.grant = call->grant;
+    convert.patience = *patience;
+    convert.request_id = base64url_encode(random_bytes<16>());
+    const auto mode = arguments.get("mode");
+    if (mode) convert.mode = parse_mode(*mode);
+    if (!convert.mode) {
+        return fail({ErrorCode::invalid_argument,
+                     "give the new mode: --mode read, --mode write or --mode exclusive"});
+    }
+    const auto grant =
+        call->manager->ask<Grant>(Call{std::move(convert), call->credentials.secret, {}});
+    if (!grant) return fail(grant.error());
+    if (arguments.has("json")) {
+        print(write_reply(*grant));
+    } else {
+        print_shell(*grant, arguments);
+    }
+    return exit_status::done;
+}
+
+int break_verb(const Arguments& arguments) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return fail(settings.error());
+    const auto grant = grant_of(arguments);
+    if (!grant) return fail(grant.error());
+    const auto reason = arguments.get("reason");
+    if (!reason || reason->empty()) {
+        return fail({ErrorCode::invalid_argument,
+                     "say why, for the one who loses the lock and for the record: --reason TEXT"});
+    }
+    auto manager = open_manager(arguments, *settings, std::chrono::milliseconds{0});
+    if (!manager) return fail(manager.error());
+    const auto broken = (*manager)->ask<Released>(Call{Break{*grant, *reason, {}}, {}, {}});
+    if (!broken) return fail(broken.error());
+    if (arguments.has("json")) print(write_reply(*broken));
+    if (broken->outcome != Outcome::broken) {
+        Ending ending;
+        ending.outcome = broken->outcome;
+        complain("there was nothing to break: it was " + describe_ending(ending));
+        return exit_status::lost;
+    }
+    if (!arguments.has("json") && !arguments.has("quiet")) print("broken");
+    return exit_status::done;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,68 @@
+// The lock API over HTTP/1.1 on one connection: bytes in, bytes out.
+//
+// Requests are taken up as they come, without waiting for the answers to earlier ones, and answered
+// in their order, as HTTP demands. A request that is refused does not end the connection; bytes
+// that are no HTTP do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/http_reader.hpp"
+#include "daemon/peer.hpp"
+
+namespace rocklock {
+
+// Threads:  one at a time; answers come through `post`.
+// Lifetime: owned by shared pointers; answers that come late are dropped.
+class HttpConversation : public std::enable_shared_from_this<HttpConversation> {
+public:
+    // `post` runs a function on the conversation's thread, soon. `output_ready` says that output()
+    // is not empty any more, or that the conversation has ended.
+    HttpConversation(std::shared_ptr<Peer> peer, std::function<void(std::function<void()>)> post,
+                     std::function<void()> output_ready);
+
+    void receive(std::string_view bytes);
+    // The client sends no more. It still gets the answers that are decided.
+    void end_of_input();
+
+    // What is to be sent, in order; the caller takes it.
+    std::string take_output() { return std::move(output_); }
+    bool has_output() const { return !output_.empty(); }
+    // Requests that are not answered yet.
+    std::size_t outstanding() const { return slots_.size(); }
+    // Nothing more will come: send the output and close.
+    bool ended() const { return ending_ && slots_.empty(); }
+    // The connection ends because of its bytes, which are not read any further.
+    bool broken() const { return broken_; }
+
+private:
+    struct Slot {
+        std::uint64_t number = 0;
+        bool keep_alive = true;
+        std::optional<std::string> answer;
+    };
+
+    void take(HttpRequest request);
+    void ask(HttpRequest request, std::uint64_t number);
+    void answer(std::uint64_t number, int status, std::string_view body);
+    void flush();
+
+    std::shared_ptr<Peer> peer_;
+    std::function<void(std::function<void()>)> post_;
+    std::function<void()> output_ready_;
+    HttpReader reader_;
+    std::deque<Slot> slots_;
+    std::uint64_t last_number_ = 0;
+    std::string output_;
+    bool ending_ = false;
+    bool broken_ = false;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,134 @@
+#include "daemon/http_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+
+namespace rocklock {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::beast::string_view;
+using boost::system::error_code;
+
+std::optional<HttpProblem> problem_of(const error_code& error) {
+    if (error == http::error::header_limit) {
+        return HttpProblem{431, "the headers are longer than 64 KB"};
+    }
+    if (error == http::error::body_limit || error == http::error::buffer_overflow) {
+        return HttpProblem{413, "the body is longer than 16 MB"};
+    }
+    return HttpProblem{400, "this is not HTTP/1.1: " + error.message()};
+}
+
+}  // namespace
+
+class HttpReader::Parser final : public http::basic_parser<true> {
+public:
+    Parser() {
+        eager(true);
+        header_limit(http_header_bytes);
+        body_limit(http_body_bytes);
+    }
+
+    HttpRequest take() {
+        request_.keep_alive = keep_alive();
+        return std::move(request_);
+    }
+    bool expects_continue() const { return expects_continue_; }
+
+private:
+    void on_request_impl(http::verb /*method*/, string_view method, string_view target,
+                         int /*version*/, error_code& error) override {
+        request_.method.assign(method.data(), method.size());
+        request_.target.assign(target.data(), target.size());
+        error = {};
+    }
+    void on_response_impl(int /*code*/, string_view /*reason*/, int /*version*/,
+                          error_code& /*error*/) override {}
+    void on_field_impl(http::field name, string_view name_text, string_view value,
+                       error_code& error) override {
+        error = {};
+        if (name == http::field::expect) {
+            expects_continue_ = boost::beast::iequals(value, "100-continue");
+        } else if (name == http::field::unknown &&
+                   boost::beast::iequals(name_text, "x-amz-target")) {
+            request_.operation.assign(value.data(), value.size());
+        }
+    }
+    void on_header_impl(error_code& error) override { error = {}; }
+    void on_body_init_impl(const boost::optional<std::uint64_t>& length,
+                           error_code& error) override {
+        error = {};
+        if (!length) return;
+        if (*length > http_body_bytes) {
+            error = http::error::body_limit;
+            return;
+        }
+        // What a header promises is not yet there: no more than a little is set aside on its word.
+        request_.body.reserve(
+            static_cast<std::size_t>(std::min<std::uint64_t>(*length, 64u << 10)));
+    }
+    std::size_t on_body_impl(string_view body, error_code& error) override {
+        error = {};
+        request_.body.append(body.data(), body.size());
+        return body.size();
+    }
+    void on_chunk_header_impl(std::uint64_t /*size*/, string_view /*extensions*/,
+                              error_code& error) override {
+        error = {};
+    }
+    std::size_t on_chunk_body_impl(std::uint64_t /*rest*/, string_view body,
+                                   error_code& error) override {
+        return on_body_impl(body, error);
+    }
+    void on_finish_impl(error_code& error) override { error = {}; }
+
+    HttpRequest request_;
+    bool expects_continue_ = false;
+};
+
+HttpReader::HttpReader() = default;
+HttpReader::~HttpReader() = default;
+
+std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
+                                               const std::function<void(HttpRequest)>& take) {
+    unread_.append(bytes);
+    return parse(take);
+}
+
+std::optional<HttpProblem> HttpReader::parse(const std::function<void(HttpRequest)>& take) {
+    std::size_t used = 0;
+    std::optional<HttpProblem> problem;
+    while (used < unread_.size()) {
+        if (!parser_) parser_ = std::make_unique<Parser>();
+        const bool in_header = !parser_->is_header_done();
+        error_code error;
+        const auto size =
+            parser_->put(boost::asio::buffer(unread_.data() + used, unread_.size() - used), error);
+        used += size;
+        if (in_header && parser_->is_header_done() && !parser_->is_done()) {
+            wants_continue_ = parser_->expects_continue();
+        }
+        if (error && error != http::error::need_more) {
+            problem = problem_of(error);
+            break;
+        }
+        if (parser_->is_done()) {
+            take(parser_->take());
+            parser_.reset();
+        } else if (error == http::error::need_more || size == 0) {
+            break;
+        }
+    }
+    unread_.erase(0, used);
+    return problem;
+}
+
+bool HttpReader::wants_continue() { return std::exchange(wants_continue_, false); }
+
+}  // namespace rocklock

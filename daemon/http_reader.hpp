@@ -1,0 +1,61 @@
+// Bytes in, HTTP requests out.
+//
+// Knows no socket. Takes what comes in pieces of any size, and keeps what is not yet a whole
+// request.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rocklock {
+
+struct HttpRequest {
+    std::string method;
+    // Path and query.
+    std::string target;
+    // The header X-Amz-Target.
+    std::string operation;
+    std::string body;
+    bool keep_alive = true;
+};
+
+// What is wrong with the bytes themselves. The connection ends after the answer, since nobody knows
+// where the next request begins.
+struct HttpProblem {
+    int status = 400;
+    std::string message;
+};
+
+inline constexpr std::size_t http_header_bytes = 64u << 10;
+inline constexpr std::size_t http_body_bytes = 16u << 20;
+
+class HttpReader {
+public:
+    HttpReader();
+    ~HttpReader();
+    HttpReader(const HttpReader&) = delete;
+    HttpReader& operator=(const HttpReader&) = delete;
+
+    // Calls `take` for each request that these bytes complete.
+    std::optional<HttpProblem> receive(std::string_view bytes,
+                                       const std::function<void(HttpRequest)>& take);
+
+    // True once, when a request waits for "100 Continue" before it sends its body.
+    bool wants_continue();
+
+private:
+    class Parser;
+
+    std::optional<HttpProblem> parse(const std::function<void(HttpRequest)>& take);
+
+    // What has come and is not parsed: a header that is not whole yet.
+    std::string unread_;
+    std::unique_ptr<Parser> parser_;
+    bool wants_continue_ = false;
+};
+
+}  // namespace rocklock

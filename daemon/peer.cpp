@@ -1,0 +1,101 @@
+#include "daemon/peer.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace rocklock {
+namespace {
+
+bool binds_to_connection(const Call& call) {
+    if (const auto* open = std::get_if<OpenSession>(&call.body)) {
+        return open->bound == Bound::connection;
+    }
+    const auto* acquire = std::get_if<Acquire>(&call.body);
+    return acquire != nullptr && acquire->opens && acquire->opens->bound == Bound::connection;
+}
+
+bool has_request_id(const Call& call) {
+    const auto* acquire = std::get_if<Acquire>(&call.body);
+    return acquire != nullptr && !acquire->request_id.empty();
+}
+
+std::optional<SessionId> session_of(const Result<Reply>& reply) {
+    if (!reply) return std::nullopt;
+    if (const auto* session = std::get_if<SessionInfo>(&*reply)) return session->id;
+    const auto* grant = std::get_if<Grant>(&*reply);
+    if (grant == nullptr || !grant->own_session) return std::nullopt;
+    return grant->own_session->id;
+}
+
+Error client_gone() {
+    return {ErrorCode::cancelled,
+            "the client hung up before the answer, so nothing was kept for it"};
+}
+
+}  // namespace
+
+void Peer::ask(Call call, Dispatcher::Done done) {
+    std::uint64_t number = 0;
+    {
+        MutexLock lock(mutex_);
+        number = ++last_number_;
+        asked_[number] = {std::nullopt, binds_to_connection(call), has_request_id(call)};
+    }
+    const auto ticket = dispatcher_.submit(
+        std::move(call), caller_,
+        [self = shared_from_this(), number, done = std::move(done)](Result<Reply> reply) {
+            self->answered(number, std::move(reply), done);
+        });
+    if (!ticket) return;
+    MutexLock lock(mutex_);
+    const auto asked = asked_.find(number);
+    if (asked == asked_.end()) return;
+    if (!gone_) {
+        asked->second.ticket = ticket;
+        return;
+    }
+    lock.unlock();
+    dispatcher_.cancel(*ticket);
+}
+
+void Peer::answered(std::uint64_t number, Result<Reply> reply, const Dispatcher::Done& done) {
+    bool gone = false;
+    Asked asked;
+    const auto session = session_of(reply);
+    {
+        MutexLock lock(mutex_);
+        gone = gone_;
+        asked = asked_[number];
+        asked_.erase(number);
+        if (!gone && asked.opens_with_connection && session) sessions_.push_back(*session);
+    }
+    if (gone && asked.opens_with_connection && session) {
+        dispatcher_.close_session(*session);
+        return done(client_gone());
+    }
+    if (gone && reply && !asked.may_ask_again) {
+        if (const auto* grant = std::get_if<Grant>(&*reply)) {
+            dispatcher_.give_back(*grant);
+            return done(client_gone());
+        }
+    }
+    done(std::move(reply));
+}
+
+void Peer::hang_up() {
+    std::vector<Ticket> waits;
+    std::vector<SessionId> sessions;
+    {
+        MutexLock lock(mutex_);
+        if (gone_) return;
+        gone_ = true;
+        for (const auto& [number, asked] : asked_) {
+            if (asked.ticket) waits.push_back(*asked.ticket);
+        }
+        sessions.swap(sessions_);
+    }
+    for (const auto ticket : waits) dispatcher_.cancel(ticket);
+    for (const auto& session : sessions) dispatcher_.close_session(session);
+}
+
+}  // namespace rocklock

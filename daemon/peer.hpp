@@ -1,0 +1,60 @@
+// One connected client: what it waits for, and which sessions end with its connection.
+//
+//     asked ──► waiting ──► answered
+//                  └─ hang_up() ──► withdrawn; a grant that was faster is given back
+//
+// A grant that was asked for with a request id is not given back: its client may ask again, and
+// gets the same one. If it does not, the session's process or lease ends it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+
+#include "base/mutex.hpp"
+#include "daemon/dispatcher.hpp"
+#include "wire/call.hpp"
+
+namespace rocklock {
+
+// Threads:  thread-safe.
+// Lifetime: borrows the dispatcher. Owned by shared pointers: answers may come when the client is
+// gone.
+class Peer : public std::enable_shared_from_this<Peer> {
+public:
+    Peer(Dispatcher& dispatcher, const Caller& caller) : dispatcher_(dispatcher), caller_(caller) {}
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    // Calls `done` exactly once, on any thread.
+    void ask(Call call, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
+
+    // The client is gone, or hears no more.
+    void hang_up() ROCKLOCK_EXCLUDES(mutex_);
+
+private:
+    // How a call that is under way is to be treated when its answer comes.
+    struct Asked {
+        std::optional<Ticket> ticket;
+        bool opens_with_connection = false;
+        bool may_ask_again = false;
+    };
+
+    void answered(std::uint64_t number, Result<Reply> reply, const Dispatcher::Done& done)
+        ROCKLOCK_EXCLUDES(mutex_);
+
+    Dispatcher& dispatcher_;
+    const Caller caller_;
+    Mutex mutex_;
+    bool gone_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
+    std::unordered_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Sessions that end with this connection.
+    std::vector<SessionId> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace rocklock

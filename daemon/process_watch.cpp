@@ -1,0 +1,86 @@
+#include "daemon/process_watch.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "daemon/process_id.hpp"
+
+namespace rocklock {
+
+void ProcessWatch::watch(const SessionId& session, const std::vector<ProcessId>& processes) {
+    std::vector<ProcessId> already_gone;
+    {
+        MutexLock lock(mutex_);
+        if (stopped_) return;
+        for (const auto& process : processes) {
+            sessions_[session].insert(process);
+            processes_[process].sessions.insert(session);
+            if (!open(process)) already_gone.push_back(process);
+        }
+    }
+    for (const auto& process : already_gone) gone(process);
+}
+
+// Whether the process is there. One that cannot be watched for want of descriptors counts as there:
+// its sessions are then left to their leases.
+bool ProcessWatch::open(const ProcessId& process) {
+    auto& watched = processes_[process];
+    if (watched.pidfd) return true;
+    const int fd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
+    if (fd < 0) return errno != ESRCH && errno != EINVAL;
+    watched.pidfd = std::make_shared<Descriptor>(executor_, fd);
+    if (!is_running(process)) return false;
+    watched.pidfd->async_wait(Descriptor::wait_read,
+                              [this, process, pidfd = watched.pidfd](const auto& error) {
+                                  if (!error) gone(process);
+                              });
+    return true;
+}
+
+void ProcessWatch::gone(const ProcessId& process) {
+    std::vector<SessionId> orphaned;
+    {
+        MutexLock lock(mutex_);
+        const auto found = processes_.find(process);
+        if (found == processes_.end()) return;
+        for (const auto& session : found->second.sessions) {
+            const auto left = sessions_.find(session);
+            if (left == sessions_.end()) continue;
+            left->second.erase(process);
+            if (!left->second.empty()) continue;
+            sessions_.erase(left);
+            orphaned.push_back(session);
+        }
+        processes_.erase(found);
+    }
+    for (const auto& session : orphaned) close_(session);
+}
+
+void ProcessWatch::keep_only(const std::set<SessionId>& live) {
+    MutexLock lock(mutex_);
+    for (auto session = sessions_.begin(); session != sessions_.end();) {
+        if (live.contains(session->first)) {
+            ++session;
+            continue;
+        }
+        for (const auto& process : session->second) {
+            const auto found = processes_.find(process);
+            if (found == processes_.end()) continue;
+            found->second.sessions.erase(session->first);
+            if (found->second.sessions.empty()) processes_.erase(found);
+        }
+        session = sessions_.erase(session);
+    }
+}
+
+void ProcessWatch::stop() {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    processes_.clear();
+    sessions_.clear();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,175 @@
+#include "daemon/settings.hpp"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include <rocklock/lock.hpp>
+
+#include "daemon/duration_text.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::string_view system_socket = "/run/rocklock/rocklock.sock";
+constexpr std::array<std::string_view, 7> known_settings = {
+    "socket", "db", "durability", "idle-exit", "lease", "patience", "on-lost"};
+
+// An environment variable; empty counts as not set.
+std::string environment(const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? "" : value;
+}
+
+std::string variable_of(std::string_view setting) {
+    std::string name = "ROCKLOCK_";
+    for (const char letter : setting) {
+        name += letter == '-' ? '_' : static_cast<char>(letter - ('a' - 'A'));
+    }
+    return name;
+}
+
+std::string trimmed(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) return "";
+    return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
+}
+
+std::string home_directory() {
+    auto home = environment("HOME");
+    if (!home.empty()) return home;
+    std::array<char, 4096> memory{};
+    passwd entry{};
+    passwd* found = nullptr;
+    if (::getpwuid_r(::getuid(), &entry, memory.data(), memory.size(), &found) == 0 &&
+        found != nullptr) {
+        return found->pw_dir;
+    }
+    return "/";
+}
+
+// The first of the directories that systemd gives a unit in a variable.
+std::string unit_directory(const char* variable) {
+    const auto value = environment(variable);
+    return value.substr(0, value.find(':'));
+}
+
+}  // namespace
+
+Result<Settings> Settings::load(const Arguments& arguments) {
+    Settings settings;
+    settings.flags_ = {arguments.options.begin(), arguments.options.end()};
+    settings.file_name_ = environment("ROCKLOCK_CONFIG");
+    if (settings.file_name_.empty()) settings.file_name_ = "/etc/rocklock.conf";
+    std::ifstream file(settings.file_name_);
+    std::string line;
+    for (int number = 1; std::getline(file, line); ++number) {
+        const auto text = trimmed(std::string_view(line).substr(0, line.find('#')));
+        if (text.empty()) continue;
+        const auto equals = text.find('=');
+        const auto name = trimmed(std::string_view(text).substr(0, equals));
+        if (equals == std::string::npos ||
+            std::find(known_settings.begin(), known_settings.end(), name) == known_settings.end()) {
+            std::string known;
+            for (const auto setting : known_settings) known += " " + std::string(setting);
+            return Error(ErrorCode::invalid_argument,
+                         settings.file_name_ + " line " + std::to_string(number) +
+                             ": write NAME = VALUE, with one of these names:" + known);
+        }
+        settings.file_[name] = trimmed(std::string_view(text).substr(equals + 1));
+    }
+    return settings;
+}
+
+Setting Settings::get(std::string_view name, std::string_view default_value) const {
+    if (const auto flag = flags_.find(name); flag != flags_.end()) {
+        return {flag->second, "the command line"};
+    }
+    const auto variable = variable_of(name);
+    if (auto value = environment(variable); !value.empty()) return {std::move(value), variable};
+    if (const auto line = file_.find(name); line != file_.end()) {
+        return {line->second, file_name_};
+    }
+    return {std::string(default_value), "default"};
+}
+
+Result<std::chrono::milliseconds> Settings::duration(std::string_view name,
+                                                     std::string_view default_value) const {
+    const auto setting = get(name, default_value);
+    const auto duration = parse_duration(setting.value);
+    if (duration) return *duration;
+    return Error(ErrorCode::invalid_argument,
+                 std::string(name) + " (from " + setting.source + ") is '" + setting.value +
+                     "'; write it with a unit, as in 500ms, 10s, 1m30s or 2h");
+}
+
+Result<std::chrono::milliseconds> Settings::patience(std::string_view default_value) const {
+    if (flags_.contains("no-wait")) return std::chrono::milliseconds{0};
+    if (get("patience", default_value).value == "forever") return no_limit;
+    return duration("patience", default_value);
+}
+
+Result<std::string> Settings::choice(std::string_view name, std::string_view default_value,
+                                     const std::vector<std::string_view>& words) const {
+    auto setting = get(name, default_value);
+    if (std::find(words.begin(), words.end(), setting.value) != words.end()) return setting.value;
+    std::string allowed;
+    for (const auto allowed_word : words) {
+        allowed += (allowed.empty() ? "" : ", ") + std::string(allowed_word);
+    }
+    return Error(ErrorCode::invalid_argument, std::string(name) + " (from " + setting.source +
+                                                  ") is '" + setting.value +
+                                                  "'; it can be one of " + allowed);
+}
+
+std::string user_directory() {
+    auto state = environment("XDG_STATE_HOME");
+    // The specification says to ignore a relative one.
+    if (state.empty() || state.front() != '/') state = home_directory() + "/.local/state";
+    return state + "/rocklock";
+}
+
+std::string user_socket() { return user_directory() + "/rocklock.sock"; }
+
+std::string client_socket(const Settings& settings) {
+    auto setting = settings.get("socket", "");
+    if (!setting.value.empty()) return setting.value;
+    if (::access(std::string(system_socket).c_str(), F_OK) == 0) return std::string(system_socket);
+    return user_socket();
+}
+
+Setting server_socket(const Settings& settings) {
+    auto setting = settings.get("socket", "");
+    if (!setting.value.empty()) return setting;
+    const auto runtime = unit_directory("RUNTIME_DIRECTORY");
+    if (!runtime.empty()) return {runtime + "/rocklock.sock", "RUNTIME_DIRECTORY"};
+    return {user_socket(), "default"};
+}
+
+Setting server_store(const Settings& settings) {
+    auto setting = settings.get("db", "");
+    if (!setting.value.empty()) return setting;
+    const auto state = unit_directory("STATE_DIRECTORY");
+    if (!state.empty()) return {state + "/db", "STATE_DIRECTORY"};
+    return {user_directory() + "/db", "default"};
+}
+
+Result<void> make_directories(const std::string& path) {
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+        const auto part = path.substr(0, slash);
+        if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
+            return Error(ErrorCode::io_error, "cannot make " + part + ": " + std::strerror(errno));
+        }
+        if (slash == std::string::npos) return {};
+    }
+}
+
+}  // namespace rocklock

@@ -1,0 +1,58 @@
+// Where a setting comes from: the command line, the environment, /etc/rocklock.conf, or its
+// default.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocklock/result.hpp>
+
+#include "daemon/arguments.hpp"
+
+namespace rocklock {
+
+struct Setting {
+    std::string value;
+    // "the command line", "ROCKLOCK_LEASE", "/etc/rocklock.conf", "default".
+    std::string source;
+};
+
+class Settings {
+public:
+    // Reads the file. Errors: invalid_argument, for a line that says nothing we know.
+    static Result<Settings> load(const Arguments& arguments);
+
+    // By the name of its flag, as in "lease".
+    Setting get(std::string_view name, std::string_view default_value) const;
+    // Errors: invalid_argument.
+    Result<std::chrono::milliseconds> duration(std::string_view name,
+                                               std::string_view default_value) const;
+    // "forever" is no_limit.
+    Result<std::chrono::milliseconds> patience(std::string_view default_value) const;
+    // Errors: invalid_argument, unless it is one of the words.
+    Result<std::string> choice(std::string_view name, std::string_view default_value,
+                               const std::vector<std::string_view>& words) const;
+
+private:
+    std::map<std::string, std::string, std::less<>> flags_;
+    std::map<std::string, std::string, std::less<>> file_;
+    std::string file_name_;
+};
+
+// Where a user's data, socket and log lie: ${XDG_STATE_HOME:-~/.local/state}/rocklock.
+std::string user_directory();
+// The socket of this user's own daemon.
+std::string user_socket();
+// The socket to talk to.
+std::string client_socket(const Settings& settings);
+// The socket and the store of a daemon.
+Setting server_socket(const Settings& settings);
+Setting server_store(const Settings& settings);
+
+// Makes a directory and those above it, for this user alone. Errors: io_error.
+Result<void> make_directories(const std::string& path);
+
+}  // namespace rocklock

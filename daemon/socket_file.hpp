@@ -1,0 +1,44 @@
+// The file of a listening Unix socket: one daemon owns it, a dead one's is replaced.
+#pragma once
+
+#include <string>
+
+#include <rocklock/result.hpp>
+
+namespace rocklock {
+
+// The right to listen on a path, held for as long as the object lives.
+//
+// A lock file beside the socket says whose it is; the kernel gives it up with the process, so that
+// nothing is left of a daemon that was killed. Whoever has it may replace the socket file, unless
+// something that knows nothing of the lock file listens there.
+class SocketFile {
+public:
+    // Listens on `path`, for the owner and the group only.
+    //
+    // Errors: store_in_use  another process listens there (with its pid where that is known)
+    //         invalid_argument  the path is too long for a socket
+    //         io_error
+    static Result<SocketFile> listen(const std::string& path);
+
+    SocketFile(SocketFile&& other) noexcept;
+    SocketFile& operator=(SocketFile&& other) noexcept = delete;
+    // Removes the socket file.
+    ~SocketFile();
+
+    // The listening socket, once; the caller closes it.
+    int take_descriptor();
+    const std::string& path() const { return path_; }
+    // Removes the file now: whoever comes from here on finds nobody.
+    void remove();
+
+private:
+    SocketFile(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+
+    std::string path_;
+    int lock_ = -1;
+    int listener_ = -1;
+    bool bound_ = false;
+};
+
+}  // namespace rocklock

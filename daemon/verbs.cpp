@@ -1,0 +1,104 @@
+#include "daemon/verbs.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/version.hpp>
+
+#include "daemon/exit_status.hpp"
+#include "daemon/messages.hpp"
+#include "wire/json_writer.hpp"
+
+namespace rocklock {
+
+int fail(const Error& error) {
+    complain(explain(error, system_clock().now().wall));
+    return exit_status::of(error);
+}
+
+Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
+                                              std::chrono::milliseconds patience) {
+    if (const auto directory = arguments.get("db")) {
+        if (arguments.has("socket")) {
+            return Error(ErrorCode::invalid_argument,
+                         "--db opens a store without a daemon, --socket talks to one: give one of "
+                         "them");
+        }
+        return make_embedded_manager(*directory, patience);
+    }
+    DaemonManagerOptions options;
+    options.socket = client_socket(settings);
+    // Only this user's own daemon is ours to start; others are looked after by whoever made them.
+    options.may_start = options.socket == user_socket() && !arguments.has("no-start");
+    const auto idle_exit = settings.duration("idle-exit", "10m");
+    if (!idle_exit) return idle_exit.error();
+    options.idle_exit = *idle_exit;
+    return make_daemon_manager(std::move(options));
+}
+
+std::string principal_of(const Arguments& arguments) {
+    if (const auto given = arguments.get("principal")) return *given;
+    std::array<char, 4096> memory{};
+    passwd entry{};
+    passwd* found = nullptr;
+    if (::getpwuid_r(::getuid(), &entry, memory.data(), memory.size(), &found) == 0 &&
+        found != nullptr) {
+        return found->pw_name;
+    }
+    return "uid " + std::to_string(::getuid());
+}
+
+Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
+    LockRequest lock;
+    lock.subtree = arguments.has("subtree");
+    if (const auto mode = arguments.get("mode")) {
+        lock.mode = parse_mode(*mode);
+        if (!lock.mode) {
+            return Error(ErrorCode::invalid_argument,
+                         "--mode is '" + *mode + "'; it can be read, write or exclusive");
+        }
+    }
+    if (const auto intent = arguments.get("to")) {
+        lock.to = parse_intent(*intent);
+        if (!lock.to) {
+            return Error(ErrorCode::invalid_argument,
+                         "--to is '" + *intent + "'; it can be read or edit");
+        }
+        if (lock.mode) {
+            return Error(ErrorCode::invalid_argument,
+                         "--mode names the mode, --to lets the class choose it: give one of them");
+        }
+    }
+    std::vector<LockRequest> locks;
+    for (const auto& resource : arguments.operands) {
+        lock.resource = resource;
+        locks.push_back(lock);
+    }
+    return locks;
+}
+
+void print(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fputc('\n', stdout);
+}
+
+int version_verb(const Arguments& arguments) {
+    if (arguments.has("json")) {
+        JsonWriter json;
+        json.begin_object();
+        json.key("Version");
+        json.string(version());
+        json.end_object();
+        print(json.text());
+    } else {
+        print("rocklock " + std::string(version()));
+    }
+    return exit_status::done;
+}
+
+}  // namespace rocklock

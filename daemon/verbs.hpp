@@ -1,0 +1,48 @@
+// The verbs of the command line. Each takes its arguments and returns the exit status.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <rocklock/result.hpp>
+
+#include "daemon/arguments.hpp"
+#include "daemon/manager.hpp"
+#include "daemon/settings.hpp"
+
+namespace rocklock {
+
+int serve_verb(const Arguments& arguments);
+int run_verb(const Arguments& arguments);
+int acquire_verb(const Arguments& arguments);
+int renew_verb(const Arguments& arguments);
+int release_verb(const Arguments& arguments);
+int convert_verb(const Arguments& arguments);
+int break_verb(const Arguments& arguments);
+int list_verb(const Arguments& arguments);
+int show_verb(const Arguments& arguments);
+int sessions_verb(const Arguments& arguments);
+int version_verb(const Arguments& arguments);
+
+// ---- What they share
+// ------------------------------------------------------------------------------------
+
+// Says what is wrong, on stderr, and returns the exit status for it.
+int fail(const Error& error);
+
+// Whoever --socket, --db and the settings name.
+Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
+                                              std::chrono::milliseconds patience);
+
+// --principal, or the login name.
+std::string principal_of(const Arguments& arguments);
+
+// The resources to lock, with --mode, --to and --subtree. Errors: invalid_argument.
+Result<std::vector<LockRequest>> locks_of(const Arguments& arguments);
+
+// Prints to stdout, with a newline.
+void print(std::string_view text);
+
+}  // namespace rocklock
