@@ -52,6 +52,21 @@ GroupCommit::Waiter* GroupCommit::WaiterList::pop() {
     return waiter;
 }
 
+// A deferred caller whose commit is done comes only when relief was asked for, and gives it.
+GroupCommit::Waiter* GroupCommit::WaiterList::pop_deferred() {
+    WaiterList others;
+    Waiter* found = nullptr;
+    while (Waiter* waiter = pop()) {
+        if (found == nullptr && waiter->durability == Durability::deferred) {
+            found = waiter;
+        } else {
+            others.push(waiter);
+        }
+    }
+    *this = others;
+    return found;
+}
+
 std::size_t GroupCommit::KeyHash::operator()(const Key& key) const noexcept {
     return std::hash<std::string_view>()(key.bytes) * family_count +
            static_cast<std::size_t>(key.family);
@@ -83,7 +98,10 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
     if (passed(number, durability)) return {};
     const bool deferred = durability == Durability::deferred;
     // Whoever leads now looks at the queue again before leaving, and finds this commit in it.
-    if (deferred && leading_.load(std::memory_order_acquire)) return {};
+    if (deferred && leading_.load(std::memory_order_acquire) &&
+        !relief_wanted_.load(std::memory_order_relaxed)) {
+        return {};
+    }
 
     for (int i = 0; i < yields_before_parking && leading_.load(std::memory_order_acquire); ++i) {
         std::this_thread::yield();
@@ -134,7 +152,7 @@ Result<void> GroupCommit::lead(Durability durability) {
             MutexLock lock(mutex_);
             group = take(everything, may_sync && round == 1);
         }
-        const Result<void> written = write_group(group);
+        Result<void> written = write_group(group);
         Outcome outcome;
         {
             MutexLock lock(mutex_);
@@ -220,50 +238,58 @@ void GroupCommit::remember_writes(const Batch& batch) {
     }
 }
 
+void GroupCommit::advance(const Group& group) {
+    ROCKLOCK_ASSERT(group.through >= written_.load(std::memory_order_relaxed));
+    written_.store(group.through, std::memory_order_release);
+    if (group.sync || durable_when_written_) {
+        synced_.store(group.through, std::memory_order_release);
+    }
+}
+
+GroupCommit::WaiterList GroupCommit::take_done() {
+    WaiterList done;
+    WaiterList rest;
+    while (Waiter* waiter = parked_.pop()) {
+        if (passed(waiter->number, waiter->durability)) {
+            done.push(waiter);
+        } else if (waiter->durability == Durability::deferred) {
+            // Goes first: it must not wait for the sync of the one before it.
+            rest.push_front(waiter);
+        } else {
+            rest.push(waiter);
+        }
+    }
+    parked_ = rest;
+    return done;
+}
+
 GroupCommit::Outcome GroupCommit::settle(const Group& group, const Result<void>& written,
                                          bool hand_over) {
-    if (written) {
-        ROCKLOCK_ASSERT(group.through >= written_.load(std::memory_order_relaxed));
-        written_.store(group.through, std::memory_order_release);
-        if (group.sync || durable_when_written_) {
-            synced_.store(group.through, std::memory_order_release);
-        }
-    }
-
     Outcome outcome;
-    Waiter* relief = nullptr;
-    WaiterList rest;
-    bool sync_awaited = false;
-    while (Waiter* waiter = parked_.pop()) {
-        const bool deferred = waiter->durability == Durability::deferred;
-        if (!passed(waiter->number, waiter->durability)) {
-            // A deferred caller goes first: it must not wait for the sync of the one before it.
-            deferred ? rest.push_front(waiter) : rest.push(waiter);
-            sync_awaited = sync_awaited || waiter->durability == Durability::durable;
-        } else if (hand_over && deferred && relief == nullptr) {
-            relief = waiter;
-        } else {
-            outcome.done.push(waiter);
-        }
-    }
-
+    if (written) advance(group);
+    outcome.done = take_done();
     if (!written || found_) {
-        outcome.failed = rest;
+        outcome.failed = std::exchange(parked_, {});
         leading_.store(false, std::memory_order_release);
         fail_now(written ? *found_ : written.error());
-    } else {
-        parked_ = rest;
-        const bool more = parked_.first != nullptr || deferred_queued_ > 0;
-        if (more && (hand_over || sync_awaited)) {
-            outcome.successor =
-                parked_.first != nullptr ? parked_.pop() : std::exchange(relief, nullptr);
-        }
-        outcome.go_on = more && outcome.successor == nullptr;
-        relief_wanted_ = outcome.go_on && hand_over;
-        if (!more) leading_.store(false, std::memory_order_release);
+        return outcome;
     }
-    if (relief != nullptr) outcome.done.push(relief);
+    const bool more = parked_.first != nullptr || deferred_queued_ > 0;
+    const bool sync_awaited = sync_parked();
+    if (more && (hand_over || sync_awaited)) {
+        outcome.successor = parked_.first != nullptr ? parked_.pop() : outcome.done.pop_deferred();
+    }
+    outcome.go_on = more && outcome.successor == nullptr;
+    relief_wanted_ = outcome.go_on && hand_over;
+    if (!more) leading_.store(false, std::memory_order_release);
     return outcome;
+}
+
+bool GroupCommit::sync_parked() const {
+    for (const Waiter* waiter = parked_.first; waiter != nullptr; waiter = waiter->next) {
+        if (waiter->durability == Durability::durable) return true;
+    }
+    return false;
 }
 
 void GroupCommit::fail_now(const Error& error) {
@@ -295,7 +321,7 @@ Result<void> GroupCommit::step(std::size_t limit, bool sync) {
         group = take(limit, false);
         group.sync = sync;
     }
-    const Result<void> written = write_group(group);
+    Result<void> written = write_group(group);
     MutexLock lock(mutex_);
     const Outcome outcome = settle(group, written, false);
     leading_.store(false, std::memory_order_release);

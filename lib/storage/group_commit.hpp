@@ -113,6 +113,7 @@ private:
         void push(Waiter* waiter);
         void push_front(Waiter* waiter);
         Waiter* pop();
+        Waiter* pop_deferred();
     };
     struct Key {
         Family family;
@@ -142,6 +143,10 @@ private:
     Result<void> write_group(Group& group);
     Result<std::optional<Error>> judge_commit(const Group& group, std::size_t index, BootTime now);
     void remember_writes(const Batch& batch);
+    void advance(const Group& group) ROCKLOCK_REQUIRES(mutex_);
+    // Parts the parked into those who are done and those who wait on.
+    WaiterList take_done() ROCKLOCK_REQUIRES(mutex_);
+    bool sync_parked() const ROCKLOCK_REQUIRES(mutex_);
     Outcome settle(const Group& group, const Result<void>& written, bool hand_over)
         ROCKLOCK_REQUIRES(mutex_);
     void fail_now(const Error& error) ROCKLOCK_REQUIRES(mutex_);
@@ -160,8 +165,6 @@ private:
     // The last commit that must be synced.
     CommitNumber sync_wanted_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     WaiterList parked_ ROCKLOCK_GUARDED_BY(mutex_);
-    // A leader who has served others for long asks the next deferred caller to take over.
-    bool relief_wanted_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     // A failure found by somebody else while a leader is at work, who may still be leaving
     // verdicts.
     std::optional<Error> found_ ROCKLOCK_GUARDED_BY(mutex_);
@@ -170,6 +173,8 @@ private:
     // Changed with the mutex held, read without.
     std::atomic<bool> leading_{false};
     std::atomic<bool> failed_{false};
+    // A leader who has served others for long asks the next deferred caller to take over.
+    std::atomic<bool> relief_wanted_{false};
     std::atomic<CommitNumber> written_{0};
     std::atomic<CommitNumber> synced_{0};
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/assert.hpp"
 
@@ -120,7 +121,8 @@ void MemoryImage::put(Map& map, Family family, Write& write) {
     // Only a snapshot since the present state began can see it.
     const bool seen = !snapshots_.empty() && *snapshots_.rbegin() >= state.since;
     if (seen) {
-        state.older = std::make_unique<State>(std::move(state));
+        auto older = std::make_unique<State>(std::exchange(state, State{}));
+        state.older = std::move(older);
         burdened_.emplace(family, found->first);
     } else if (!write.value && state.older == nullptr) {
         map.erase(found);

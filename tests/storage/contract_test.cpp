@@ -481,6 +481,7 @@ void raise_counters(Storage& storage, int threads, int raises) {
     std::atomic<int> lost{0};
     {
         std::vector<std::jthread> workers;
+        workers.reserve(static_cast<std::size_t>(threads));
         for (int t = 0; t < threads; ++t) {
             workers.emplace_back([&, t] {
                 for (int i = 0; i < raises;) {
@@ -530,6 +531,7 @@ BOOST_DATA_TEST_CASE(leave_no_deferred_commit_behind, own_kinds, kind) {
         std::atomic<CommitNumber> last{0};
         {
             std::vector<std::jthread> workers;
+            workers.reserve(8);
             for (int t = 0; t < 8; ++t) {
                 workers.emplace_back([&, t] {
                     for (int i = 0; i < 20; ++i) {

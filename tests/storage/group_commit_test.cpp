@@ -3,6 +3,7 @@
 #include "storage/group_commit.hpp"
 
 #include <atomic>
+#include <functional>
 #include <semaphore>
 #include <string>
 #include <thread>
@@ -27,6 +28,7 @@ public:
     }
     Result<void> write(std::span<Batch* const> batches, bool sync_too) override {
         note("w" + std::to_string(batches.size()) + (sync_too ? "s" : ""));
+        if (on_write) on_write(++writes_);
         if (gate_next.exchange(false)) {
             entered.release();
             leave.acquire();
@@ -56,12 +58,16 @@ public:
     std::binary_semaphore entered{0};
     std::binary_semaphore leave{0};
 
+    // Called with the number of the write, from 1 on.
+    std::function<void(int)> on_write;
+
 private:
     void note(const std::string& word) {
         MutexLock lock(mutex_);
         done_ += (done_.empty() ? "" : " ") + word;
     }
 
+    int writes_ = 0;
     mutable Mutex mutex_;
     std::string done_ ROCKLOCK_GUARDED_BY(mutex_);
 };
@@ -146,8 +152,10 @@ BOOST_AUTO_TEST_CASE(hands_over_to_who_still_waits) {
     engine.entered.acquire();
     // All in the queue before the leader is done.
     std::vector<CommitNumber> numbers;
+    numbers.reserve(3);
     for (int i = 0; i < 3; ++i) numbers.push_back(enqueue(durable));
     std::vector<std::jthread> others;
+    others.reserve(3);
     for (const auto number : numbers) {
         others.emplace_back([&, number] { must(wait(number, durable)); });
     }
@@ -189,6 +197,31 @@ BOOST_AUTO_TEST_CASE(leaves_a_sync_to_those_who_came_while_it_wrote) {
     BOOST_TEST(group.done(number, durable));
     // However the two met, the caller synced nothing in its own write.
     BOOST_TEST(engine.done().starts_with("w1 "));
+}
+
+// Others keep deferring: the caller who leads is not to serve them for ever.
+BOOST_AUTO_TEST_CASE(is_relieved_by_another_when_it_has_led_for_long) {
+    engine.on_write = [&](int number) {
+        if (number <= 9) enqueue(deferred);
+        if (number == 9) {
+            engine.entered.release();
+            engine.leave.acquire();
+        }
+    };
+    std::jthread leader([&] { must(wait(enqueue(deferred), deferred)); });
+    engine.entered.acquire();
+    std::jthread relief([&] {
+        const auto number = enqueue(deferred);
+        engine.entered.release();
+        must(wait(number, deferred));
+    });
+    engine.entered.acquire();
+    // Whether it is parked by now or still on its way, all is written, and by one of the two.
+    engine.leave.release();
+    leader.join();
+    relief.join();
+    BOOST_TEST(group.queued() == 0U);
+    BOOST_TEST(engine.done() == "w1 w1 w1 w1 w1 w1 w1 w1 w1 w2");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

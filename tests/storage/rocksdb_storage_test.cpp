@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Batch put(std::string key, std::string text) {
+Batch put(std::string key, const std::string& text) {
     Batch batch;
     batch.writes.push_back({Family::locks, std::move(key), "12345678" + text});
     return batch;

@@ -12,7 +12,7 @@ namespace {
 using Call = FaultyStorage::Call;
 using Pump = FaultyStorage::Pump;
 
-Batch put(std::string key, std::string text = "") {
+Batch put(std::string key, const std::string& text = "") {
     Batch batch;
     batch.writes.push_back({Family::items, std::move(key), "12345678" + text});
     return batch;
