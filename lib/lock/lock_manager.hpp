@@ -6,7 +6,9 @@
 //                        decision
 //
 // The mutex orders decisions, and the storage's queue keeps that order, so what is recovered is
-// always a prefix of what was decided. No I/O happens under the mutex.
+// always a prefix of what was decided. No I/O happens under the mutex. A deferred batch (a release)
+// is left in the queue for the next one to take along; when none comes within a millisecond, the
+// manager's thread writes it.
 //
 // What may be seen before it is durable: refusals rest on decided state and are answered at once.
 // Grants, replays and notices are told when their commit is as durable as the verb demands. Showing

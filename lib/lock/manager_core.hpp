@@ -5,6 +5,7 @@
 //     manager_deliver.cpp  asynchronous calls, and what happens by time
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -28,6 +29,8 @@ namespace manager {
 // Between two searches for waiters that were forgotten, and between two rounds of trimming.
 inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
+// So long a deferred commit may wait for another one to be written with.
+inline constexpr std::chrono::milliseconds linger{1};
 
 // The commits that something rests on.
 struct Standing {
@@ -103,6 +106,12 @@ struct LockManager::Core {
     BootTime wakes_at ROCKLOCK_GUARDED_BY(mutex){BootTime::max()};
     BootTime next_search ROCKLOCK_GUARDED_BY(mutex){};
     BootTime next_trim ROCKLOCK_GUARDED_BY(mutex){};
+    // Deferred commits may be in the queue that nobody has waited for. The thread has been called
+    // then, and writes them at `linger_until`, which it sets.
+    std::atomic<bool> lingering{false};
+    std::optional<BootTime> linger_until ROCKLOCK_GUARDED_BY(mutex);
+    // A decision of the thread's own: nobody else makes it durable.
+    bool decided_by_time ROCKLOCK_GUARDED_BY(mutex) = false;
     WakeThread thread;
 
     // What a decision leaves to do when the mutex is released.
@@ -135,6 +144,7 @@ struct LockManager::Core {
     Result<Answer> await(Caller& caller, Ticket ticket, const std::stop_token& stop)
         ROCKLOCK_EXCLUDES(mutex);
     Result<void> durable(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
+    Result<void> leave(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
     void fail(const Error& error) ROCKLOCK_EXCLUDES(mutex);
     void answer_all(const Error& error, Aftermath& after) ROCKLOCK_REQUIRES(mutex);
     void submit(const Event& event, Ticket ticket, LockService::Completion done)
@@ -146,6 +156,7 @@ struct LockManager::Core {
     bool take_delivery(Delivery& delivery) ROCKLOCK_REQUIRES(mutex);
     void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
+    bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
     Result<void> await_looking(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
 };
 

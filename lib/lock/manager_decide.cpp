@@ -143,6 +143,20 @@ Result<void> LockManager::Core::durable(const Standing& standing) {
     return done;
 }
 
+// A deferred commit is written with the next one. When none comes, the thread writes it soon.
+Result<void> LockManager::Core::leave(const Standing& standing) {
+    if (!options.background || standing.durability != Durability::deferred) {
+        return durable(standing);
+    }
+    if (auto failure = storage.failure()) {
+        fail(*failure);
+        return *std::move(failure);
+    }
+    if (standing.number == 0 || storage.done(standing.number, Durability::written)) return {};
+    if (!lingering.load() && !lingering.exchange(true)) thread.call();
+    return {};
+}
+
 Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop) {
     for (;;) {
         Caller caller;
@@ -181,7 +195,7 @@ std::variant<Result<Answer>, Retake> LockManager::Core::settle_own(Aftermath& af
     // A refusal rests on what is decided. Whatever its decision wrote is written with the next
     // batch.
     if (!own) after.standing.durability = Durability::deferred;
-    auto done = durable(after.standing);
+    auto done = leave(after.standing);
     if (!done && own) return Result<Answer>(std::move(done).error());
     return std::move(own);
 }

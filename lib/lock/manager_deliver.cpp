@@ -47,9 +47,8 @@ void LockManager::Core::submit(const Event& event, Ticket ticket, LockService::C
         after.call_thread = after.call_thread || !ready.empty() || !committing.empty();
     }
     finish(after);
-    // Written with the next batch, or now when nobody is writing.
     if (lazily) [[maybe_unused]]
-        const auto written = durable(after.standing);
+        const auto left = leave(after.standing);
 }
 
 void LockManager::Core::cancel(Ticket ticket) {
@@ -144,6 +143,7 @@ std::optional<BootTime> LockManager::Core::decide_due() {
             tick.search = search;
             if (search) next_search = now + manager::search_every;
             decide(tick, Ticket{}, after);
+            decided_by_time = true;
         }
         next = table.next_wake();
         if (next && !options.background) return next;
@@ -172,23 +172,37 @@ void LockManager::Core::trim() {
     [[maybe_unused]] const auto written = durable(standing);
 }
 
+bool LockManager::Core::linger_is_over() {
+    if (!lingering) return false;
+    const BootTime now = clock.now().boot;
+    if (!linger_until) linger_until = now + manager::linger;
+    if (now < *linger_until) return false;
+    linger_until.reset();
+    // Before the last commit is looked up: one that comes later calls the thread again.
+    lingering = false;
+    return true;
+}
+
 // One round of the thread: what is due, what is to be made durable, what is to be told.
 std::optional<BootTime> LockManager::Core::work() {
-    const std::optional<BootTime> next = decide_due();
+    std::optional<BootTime> next = decide_due();
     trim();
     Standing last;
     Standing durable_last;
     {
         MutexLock lock(mutex);
-        last = {last_commit, Durability::written};
-        durable_last = standing_now();
-        if (committing.empty()) last = {last_commit, Durability::deferred};
+        const bool own = std::exchange(decided_by_time, false) || !options.background;
+        const bool awaited = !committing.empty();
+        if (linger_is_over() || own) last = {last_commit, Durability::deferred};
+        if (awaited) last = {last_commit, Durability::written};
+        if (awaited || own) durable_last = standing_now();
     }
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto synced = durable(durable_last);
     deliver_done();
     MutexLock lock(mutex);
     if (!ready.empty() || !committing.empty()) return last_decided;
+    if (linger_until) next = std::min(next.value_or(BootTime::max()), *linger_until);
     return next;
 }
 

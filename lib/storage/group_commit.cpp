@@ -109,6 +109,8 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
     }
 
     Waiter self{number, durability};
+    Group group;
+    bool leader = false;
     {
         MutexLock lock(mutex_);
         ROCKLOCK_ASSERT(number <= last_);
@@ -123,15 +125,20 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             // The others in the queue are waited for by their owners, who want more and will lead.
             if (deferred && queue_.size() > deferred_queued_) return {};
             leading_.store(true, std::memory_order_release);
-            lock.unlock();
-            return lead(durability);
+            leader = true;
+            group = take(everything, !deferred);
         }
     }
+    if (leader) return lead(std::move(group));
     switch (self.parker.park()) {
         case word_done:
             return {};
-        case word_lead:
-            return lead(durability);
+        case word_lead: {
+            MutexLock lock(mutex_);
+            group = take(everything, !deferred);
+            lock.unlock();
+            return lead(std::move(group));
+        }
         default:
             return failure_error();
     }
@@ -142,16 +149,10 @@ bool GroupCommit::done(CommitNumber number, Durability durability) const {
            failed_.load(std::memory_order_acquire);
 }
 
-// Returns once the leader's own commit is done and somebody else leads, or nobody has to.
-Result<void> GroupCommit::lead(Durability durability) {
-    // A deferred caller never waits for a sync; those who want one are parked, and lead next.
-    const bool may_sync = durability != Durability::deferred;
+// Returns once the leader's own commit, which is in `group`, is done and somebody else leads, or
+// nobody has to.
+Result<void> GroupCommit::lead(Group group) {
     for (int round = 1;; ++round) {
-        Group group;
-        {
-            MutexLock lock(mutex_);
-            group = take(everything, may_sync && round == 1);
-        }
         Result<void> written = write_group(group);
         Outcome outcome;
         {
@@ -164,13 +165,13 @@ Result<void> GroupCommit::lead(Durability durability) {
         while (Waiter* waiter = outcome.failed.pop()) waiter->parker.unpark(word_failed);
 
         group.commits.clear();
-        {
-            MutexLock lock(mutex_);
-            if (spare_.capacity() < group.commits.capacity()) spare_.swap(group.commits);
-        }
+        MutexLock lock(mutex_);
+        if (spare_.capacity() < group.commits.capacity()) spare_.swap(group.commits);
         // What failed in a later round was not the leader's own.
         if (!written && round == 1) return written;
         if (!outcome.go_on) return {};
+        // Those who want a sync are parked, and lead next.
+        group = take(everything, false);
     }
 }
 

@@ -18,10 +18,11 @@
 //                                    └──────────────────────► leading, that thread
 //
 // What holds in each state:
-//   idle      no waiter is parked, and no deferred commit is queued: nothing is left that nobody
-//   will write leading   exactly one thread uses the engine; numbers up to `written_through` are
-//   applied in order failed    (once, and for ever) nothing is queued, nothing is parked, nobody
-//   leads again
+//   idle      no waiter is parked, and no commit is queued whose wait() has been called: nothing is
+//             left that nobody will write
+//   leading   exactly one thread uses the engine; numbers up to `written_through` are applied in
+//             order
+//   failed    (once, and for ever) nothing is queued, nothing is parked, nobody leads again
 //
 // A commit counts as passed once it is judged, whether its preconditions held or not.
 #pragma once
@@ -138,7 +139,7 @@ private:
     };
 
     bool passed(CommitNumber number, Durability durability) const;
-    Result<void> lead(Durability durability);
+    Result<void> lead(Group group);
     Group take(std::size_t limit, bool may_sync) ROCKLOCK_REQUIRES(mutex_);
     Result<void> write_group(Group& group);
     Result<std::optional<Error>> judge_commit(const Group& group, std::size_t index, BootTime now);

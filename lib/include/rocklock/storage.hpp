@@ -37,9 +37,9 @@ inline constexpr int family_count = 5;
 
 // When a commit may be answered.
 enum class Durability : std::uint8_t {
-    // When it is decided. It is written at once if nobody else is writing, else together with the
-    // next
-    // batch; nobody waits for it. May be lost in any crash until a later commit is written.
+    // When it is decided; nobody waits for it. It is written with the next batch, and when none
+    // comes, by the wait() for it. May be lost in any crash until it or a later commit is written.
+    // The lock manager gives it a millisecond to meet another one before it calls wait().
     deferred,
     // When the operating system has it: survives the death of the process.
     written,
