@@ -59,6 +59,7 @@ asio::awaitable<void> Connection::read_loop() {
     // Keeps the connection alive as long as its client is there.
     const auto self = shared_from_this();
     error_code error;
+    error_code ignored;
     while (!closed_ && !conversation_->broken()) {
         const auto size = co_await socket_.async_read_some(
             asio::buffer(buffer_), asio::redirect_error(asio::use_awaitable, error));
@@ -73,15 +74,15 @@ asio::awaitable<void> Connection::read_loop() {
     }
     if (conversation_->broken()) {
         co_await discard_rest();
-        hang_up();
     } else if (error == asio::error::eof) {
         conversation_->end_of_input();
         // What is decided is still answered, to a client that only closed its sending side.
         while (!closed_ && !(conversation_->ended() && !writing_)) {
-            co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, error));
+            co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
         }
     }
-    hang_up();
+    // A client that closes its socket with an answer unread in it resets the connection.
+    hang_up(error && error != asio::error::eof);
 }
 
 // Holds up reading while too much is unsent or unanswered.
@@ -98,7 +99,7 @@ asio::awaitable<void> Connection::discard_rest() {
     asio::steady_timer limit(strand_, farewell);
     limit.async_wait([weak = weak_from_this()](const error_code& cancelled) {
         const auto self = weak.lock();
-        if (self && !cancelled) self->hang_up();
+        if (self && !cancelled) self->hang_up(false);
     });
     while (!error) {
         co_await socket_.async_read_some(asio::buffer(buffer_),
@@ -116,7 +117,7 @@ void Connection::write() {
         const auto size = socket_.write_some(asio::buffer(sending_), error);
         if (!error) sent_ = size;
         if (error && error != asio::error::would_block && error != asio::error::try_again) {
-            return hang_up();
+            return hang_up(true);
         }
         if (sent_ < sending_.size()) {
             writing_ = true;
@@ -125,14 +126,14 @@ void Connection::write() {
     }
     update_busy();
     drained_.cancel();
-    if (conversation_->ended() && !conversation_->broken()) hang_up();
+    if (conversation_->ended() && !conversation_->broken()) hang_up(false);
 }
 
 void Connection::written(std::size_t size, bool failed) {
     sent_ += size;
     if (failed || closed_) {
         writing_ = false;
-        return hang_up();
+        return hang_up(true);
     }
     if (sent_ == sending_.size()) {
         writing_ = false;
@@ -156,11 +157,11 @@ void Connection::update_busy() {
     traffic_.busy += busy ? 1 : -1;
 }
 
-void Connection::hang_up() {
+void Connection::hang_up(bool unread) {
     if (closed_) return;
     closed_ = true;
     update_busy();
-    peer_->hang_up();
+    peer_->hang_up(unread);
     drained_.cancel();
     error_code ignored;
     socket_.shutdown(Socket::shutdown_both, ignored);

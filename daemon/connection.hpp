@@ -51,7 +51,7 @@ private:
     void write();
     void written(std::size_t size, bool failed);
     void update_busy();
-    void hang_up();
+    void hang_up(bool unread);
 
     Socket socket_;
     Strand strand_;

@@ -175,9 +175,10 @@ Result<void> Dispatcher::prove(const Call& call) {
     auto known = service_.authenticate(*session, call.secret.value_or(Secret{}));
     if (known) return {};
     // A release that comes again is told how the grant ended, also when its session has ended with
-    // it.
-    if (known.error().code == ErrorCode::session_expired &&
-        std::holds_alternative<Release>(call.body)) {
+    // it. (A wrong secret is not_owner, whether or not there is such a session.)
+    const bool ended = known.error().code == ErrorCode::session_expired ||
+                       known.error().code == ErrorCode::session_not_found;
+    if (ended && std::holds_alternative<Release>(call.body)) {
         return {};
     }
     return std::move(known).error();

@@ -17,13 +17,8 @@
 namespace rocklock {
 namespace {
 
-struct Credentials {
-    SessionId session;
-    Secret secret;
-};
-
 // The environment only: a command line can be read by others.
-Result<Credentials> credentials() {
+Result<SessionCredentials> credentials() {
     const char* text = std::getenv("ROCKLOCK_SESSION");
     if (text == nullptr || *text == '\0') {
         return Error(
@@ -39,7 +34,7 @@ Result<Credentials> credentials() {
         return Error(ErrorCode::invalid_argument,
                      "ROCKLOCK_SESSION is not <session>:<secret> as `rocklock acquire` printed it");
     }
-    return Credentials{*session, *secret};
+    return SessionCredentials{*session, *secret};
 }
 
 Result<GrantId> grant_of(const Arguments& arguments) {
@@ -61,7 +56,7 @@ std::string held_for(std::chrono::milliseconds remaining, WallTime deadline) {
 struct GrantCall {
     std::unique_ptr<Manager> manager;
     Settings settings;
-    Credentials credentials;
+    SessionCredentials credentials;
     GrantId grant{};
 };
 
@@ -96,6 +91,17 @@ void print_shell(const Grant& grant, const Arguments& arguments) {
     }
 }
 
+// A session made for one grant ends with it: then the grant is what is of interest.
+int fail_on(GrantCall& call, Error error) {
+    if (error.code == ErrorCode::session_not_found || error.code == ErrorCode::session_expired) {
+        if (auto ending = find_ending(*call.manager, call.credentials, call.grant)) {
+            error = Error(ErrorCode::grant_ended, "the grant has ended");
+            error.ended = std::move(ending);
+        }
+    }
+    return fail(error);
+}
+
 // Whether the session still holds the grant; else how it ended, as far as that is known.
 Result<void> check_held(GrantCall& call, const SessionInfo& renewed) {
     for (const auto& lost : renewed.lost) {
@@ -105,7 +111,7 @@ Result<void> check_held(GrantCall& call, const SessionInfo& renewed) {
         return error;
     }
     ListLocks list;
-    list.session = call.credentials.session;
+    list.session = call.credentials.id;
     while (true) {
         auto page = call.manager->ask<LockPage>(Call{list, {}, {}});
         if (!page) return std::move(page).error();
@@ -156,7 +162,7 @@ int renew_verb(const Arguments& arguments) {
     auto call = begin(arguments);
     if (!call) return fail(call.error());
     RenewSession renew;
-    renew.session = call->credentials.session;
+    renew.session = call->credentials.id;
     if (arguments.has("lease")) {
         const auto lease = call->settings.duration("lease", "30s");
         if (!lease) return fail(lease.error());
@@ -164,7 +170,7 @@ int renew_verb(const Arguments& arguments) {
     }
     const auto renewed =
         call->manager->ask<SessionInfo>(Call{std::move(renew), call->credentials.secret, {}});
-    if (!renewed) return fail(renewed.error());
+    if (!renewed) return fail_on(*call, renewed.error());
     if (const auto held = check_held(*call, *renewed); !held) return fail(held.error());
     if (arguments.has("json")) {
         print(write_reply(*renewed));
@@ -178,7 +184,7 @@ int release_verb(const Arguments& arguments) {
     auto call = begin(arguments);
     if (!call) return fail(call.error());
     const auto released = call->manager->ask<Released>(
-        Call{Release{call->credentials.session, call->grant}, call->credentials.secret, {}});
+        Call{Release{call->credentials.id, call->grant}, call->credentials.secret, {}});
     if (!released) return fail(released.error());
     if (arguments.has("json")) print(write_reply(*released));
     if (released->outcome != Outcome::released && released->outcome != Outcome::held) {
@@ -201,7 +207,7 @@ int convert_verb(const Arguments& arguments) {
     const auto patience = call->settings.patience("0");
     if (!patience) return fail(patience.error());
     Convert convert;
-    convert.session = call->credentials.session;
+    convert.session = call->credentials.id;
     convert.grant = call->grant;
     convert.patience = *patience;
     convert.request_id = base64url_encode(random_bytes<16>());
@@ -213,7 +219,7 @@ int convert_verb(const Arguments& arguments) {
     }
     const auto grant =
         call->manager->ask<Grant>(Call{std::move(convert), call->credentials.secret, {}});
-    if (!grant) return fail(grant.error());
+    if (!grant) return fail_on(*call, grant.error());
     if (arguments.has("json")) {
         print(write_reply(*grant));
     } else {

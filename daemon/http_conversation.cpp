@@ -84,7 +84,7 @@ void HttpConversation::receive(std::string_view bytes) {
 
 void HttpConversation::end_of_input() {
     ending_ = true;
-    peer_->hang_up();
+    peer_->hang_up(false);
     if (slots_.empty()) output_ready_();
 }
 

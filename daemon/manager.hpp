@@ -3,11 +3,14 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
+#include <rocklock/session.hpp>
 
 #include "client/lock_client.hpp"
 #include "wire/call.hpp"
@@ -38,6 +41,11 @@ public:
         return Error(ErrorCode::io_error, "the daemon answered another question");
     }
 };
+
+// How a grant ended whose session is no more: asked for by releasing it, which changes nothing any
+// more. Nothing when it has not ended, or nobody remembers.
+std::optional<Ending> find_ending(Manager& manager, const SessionCredentials& credentials,
+                                  GrantId grant, const CallLimits& limits = {});
 
 struct DaemonManagerOptions {
     std::string socket;

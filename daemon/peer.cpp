@@ -14,9 +14,11 @@ bool binds_to_connection(const Call& call) {
     return acquire != nullptr && acquire->opens && acquire->opens->bound == Bound::connection;
 }
 
-bool has_request_id(const Call& call) {
+// Whether a grant that is lost on the way is left alone: the client can ask for it again, or had it
+// before in another form.
+bool may_ask_again(const Call& call) {
     const auto* acquire = std::get_if<Acquire>(&call.body);
-    return acquire != nullptr && !acquire->request_id.empty();
+    return acquire == nullptr || !acquire->request_id.empty();
 }
 
 std::optional<SessionId> session_of(const Result<Reply>& reply) {
@@ -39,7 +41,8 @@ void Peer::ask(Call call, Dispatcher::Done done) {
     {
         MutexLock lock(mutex_);
         number = ++last_number_;
-        asked_[number] = {std::nullopt, binds_to_connection(call), has_request_id(call)};
+        unconfirmed_.clear();
+        asked_[number] = {std::nullopt, binds_to_connection(call), may_ask_again(call)};
     }
     const auto ticket = dispatcher_.submit(
         std::move(call), caller_,
@@ -62,29 +65,30 @@ void Peer::answered(std::uint64_t number, Result<Reply> reply, const Dispatcher:
     bool gone = false;
     Asked asked;
     const auto session = session_of(reply);
+    const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr;
     {
         MutexLock lock(mutex_);
         gone = gone_;
         asked = asked_[number];
         asked_.erase(number);
         if (!gone && asked.opens_with_connection && session) sessions_.push_back(*session);
+        if (!gone && grant != nullptr && !asked.may_ask_again) unconfirmed_.push_back(*grant);
     }
     if (gone && asked.opens_with_connection && session) {
         dispatcher_.close_session(*session);
         return done(client_gone());
     }
-    if (gone && reply && !asked.may_ask_again) {
-        if (const auto* grant = std::get_if<Grant>(&*reply)) {
-            dispatcher_.give_back(*grant);
-            return done(client_gone());
-        }
+    if (gone && grant != nullptr && !asked.may_ask_again) {
+        dispatcher_.give_back(*grant);
+        return done(client_gone());
     }
     done(std::move(reply));
 }
 
-void Peer::hang_up() {
+void Peer::hang_up(bool unread) {
     std::vector<Ticket> waits;
     std::vector<SessionId> sessions;
+    std::vector<Grant> undelivered;
     {
         MutexLock lock(mutex_);
         if (gone_) return;
@@ -93,9 +97,11 @@ void Peer::hang_up() {
             if (asked.ticket) waits.push_back(*asked.ticket);
         }
         sessions.swap(sessions_);
+        if (unread) undelivered.swap(unconfirmed_);
     }
     for (const auto ticket : waits) dispatcher_.cancel(ticket);
     for (const auto& session : sessions) dispatcher_.close_session(session);
+    for (const auto& grant : undelivered) dispatcher_.give_back(grant);
 }
 
 }  // namespace rocklock

@@ -1,7 +1,8 @@
 // One connected client: what it waits for, and which sessions end with its connection.
 //
-//     asked ──► waiting ──► answered
-//                  └─ hang_up() ──► withdrawn; a grant that was faster is given back
+//     asked ──► waiting ──► answered ──► confirmed by the next call
+//                  └─ hang_up() ──► withdrawn; a grant that was faster, or was not read, is given
+//                  back
 //
 // A grant that was asked for with a request id is not given back: its client may ask again, and
 // gets the same one. If it does not, the session's process or lease ends it.
@@ -33,8 +34,9 @@ public:
     // Calls `done` exactly once, on any thread.
     void ask(Call call, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
 
-    // The client is gone, or hears no more.
-    void hang_up() ROCKLOCK_EXCLUDES(mutex_);
+    // The client is gone, or hears no more. `unread`: the last answers did not reach it for
+    // certain.
+    void hang_up(bool unread) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     // How a call that is under way is to be treated when its answer comes.
@@ -53,6 +55,8 @@ private:
     bool gone_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::unordered_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Grants in answers since the last call: whoever calls again has read what came before.
+    std::vector<Grant> unconfirmed_ ROCKLOCK_GUARDED_BY(mutex_);
     // Sessions that end with this connection.
     std::vector<SessionId> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
 };

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -117,6 +118,7 @@ private:
     Result<void> join_session();
     int watch_command();
     void on_renewed(const Result<Reply>& reply, BootTime sent_at);
+    std::string why_lost(const Error& error);
     void renew_if_due(BootTime now);
     void stop_if_due(BootTime now);
     void lose(const std::string& why, bool certain);
@@ -341,12 +343,8 @@ Result<void> Runner::join_session() {
     join.session = session_.id;
     CallLimits limits;
     limits.deadline = steady_at(deadline_ - std::max(smallest_margin, plan_.lease / 10));
-    const auto sent = boot_now();
     auto joined = manager_.ask<SessionInfo>(Call{join, session_.secret, command_->pid()}, limits);
-    if (joined) {
-        static_cast<void>(sent);
-        return {};
-    }
+    if (joined) return {};
     // Another pid namespace: we alone stand for the session then.
     if (joined.error().code == ErrorCode::invalid_argument) return {};
     return std::move(joined).error();
@@ -430,15 +428,22 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
     switch (reply ? ErrorCode::io_error : reply.error().code) {
         case ErrorCode::session_expired:
         case ErrorCode::session_not_found:
-        case ErrorCode::not_owner: {
-            const auto& ended = reply.error().ended;
-            lose(ended ? "it was " + describe_ending(*ended) : reply.error().message, true);
+        case ErrorCode::not_owner:
+            lose(why_lost(reply.error()), true);
             return;
-        }
         // Anything else may pass: the lease decides.
         default:
             renew_at_ = now + milliseconds{100};
     }
+}
+
+// Asks how the grant ended, briefly: the command is to be stopped now.
+std::string Runner::why_lost(const Error& error) {
+    CallLimits limits;
+    limits.deadline = steady_clock::now() + milliseconds{200};
+    auto ending = error.ended;
+    if (!ending) ending = find_ending(manager_, {session_.id, session_.secret}, grant_.id, limits);
+    return ending ? "it was " + describe_ending(*ending) : error.message;
 }
 
 void Runner::stop_if_due(BootTime now) {

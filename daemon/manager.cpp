@@ -1,0 +1,18 @@
+#include "daemon/manager.hpp"
+
+namespace rocklock {
+
+std::optional<Ending> find_ending(Manager& manager, const SessionCredentials& credentials,
+                                  GrantId grant, const CallLimits& limits) {
+    const auto released =
+        manager.ask<Released>(Call{Release{credentials.id, grant}, credentials.secret, {}}, limits);
+    if (!released) return released.error().ended;
+    if (released->outcome == Outcome::released || released->outcome == Outcome::held) {
+        return std::nullopt;
+    }
+    Ending ending;
+    ending.outcome = released->outcome;
+    return ending;
+}
+
+}  // namespace rocklock
