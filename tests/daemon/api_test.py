@@ -1,0 +1,346 @@
+"""The lock API over the socket, byte by byte."""
+
+import json
+import os
+import subprocess
+import time
+
+import tap
+from harness import Sandbox, wait_until
+
+
+class Verbs(Sandbox):
+    def test_the_life_of_a_session(self):
+        api = self.api()
+        session = api.call("OpenSession", Principal="ann", LeaseMs=10_000, Note="x", Metadata={"k": "v"}).json
+        proof = {"Session": session["Session"], "Secret": session["Secret"]}
+        self.assertEqual(session["LeaseMs"], 10_000)
+        self.assertLessEqual(session["RemainingMs"], 10_000)
+        boot = time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
+        self.assertLess(abs(session["DeadlineBootMs"] - boot - 10_000), 2_000)
+        grant = api.call("Acquire", **proof, Locks=[{"Resource": "a", "Mode": "read"},
+                                                    {"Resource": "b", "To": "edit"}]).json
+        self.assertEqual([lock["Mode"] for lock in grant["Locks"]], ["read", "write"])
+        self.assertFalse(grant["Waited"])
+        self.assertNotIn("Secret", grant)
+        renewed = api.call("RenewSession", **proof, LeaseMs=20_000).json
+        self.assertGreater(renewed["RemainingMs"], 15_000)
+        self.assertNotIn("Secret", renewed)
+        converted = api.call("Convert", **proof, Grant=grant["Grant"],
+                             Locks=[{"Resource": "a", "Mode": "write"}]).json
+        self.assertGreater(converted["Token"], grant["Token"])
+        listed = api.call("ListLocks", Session=session["Session"]).json["Locks"]
+        self.assertEqual([(row["Resource"], row["Mode"]) for row in listed], [("a", "write"), ("b", "write")])
+        sessions = api.call("ListSessions").json["Sessions"]
+        self.assertEqual([(row["Principal"], row["Grants"], row["Metadata"]) for row in sessions],
+                         [("ann", 1, {"k": "v"})])
+        self.assertEqual(api.call("Release", **proof, Grant=grant["Grant"]).json, {"Outcome": "released"})
+        self.assertEqual(api.call("Release", **proof, Grant=grant["Grant"]).json["Outcome"],
+                         "already_released")
+        again = api.call("Acquire", **proof, Locks=[{"Resource": "c"}]).json
+        self.assertEqual(api.call("CloseSession", **proof).json, {"Released": [again["Grant"]]})
+        ended = api.call("RenewSession", **proof)
+        self.assertEqual((ended.status, ended.error), (400, ended.error))
+        self.assertIn(ended.error, ("SessionExpiredException", "SessionNotFoundException"))
+
+    def test_a_conflict_names_the_holders_of_that_moment(self):
+        api = self.api()
+        held = api.call("Acquire", Principal="ann", LeaseMs=60_000, Note="why", Locks=[{"Resource": "a"}]).json
+        refused = api.call("Acquire", Principal="bob", Locks=[{"Resource": "a"}])
+        self.assertEqual((refused.status, refused.error), (400, "LockConflictException"))
+        blocker = refused.json["Blockers"][0]
+        self.assertEqual((blocker["Principal"], blocker["Grant"], blocker["Note"], blocker["Mode"]),
+                         ("ann", held["Grant"], "why", "write"))
+        self.assertEqual((blocker["Pid"], blocker["Uid"]), (os.getpid(), os.getuid()))
+        self.assertNotIn("Secret", refused.body.decode())
+
+    def test_ones_own_other_session_is_said_to_be(self):
+        api = self.api()
+        api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}])
+        self.assertTrue(api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}]).json["You"])
+
+    def test_the_same_request_id_gets_the_same_grant(self):
+        api = self.api()
+        request = {"Principal": "ann", "RequestId": "r1", "Locks": [{"Resource": "a"}]}
+        first = api.call("Acquire", **request).json
+        second = api.call("Acquire", **request).json
+        self.assertEqual((first["Grant"], first["Session"], first["Secret"]),
+                         (second["Grant"], second["Session"], second["Secret"]))
+        other = api.call("Acquire", **request | {"Locks": [{"Resource": "b"}]})
+        self.assertEqual(other.error, "IdempotentParameterMismatchException")
+
+    def test_transfer_and_steal(self):
+        api = self.api()
+        ann = api.call("OpenSession", Principal="ann").json
+        bob = api.call("OpenSession", Principal="bob").json
+        grant = api.call("Acquire", Session=ann["Session"], Secret=ann["Secret"], Locks=[{"Resource": "a"}]).json
+        moved = api.call("Transfer", Session=ann["Session"], Secret=ann["Secret"], Grant=grant["Grant"],
+                         To=bob["Session"]).json
+        self.assertGreater(moved["Token"], grant["Token"])
+        stolen = api.call("Steal", Session=ann["Session"], Secret=ann["Secret"], Grant=moved["Grant"],
+                          Reason="mine").json
+        self.assertGreater(stolen["Token"], moved["Token"])
+        lost = api.call("RenewSession", Session=bob["Session"], Secret=bob["Secret"]).json["Lost"]
+        self.assertEqual((lost[0]["Grant"], lost[0]["Outcome"], lost[0]["By"]),
+                         (moved["Grant"], "stolen", "ann"))
+
+    def test_classes(self):
+        api = self.api()
+        put = api.call("PutClass", Pattern="orders/*", Policy="read_write", MaxLeaseMs=60_000).json
+        self.assertEqual(put["Policy"], "read_write")
+        self.assertEqual(api.call("ListClasses").json["Classes"][0]["MaxLeaseMs"], 60_000)
+        held = api.call("Acquire", Principal="ann", Locks=[{"Resource": "orders/1", "To": "read"}]).json
+        self.assertEqual(held["Locks"][0]["Mode"], "read")
+        self.assertEqual(api.call("ShowLock", Resource="orders/1").json["Class"]["Pattern"], "orders/*")
+        self.assertEqual(api.call("DeleteClass", Pattern="orders/*").status, 200)
+
+    def test_ping(self):
+        answer = self.api().call("Ping").json
+        self.assertEqual((answer["Pid"], answer["Store"]), (self.daemon_pid(), "memory"))
+
+    def test_lists_come_in_pages(self):
+        api = self.api()
+        for number in range(5):
+            api.call("Acquire", Principal="ann", Locks=[{"Resource": f"r{number}"}])
+        for verb, key in (("ListLocks", "Locks"), ("ListSessions", "Sessions")):
+            seen, page = [], {"Next": ""}
+            while "Next" in page:
+                page = api.call(verb, Limit=2, **({"Next": page["Next"]} if page["Next"] else {})).json
+                self.assertLessEqual(len(page[key]), 2)
+                seen += page[key]
+            self.assertEqual(len({row["Session"] for row in seen}), 5)
+
+
+class Refusals(Sandbox):
+    def test_what_is_malformed_says_what_is_allowed(self):
+        api = self.api()
+        lock = [{"Resource": "a"}]
+        cases = [
+            ({"Locks": lock}, "Principal"),
+            ({"Principal": "ann"}, "Locks is missing"),
+            ({"Principal": "ann", "Locks": []}, "1"),
+            ({"Principal": "ann", "Locks": lock, "Patience": 3}, "Patience is no member here; known are"),
+            ({"Principal": "ann", "Locks": [{"Resource": "a", "Mod": "read"}]}, "Locks[0].Mod is no member"),
+            ({"Principal": "ann", "Locks": [{"Resource": 7}]}, "Locks[0].Resource must be a string"),
+            ({"Principal": "ann", "Locks": [{"Resource": "a", "Mode": "rw"}]}, "read, write, exclusive"),
+            ({"Principal": "ann", "Locks": [{"Resource": "a", "Mode": "read", "To": "read"}]}, "not both"),
+            ({"Principal": "ann", "Locks": lock, "PatienceMs": -2}, "PatienceMs must be a whole number"),
+            ({"Principal": "ann", "Locks": lock, "PatienceMs": 1.5}, "PatienceMs must be a whole number"),
+            ({"Principal": "ann", "Locks": lock, "LeaseMs": 5}, "100"),
+            ({"Principal": "ann", "Locks": [{"Resource": ""}]}, "1"),
+            ({"Principal": "ann", "Locks": [{"Resource": "x" * 1025}]}, "1"),
+            ({"Principal": "ann", "Locks": [{"Resource": "a\0b"}]}, "NUL"),
+            ({"Principal": "ann", "Locks": lock * 2}, "twice"),
+            ({"Principal": "ann", "Locks": [{"Resource": str(n)} for n in range(101)]}, "100"),
+            ({"Principal": "ann", "Locks": lock, "Note": "x" * 4097}, "4"),
+            ({"Principal": "ann", "Locks": lock, "Metadata": {"a": 1}}, "object of strings"),
+            ({"Principal": "ann", "Locks": lock, "Held": "maybe"}, "refuse, join, count"),
+            ({"Principal": "ann", "Locks": lock, "Pid": 3}, "Bound: process"),
+            ({"Session": "x", "Secret": "y", "Locks": lock}, "22 characters"),
+            ({"Principal": "", "Locks": lock}, "1"),
+        ]
+        for members, text in cases:
+            answer = api.call("Acquire", **members)
+            self.assertEqual(answer.status, 400, members)
+            self.assertIn(answer.error, ("ValidationException", "LimitExceededException"), members)
+            self.assertIn(text, answer.json["message"], members)
+        self.assertEqual(api.call("ListLocks").json["Locks"], [])
+
+    def test_bodies_that_are_no_json_objects(self):
+        api = self.api()
+        for body in (b"{", b"[]", b"nonsense", b'{"Principal":"\xff"}', b"[" * 200):
+            api.send("Acquire", body)
+            self.assertEqual(api.receive().error, "ValidationException", body)
+        self.assertEqual(api.call("Ping").status, 200)
+
+    def test_unknown_verbs_and_places(self):
+        api = self.api()
+        self.assertEqual(api.call("Watch").error, "UnknownOperationException")
+        api.send("x", {}, headers="X-Amz-Target: DynamoDB_20120810.PutItem\r\n")
+        self.assertEqual(api.receive().status, 400)
+        api.socket.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertEqual(api.receive().status, 404)
+        api.socket.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertEqual(api.receive().status, 405)
+        self.assertEqual(api.call("Ping").status, 200)
+
+    def test_another_users_secret_or_grant_changes_nothing(self):
+        api = self.api()
+        ann = api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}]).json
+        bob = api.call("Acquire", Principal="bob", Locks=[{"Resource": "b"}]).json
+        for verb in ("Release", "Convert"):
+            extra = {"Mode": "read"} if verb == "Convert" else {}
+            foreign = api.call(verb, Session=bob["Session"], Secret=bob["Secret"], Grant=ann["Grant"], **extra)
+            self.assertEqual(foreign.error, "NotOwnerException")
+            wrong = api.call(verb, Session=ann["Session"], Secret=bob["Secret"], Grant=ann["Grant"], **extra)
+            self.assertEqual(wrong.error, "NotOwnerException")
+        self.assertEqual(len(api.call("ListLocks").json["Locks"]), 2)
+
+    def test_administration_is_for_the_daemons_user_and_root(self):
+        if os.getuid() != 0:
+            self.skipTest("only root can become another user")
+        api = self.api()
+        grant = api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}]).json["Grant"]
+        self.folder.chmod(0o755)
+        self.state.chmod(0o755)
+        self.socket.chmod(0o666)
+        code = ("import json,socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
+                "for verb,body in (('Break',{'Grant':int(sys.argv[2]),'Reason':'x'}),"
+                "('PutClass',{'Pattern':'x'}),('Ping',{})):\n"
+                " d=json.dumps(body).encode()\n"
+                " s.sendall(b'POST / HTTP/1.1\\r\\nX-Amz-Target: Rocklock_20261121.%s\\r\\n"
+                "Content-Length: %d\\r\\n\\r\\n'%(verb.encode(),len(d))+d)\n"
+                " print(s.recv(9999).decode().splitlines()[-1])\n")
+        done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                               "/usr/bin/python3", "-c", code, str(self.socket), str(grant)],
+                              capture_output=True, text=True, timeout=60, check=True)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line.get("__type") for line in lines],
+                         ["rocklock#AccessDeniedException"] * 2 + [None])
+
+
+class Http(Sandbox):
+    def test_requests_in_one_piece_are_answered_in_order(self):
+        api = self.api()
+        body = b'{"Principal":"ann"}'
+        one = (b"POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121.%s\r\nContent-Length: %d\r\n\r\n%s")
+        api.socket.sendall(b"".join(one % (b"OpenSession", len(body), body) + one % (b"Ping", 2, b"{}")
+                                    for _ in range(50)))
+        for _ in range(50):
+            self.assertIn("Session", api.receive().json)
+            self.assertIn("Pid", api.receive().json)
+
+    def test_a_request_may_come_byte_by_byte(self):
+        api = self.api()
+        for byte in b"POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121.Ping\r\nContent-Length: 2\r\n\r\n{}":
+            api.socket.sendall(bytes([byte]))
+        self.assertEqual(api.receive().status, 200)
+
+    def test_a_refusal_keeps_the_connection_and_close_ends_it(self):
+        api = self.api()
+        self.assertEqual(api.call("Acquire").status, 400)
+        api.send("Ping", {}, headers="Connection: close\r\n")
+        self.assertEqual(api.receive().status, 200)
+        self.assertEqual(api.file.read(), b"")
+
+    def test_limits(self):
+        self.api()
+        api = self.connect()
+        api.socket.sendall(b"POST / HTTP/1.1\r\nX: " + b"x" * 70_000 + b"\r\n\r\n")
+        self.assertEqual(api.receive().status, 431)
+        api = self.connect()
+        api.socket.sendall(b"POST / HTTP/1.1\r\nContent-Length: 16777217\r\n\r\n")
+        self.assertEqual(api.receive().status, 413)
+        api = self.connect()
+        api.send("Ping", b" " * (16 << 20))
+        self.assertEqual(api.receive().status, 400)
+        self.assertEqual(api.call("Ping").status, 200)
+        api = self.connect()
+        api.socket.sendall(b"HELLO\r\n\r\n")
+        self.assertEqual(api.receive().status, 400)
+
+    def test_chunks_and_continue(self):
+        api = self.api()
+        api.socket.sendall(b"POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121.Ping\r\n"
+                           b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n")
+        self.assertEqual(api.receive().status, 200)
+        api.socket.sendall(b"POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121.Ping\r\n"
+                           b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        self.assertEqual(api.file.readline(), b"HTTP/1.1 100 Continue\r\n")
+        api.file.readline()
+        api.socket.sendall(b"{}")
+        self.assertEqual(api.receive().status, 200)
+
+    def test_a_client_that_reads_nothing_costs_others_nothing(self):
+        api = self.api()
+        slow = self.connect()
+        slow.socket.setblocking(False)
+        request = (b"POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121.Ping\r\nContent-Length: 2\r\n\r\n{}")
+        try:
+            while True:
+                slow.socket.send(request * 100)
+        except BlockingIOError:
+            pass
+        start = time.monotonic()
+        self.assertEqual(api.call("Ping").status, 200)
+        self.assertLess(time.monotonic() - start, 1)
+
+    def test_a_thousand_connections(self):
+        self.api()
+        connections = [self.connect() for _ in range(1000)]
+        for connection in connections:
+            connection.send("Ping", {})
+        for connection in connections:
+            self.assertEqual(connection.receive().status, 200)
+
+
+class HangingUp(Sandbox):
+    def waiters(self, api):
+        return len(api.call("ShowLock", Resource="a").json["Waiters"])
+
+    def test_a_waiter_that_hangs_up_leaves_the_queue(self):
+        api = self.api()
+        api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}])
+        other = self.connect()
+        other.send("Acquire", {"Principal": "bob", "PatienceMs": -1, "Locks": [{"Resource": "a"}]})
+        wait_until(lambda: self.waiters(api) == 1, "bob waits")
+        other.close()
+        wait_until(lambda: self.waiters(api) == 0, "bob is gone")
+
+    def test_a_grant_that_reaches_nobody_is_given_back(self):
+        api = self.api()
+        for _ in range(50):
+            held = api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}]).json
+            self.assertIn("Grant", held)
+            other = self.connect()
+            other.send("Acquire", {"Principal": "bob", "PatienceMs": -1, "Locks": [{"Resource": "a"}]})
+            wait_until(lambda: self.waiters(api) == 1, "bob waits")
+            api.send("Release", {"Session": held["Session"], "Secret": held["Secret"], "Grant": held["Grant"]})
+            other.close()
+            api.receive()
+            wait_until(lambda: not api.call("ListLocks").json["Locks"], "nothing is held")
+
+    def test_a_session_of_a_connection_ends_with_it(self):
+        api = self.api()
+        other = self.connect()
+        other.call("Acquire", Principal="bob", Bound="connection", LeaseMs=600_000, Locks=[{"Resource": "a"}])
+        self.assertEqual(len(api.call("ListLocks").json["Locks"]), 1)
+        other.close()
+        wait_until(lambda: not api.call("ListLocks").json["Locks"], "it has ended")
+
+    def test_a_session_of_a_process_ends_with_it(self):
+        api = self.api()
+        child = subprocess.Popen(["sleep", "1000"])
+        try:
+            session = api.call("OpenSession", Principal="bob", Bound="process", Pid=child.pid).json
+            api.call("Acquire", Session=session["Session"], Secret=session["Secret"], Locks=[{"Resource": "a"}])
+            self.assertEqual(len(api.call("ListLocks").json["Locks"]), 1)
+        finally:
+            child.kill()
+            child.wait()
+        wait_until(lambda: not api.call("ListLocks").json["Locks"], "it has ended")
+
+    def test_a_session_ends_when_the_last_of_its_processes_does(self):
+        api = self.api()
+        first, second = (subprocess.Popen(["sleep", "1000"]) for _ in range(2))
+        try:
+            session = api.call("OpenSession", Principal="bob", Bound="process", Pid=first.pid).json
+            proof = {"Session": session["Session"], "Secret": session["Secret"]}
+            joined = api.call("JoinProcess", **proof, Pid=second.pid)
+            self.assertEqual(joined.status, 200, joined.json)
+            first.kill()
+            first.wait()
+            self.assertEqual(api.call("RenewSession", **proof).status, 200)
+        finally:
+            second.kill()
+            second.wait()
+            first.kill()
+        wait_until(lambda: not api.call("ListSessions").json["Sessions"], "it has ended")
+
+    def test_a_process_that_is_not_there_is_refused(self):
+        answer = self.api().call("OpenSession", Principal="bob", Bound="process", Pid=2**22 + 1)
+        self.assertEqual(answer.error, "ValidationException")
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,68 @@
+#include "daemon/arguments.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using rocklock::parse_arguments;
+using rocklock::Verb;
+
+namespace {
+
+const Verb verb{"run",
+                "NAME... -- COMMAND",
+                "Runs.",
+                "rocklock run a -- b",
+                {{"lease", "DURATION", "how long"},
+                 {"json", "", "as JSON"},
+                 {"E", "N", "status"},
+                 {"inner", "", ""}},
+                1,
+                -1,
+                true};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_command_line)
+
+BOOST_AUTO_TEST_CASE(is_split_into_options_operands_and_command) {
+    const auto read = parse_arguments(
+        verb, {"a", "--lease", "3s", "-E", "4", "--json", "b", "--", "c", "--json"});
+    BOOST_REQUIRE(read.has_value());
+    BOOST_TEST(read->get("lease").value() == "3s");
+    BOOST_TEST(read->get("E").value() == "4");
+    BOOST_TEST(read->has("json"));
+    BOOST_TEST((read->operands == std::vector<std::string>{"a", "b"}));
+    BOOST_TEST((read->command == std::vector<std::string>{"c", "--json"}));
+}
+
+BOOST_AUTO_TEST_CASE(takes_a_value_behind_an_equals_sign) {
+    const auto read = parse_arguments(verb, {"--lease=1=2", "a", "--", "c"});
+    BOOST_REQUIRE(read.has_value());
+    BOOST_TEST(read->get("lease").value() == "1=2");
+}
+
+BOOST_AUTO_TEST_CASE(is_refused_with_what_to_do) {
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {"a"},
+             {"a", "--"},
+             {"--", "c"},
+             {"--leese", "3s", "a", "--", "c"},
+             {"-lease", "3s", "a", "--", "c"},
+             {"--E", "3", "a", "--", "c"},
+             {"a", "--lease"},
+             {"--json=x", "a", "--", "c"},
+         }) {
+        const auto read = parse_arguments(verb, words);
+        BOOST_REQUIRE(!read.has_value());
+        BOOST_TEST(read.error().message.find("rocklock run --help") != std::string::npos);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(shows_in_its_help_what_has_a_help) {
+    const auto text = help_text(verb);
+    BOOST_TEST(text.find("--lease DURATION") != std::string::npos);
+    BOOST_TEST(text.find("-E N") != std::string::npos);
+    BOOST_TEST(text.find("inner") == std::string::npos);
+    BOOST_TEST(text.find("rocklock run a -- b") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

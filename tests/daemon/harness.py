@@ -1,0 +1,207 @@
+"""A world of its own for each test: a folder, a daemon that is stopped at the end, and the program.
+
+Nothing sleeps to let something happen: wait_until() asks until it is so, or fails at its deadline.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.environ["ROCKLOCK_PROGRAM"]
+# How long anything may take that has no promise of its own: the machine may be busy.
+PATIENCE_S = 60
+
+
+def wait_until(condition, what, patience_s=PATIENCE_S):
+    """Returns the first true value of condition()."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {patience_s} s: {what}")
+        time.sleep(0.002)
+
+
+def alive(pid):
+    """Whether a process is there and more than a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Answer:
+    def __init__(self, status, body):
+        self.status = status
+        self.body = body
+        self.json = json.loads(body)
+
+    @property
+    def error(self):
+        return self.json.get("__type", "").removeprefix("rocklock#")
+
+
+class Connection:
+    """A connection that speaks HTTP, byte by byte where a test wants that."""
+
+    def __init__(self, path, timeout_s=PATIENCE_S):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(timeout_s)
+        self.socket.connect(str(path))
+        self.file = self.socket.makefile("rb")
+
+    def send(self, verb, body, headers=""):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.socket.sendall(
+            f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: Rocklock_20261121.{verb}\r\n{headers}"
+            f"Content-Length: {len(data)}\r\n\r\n".encode() + data)
+
+    def receive(self):
+        line = self.file.readline()
+        if not line:
+            raise ConnectionError("the daemon closed the connection")
+        length = 0
+        while (header := self.file.readline().strip()):
+            name, _, value = header.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        return Answer(int(line.split()[1]), self.file.read(length))
+
+    def call(self, verb, **members):
+        self.send(verb, members)
+        return self.receive()
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+class Sandbox(unittest.TestCase):
+    def setUp(self):
+        # Short, for the path of a socket.
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rl-", dir="/tmp"))
+        self.state = self.folder / "rocklock"
+        self.socket = self.state / "rocklock.sock"
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith("ROCKLOCK_")}
+        self.environment["XDG_STATE_HOME"] = str(self.folder)
+        # What the machine may have in /etc is not the test's.
+        self.environment["ROCKLOCK_CONFIG"] = str(self.folder / "rocklock.conf")
+        self.started = []
+        self.connections = []
+
+    def tearDown(self):
+        for connection in self.connections:
+            connection.close()
+        for process in self.started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+            process.communicate()
+        self.stop_daemon()
+        shutil.rmtree(self.folder)
+
+    # ---- The program ----
+
+    def rocklock(self, *words, **options):
+        """Runs the program to its end."""
+        environment = self.environment | options.pop("environment", {})
+        return subprocess.run([PROGRAM, *map(str, words)], env=environment, cwd=self.folder,
+                              capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+                              stdin=options.pop("stdin", subprocess.DEVNULL), **options)
+
+    def start(self, *words, **options):
+        """Starts the program; it is killed with the test."""
+        environment = self.environment | options.pop("environment", {})
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        process = subprocess.Popen([PROGRAM, *map(str, words)], env=environment, cwd=self.folder,
+                                   text=True, **options)
+        self.started.append(process)
+        return process
+
+    def hold(self, resource, *options, command=("sleep", "1000"), **more):
+        """A `run` whose command has started; its process has the command's pid as `child`."""
+        flag = self.folder / f"held-{len(self.started)}"
+        process = self.start("run", *options, resource, "--", "sh", "-c",
+                             'echo $$ > "$0.new"; mv "$0.new" "$0"; exec "$@"', flag, *command, **more)
+        wait_until(lambda: flag.exists() or process.poll() is not None, f"{resource} is held")
+        if not flag.exists():
+            raise AssertionError(f"run ended: {process.communicate()}")
+        process.child = int(flag.read_text())
+        return process
+
+    def list(self, *words):
+        return [json.loads(line) for line in self.rocklock("ls", "--json", *words).stdout.splitlines()]
+
+    def show(self, resource):
+        return json.loads(self.rocklock("show", "--json", resource).stdout)
+
+    def wait_for_waiters(self, resource, count):
+        wait_until(lambda: len(self.show(resource)["Waiters"]) == count,
+                   f"{count} wait for {resource}")
+
+    def acquire(self, resource, *options):
+        """Acquires; returns the answer, and the environment with its credentials."""
+        done = self.rocklock("acquire", "--json", resource, *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        grant = json.loads(done.stdout)
+        return grant, {"ROCKLOCK_SESSION": f"{grant['Session']}:{grant['Secret']}"}
+
+    # ---- The daemon ----
+
+    def serve(self, *options):
+        """Starts a daemon in the foreground, and returns when it listens."""
+        process = self.start("serve", *options)
+        line = process.stderr.readline()
+        self.assertIn("listening on", line, line + (process.stderr.read() if not line else ""))
+        return process
+
+    def daemon_pid(self):
+        """The daemon of this folder, or None."""
+        try:
+            pid = int((self.state / "rocklock.sock.lock").read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+        return pid if alive(pid) else None
+
+    def log(self):
+        try:
+            return (self.state / "daemon.log").read_text()
+        except FileNotFoundError:
+            return ""
+
+    def stop_daemon(self):
+        pid = self.daemon_pid()
+        if pid is None:
+            return
+        os.kill(pid, signal.SIGCONT)
+        os.kill(pid, signal.SIGTERM)
+        wait_until(lambda: not alive(pid), "the daemon has left")
+
+    def kill_daemon(self):
+        pid = self.daemon_pid()
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not alive(pid), "the daemon is dead")
+
+    def connect(self):
+        connection = Connection(self.socket)
+        self.connections.append(connection)
+        return connection
+
+    def api(self):
+        """A connection to a daemon in memory, which is started."""
+        self.state.mkdir(exist_ok=True)
+        self.serve("--memory")
+        return self.connect()

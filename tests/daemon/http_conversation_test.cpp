@@ -1,0 +1,173 @@
+// The server without a socket: bytes in, bytes out, on a store in memory.
+#include "daemon/http_conversation.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+
+namespace {
+
+using namespace rocklock;
+
+struct World {
+    Database database = *Database::in_memory();
+    Dispatcher dispatcher{database.service(), nullptr, {"memory", "durable", 4711}};
+};
+
+// One connection, whose answers arrive on this thread.
+class Line {
+public:
+    explicit Line(World& world, Caller caller = {4711, 42})
+        : conversation_(std::make_shared<HttpConversation>(
+              std::make_shared<Peer>(world.dispatcher, caller),
+              [this](std::function<void()> run) {
+                  const std::lock_guard lock(mutex_);
+                  posted_.push_back(std::move(run));
+                  arrived_.notify_all();
+              },
+              [] {})) {}
+
+    void send(const std::string& verb, const std::string& body) {
+        conversation_->receive("POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121." + verb +
+                               "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                               body);
+    }
+    HttpConversation& conversation() { return *conversation_; }
+
+    // All that is answered once nothing is outstanding, or once a minute is over.
+    std::string answers(std::size_t outstanding = 0) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+        while (conversation_->outstanding() > outstanding) {
+            std::unique_lock lock(mutex_);
+            if (!arrived_.wait_until(lock, deadline, [this] { return !posted_.empty(); })) break;
+            auto run = std::move(posted_.front());
+            posted_.pop_front();
+            lock.unlock();
+            run();
+        }
+        return conversation_->take_output();
+    }
+
+    std::string call(const std::string& verb, const std::string& body) {
+        send(verb, body);
+        return answers();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable arrived_;
+    std::deque<std::function<void()>> posted_;
+    std::shared_ptr<HttpConversation> conversation_;
+};
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_conversation)
+
+BOOST_AUTO_TEST_CASE(answers_a_call) {
+    World world;
+    Line line(world);
+    const auto answer = line.call("Acquire", R"({"Principal":"ann","Locks":[{"Resource":"a"}]})");
+    BOOST_TEST(
+        answer.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n"));
+    BOOST_TEST(has(answer, R"("Locks":[{"Resource":"a","Mode":"write"}])"));
+}
+
+BOOST_AUTO_TEST_CASE(answers_in_the_order_of_the_requests) {
+    World world;
+    Line holder(world);
+    holder.call("Acquire", R"({"Principal":"ann","Locks":[{"Resource":"a"}]})");
+    Line line(world);
+    line.send("Acquire", R"({"Principal":"bob","PatienceMs":50,"Locks":[{"Resource":"a"}]})");
+    line.send("Ping", "{}");
+    const auto answers = line.answers();
+    const auto first = answers.find("PatienceExpiredException");
+    BOOST_REQUIRE(first != std::string::npos);
+    BOOST_TEST(answers.find("Pid\":", first) != std::string::npos);
+    BOOST_TEST(has(answers, "\"Blockers\":[{\"Resource\":\"a\""));
+}
+
+BOOST_AUTO_TEST_CASE(goes_on_after_a_refusal) {
+    World world;
+    Line line(world);
+    BOOST_TEST(has(line.call("Acquire", "{"), "HTTP/1.1 400 "));
+    BOOST_TEST(has(line.call("Nonsense", "{}"), "rocklock#UnknownOperationException"));
+    BOOST_TEST(has(line.call("Ping", ""), "HTTP/1.1 200 "));
+}
+
+BOOST_AUTO_TEST_CASE(ends_after_bytes_that_are_no_http) {
+    World world;
+    Line line(world);
+    line.conversation().receive("nonsense\r\n\r\n");
+    BOOST_TEST(has(line.conversation().take_output(), "HTTP/1.1 400 "));
+    BOOST_TEST(line.conversation().broken());
+    BOOST_TEST(line.conversation().ended());
+}
+
+BOOST_AUTO_TEST_CASE(withdraws_its_wait_when_the_client_hangs_up) {
+    World world;
+    Line holder(world);
+    holder.call("Acquire", R"({"Principal":"ann","Locks":[{"Resource":"a"}]})");
+    Line line(world);
+    line.send("Acquire", R"({"Principal":"bob","PatienceMs":-1,"Locks":[{"Resource":"a"}]})");
+    BOOST_TEST(world.database.statistics().waiting == 1U);
+    line.conversation().end_of_input();
+    BOOST_TEST(has(line.answers(), "CancelledException"));
+    BOOST_TEST(world.database.statistics().waiting == 0U);
+    BOOST_TEST(line.conversation().ended());
+}
+
+BOOST_AUTO_TEST_CASE(gives_back_a_grant_that_was_not_read) {
+    World world;
+    const auto peer = std::make_shared<Peer>(world.dispatcher, Caller{4711, 42});
+    Line other(world);
+    for (const bool unread : {false, true}) {
+        const auto next = std::make_shared<Peer>(world.dispatcher, Caller{4711, 42});
+        Acquire acquire;
+        acquire.opens.emplace();
+        acquire.opens->principal = "ann";
+        acquire.locks.emplace_back();
+        acquire.locks.back().resource = unread ? "unread" : "read";
+        std::mutex mutex;
+        std::condition_variable done;
+        bool granted = false;
+        next->ask(Call{acquire, {}, {}}, [&](const Result<Reply>& reply) {
+            const std::lock_guard lock(mutex);
+            granted = reply.has_value();
+            done.notify_all();
+        });
+        std::unique_lock lock(mutex);
+        BOOST_REQUIRE(done.wait_for(lock, std::chrono::minutes{1}, [&] { return granted; }));
+        lock.unlock();
+        next->hang_up(unread);
+    }
+    BOOST_TEST(has(other.call("ShowLock", R"({"Resource":"read"})"), "\"Principal\":\"ann\""));
+    BOOST_TEST(has(other.call("ShowLock", R"({"Resource":"unread"})"), "\"Holders\":[]"));
+}
+
+BOOST_AUTO_TEST_CASE(lets_only_the_administrator_break) {
+    World world;
+    Line line(world, {1000, 42});
+    line.call("Acquire", R"({"Principal":"ann","Locks":[{"Resource":"a"}]})");
+    BOOST_TEST(has(line.call("Break", R"({"Grant":1,"Reason":"x"})"), "AccessDeniedException"));
+    Line root(world, {0, 42});
+    BOOST_TEST(!has(root.call("Break", R"({"Grant":1,"Reason":"x"})"), "AccessDeniedException"));
+}
+
+BOOST_AUTO_TEST_CASE(binds_no_session_to_a_process_that_has_no_number_here) {
+    World world;
+    Line line(world, {1000, 0});
+    const auto answer = line.call("OpenSession", R"({"Principal":"ann","Bound":"process"})");
+    BOOST_TEST(has(answer, "another pid namespace"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,270 @@
+"""The command line: verbs, options, settings, output, and a store without a daemon."""
+
+import json
+import os
+import pty
+import subprocess
+import time
+
+import tap
+from harness import PROGRAM, Sandbox, alive, wait_until
+
+
+class Usage(Sandbox):
+    def refused(self, *words):
+        done = self.rocklock(*words)
+        self.assertEqual(done.returncode, 64, (words, done.stderr))
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def test_what_is_unknown_is_64_and_says_what_to_do(self):
+        self.assertIn("rocklock --help", self.refused("lock"))
+        self.assertIn("rocklock run --help", self.refused("run", "--wait", "a", "--", "true"))
+        self.assertIn("no option -n", self.refused("run", "-n", "a", "--", "true"))
+        self.assertIn("after --", self.refused("run", "a"))
+        self.assertIn("something is missing", self.refused("run", "--", "true"))
+        self.assertIn("too much", self.refused("show", "a", "b"))
+        self.assertIn("needs a value", self.refused("ls", "--socket"))
+        self.assertIn("takes no value", self.refused("ls", "--json=1"))
+        self.assertIn("500ms, 10s", self.refused("run", "--patience", "10", "a", "--", "true"))
+        self.assertIn("read, write or exclusive", self.refused("acquire", "--mode", "rw", "a"))
+        self.assertIn("one of them", self.refused("acquire", "--mode", "read", "--to", "edit", "a"))
+        self.assertIn("at least 1s", self.refused("run", "--lease", "300ms", "a", "--", "true"))
+        self.assertIn("is no grant", self.refused("release", "a"))
+        self.assertIn("--reason", self.refused("break", "7"))
+        self.assertEqual(self.rocklock().returncode, 64)
+        self.assertIsNone(self.daemon_pid())
+
+    def test_every_verb_has_help_with_an_example(self):
+        overview = self.rocklock("--help").stdout
+        verbs = [line.split()[0] for line in overview.splitlines() if line.startswith("  ") and
+                 not line.startswith("  rocklock")]
+        self.assertIn("run", verbs)
+        for verb in verbs:
+            done = self.rocklock(verb, "--help")
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("Example:\n  ", done.stdout)
+
+    def test_a_name_that_is_too_long_is_64(self):
+        self.assertIn("1024", self.refused("acquire", "x" * 1025).replace(",", ""))
+
+    def test_the_version(self):
+        self.assertRegex(self.rocklock("version").stdout, r"^rocklock \d+\.\d+\.\d+\n$")
+        self.assertIn("Version", json.loads(self.rocklock("version", "--json").stdout))
+
+
+class Settings(Sandbox):
+    def config(self, environment=None, *words):
+        done = self.rocklock("serve", "--print-config", *words, environment=environment or {})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [line.partition(" = ") for line in done.stdout.splitlines()]
+        return {name: tuple(part.strip() for part in rest.split("#")) for name, _, rest in rows}
+
+    def test_flag_then_variable_then_file_then_default(self):
+        file = self.folder / "rocklock.conf"
+        self.assertEqual(self.config()["durability"], ("durable", "default"))
+        file.write_text("# ours\ndurability = written\n")
+        self.assertEqual(self.config()["durability"], ("written", str(file)))
+        variable = {"ROCKLOCK_DURABILITY": "durable"}
+        self.assertEqual(self.config(variable)["durability"], ("durable", "ROCKLOCK_DURABILITY"))
+        self.assertEqual(self.config(variable, "--durability", "written")["durability"],
+                         ("written", "the command line"))
+
+    def test_data_and_socket_lie_together(self):
+        found = self.config()
+        self.assertEqual(found["socket"][0], str(self.socket))
+        self.assertEqual(found["db"][0], str(self.state / "db"))
+
+    def test_a_units_directories_are_for_serve_alone(self):
+        unit = {"RUNTIME_DIRECTORY": "/run/x", "STATE_DIRECTORY": "/var/lib/x:/var/lib/y"}
+        found = self.config(unit)
+        self.assertEqual((found["socket"][0], found["db"][0]), ("/run/x/rocklock.sock", "/var/lib/x/db"))
+        self.assertEqual(self.rocklock("ls", environment=unit).returncode, 0)
+        self.assertTrue(self.socket.exists())
+
+    def test_a_line_that_says_nothing_is_64(self):
+        (self.folder / "rocklock.conf").write_text("\nlaese = 3s\n")
+        done = self.rocklock("ls")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("line 2", done.stderr)
+
+    def test_variables_set_what_flags_set(self):
+        done = self.rocklock("acquire", "--json", "a", environment={"ROCKLOCK_LEASE": "5m"})
+        self.assertGreater(json.loads(done.stdout)["RemainingMs"], 200_000)
+        done = self.rocklock("run", "a", "--", "true", environment={"ROCKLOCK_PATIENCE": "0"})
+        self.assertEqual(done.returncode, 75)
+
+
+class OneGrant(Sandbox):
+    def test_acquire_prints_what_a_shell_can_take(self):
+        script = (f'eval "$({PROGRAM} acquire --quiet a)" && {PROGRAM} renew $ROCKLOCK_GRANT && '
+                  f'{PROGRAM} release $ROCKLOCK_GRANT')
+        done = subprocess.run(["sh", "-c", script], env=self.environment, capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^renewed: .*\nreleased\n$")
+
+    def test_acquire_does_not_wait(self):
+        self.acquire("a", "--principal", "ann")
+        done = self.rocklock("acquire", "a")
+        self.assertEqual(done.returncode, 75)
+        self.assertIn("held by ann", done.stderr)
+
+    def test_renew_gives_the_full_lease_again_or_a_new_one(self):
+        grant, proof = self.acquire("a")
+        done = self.rocklock("renew", "--json", grant["Grant"], "--lease", "10m", environment=proof)
+        self.assertGreater(json.loads(done.stdout)["RemainingMs"], 500_000)
+
+    def test_a_second_release_is_76_and_says_how_it_ended(self):
+        grant, proof = self.acquire("a")
+        self.assertEqual(self.rocklock("release", grant["Grant"], environment=proof).returncode, 0)
+        done = self.rocklock("release", grant["Grant"], environment=proof)
+        self.assertEqual(done.returncode, 76)
+        self.assertIn("released already", done.stderr)
+
+    def test_renewing_what_has_ended_is_76(self):
+        grant, proof = self.acquire("a")
+        self.rocklock("break", grant["Grant"], "--reason", "test")
+        done = self.rocklock("renew", grant["Grant"], environment=proof)
+        self.assertEqual(done.returncode, 76)
+        self.assertIn("broken", done.stderr)
+        done = self.rocklock("release", grant["Grant"], environment=proof)
+        self.assertEqual(done.returncode, 76)
+        self.assertIn("broken", done.stderr)
+
+    def test_an_expired_grant_is_76(self):
+        grant, proof = self.acquire("a", "--lease", "100ms")
+        wait_until(lambda: not self.list(), "it has expired")
+        for verb in (("renew",), ("release",), ("convert", "--mode", "read")):
+            done = self.rocklock(*verb, grant["Grant"], environment=proof)
+            self.assertEqual(done.returncode, 76, (verb, done.stderr))
+            self.assertIn("expired", done.stderr)
+
+    def test_a_wrong_secret_is_77_and_changes_nothing(self):
+        grant, _ = self.acquire("a")
+        wrong = {"ROCKLOCK_SESSION": grant["Session"] + ":" + "A" * 43}
+        self.assertEqual(self.rocklock("release", grant["Grant"], environment=wrong).returncode, 77)
+        self.assertEqual(len(self.list()), 1)
+
+    def test_another_sessions_grant_is_77(self):
+        grant, _ = self.acquire("a")
+        _, other = self.acquire("b")
+        self.assertEqual(self.rocklock("release", grant["Grant"], environment=other).returncode, 77)
+        self.assertEqual(len(self.list()), 2)
+
+    def test_without_credentials_it_is_64(self):
+        done = self.rocklock("release", "7")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("ROCKLOCK_SESSION", done.stderr)
+
+    def test_convert_changes_the_mode(self):
+        grant, proof = self.acquire("a")
+        done = self.rocklock("convert", "--json", "--mode", "read", grant["Grant"], environment=proof)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        converted = json.loads(done.stdout)
+        self.assertEqual((converted["Token"], converted["Locks"][0]["Mode"]), (grant["Token"], "read"))
+        self.assertEqual(self.list()[0]["Mode"], "read")
+
+    def test_breaking_says_so_to_everyone(self):
+        grant, _ = self.acquire("a", "--principal", "ann")
+        done = self.rocklock("break", grant["Grant"], "--reason", "gone home")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = self.rocklock("show", "a").stdout
+        self.assertRegex(shown, r"last held by ann \(write\), broken by \w+ at .*: gone home")
+        self.assertEqual(self.rocklock("break", grant["Grant"], "--reason", "x").returncode, 76)
+
+
+class Output(Sandbox):
+    def test_ls_is_an_aligned_table(self):
+        self.acquire("orders/1", "--principal", "ann", "--note", "prices")
+        self.acquire("orders/22", "--principal", "bob", "--mode", "read")
+        self.acquire("parts/1")
+        lines = self.rocklock("ls", "orders/").stdout.splitlines()
+        self.assertEqual(lines[0].split(), ["RESOURCE", "MODE", "PRINCIPAL", "AGE", "LEFT", "GRANT", "NOTE"])
+        self.assertEqual(len(lines), 3)
+        self.assertEqual(len({line.index(word) for line, word in zip(lines, ("MODE", "write", "read"))}), 1)
+        self.assertTrue(lines[1].endswith("prices"))
+
+    def test_json_is_one_object_a_line_with_stable_keys(self):
+        self.acquire("a", "--principal", "ann")
+        row = self.list()[0]
+        self.assertLessEqual({"Resource", "Mode", "Grant", "Token", "Principal", "Session", "Uid", "Pid",
+                              "AcquiredAt", "RemainingMs", "Deadline", "Note", "Metadata"}, set(row))
+        self.assertEqual(row["Uid"], os.getuid())
+
+    def test_show_names_holders_waiters_and_the_last_holder(self):
+        grant, proof = self.acquire("a", "--principal", "ann")
+        self.rocklock("release", grant["Grant"], environment=proof)
+        self.acquire("a", "--principal", "bob")
+        self.start("run", "--principal", "cleo", "a", "--", "true")
+        self.wait_for_waiters("a", 1)
+        shown = self.rocklock("show", "a").stdout
+        self.assertRegex(shown, r"held by +bob \(write\)")
+        self.assertRegex(shown, r"waiting 1 +cleo \(write\)")
+        self.assertRegex(shown, r"last held by ann \(write\), released")
+
+    def test_sessions_are_listed(self):
+        self.acquire("a", "--principal", "ann")
+        text = self.rocklock("sessions").stdout
+        self.assertRegex(text, r"ann +none")
+        self.assertNotIn("Secret", self.rocklock("sessions", "--json").stdout)
+
+    def test_control_characters_reach_no_terminal(self):
+        self.acquire("a", "--note", "\x1b[2Jgone")
+        self.assertNotIn("\x1b", self.rocklock("ls").stdout)
+
+    def test_colour_only_on_a_terminal_that_wants_it(self):
+        def seen(environment, *options):
+            terminal, other = pty.openpty()
+            subprocess.run([PROGRAM, "ls", *options], env=self.environment | environment, stdout=other,
+                           timeout=60, check=True)
+            os.close(other)
+            text = os.read(terminal, 4096)
+            os.close(terminal)
+            return text
+
+        self.assertIn(b"\x1b[1m", seen({"TERM": "xterm"}))
+        self.assertNotIn(b"\x1b", seen({"TERM": "xterm", "NO_COLOR": "1"}))
+        self.assertNotIn(b"\x1b", seen({"TERM": "dumb"}))
+        self.assertNotIn(b"\x1b", seen({"TERM": "xterm"}, "--no-color"))
+
+
+class Embedded(Sandbox):
+    def test_run_needs_no_daemon(self):
+        done = self.rocklock("run", "--db", "store", "a", "--", "sh", "-c",
+                             "echo $ROCKLOCK_TOKEN ${ROCKLOCK_SOCKET-none}; exit 7")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertRegex(done.stdout, r"^\d+ none\n$")
+        self.assertIsNone(self.daemon_pid())
+
+    def test_acquire_and_release_find_each_other(self):
+        grant, proof = self.acquire("a", "--db", "store")
+        self.assertEqual(self.rocklock("acquire", "--db", "store", "a").returncode, 75)
+        done = self.rocklock("release", "--db", "store", grant["Grant"], environment=proof)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.rocklock("ls", "--json", "--db", "store").stdout, "")
+
+    def test_a_store_in_use_is_75_with_the_pid_after_patience(self):
+        holder = self.hold("a", "--db", "store")
+        start = time.monotonic()
+        done = self.rocklock("run", "--db", "store", "--patience", "300ms", "b", "--", "true")
+        self.assertEqual(done.returncode, 75)
+        self.assertGreater(time.monotonic() - start, 0.3)
+        self.assertIn(str(holder.pid), done.stderr)
+
+    def test_one_waits_for_the_store_of_another(self):
+        holder = self.hold("a", "--db", "store")
+        waiter = self.start("run", "--db", "store", "a", "--", "echo", "mine")
+        holder.terminate()
+        self.assertEqual(waiter.communicate(timeout=60)[0], "mine\n")
+
+    def test_the_lock_of_a_killed_one_is_free(self):
+        holder = self.hold("a", "--db", "store", "--lease", "10m")
+        holder.kill()
+        holder.wait()
+        wait_until(lambda: not alive(holder.child), "the command is dead")
+        self.assertEqual(self.rocklock("run", "--db", "store", "--no-wait", "a", "--", "true").returncode, 0)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,188 @@
+"""The daemon is killed, restarted, stopped; what its clients see of it."""
+
+import os
+import signal
+import threading
+import time
+from datetime import datetime
+
+import tap
+from harness import Sandbox, alive, wait_until
+
+
+class Killed(Sandbox):
+    def test_fifty_holders_keep_their_grants_tokens_and_deadlines(self):
+        self.rocklock("ls")
+        holders = []
+        go = threading.Barrier(50)
+
+        def hold(number):
+            go.wait()
+            holders.append(self.hold(f"r{number}", "--lease", "6s"))
+
+        threads = [threading.Thread(target=hold, args=(number,)) for number in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(holders), 50)
+        before = {row["Resource"]: row for row in self.list()}
+        self.kill_daemon()
+        after = {row["Resource"]: row for row in self.list()}
+        self.assertEqual(set(after), set(before))
+        for name, row in after.items():
+            self.assertEqual((row["Grant"], row["Token"]), (before[name]["Grant"], before[name]["Token"]))
+            self.assertEqual(row["Session"], before[name]["Session"])
+            # Renewed since at most; never cut.
+            self.assertGreaterEqual(row["Deadline"], before[name]["Deadline"])
+        # They go on renewing: two leases later all is as it was.
+        first = max(row["Deadline"] for row in after.values())
+        wait_until(lambda: all(row["Deadline"] > first for row in self.list()),
+                   "every session was renewed by the new daemon")
+        self.assertEqual(len(self.list()), 50)
+        for holder in holders:
+            self.assertIsNone(holder.poll())
+            holder.terminate()
+        for holder in holders:
+            self.assertEqual(holder.wait(60), 143)
+        self.assertEqual(self.list(), [])
+
+    def test_an_unrenewed_lease_has_the_same_deadline_after_a_restart(self):
+        grant, _ = self.acquire("a", "--lease", "10m")
+        before = self.list()[0]
+        self.kill_daemon()
+        after = self.list()[0]
+        self.assertEqual((after["Grant"], after["Token"]), (grant["Grant"], grant["Token"]))
+        # Walls are reckoned from the boot clock: a millisecond may be rounded away.
+        for member in ("AcquiredAt", "Deadline"):
+            moved = datetime.fromisoformat(after[member]) - datetime.fromisoformat(before[member])
+            self.assertLess(abs(moved.total_seconds()), 0.003, member)
+
+    def test_a_waiter_asks_again_and_gets_its_lock(self):
+        holder = self.hold("a")
+        waiter = self.start("run", "a", "--", "echo", "mine")
+        self.wait_for_waiters("a", 1)
+        self.kill_daemon()
+        self.wait_for_waiters("a", 1)
+        self.assertIsNone(holder.poll())
+        holder.terminate()
+        self.assertEqual(waiter.communicate(timeout=60)[0], "mine\n")
+        self.assertEqual(waiter.returncode, 0)
+
+    def test_a_holder_that_died_meanwhile_is_found_out_at_the_restart(self):
+        holder = self.hold("a", "--lease", "10m")
+        self.kill_daemon()
+        holder.kill()
+        wait_until(lambda: not alive(holder.child), "the command is dead")
+        wait_until(lambda: not self.list(), "the lock is free")
+
+    def test_a_release_during_its_absence_starts_it_again(self):
+        holder = self.hold("a", "--lease", "10m")
+        self.kill_daemon()
+        holder.terminate()
+        self.assertEqual(holder.wait(60), 143)
+        self.assertEqual(self.list(), [])
+
+
+class Stopped(Sandbox):
+    def test_term_tells_waiters_and_leaves_within_two_seconds(self):
+        api = self.api()
+        other = self.connect()
+        api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}])
+        other.send("Acquire", {"Principal": "bob", "PatienceMs": -1, "Locks": [{"Resource": "a"}]})
+        wait_until(lambda: len(api.call("ShowLock", Resource="a").json["Waiters"]) == 1, "bob waits")
+        pid = self.daemon_pid()
+        start = time.monotonic()
+        os.kill(pid, signal.SIGTERM)
+        answer = other.receive()
+        self.assertEqual((answer.status, answer.error), (503, "ManagerClosingException"))
+        wait_until(lambda: self.started[0].poll() is not None, "it has left")
+        self.assertLess(time.monotonic() - start, 2)
+        self.assertEqual(self.started[0].returncode, 0)
+        self.assertFalse(self.socket.exists())
+
+    def test_a_restart_keeps_what_is_held(self):
+        grant, _ = self.acquire("a")
+        self.stop_daemon()
+        self.assertEqual(self.list()[0]["Grant"], grant["Grant"])
+
+    def test_it_leaves_when_idle_without_a_session(self):
+        environment = {"ROCKLOCK_IDLE_EXIT": "500ms"}
+        done = self.rocklock("acquire", "--json", "--lease", "2s", "a", environment=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        start = time.monotonic()
+        pid = self.daemon_pid()
+        wait_until(lambda: not alive(pid), "the daemon has left")
+        self.assertGreater(time.monotonic() - start, 1.5)
+        self.assertIn("leaving", self.log())
+
+
+class Start(Sandbox):
+    def test_the_daemon_is_its_own_master(self):
+        self.rocklock("ls")
+        pid = self.daemon_pid()
+        self.assertEqual(os.readlink(f"/proc/{pid}/cwd"), "/")
+        self.assertNotEqual(os.getsid(pid), os.getsid(0))
+        targets = {os.readlink(f"/proc/{pid}/fd/{number}") for number in (0, 1, 2)}
+        self.assertEqual(targets, {"/dev/null", str(self.state / "daemon.log")})
+
+    def test_it_inherits_no_descriptor_and_no_credentials(self):
+        reading, writing = os.pipe()
+        self.rocklock("ls", pass_fds=(writing,), environment={"ROCKLOCK_SESSION": "secret"})
+        os.close(writing)
+        # Were it open in the daemon, this would block.
+        with os.fdopen(reading, "rb") as file:
+            self.assertEqual(file.read(), b"")
+        with open(f"/proc/{self.daemon_pid()}/environ", "rb") as file:
+            self.assertNotIn(b"ROCKLOCK_SESSION", file.read())
+
+    def test_no_start_is_69(self):
+        done = self.rocklock("run", "--no-start", "a", "--", "true")
+        self.assertEqual(done.returncode, 69)
+        self.assertIn("no daemon answers", done.stderr)
+        self.assertIsNone(self.daemon_pid())
+
+    def test_a_socket_of_others_is_never_started(self):
+        done = self.rocklock("ls", "--socket", self.folder / "other.sock")
+        self.assertEqual(done.returncode, 69)
+
+    def test_a_stale_socket_file_is_replaced(self):
+        self.rocklock("ls")
+        self.kill_daemon()
+        self.assertTrue(self.socket.exists())
+        self.assertEqual(self.rocklock("ls").returncode, 0)
+
+    def test_a_live_socket_is_not_replaced(self):
+        self.api()
+        pid = self.daemon_pid()
+        done = self.rocklock("serve", "--memory")
+        self.assertEqual(done.returncode, 75)
+        self.assertIn(f"(pid {pid})", done.stderr)
+        self.assertEqual(self.rocklock("ls").returncode, 0)
+
+    def test_a_file_that_is_no_socket_is_left_alone(self):
+        path = self.folder / "precious"
+        path.write_text("data")
+        done = self.rocklock("serve", "--memory", "--socket", path)
+        self.assertEqual(done.returncode, 70)
+        self.assertEqual(path.read_text(), "data")
+
+    def test_a_store_in_use_is_refused_with_the_pid(self):
+        self.rocklock("ls")
+        pid = self.daemon_pid()
+        done = self.rocklock("serve", "--socket", self.folder / "other.sock", "--db", self.state / "db")
+        self.assertEqual(done.returncode, 75)
+        self.assertIn(str(pid), done.stderr)
+
+    def test_the_socket_is_for_owner_and_group(self):
+        self.rocklock("ls")
+        self.assertEqual(self.socket.stat().st_mode & 0o777, 0o660)
+
+    def test_a_path_too_long_for_a_socket_is_said_to_be(self):
+        done = self.rocklock("serve", "--memory", "--socket", self.folder / ("x" * 120))
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("107 bytes", done.stderr)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,231 @@
+"""`rocklock run`: exclusion, exit statuses, signals, the command's environment."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from subprocess import DEVNULL
+
+import tap
+from harness import PROGRAM, Sandbox, alive, wait_until
+
+
+class Exclusion(Sandbox):
+    def test_two_hundred_at_once_lose_no_increment_and_start_one_daemon(self):
+        counter = self.folder / "f"
+        counter.write_text("0\n")
+        script = (f'for i in $(seq 200); do {PROGRAM} run counter -- '
+                  'sh -c \'n=$(cat f); echo $((n+1)) > f\' & done; wait')
+        done = subprocess.run(["sh", "-c", script], env=self.environment, cwd=self.folder,
+                              capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(counter.read_text().strip(), "200", done.stderr[-2000:])
+        self.assertEqual(self.log().count("listening on"), 1, self.log())
+        self.assertEqual(self.list(), [])
+
+    def test_readers_hold_together_and_a_writer_waits(self):
+        self.hold("a", "--mode", "read")
+        self.hold("a", "--mode", "read")
+        done = self.rocklock("run", "--no-wait", "--mode", "write", "a", "--", "true")
+        self.assertEqual(done.returncode, 75)
+        self.assertEqual(done.stderr.count("\n  a: held by"), 2, done.stderr)
+
+    def test_several_resources_are_taken_together_or_not_at_all(self):
+        self.hold("b")
+        done = self.rocklock("run", "--no-wait", "a", "b", "--", "true")
+        self.assertEqual(done.returncode, 75)
+        self.assertEqual([row["Resource"] for row in self.list()], ["b"])
+        done = self.rocklock("run", "--no-wait", "a", "c", "--", "printenv", "ROCKLOCK_RESOURCE")
+        self.assertEqual(done.stdout, "a\nc\n")
+
+
+class Busy(Sandbox):
+    def test_no_wait_on_a_held_name_is_75_and_names_the_holder(self):
+        self.hold("counter", "--principal", "ann", "--note", "month's end")
+        done = self.rocklock("run", "--no-wait", "counter", "--", "touch", "ran")
+        self.assertEqual(done.returncode, 75)
+        self.assertRegex(done.stderr, r"held by ann \(write\), for [0-9.]+s, (2|30)[0-9.]*s left, pid \d+")
+        self.assertIn("month's end", done.stderr)
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_another_status_can_be_chosen(self):
+        self.hold("counter")
+        self.assertEqual(self.rocklock("run", "-E", "9", "--no-wait", "counter", "--", "true").returncode, 9)
+
+    def test_patience_ends(self):
+        self.hold("counter")
+        start = time.monotonic()
+        done = self.rocklock("run", "--patience", "300ms", "counter", "--", "true")
+        self.assertEqual(done.returncode, 75)
+        self.assertGreaterEqual(time.monotonic() - start, 0.3)
+
+    def test_after_a_second_of_waiting_it_says_who_holds_the_lock(self):
+        self.hold("counter", "--principal", "ann")
+        waiter = self.start("run", "counter", "--", "true")
+        start = time.monotonic()
+        line = waiter.stderr.readline()
+        self.assertGreater(time.monotonic() - start, 0.9)
+        self.assertRegex(line, r"^rocklock: waiting for counter: held by ann \(write\), for .*s left")
+
+    def test_quiet_waits_in_silence(self):
+        holder = self.hold("counter", command=("sleep", "1.5"))
+        waiter = self.start("run", "--quiet", "counter", "--", "true")
+        self.assertEqual(waiter.communicate(timeout=60)[1], "")
+        holder.wait()
+
+
+class Status(Sandbox):
+    def test_the_commands_status_is_passed_on(self):
+        for status in (0, 1, 7, 75, 255):
+            self.assertEqual(self.rocklock("run", "a", "--", "sh", "-c", f"exit {status}").returncode, status)
+
+    def test_a_signal_is_128_and_its_number(self):
+        self.assertEqual(self.rocklock("run", "a", "--", "sh", "-c", "kill -KILL $$").returncode, 137)
+        self.assertEqual(self.rocklock("run", "a", "--", "sh", "-c", "kill -TERM $$").returncode, 143)
+
+    def test_what_cannot_be_run_is_126_or_127(self):
+        (self.folder / "data").write_text("no program")
+        self.assertEqual(self.rocklock("run", "a", "--", "./data").returncode, 126)
+        done = self.rocklock("run", "a", "--", "./nothing")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn("./nothing", done.stderr)
+        self.assertEqual(self.list(), [])
+
+    def test_json_status_tells_a_busy_lock_from_the_commands_75(self):
+        def events(*words):
+            reading, writing = os.pipe()
+            done = self.rocklock("run", "--json-status", writing, *words, pass_fds=(writing,))
+            os.close(writing)
+            with os.fdopen(reading) as file:
+                return done.returncode, [json.loads(line) for line in file]
+
+        status, told = events("a", "--", "sh", "-c", "exit 75")
+        self.assertEqual((status, [event["Event"] for event in told]), (75, ["granted", "exited"]))
+        self.assertEqual(told[1]["Status"], 75)
+        self.assertEqual(told[0]["Token"], told[0]["Grant"])
+        self.hold("a")
+        status, told = events("--no-wait", "a", "--", "true")
+        self.assertEqual((status, told), (75, [{"Event": "refused", "Error": "LockConflictException"}]))
+
+    def test_the_status_descriptor_is_not_the_commands(self):
+        reading, writing = os.pipe()
+        done = self.rocklock("run", "--json-status", writing, "a", "--", "sh", "-c",
+                             f"test ! -e /proc/self/fd/{writing}", pass_fds=(writing,))
+        os.close(writing)
+        os.close(reading)
+        self.assertEqual(done.returncode, 0)
+
+
+class Environment(Sandbox):
+    def test_the_command_learns_of_its_lock(self):
+        done = self.rocklock("run", "--principal", "ann", "--mode", "exclusive", "a/b", "--", "env")
+        found = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+        self.assertEqual(found["ROCKLOCK_RESOURCE"], "a/b")
+        self.assertEqual(found["ROCKLOCK_PRINCIPAL"], "ann")
+        self.assertEqual(found["ROCKLOCK_MODE"], "exclusive")
+        self.assertEqual(found["ROCKLOCK_SOCKET"], str(self.socket))
+        self.assertGreater(int(found["ROCKLOCK_TOKEN"]), 0)
+        self.assertEqual(found["ROCKLOCK_TOKEN"], found["ROCKLOCK_GRANT"])
+        self.assertRegex(found["ROCKLOCK_DEADLINE"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ$")
+        self.assertRegex(found["ROCKLOCK_SESSION"], r"^[\w-]{22}:[\w-]{43}$")
+
+    def test_the_session_is_a_working_proof(self):
+        done = self.rocklock("run", "a", "--", "sh", "-c", f'{PROGRAM} renew "$ROCKLOCK_GRANT"')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("renewed", done.stdout)
+
+    def test_an_outer_runs_variables_are_replaced_and_are_no_settings(self):
+        outer = {"ROCKLOCK_MODE": "read", "ROCKLOCK_PRINCIPAL": "bob", "ROCKLOCK_RESOURCE": "x"}
+        done = self.rocklock("run", "a", "--", "sh", "-c",
+                             "env | grep -c ROCKLOCK_; echo $ROCKLOCK_MODE $ROCKLOCK_PRINCIPAL",
+                             environment=outer)
+        lines = done.stdout.split("\n")
+        self.assertEqual(lines[0], "9")  # Eight, and ROCKLOCK_CONFIG.
+        self.assertNotIn("read", lines[1])
+        self.assertNotIn("bob", lines[1])
+
+    def test_standard_input_is_the_commands(self):
+        done = subprocess.run([PROGRAM, "run", "a", "--", "cat"], env=self.environment, input="hello",
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.stdout, "hello")
+
+
+class Signals(Sandbox):
+    def test_term_int_and_hup_are_passed_on(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            holder = self.hold("a")
+            holder.send_signal(number)
+            self.assertEqual(holder.wait(60), 128 + number)
+            self.assertEqual(self.list(), [])
+
+    def test_a_signal_ends_the_waiting(self):
+        self.hold("a")
+        waiter = self.start("run", "a", "--", "true")
+        self.wait_for_waiters("a", 1)
+        waiter.send_signal(signal.SIGTERM)
+        self.assertEqual(waiter.wait(60), 143)
+        self.wait_for_waiters("a", 0)
+
+    def test_a_killed_waiter_leaves_the_queue(self):
+        holder = self.hold("a")
+        waiter = self.start("run", "a", "--", "touch", "ran")
+        self.wait_for_waiters("a", 1)
+        waiter.kill()
+        self.wait_for_waiters("a", 0)
+        holder.terminate()
+        holder.wait()
+        self.assertEqual(self.list(), [])
+        self.assertFalse((self.folder / "ran").exists())
+
+
+class Death(Sandbox):
+    def test_killing_the_wrapper_kills_the_command_and_frees_the_lock_within_100_ms(self):
+        api = self.api()
+        holder = self.hold("a")
+        api.send("Acquire", {"Principal": "next", "PatienceMs": -1, "Locks": [{"Resource": "a"}]})
+        self.wait_for_waiters("a", 1)
+        start = time.monotonic()
+        holder.kill()
+        answer = api.receive()
+        took = time.monotonic() - start
+        self.assertEqual(answer.status, 200)
+        self.assertLess(took, 0.1)
+        wait_until(lambda: not alive(holder.child), "the command is dead")
+
+    def test_killing_the_command_ends_the_wrapper(self):
+        holder = self.hold("a")
+        os.kill(holder.child, signal.SIGKILL)
+        self.assertEqual(holder.wait(60), 137)
+        self.assertEqual(self.list(), [])
+
+    def test_a_command_that_outlives_its_wrapper_keeps_the_lock_until_it_is_dead(self):
+        holder = self.hold("a")
+        session = [row for row in self.list() if row["Resource"] == "a"][0]["Session"]
+        rows = self.rocklock("sessions", "--json").stdout.splitlines()
+        row = [json.loads(line) for line in rows if session in line][0]
+        self.assertEqual({process["Pid"] for process in row["Processes"]}, {holder.pid, holder.child})
+
+    def test_the_lock_follows_the_command_not_what_it_left_behind(self):
+        script = "sleep 1000 & echo $! > child"
+        holder = self.start("run", "a", "--", "sh", "-c", script, stdout=DEVNULL, stderr=DEVNULL)
+        self.assertEqual(holder.wait(60), 0)
+        pid = int((self.folder / "child").read_text())
+        self.assertTrue(alive(pid))
+        self.assertEqual(self.list(), [])
+        os.kill(pid, signal.SIGKILL)
+
+    def test_wait_group_holds_it_until_all_have_ended(self):
+        script = "sleep 1000 & echo $! > new; mv new child; exit 3"
+        holder = self.start("run", "--wait-group", "a", "--", "sh", "-c", script, stdout=DEVNULL, stderr=DEVNULL)
+        child = self.folder / "child"
+        wait_until(child.exists, "the command has run")
+        pid = int(child.read_text())
+        self.assertEqual(len(self.list()), 1)
+        self.assertIsNone(holder.poll())
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(holder.wait(60), 3)
+        self.assertEqual(self.list(), [])
+
+
+if __name__ == "__main__":
+    tap.main()
