@@ -1,0 +1,289 @@
+#include "wire/call_json.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "wire/error_names.hpp"
+
+using namespace std::chrono_literals;
+using namespace rocklock;
+
+namespace {
+
+const std::string session_text(22, 'A');
+const std::string secret_text(43, 'A');
+
+// A call of each verb with all that it can carry.
+std::vector<std::pair<std::string, std::string>> full_calls() {
+    const std::string proof =
+        R"("Session":")" + session_text + R"(","Secret":")" + secret_text + '"';
+    return {
+        {"OpenSession",
+         R"({"Principal":"ann","LeaseMs":5000,"Bound":"process","Pid":7,"Note":"n","Metadata":{"k":"v"},"RequestId":"r"})"},
+        {"RenewSession", "{" + proof + R"(,"LeaseMs":5000,"Note":"n","Metadata":{"k":"v"}})"},
+        {"JoinProcess", "{" + proof + R"(,"Pid":7})"},
+        {"CloseSession", "{" + proof + "}"},
+        {"Acquire",
+         "{" + proof +
+             R"(,"Locks":[{"Resource":"a","Mode":"read","Subtree":true,"Permits":2},{"Resource":"b","To":"edit"}],)"
+             R"("PatienceMs":-1,"Held":"join","Note":"n","Metadata":{"k":"v"},"MaxHoldMs":9,"RequestId":"r"})"},
+        {"Acquire",
+         R"({"Principal":"ann","LeaseMs":5000,"Bound":"connection","Locks":[{"Resource":"a"}],"PatienceMs":3,"Held":"refuse"})"},
+        {"Convert",
+         "{" + proof +
+             R"(,"Grant":9007199254740991,"Mode":"write","PatienceMs":0,"RequestId":"r"})"},
+        {"Convert",
+         "{" + proof + R"(,"Grant":4,"Locks":[{"Resource":"a","Mode":"write"}],"PatienceMs":0})"},
+        {"Release", "{" + proof + R"(,"Grant":4})"},
+        {"Transfer", "{" + proof + R"(,"Grant":4,"To":")" + session_text + "\"}"},
+        {"Steal", "{" + proof + R"(,"Grant":4,"Reason":"r"})"},
+        {"Break", R"({"Grant":4,"Reason":"r"})"},
+        {"PutClass",
+         R"({"Pattern":"a/*","Policy":"read_write","LeaseMs":1000,"MaxLeaseMs":2,"MaxHoldMs":3,"MinHoldMs":4,"LockDelayMs":5,)"
+         R"("Steal":"anyone","Dependants":[{"Resource":"b","Mode":"read"}],"QueueLimit":6,"Permits":7})"},
+        {"DeleteClass", R"({"Pattern":"a/*"})"},
+        {"ListClasses", "{}"},
+        {"ShowLock", R"({"Resource":"a"})"},
+        {"ListLocks", R"({"Prefix":"a","Principal":"ann","Session":")" + session_text +
+                          R"(","Class":"a/*","Contended":true,"Limit":5,"Next":"n"})"},
+        {"ListSessions", R"({"Principal":"ann","Limit":5,"Next":"n"})"},
+        {"Ping", "{}"},
+    };
+}
+
+Result<Call> read(const std::string& verb, const std::string& json) {
+    return read_call(call_named(verb).value(), json);
+}
+
+std::string problem(const std::string& verb, const std::string& json) {
+    const auto call = read(verb, json);
+    return call ? "none" : call.error().message;
+}
+
+Holder some_holder() {
+    Holder holder;
+    holder.resource = "a";
+    holder.mode = Mode::exclusive;
+    holder.grant = GrantId{5};
+    holder.token = Token{6};
+    holder.principal = "ann";
+    holder.session.bytes[0] = 7;
+    holder.uid = 8;
+    holder.pid = 9;
+    holder.acquired_at = WallTime{10ms};
+    holder.remaining = 11ms;
+    holder.deadline = WallTime{12ms};
+    holder.note = "n";
+    holder.metadata = {{"k", "v"}};
+    holder.cause = "b";
+    holder.you = true;
+    return holder;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_call)
+
+BOOST_AUTO_TEST_CASE(of_every_verb_survives_being_written) {
+    for (const auto& [verb, json] : full_calls()) {
+        BOOST_TEST_CONTEXT(verb << " " << json) {
+            const auto call = read(verb, json);
+            BOOST_REQUIRE(call.has_value());
+            BOOST_TEST(verb_name(call->body) == verb);
+            BOOST_TEST(write_call(*call) == json);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_an_unknown_verb_is_none) {
+    for (const char* verb : {"", "acquire", "Watch", "Acquire "})
+        BOOST_TEST(!call_named(verb).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(with_an_unknown_member_is_refused_whatever_the_verb) {
+    for (const auto& [verb, json] : full_calls()) {
+        const auto more =
+            (json == "{}" ? "{" : json.substr(0, json.size() - 1) + ",") + R"("Leasems":1})";
+        BOOST_TEST(problem(verb, more).starts_with("Leasems is no member here"), verb);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lacking_what_is_required_is_refused) {
+    BOOST_TEST(problem("OpenSession", "{}") == "Principal is missing");
+    BOOST_TEST(problem("Release", "{}") == "Session is missing");
+    BOOST_TEST(problem("ShowLock", "") == "Resource is missing");
+    BOOST_TEST(problem("Acquire", R"({"Locks":[{"Resource":"a"}]})") ==
+               "Session and Secret, or Principal, are missing");
+    BOOST_TEST(problem("Acquire", R"({"Session":")" + session_text + R"(","Locks":[]})") ==
+               "Secret is missing: it proves that Session is yours");
+}
+
+BOOST_AUTO_TEST_CASE(that_contradicts_itself_is_refused) {
+    const std::string proof =
+        R"({"Session":")" + session_text + R"(","Secret":")" + secret_text + '"';
+    BOOST_TEST(problem("Acquire", proof + R"(,"Principal":"x","Locks":[]})")
+                   .starts_with("give Session and Secret, or"));
+    BOOST_TEST(problem("Convert", proof + R"(,"Grant":1})").starts_with("give Mode"));
+    BOOST_TEST(problem("Convert", proof + R"(,"Grant":1,"Mode":"read","Locks":[{"Resource":"a"}]})")
+                   .starts_with("give Mode"));
+}
+
+BOOST_AUTO_TEST_CASE(names_the_place_of_what_is_wrong_and_what_is_allowed) {
+    const auto acquire = [](const std::string& locks) {
+        return problem("Acquire", R"({"Principal":"ann","Locks":)" + locks + "}");
+    };
+    BOOST_TEST(acquire(R"([{"Resource":"a"},{"Resource":"b","Mode":"x"}])") ==
+               "Locks[1].Mode must be one of read, write, exclusive");
+    BOOST_TEST(acquire(R"([{"Resource":1}])") == "Locks[0].Resource must be a string");
+    BOOST_TEST(acquire(R"([1])") == "Locks[0] must be an object");
+    BOOST_TEST(acquire(R"({})") == "Locks must be an array");
+    BOOST_TEST(acquire(R"([{"Resource":"a","Subtree":1}])") ==
+               "Locks[0].Subtree must be true or false");
+    BOOST_TEST(problem("ListLocks", R"({"Limit":-1})") ==
+               "Limit must be a whole number from 0 to 4294967295");
+    BOOST_TEST(problem("OpenSession", R"({"Principal":"a","LeaseMs":1e3})")
+                   .starts_with("LeaseMs must be a whole number"));
+    BOOST_TEST(problem("Break", R"({"Grant":9007199254740992,"Reason":"r"})")
+                   .starts_with("Grant must be a whole number"));
+}
+
+BOOST_AUTO_TEST_CASE(that_is_no_json_object_is_refused) {
+    for (const std::string json : {"{", "[]", "1", "nonsense", "{}x", "{\"a\":\"\xff\"}"}) {
+        BOOST_TEST(!read("Ping", json).has_value(), json);
+    }
+    BOOST_TEST(!read("Ping", R"({"a":)" + std::string(200, '[') + std::string(200, ']') + "}")
+                    .has_value());
+}
+
+BOOST_AUTO_TEST_CASE(may_wait_longer_than_anyone_lives) {
+    const auto call = read(
+        "Acquire", R"({"Principal":"a","Locks":[{"Resource":"a"}],"PatienceMs":9007199254740991})");
+    BOOST_REQUIRE(call.has_value());
+    BOOST_TEST((std::get<Acquire>(call->body).patience == no_limit));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_reply)
+
+BOOST_AUTO_TEST_CASE(with_a_grant_survives_being_written) {
+    Grant grant;
+    grant.id = GrantId{5};
+    grant.token = Token{6};
+    grant.session.bytes[1] = 3;
+    grant.locks = {{"a", Mode::write, true, 2, "b"}};
+    grant.waited = true;
+    grant.count = 3;
+    grant.remaining = 4ms;
+    grant.deadline = BootTime{5ms};
+    grant.deadline_wall = WallTime{6ms};
+    grant.ended = Ending{Outcome::broken, "bob", "why", WallTime{7ms}};
+    grant.own_session.emplace();
+    grant.own_session->id = grant.session;
+    grant.own_session->secret.bytes[0] = 1;
+    grant.own_session->lease = 9ms;
+    const auto json = write_reply(grant);
+    const auto reply = read_reply(Acquire{}, json);
+    BOOST_REQUIRE(reply.has_value());
+    const auto& read = std::get<Grant>(*reply);
+    BOOST_TEST(write_reply(read) == json);
+    BOOST_TEST((read.deadline == grant.deadline));
+    BOOST_TEST((read.own_session->secret == grant.own_session->secret));
+    BOOST_TEST((read.ended->outcome == Outcome::broken));
+}
+
+BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
+    SessionInfo session;
+    session.id.bytes[0] = 1;
+    session.secret.bytes[0] = 2;
+    session.wanted = {{GrantId{1}, "a", "bob", Mode::read, WallTime{1ms}}};
+    session.lost = {{GrantId{2}, {Outcome::stolen, "bob", "r", WallTime{2ms}}}};
+    LockView view;
+    view.resource = "a";
+    view.holders = {some_holder()};
+    view.waiters = {{"a", Mode::read, "bob", {}, WallTime{3ms}, 1}};
+    view.last_holder = PastHolder{some_holder(), {Outcome::expired, "", "", WallTime{4ms}}};
+    view.closed_for = 5ms;
+    SessionView shown;
+    shown.principal = "ann";
+    shown.bound = Bound::process;
+    shown.processes = {{7, 8}};
+    const std::vector<std::pair<CallBody, Reply>> replies = {
+        {RenewSession{}, session},
+        {CloseSession{}, ClosedSession{{GrantId{1}, GrantId{2}}}},
+        {Release{}, Released{Outcome::held, 2}},
+        {PutClass{}, LockClass{}},
+        {ListClasses{}, ClassList{{LockClass{}}}},
+        {ShowLock{}, view},
+        {ListLocks{}, LockPage{{some_holder()}, "next"}},
+        {ListSessions{}, SessionPage{{shown}, "next"}},
+        {Ping{}, Pong{"1.2.3", 4, "/x", "durable"}},
+    };
+    for (const auto& [asked, reply] : replies) {
+        const auto json = write_reply(reply);
+        const auto read = read_reply(asked, json);
+        BOOST_REQUIRE(read.has_value());
+        BOOST_TEST(write_reply(*read) == json);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(may_have_members_that_this_version_does_not_know) {
+    BOOST_TEST(read_reply(Release{}, R"({"Outcome":"released","Later":1})").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(that_makes_no_sense_is_an_error) {
+    BOOST_TEST(!read_reply(Release{}, R"({"Outcome":"lost"})").has_value());
+    BOOST_TEST(!read_reply(Release{}, "<html>").has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(an_error)
+
+BOOST_AUTO_TEST_CASE(of_every_code_survives_being_written) {
+    for (int number = 0; number <= static_cast<int>(ErrorCode::corrupt); ++number) {
+        const auto code = static_cast<ErrorCode>(number);
+        const auto read = read_error(write_error(Error(code, "why")));
+        BOOST_TEST(to_string(read.code) == to_string(code));
+        BOOST_TEST(read.message == "why");
+        BOOST_TEST(error_name(code) != "InternalException");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(carries_its_facts) {
+    Error error(ErrorCode::conflict, "held");
+    error.blockers = {some_holder()};
+    error.waiters = {{"a", Mode::read, "bob", {}, WallTime{3ms}, 1}};
+    error.cycle = {{"ann", {}, "a"}};
+    error.ended = Ending{Outcome::stolen, "bob", "r", WallTime{4ms}};
+    error.grant = GrantId{5};
+    error.retry_after = 6ms;
+    error.limit = 7;
+    error.pid = 8;
+    const auto json = write_error(error);
+    BOOST_TEST(json.find(R"("__type":"rocklock#LockConflictException")") != std::string::npos);
+    BOOST_TEST(json.find(R"("You":true})") != std::string::npos);
+    BOOST_TEST(write_error(read_error(json)) == json);
+}
+
+BOOST_AUTO_TEST_CASE(that_expired_says_when) {
+    Error error(ErrorCode::session_expired, "over");
+    error.ended = Ending{Outcome::expired, "", "", WallTime{4ms}};
+    BOOST_TEST(write_error(error).find(R"("ExpiredAt":"1970-01-01T00:00:00.004Z")") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(has_a_status_that_says_whose_fault_it_is) {
+    BOOST_TEST(http_status(ErrorCode::conflict) == 400);
+    BOOST_TEST(http_status(ErrorCode::no_space) == 500);
+    BOOST_TEST(http_status(ErrorCode::closing) == 503);
+}
+
+BOOST_AUTO_TEST_CASE(that_nobody_can_read_is_shown_as_it_is) {
+    BOOST_TEST(read_error("<html>").message.find("<html>") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
