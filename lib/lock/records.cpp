@@ -207,12 +207,12 @@ std::string encode_grant(const table::Grant& grant, std::uint32_t boot_epoch,
     append_u16(out, parts);
     append_varint(out, boot_epoch);
     append_session(out, session.id);
-    append_varint(out, number(grant.token));
+    append_varint(out, number(grant.token()));
     append_boot(out, grant.acquired);
     append_wall(out, acquired_wall);
     append_boot(out, session.deadline);
     append_duration(out, session.lease);
-    append_varint(out, grant.count);
+    append_varint(out, grant.count());
     append_lock(out, first);
     if (parts & has_more) append_varint(out, grant.hold_count - 1U);
     if (const auto* extra = grant.extra.get()) {

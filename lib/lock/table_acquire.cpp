@@ -368,7 +368,7 @@ bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish
         return true;
     }
     if (held == Held::count) {
-        ++cover->count;
+        ++extra_of(*cover).count;
         extend(session);
         write_grant(*cover);
         need(Durability::durable);
@@ -394,8 +394,7 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
     // Whoever is out of time in its way ends in the same batch.
     end_dead(dead, session);
     Grant& grant = *Grant::make(wishes.size());
-    grant.token = take_token();
-    grant.id = GrantId{number(grant.token)};
+    grant.id = GrantId{number(take_token())};
     grant.session = &session;
     grant.acquired = now.boot;
     grant.waited = wanting.waited;
@@ -489,10 +488,10 @@ void LockTable::Core::write_grant(Grant& grant) {
 rocklock::Grant LockTable::Core::view(const Grant& grant) const {
     rocklock::Grant result;
     result.id = grant.id;
-    result.token = grant.token;
+    result.token = grant.token();
     result.session = grant.session->id;
     result.waited = grant.waited;
-    result.count = grant.count;
+    result.count = grant.count();
     const BootTime deadline = std::min(grant.session->deadline, grant.cap());
     result.deadline = deadline;
     result.deadline_wall = wall_of(deadline);

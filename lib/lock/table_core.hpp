@@ -133,8 +133,8 @@ struct LockTable::Core {
     SessionKey key;
 
     // ---- State ----
-    boost::unordered_flat_set<Resource*, table::ResourceHash, table::ResourceEqual> resources;
-    boost::unordered_flat_set<Grant*, table::GrantHash, table::GrantEqual> grants;
+    boost::unordered_flat_set<Near<Resource>, table::ResourceHash, table::ResourceEqual> resources;
+    boost::unordered_flat_set<Near<Grant>, table::GrantHash, table::GrantEqual> grants;
     boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, table::SessionIdHash> sessions;
     boost::unordered_flat_map<Ticket, std::unique_ptr<Wait>, table::TicketHash> waits;
     boost::unordered_flat_map<RequestKey, table::Remembered, table::RequestKeyHash> requests;
@@ -176,6 +176,8 @@ struct LockTable::Core {
     std::vector<Ticket> rechecks;
     // During recovery: names whose holder was converted upward, and the token of that.
     std::vector<std::pair<std::string, std::uint64_t>> converted;
+    // During recovery: the grants, which are not in `grants` yet.
+    std::vector<Near<Grant>> recovered;
 
     // ---- lock_table.cpp ----
     void apply(const Event& event);

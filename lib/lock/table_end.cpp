@@ -69,10 +69,10 @@ table::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId i
 void LockTable::Core::handle(const Release& request) {
     Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::release);
     if (grant == nullptr) return;
-    if (grant->count > 0) {
-        --grant->count;
+    if (grant->count() > 0) {
+        --grant->extra->count;
         write_grant(*grant);
-        return answer(ticket, Released{Outcome::held, grant->count});
+        return answer(ticket, Released{Outcome::held, grant->count()});
     }
     answer(ticket, Released{});
     end_grant(*grant, {Outcome::released, {}, {}, now.wall});
@@ -190,7 +190,7 @@ void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
     row.reason = ending.reason;
     row.resource = grant.holds().front().resource->name();
     row.grant = grant.id;
-    row.token = grant.token;
+    row.token = grant.token();
     row.principal = grant.session->principal;
     write(Family::history, records::audit_key(row.sequence), records::encode(row));
 }
@@ -324,7 +324,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         hold.mode = modes[i];
         if (hold.mode != Mode::read) ++at.strong;
     }
-    if (up) grant.token = take_token();
+    if (up) extra_of(grant).token = take_token();
     if (convert_request) {
         auto& extra = extra_of(grant);
         extra.convert_request = convert_request;

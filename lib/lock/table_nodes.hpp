@@ -30,6 +30,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/assert.hpp"
+#include "lock/arena.hpp"
 #include "lock/names.hpp"
 #include "lock/timer_heap.hpp"
 
@@ -56,12 +57,12 @@ struct RequestKeyHash {
 
 // One resource of a grant. Member order as it packs: there may be millions.
 struct Hold {
-    Grant* grant = nullptr;
-    Resource* resource = nullptr;
-    Hold* next = nullptr;
-    Hold* previous = nullptr;
     // The grant before this one on the same name: the chain of the resource's history.
     GrantId before{};
+    Near<Grant> grant{};
+    Near<Resource> resource{};
+    Near<Hold> next{};
+    Near<Hold> previous{};
     std::uint32_t permits = 0;
     // Which hold of the same grant caused this one; `no_cause` for one that was asked for.
     std::uint8_t cause = no_cause;
@@ -73,7 +74,11 @@ struct Hold {
 };
 
 // What few grants have.
-struct GrantExtra {
+struct GrantExtra : InArena {
+    // Another than its id, after an upward conversion.
+    Token token{};
+    // How often it is held besides the first time.
+    std::uint32_t count = 0;
     std::string note;
     Metadata metadata;
     RequestKey request;
@@ -88,35 +93,40 @@ struct GrantExtra {
 
 struct Grant {
     GrantId id{};
-    Token token{};
-    Session* session = nullptr;
-    Grant* next = nullptr;
-    Grant* previous = nullptr;
     BootTime acquired{};
     // Version of the record in storage.
     std::uint64_t version = 0;
-    std::unique_ptr<GrantExtra> extra;
-    std::uint32_t count = 0;
+    Near<Session> session;
+    Near<Grant> next;
+    Near<Grant> previous;
+    NearOwner<GrantExtra> extra;
     std::uint8_t hold_count = 0;
     bool waited = false;
 
     // The holds lie behind the grant in the same piece of memory.
     static Grant* make(std::size_t hold_count) {
-        void* memory = ::operator new(sizeof(Grant) + hold_count * sizeof(Hold));
-        auto* grant = new (memory) Grant;
+        auto* grant = new (Arena::allocate(bytes(hold_count))) Grant;
         grant->hold_count = static_cast<std::uint8_t>(hold_count);
         for (Hold& hold : grant->holds()) new (&hold) Hold{.grant = grant};
         return grant;
     }
     static void destroy(Grant* grant) {
+        const std::size_t size = bytes(grant->hold_count);
         grant->~Grant();
-        ::operator delete(static_cast<void*>(grant));
+        Arena::free(grant, size);
+    }
+    static std::size_t bytes(std::size_t hold_count) {
+        return sizeof(Grant) + hold_count * sizeof(Hold);
     }
     std::span<Hold> holds() { return {reinterpret_cast<Hold*>(this + 1), hold_count}; }
     std::span<const Hold> holds() const {
         return {reinterpret_cast<const Hold*>(this + 1), hold_count};
     }
     BootTime cap() const { return extra ? extra->cap : BootTime::max(); }
+    std::uint32_t count() const { return extra ? extra->count : 0; }
+    Token token() const {
+        return extra && extra->token != Token{} ? extra->token : Token{number(id)};
+    }
 };
 static_assert(alignof(Hold) <= alignof(Grant) && limits::resources_per_grant < Hold::no_cause);
 
@@ -177,9 +187,15 @@ struct Wait {
 struct ResourceHash {
     using is_transparent = void;
     using is_avalanching = void;
-    std::size_t operator()(std::string_view name) const {
-        return std::hash<std::string_view>{}(name);
+    // Half of it is kept with the resource, so that a table can grow without reading names.
+    static std::uint32_t half(std::string_view name) {
+        return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
     }
+    static std::size_t whole(std::uint32_t half) {
+        const std::uint64_t hash = half * 0x9E3779B97F4A7C15U;
+        return hash ^ (hash >> 32);
+    }
+    std::size_t operator()(std::string_view name) const { return whole(half(name)); }
     inline std::size_t operator()(const Resource* resource) const;
 };
 struct ResourceEqual {
@@ -190,11 +206,11 @@ struct ResourceEqual {
 };
 
 // What few resources have.
-struct ResourceExtra {
+struct ResourceExtra : InArena {
     WaitLock* first = nullptr;
     WaitLock* last = nullptr;
     std::uint32_t waiters = 0;
-    boost::unordered_flat_set<Resource*, ResourceHash, ResourceEqual> children;
+    boost::unordered_flat_set<Near<Resource>, ResourceHash, ResourceEqual> children;
     // A minimum hold or a lock delay: not granted before.
     BootTime closed_until{};
     Timer timer;
@@ -216,31 +232,36 @@ private:
 };
 
 struct Resource {
-    Hold* first = nullptr;
-    Resource* parent = nullptr;
-    std::unique_ptr<ResourceExtra> extra;
     LastGrant last;
+    Near<Hold> first;
+    Near<Resource> parent;
+    NearOwner<ResourceExtra> extra;
     // All holds, and those that are not read; dead ones count until they are cleaned.
     std::uint32_t holds = 0;
     std::uint32_t strong = 0;
+    // Of the name.
+    std::uint32_t hash = 0;
     std::uint16_t name_bytes = 0;
     // In the list of those whose queue is to be served; in the list of those to be looked at for
     // removal.
     bool dirty = false;
     bool touched = false;
 
+    // The name lies behind it in the same piece of memory.
     static Resource* make(std::string_view name) {
         ROCKLOCK_ASSERT(name.size() <= limits::name_bytes);
-        void* memory = ::operator new(sizeof(Resource) + name.size());
-        auto* resource = new (memory) Resource;
+        auto* resource = new (Arena::allocate(bytes(name.size()))) Resource;
         resource->name_bytes = static_cast<std::uint16_t>(name.size());
+        resource->hash = ResourceHash::half(name);
         std::memcpy(static_cast<void*>(resource + 1), name.data(), name.size());
         return resource;
     }
     static void destroy(Resource* resource) {
+        const std::size_t size = bytes(resource->name_bytes);
         resource->~Resource();
-        ::operator delete(static_cast<void*>(resource));
+        Arena::free(resource, size);
     }
+    static std::size_t bytes(std::size_t name_bytes) { return sizeof(Resource) + name_bytes; }
     std::string_view name() const { return {reinterpret_cast<const char*>(this + 1), name_bytes}; }
 
     WaitLock* queue() const { return extra ? extra->first : nullptr; }
@@ -259,7 +280,7 @@ struct Resource {
 };
 
 std::size_t ResourceHash::operator()(const Resource* resource) const {
-    return (*this)(resource->name());
+    return whole(resource->hash);
 }
 bool ResourceEqual::operator()(std::string_view name, const Resource* resource) const {
     return name == resource->name();
@@ -268,7 +289,7 @@ bool ResourceEqual::operator()(const Resource* resource, std::string_view name) 
     return name == resource->name();
 }
 
-struct Session {
+struct Session : InArena {
     SessionId id;
     std::string principal;
     std::chrono::milliseconds lease{};
@@ -289,8 +310,8 @@ struct Session {
     std::string note;
     Metadata metadata;
     RequestKey request;
-    Grant* first = nullptr;
-    Grant* last = nullptr;
+    Near<Grant> first;
+    Near<Grant> last;
     std::uint64_t grants = 0;
     std::vector<Wait*> waits;
     // Not later than the deadline.

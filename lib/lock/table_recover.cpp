@@ -108,6 +108,10 @@ Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFac
     if (auto done = recover_classes(records); !done) return done;
     if (auto done = recover_sessions(records, facts); !done) return done;
     if (auto done = recover_grants(records, facts); !done) return done;
+    // All at once, since a table that grows costs as much as one that is filled.
+    grants.reserve(recovered.size());
+    grants.insert(recovered.begin(), recovered.end());
+    recovered = {};
     finish_recovery(facts);
     return {};
 }
@@ -219,10 +223,8 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
                      facts);
     Grant& grant = *Grant::make(record.locks.size());
     grant.id = record.id;
-    grant.token = record.token;
     grant.session = &session;
     grant.version = record.version;
-    grant.count = record.count;
     grant.waited = record.waited;
     // On another boot the age is known by the wall clock only; it is for display.
     grant.acquired = facts.exact && record.boot_epoch == facts.boot_epoch
@@ -243,8 +245,14 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     (session.last != nullptr ? session.last->next : session.first) = &grant;
     session.last = &grant;
     ++session.grants;
-    grants.insert(&grant);
+    recovered.push_back(&grant);
     ++counts.recovered;
+    const bool converted_up = record.token != Token{number(record.id)};
+    if (converted_up || record.count > 0) {
+        auto& extra = extra_of(grant);
+        if (converted_up) extra.token = record.token;
+        extra.count = record.count;
+    }
     if (record.request || record.convert_request || !record.note.empty() ||
         !record.metadata.empty()) {
         auto& extra = extra_of(grant);

@@ -45,10 +45,12 @@ Resource& LockTable::Core::resource(std::string_view name) {
         made.parent = &resource(*parent);
         made.parent->with_extra().children.insert(&made);
     }
-    const auto last = last_grants.find(fnv1a(name));
-    if (last != last_grants.end()) {
-        made.last = last->second;
-        last_grants.erase(last);
+    if (!last_grants.empty()) {
+        const auto last = last_grants.find(fnv1a(name));
+        if (last != last_grants.end()) {
+            made.last = last->second;
+            last_grants.erase(last);
+        }
     }
     touch(made);
     return made;
@@ -234,7 +236,7 @@ Holder LockTable::Core::show_holder(const Hold& hold) const {
     holder.subtree = hold.subtree;
     holder.permits = hold.permits;
     holder.grant = grant.id;
-    holder.token = grant.token;
+    holder.token = grant.token();
     holder.principal = session.principal;
     holder.session = session.id;
     holder.uid = session.uid;
