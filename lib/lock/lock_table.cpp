@@ -28,7 +28,10 @@ LockTable::Core::Core(const LockTableOptions& table_options, const SessionKey& s
 LockTable::Core::~Core() {
     for (Grant* grant : grants) Grant::destroy(grant);
     // Of a recovery that failed.
-    for (Grant* grant : recovered) Grant::destroy(grant);
+    for (Grant* grant : recovered) {
+        for (Hold& hold : grant->holds()) Resource::destroy(hold.resource);
+        Grant::destroy(grant);
+    }
     for (Resource* resource : resources) Resource::destroy(resource);
 }
 

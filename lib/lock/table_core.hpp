@@ -176,7 +176,8 @@ struct LockTable::Core {
     std::vector<Ticket> rechecks;
     // During recovery: names whose holder was converted upward, and the token of that.
     std::vector<std::pair<std::string, std::uint64_t>> converted;
-    // During recovery: the grants, which are not in `grants` yet.
+    // During recovery: the grants, which are not in `grants` yet, nor their resources in
+    // `resources`.
     std::vector<Near<Grant>> recovered;
 
     // ---- lock_table.cpp ----
@@ -261,6 +262,8 @@ struct LockTable::Core {
 
     // ---- table_wait.cpp ----
     Resource& resource(std::string_view name);
+    // Puts a new one among the others.
+    Resource& enter(Resource& made);
     Resource* find(std::string_view name) const;
     void touch(Resource& resource);
     void remove_if_empty(Resource& resource);
@@ -287,8 +290,7 @@ struct LockTable::Core {
         while (!open.empty()) {
             const Resource& next = *open.back();
             open.pop_back();
-            if (!next.extra) continue;
-            for (const Resource* child : next.extra->children) {
+            for (const Resource* child = next.children; child != nullptr; child = child->next) {
                 visit(*child);
                 open.push_back(child);
             }
@@ -372,6 +374,7 @@ struct LockTable::Core {
     Result<void> recover_grants(const Snapshot& records, const RecoveryFacts& facts);
     Result<void> recover_grant(records::GrantRecord& record, const RecoveryFacts& facts);
     void recover_ended(const records::GrantRecord& record, const RecoveryFacts& facts);
+    void enter_recovered();
     void recover_deadline(Session& session, const records::DeadlineRecord& seen,
                           const RecoveryFacts& facts);
     void finish_recovery(const RecoveryFacts& facts);

@@ -9,7 +9,8 @@
 //        ▼
 //     ResourceExtra: queue ──► WaitLock ──► …      each belongs to one Wait, which may stand in
 //     many queues
-//                    children ──► Resource …       the paths right below, for subtree locks
+//
+// A Resource also has its children, the paths right below, for subtree locks.
 //
 // A Resource exists while it is held, waited for, closed, or above one that is. A name without '/'
 // has neither parent nor, mostly, an extra: a million held locks should cost little.
@@ -210,7 +211,6 @@ struct ResourceExtra : InArena {
     WaitLock* first = nullptr;
     WaitLock* last = nullptr;
     std::uint32_t waiters = 0;
-    boost::unordered_flat_set<Near<Resource>, ResourceHash, ResourceEqual> children;
     // A minimum hold or a lock delay: not granted before.
     BootTime closed_until{};
     Timer timer;
@@ -235,6 +235,11 @@ struct Resource {
     LastGrant last;
     Near<Hold> first;
     Near<Resource> parent;
+    // The paths right below.
+    Near<Resource> children;
+    // Among the children of its parent.
+    Near<Resource> next;
+    Near<Resource> previous;
     NearOwner<ResourceExtra> extra;
     // All holds, and those that are not read; dead ones count until they are cleaned.
     std::uint32_t holds = 0;
@@ -266,9 +271,18 @@ struct Resource {
 
     WaitLock* queue() const { return extra ? extra->first : nullptr; }
     bool needed(BootTime now) const {
-        if (holds > 0) return true;
-        return extra &&
-               (extra->waiters > 0 || !extra->children.empty() || extra->closed_until > now);
+        if (holds > 0 || children != nullptr) return true;
+        return extra && (extra->waiters > 0 || extra->closed_until > now);
+    }
+    void set_parent(Resource& above) {
+        parent = &above;
+        next = above.children;
+        if (next != nullptr) next->previous = this;
+        above.children = this;
+    }
+    void leave_parent() {
+        (previous != nullptr ? previous->next : parent->children) = next;
+        if (next != nullptr) next->previous = previous;
     }
     ResourceExtra& with_extra() {
         if (!extra) {

@@ -108,10 +108,7 @@ Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFac
     if (auto done = recover_classes(records); !done) return done;
     if (auto done = recover_sessions(records, facts); !done) return done;
     if (auto done = recover_grants(records, facts); !done) return done;
-    // All at once, since a table that grows costs as much as one that is filled.
-    grants.reserve(recovered.size());
-    grants.insert(recovered.begin(), recovered.end());
-    recovered = {};
+    enter_recovered();
     finish_recovery(facts);
     return {};
 }
@@ -233,13 +230,12 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     for (std::size_t i = 0; i < record.locks.size(); ++i) {
         const Lock& lock = record.locks[i];
         Hold& hold = grant.holds()[i];
-        hold.resource = &resource(lock.resource);
+        hold.resource = Resource::make(lock.resource);
         hold.mode = lock.mode;
         hold.subtree = lock.subtree;
         hold.permits = lock.permits;
         hold.cause = lock.cause;
         hold.before = lock.before;
-        link(hold);
     }
     grant.previous = session.last;
     (session.last != nullptr ? session.last->next : session.first) = &grant;
@@ -269,6 +265,31 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
         remember_cap(grant, record.max_hold, exact ? *record.cap : now.boot + record.max_hold);
     }
     return {};
+}
+
+// All at once, since a table that grows costs as much as one that is filled.
+void LockTable::Core::enter_recovered() {
+    grants.reserve(recovered.size());
+    grants.insert(recovered.begin(), recovered.end());
+    std::size_t holds = 0;
+    for (const Grant* grant : recovered) holds += grant->hold_count;
+    resources.reserve(resources.size() + holds);
+    for (Grant* grant : recovered) {
+        for (Hold& hold : grant->holds()) {
+            Resource* const known = find(hold.resource->name());
+            if (known == nullptr) {
+                enter(*hold.resource);
+            } else {
+                Resource::destroy(hold.resource);
+                hold.resource = known;
+            }
+            // The last one may be one that has ended.
+            const table::LastGrant last = hold.resource->last;
+            link(hold);
+            if (last.grant() > grant->id) hold.resource->last = last;
+        }
+    }
+    recovered = {};
 }
 
 void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFacts& facts) {

@@ -39,20 +39,21 @@ Resource* LockTable::Core::find(std::string_view name) const {
 // Makes it where there is none; it goes again at the end of the event if nothing has come of it.
 Resource& LockTable::Core::resource(std::string_view name) {
     if (Resource* known = find(name)) return *known;
-    Resource& made = *Resource::make(name);
+    Resource& made = enter(*Resource::make(name));
+    touch(made);
+    return made;
+}
+
+Resource& LockTable::Core::enter(Resource& made) {
     resources.insert(&made);
-    if (const auto parent = parent_path(name)) {
-        made.parent = &resource(*parent);
-        made.parent->with_extra().children.insert(&made);
-    }
+    if (const auto parent = parent_path(made.name())) made.set_parent(resource(*parent));
     if (!last_grants.empty()) {
-        const auto last = last_grants.find(fnv1a(name));
+        const auto last = last_grants.find(fnv1a(made.name()));
         if (last != last_grants.end()) {
             made.last = last->second;
             last_grants.erase(last);
         }
     }
-    touch(made);
     return made;
 }
 
@@ -68,7 +69,7 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
     if (resource.extra) closure_timers.remove(resource.extra->timer);
     if (resource.last.grant() != GrantId{}) last_grants[fnv1a(resource.name())] = resource.last;
     if (resource.parent != nullptr) {
-        resource.parent->extra->children.erase(&resource);
+        resource.leave_parent();
         touch(*resource.parent);
     }
     resources.erase(&resource);
