@@ -260,7 +260,7 @@ void LockTable::Core::handle(const Acquire& request) {
     wait->max_hold = max_hold;
     wait->request = id;
     wait->fingerprint = fingerprint;
-    if (request.patience != no_limit) wait->patience_ends = now.boot + request.patience;
+    wait->patience_ends = table::patience_end(now.boot, request.patience);
     begin_wait(std::move(wait), resolved->wishes);
 }
 
@@ -283,8 +283,7 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
         waits.erase(waiting);
         wait->ticket = ticket;
         wait->recheck = false;
-        wait->patience_ends =
-            request.patience == no_limit ? BootTime::max() : now.boot + request.patience;
+        wait->patience_ends = table::patience_end(now.boot, request.patience);
         seen->second.waiting = ticket;
         Wait& again = *wait;
         waits.emplace(ticket, std::move(wait));

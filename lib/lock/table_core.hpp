@@ -99,6 +99,12 @@ struct Obstacles {
     std::optional<BootTime> closed_until;
 };
 
+// When a wait is over that begins now. What the clock cannot count to never comes.
+constexpr BootTime patience_end(BootTime now, std::chrono::milliseconds patience) {
+    const auto most = std::chrono::floor<std::chrono::milliseconds>(BootTime::max() - now);
+    return patience > most ? BootTime::max() : now + patience;
+}
+
 // A request to be granted: what make_grant() needs to know.
 struct Wanting {
     Session* session = nullptr;

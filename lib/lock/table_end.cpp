@@ -294,7 +294,7 @@ void LockTable::Core::handle(const Convert& request) {
     wait->modes_after = *modes;
     wait->request = id;
     wait->fingerprint = fingerprint;
-    if (request.patience != no_limit) wait->patience_ends = now.boot + request.patience;
+    wait->patience_ends = table::patience_end(now.boot, request.patience);
     begin_wait(std::move(wait), wishes);
 }
 
