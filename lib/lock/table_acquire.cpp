@@ -491,7 +491,9 @@ rocklock::Grant LockTable::Core::view(const Grant& grant) const {
     result.session = grant.session->id;
     result.waited = grant.waited;
     result.count = grant.count();
-    const BootTime deadline = std::min(grant.session->deadline, grant.cap());
+    const BootTime cap = grant.cap();
+    if (cap < BootTime::max()) result.cap = cap;
+    const BootTime deadline = std::min(grant.session->deadline, cap);
     result.deadline = deadline;
     result.deadline_wall = wall_of(deadline);
     result.remaining =
