@@ -20,8 +20,10 @@ constexpr std::size_t trim_budget = 4096;
 void LockManager::Core::submit(const Event& event, Ticket ticket, LockService::Completion done) {
     Aftermath after;
     bool lazily = false;
+    bool alone = false;
     {
         MutexLock lock(mutex);
+        alone = closing;
         if (auto error = refusal()) {
             after.own = *std::move(error);
         } else {
@@ -47,6 +49,8 @@ void LockManager::Core::submit(const Event& event, Ticket ticket, LockService::C
         after.call_thread = after.call_thread || !ready.empty() || !committing.empty();
     }
     finish(after);
+    // The thread may have ended already.
+    if (alone) deliver_done();
     if (lazily) [[maybe_unused]]
         const auto left = leave(after.standing);
 }
