@@ -150,10 +150,11 @@ std::optional<BootTime> LockManager::Core::decide_due() {
             decided_by_time = true;
         }
         next = table.next_wake();
-        if (next && !options.background) return next;
         // The search, and the trimming, go on while there is something to look at.
-        const LockStatistics counts = table.statistics();
-        if (counts.waiting > 0) next = std::min(next.value_or(BootTime::max()), next_search);
+        if (options.background || !next) {
+            const LockStatistics counts = table.statistics();
+            if (counts.waiting > 0) next = std::min(next.value_or(BootTime::max()), next_search);
+        }
         wakes_at = next.value_or(BootTime::max());
     }
     finish(after);
