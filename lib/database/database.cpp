@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "base/fork.hpp"
 #include "database/session_keeper.hpp"
 #include "lock/lock_manager.hpp"
 
@@ -17,7 +19,22 @@ struct Database::State {
     std::unique_ptr<LockManager> manager;
     std::unique_ptr<SessionKeeper> keeper;
     bool closed = false;
+    MadeHere made_here{};
+
+    // In a child of the process that opened it, its threads are not there to be waited for, and its
+    // files are not to be touched.
+    static void end(std::unique_ptr<State> state) {
+        if (state != nullptr && state->made_here.in_child()) std::ignore = state.release();
+    }
 };
+
+namespace {
+
+Error empty_handle() {
+    return {ErrorCode::invalid_argument, "this database is empty: it was moved somewhere else"};
+}
+
+}  // namespace
 
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Database::Database(Database&&) noexcept = default;
@@ -26,13 +43,14 @@ Database& Database::operator=(Database&& other) noexcept {
     if (this == &other) return *this;
     if (state_) [[maybe_unused]]
         const auto closed = close();
-    state_ = std::move(other.state_);
+    State::end(std::exchange(state_, std::move(other.state_)));
     return *this;
 }
 
 Database::~Database() {
     if (state_) [[maybe_unused]]
         const auto closed = close();
+    State::end(std::move(state_));
 }
 
 Result<Database> Database::open(const std::string& directory, DatabaseOptions options) {
@@ -73,6 +91,7 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
 }
 
 Result<Session> Database::open_session(std::string_view principal, SessionOptions options) {
+    if (!state_) return empty_handle();
     auto times = keeping_times(options);
     OpenSession request;
     request.principal = principal;
@@ -90,6 +109,7 @@ Result<Session> Database::open_session(std::string_view principal, SessionOption
 
 Result<Session> Database::resume_session(const SessionCredentials& credentials,
                                          SessionOptions options) {
+    if (!state_) return empty_handle();
     auto known = state_->manager->authenticate(credentials.id, credentials.secret);
     if (!known) return std::move(known).error();
     options.lease = known->lease;
@@ -102,31 +122,43 @@ Result<Session> Database::resume_session(const SessionCredentials& credentials,
 }
 
 Result<LockClass> Database::put_class(const LockClass& lock_class) {
+    if (!state_) return empty_handle();
     return state_->manager->ask(PutClass{lock_class});
 }
 
 Result<LockClass> Database::delete_class(std::string_view pattern) {
+    if (!state_) return empty_handle();
     return state_->manager->ask(DeleteClass{std::string(pattern)});
 }
 
-std::vector<LockClass> Database::classes() const { return state_->manager->classes(); }
+std::vector<LockClass> Database::classes() const {
+    if (!state_) return {};
+    return state_->manager->classes();
+}
 
 Result<LockView> Database::show(std::string_view resource) const {
+    if (!state_) return empty_handle();
     return state_->manager->show(resource);
 }
 
 Result<LockPage> Database::list(const ListLocks& request) const {
+    if (!state_) return empty_handle();
     return state_->manager->list(request);
 }
 
 Result<std::vector<SessionView>> Database::sessions(std::string_view principal) const {
+    if (!state_) return empty_handle();
     return state_->manager->sessions(principal);
 }
 
-LockStatistics Database::statistics() const { return state_->manager->statistics(); }
+LockStatistics Database::statistics() const {
+    if (!state_) return {};
+    return state_->manager->statistics();
+}
 
 Result<Released> Database::break_grant(GrantId grant, std::string_view by,
                                        std::string_view reason) {
+    if (!state_) return empty_handle();
     return state_->manager->ask(Break{grant, std::string(reason), std::string(by)});
 }
 
@@ -135,6 +167,7 @@ LockService& Database::service() { return *state_->manager; }
 Storage& Database::storage() { return *state_->storage; }
 
 std::optional<BootTime> Database::tick() {
+    if (!state_ || state_->made_here.in_child()) return std::nullopt;
     const auto manager_next = state_->manager->tick();
     const auto keeper_next = state_->keeper->work();
     if (!manager_next) return keeper_next;
@@ -142,6 +175,8 @@ std::optional<BootTime> Database::tick() {
 }
 
 Result<void> Database::close() {
+    if (!state_) return empty_handle();
+    if (state_->made_here.in_child()) return state_->manager->close();
     if (std::exchange(state_->closed, true)) return {};
     state_->keeper->close();
     auto manager_closed = state_->manager->close();

@@ -62,6 +62,7 @@ Result<Released> Guard::release() {
     if (!kept_) return empty_handle();
     const auto kept = std::exchange(kept_, nullptr);
     auto released = kept->service.ask(Release{kept->id, grant_.id});
+    if (kept->made_here.in_child()) return released;
     MutexLock lock(kept->mutex);
     kept->lost.erase(grant_.id);
     return released;
@@ -210,7 +211,7 @@ Result<void> Session::assert_held(std::string_view resource, Mode mode) const {
 Result<ClosedSession> Session::close() {
     if (!kept_) return empty_handle();
     const auto kept = std::exchange(kept_, nullptr);
-    {
+    if (!kept->made_here.in_child()) {
         MutexLock lock(kept->mutex);
         kept->over = true;
     }
@@ -220,8 +221,10 @@ Result<ClosedSession> Session::close() {
 SessionCredentials Session::detach() {
     if (!kept_) return {};
     const auto kept = std::exchange(kept_, nullptr);
-    MutexLock lock(kept->mutex);
-    kept->over = true;
+    if (!kept->made_here.in_child()) {
+        MutexLock lock(kept->mutex);
+        kept->over = true;
+    }
     return {kept->id, kept->secret};
 }
 

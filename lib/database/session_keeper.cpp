@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lock/names.hpp"
+
 namespace rocklock {
 
 using std::chrono::milliseconds;
@@ -18,6 +20,7 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
     if (options.renew_every < zero || options.warn_at < zero || options.margin < zero) {
         return invalid("renew_every, warn_at and margin can't be negative: give 0 for the default");
     }
+    if (auto error = check_lease(options.lease)) return *std::move(error);
     KeepingTimes times;
     times.lease = options.lease;
     times.renew = options.renew;
@@ -32,7 +35,7 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
                        text(times.lease));
     }
     if (!times.renew) return times;
-    if (times.renew_every * 3 > times.lease) {
+    if (times.renew_every > times.lease / 3) {
         return invalid("renew_every is " + text(times.renew_every) +
                        ": at most a third of the lease, " + text(times.lease / 3) +
                        ", leaves room for two that fail");
@@ -53,6 +56,7 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
 // ---- What Session and Guard share ----
 
 BootTime KeptSession::reliable_until(const Grant* grant) const {
+    if (made_here.in_child()) return BootTime::min();
     MutexLock lock(mutex);
     if (over) return BootTime::min();
     BootTime until = deadline;
@@ -71,6 +75,9 @@ milliseconds KeptSession::remaining(const Grant* grant) const {
 
 void KeptSession::renewed(const SessionInfo& info, milliseconds jitter) {
     MutexLock lock(mutex);
+    const BootTime at = info.deadline - info.lease;
+    if (at < decided) return;
+    decided = at;
     deadline = info.deadline;
     // A lease that was made shorter by hand is renewed more often.
     renew_at = deadline - info.lease + std::min(times.renew_every, info.lease / 3) - jitter;
@@ -79,7 +86,11 @@ void KeptSession::renewed(const SessionInfo& info, milliseconds jitter) {
 
 void KeptSession::granted(const Grant& grant) {
     MutexLock lock(mutex);
-    if (grant.deadline <= deadline) return;
+    // `remaining` is cut to whole milliseconds, so this is not later than the decision. Of one that
+    // was decided before the last renewal the answer comes late, and the lease may be another one.
+    const BootTime at = grant.deadline - grant.remaining - milliseconds{1};
+    if (at < decided || grant.deadline <= deadline) return;
+    decided = at;
     deadline = grant.deadline;
     warned = false;
 }

@@ -21,6 +21,7 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/session.hpp>
 
+#include "base/fork.hpp"
 #include "base/mutex.hpp"
 #include "lock/wake_thread.hpp"
 
@@ -55,9 +56,13 @@ struct KeptSession {
     const SessionId id;
     const Secret secret;
     const KeepingTimes times;
+    // A child of this process has no right to it, and must not touch the mutex.
+    const MadeHere made_here{};
 
     mutable Mutex mutex;
     BootTime deadline ROCKLOCK_GUARDED_BY(mutex){};
+    // When the manager decided what `deadline` says.
+    BootTime decided ROCKLOCK_GUARDED_BY(mutex){};
     BootTime renew_at ROCKLOCK_GUARDED_BY(mutex){};
     bool warned ROCKLOCK_GUARDED_BY(mutex) = false;
     // Ended, closed or detached: nothing is kept any more.

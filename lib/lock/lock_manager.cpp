@@ -1,6 +1,7 @@
 #include "lock/lock_manager.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/random.hpp"
@@ -74,6 +75,11 @@ Result<std::unique_ptr<LockManager>> LockManager::open(Storage& storage, Clock& 
 LockManager::LockManager(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 
 LockManager::~LockManager() {
+    // In a child there is no thread to wait for, and nothing to write.
+    if (core_->made_here.in_child()) {
+        std::ignore = core_.release();
+        return;
+    }
     // What is not durable is not answered as if it were; nobody is left to be told.
     [[maybe_unused]] auto closed = close();
 }
@@ -116,8 +122,19 @@ Result<void> LockManager::Core::recover() {
 
 // ---- The service ----
 
+// A child has a copy of everything and a right to none of it.
+std::optional<Error> LockManager::Core::not_ours() const {
+    if (!made_here.in_child()) return std::nullopt;
+    return Error(ErrorCode::store_in_use,
+                 "the store was opened before a fork, by a process that alone may use it");
+}
+
 Ticket LockManager::submit(Request request, Completion done) {
     Ticket ticket{};
+    if (auto error = core_->not_ours()) {
+        done(*std::move(error));
+        return ticket;
+    }
     {
         MutexLock lock(core_->mutex);
         ticket = core_->take_ticket();
@@ -126,13 +143,17 @@ Ticket LockManager::submit(Request request, Completion done) {
     return ticket;
 }
 
-void LockManager::cancel(Ticket ticket) { core_->cancel(ticket); }
+void LockManager::cancel(Ticket ticket) {
+    if (!core_->made_here.in_child()) core_->cancel(ticket);
+}
 
 Result<Answer> LockManager::call(Request request, std::stop_token stop) {
+    if (auto error = core_->not_ours()) return *std::move(error);
     return core_->call(Event(std::move(request)), stop);
 }
 
 Result<LockView> LockManager::show(std::string_view resource) {
+    if (auto error = core_->not_ours()) return *std::move(error);
     LockView view;
     GrantId last{};
     Standing standing;
@@ -154,6 +175,7 @@ Result<LockView> LockManager::show(std::string_view resource) {
 }
 
 Result<LockPage> LockManager::list(const ListLocks& request) {
+    if (auto error = core_->not_ours()) return *std::move(error);
     Result<LockPage> page = LockPage{};
     Standing standing;
     {
@@ -167,6 +189,7 @@ Result<LockPage> LockManager::list(const ListLocks& request) {
 }
 
 Result<std::vector<SessionView>> LockManager::sessions(std::string_view principal) {
+    if (auto error = core_->not_ours()) return *std::move(error);
     std::vector<SessionView> views;
     Standing standing;
     {
@@ -180,6 +203,7 @@ Result<std::vector<SessionView>> LockManager::sessions(std::string_view principa
 }
 
 Result<std::vector<Grant>> LockManager::grants(const SessionId& session) {
+    if (auto error = core_->not_ours()) return *std::move(error);
     std::vector<Grant> grants;
     Standing standing;
     {
@@ -193,6 +217,7 @@ Result<std::vector<Grant>> LockManager::grants(const SessionId& session) {
 }
 
 Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Secret& secret) {
+    if (auto error = core_->not_ours()) return *std::move(error);
     MutexLock lock(core_->mutex);
     if (!(core_->table.secret(session) == secret)) {
         return Error(ErrorCode::not_owner, "the secret does not belong to this session");
@@ -201,26 +226,31 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
 }
 
 bool LockManager::holds(const SessionId& session, std::string_view resource, Mode mode) {
+    if (core_->made_here.in_child()) return false;
     MutexLock lock(core_->mutex);
     return !core_->failed && core_->table.holds(session, resource, mode, core_->clock.now());
 }
 
 std::vector<LockClass> LockManager::classes() {
+    if (core_->made_here.in_child()) return {};
     MutexLock lock(core_->mutex);
     return core_->table.classes();
 }
 
 std::vector<WaitEdge> LockManager::wait_graph() {
+    if (core_->made_here.in_child()) return {};
     MutexLock lock(core_->mutex);
     return core_->table.wait_graph(core_->clock.now(), graph_limit);
 }
 
 std::vector<Deadlock> LockManager::recent_deadlocks() {
+    if (core_->made_here.in_child()) return {};
     MutexLock lock(core_->mutex);
     return core_->table.recent_deadlocks();
 }
 
 Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint32_t limit) {
+    if (auto error = core_->not_ours()) return *std::move(error);
     Standing standing;
     {
         MutexLock lock(core_->mutex);
@@ -231,6 +261,7 @@ Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint3
 }
 
 LockStatistics LockManager::statistics() {
+    if (core_->made_here.in_child()) return {};
     MutexLock lock(core_->mutex);
     return core_->table.statistics();
 }
@@ -245,7 +276,10 @@ void LockManager::on_wanted(std::function<void(const WantedNotice&)> notify) {
     core_->tell_wanted = std::move(notify);
 }
 
-std::optional<BootTime> LockManager::tick() { return core_->work(); }
+std::optional<BootTime> LockManager::tick() {
+    if (core_->made_here.in_child()) return std::nullopt;
+    return core_->work();
+}
 
 std::optional<BootTime> LockManager::decide_due() { return core_->decide_due(); }
 
@@ -262,11 +296,13 @@ std::optional<std::string> LockManager::audit_invariants() {
 }
 
 std::optional<Error> LockManager::failure() const {
+    if (auto error = core_->not_ours()) return error;
     MutexLock lock(core_->mutex);
     return core_->failed;
 }
 
 Result<void> LockManager::close() {
+    if (auto error = core_->not_ours()) return *std::move(error);
     Core::Aftermath after;
     Standing last;
     Standing durable_last;

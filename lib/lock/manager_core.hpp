@@ -15,6 +15,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/fork.hpp"
 #include "base/mutex.hpp"
 #include "base/parker.hpp"
 #include "lock/history.hpp"
@@ -80,6 +81,7 @@ struct LockManager::Core {
     Storage& storage;
     Clock& clock;
     LockManagerOptions options;
+    MadeHere made_here;
     mutable Mutex mutex;
     std::function<void(const LostNotice&)> tell_lost ROCKLOCK_GUARDED_BY(mutex);
     std::function<void(const WantedNotice&)> tell_wanted ROCKLOCK_GUARDED_BY(mutex);
@@ -124,6 +126,8 @@ struct LockManager::Core {
     };
 
     Result<void> recover();
+    // What a child of the process that opened the store is told, before it touches a mutex.
+    std::optional<Error> not_ours() const;
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex);
     Ticket take_ticket() ROCKLOCK_REQUIRES(mutex) { return Ticket{next_ticket++}; }
     void decide(const Event& event, Ticket ticket, Aftermath& after) ROCKLOCK_REQUIRES(mutex);

@@ -33,8 +33,11 @@ struct DatabaseOptions {
     RocksdbOptions rocksdb;
 };
 
-// Threads:    thread-safe.
-// Lifetime:   sessions and guards must end before it does.
+// Threads:    thread-safe. Not after a fork: a child is answered store_in_use by everything, and
+// may
+//             end its copies.
+// Lifetime:   sessions and guards must end before it does. One that was moved from answers
+//             invalid_argument.
 // Durability: a grant is synced to the disk before it is answered (with Durability::durable). A
 // release may
 //             be lost in a crash, and leaves the grant to its lease. A renewal is in the operating
@@ -75,7 +78,8 @@ public:
     // Ends another's grant; `by` and `reason` go into the audit and to the loser.
     Result<Released> break_grant(GrantId grant, std::string_view by, std::string_view reason);
 
-    // Everything above and more, as requests: for servers and tools.
+    // Everything above and more, as requests: for servers and tools. Not of one that was moved
+    // from.
     LockService& service();
     Storage& storage();
 

@@ -175,8 +175,8 @@ struct CloseSession {
 struct LockRequest {
     std::string resource;
     // At most one of `mode` and `to`; neither means `to` edit.
-    std::optional<Mode> mode;
-    std::optional<Intent> to;
+    std::optional<Mode> mode{};
+    std::optional<Intent> to{};
     // Everything below this path too.
     bool subtree = false;
     // How many, of a counting class; 0 means 1 there, and must be 0 elsewhere.
