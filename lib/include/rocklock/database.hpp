@@ -33,15 +33,13 @@ struct DatabaseOptions {
     RocksdbOptions rocksdb;
 };
 
-// Threads:    thread-safe. Not after a fork: a child is answered store_in_use by everything, and
-// may
-//             end its copies.
+// Threads:    thread-safe. Not after a fork: a child is answered store_in_use, and may end its
+//             copies.
 // Lifetime:   sessions and guards must end before it does. One that was moved from answers
 //             invalid_argument.
 // Durability: a grant is synced to the disk before it is answered (with Durability::durable). A
-// release may
-//             be lost in a crash, and leaves the grant to its lease. A renewal is in the operating
-//             system before it returns.
+//             release may be lost in a crash, and leaves the grant to its lease. A renewal is in
+//             the operating system before it returns.
 class ROCKLOCK_API Database {
 public:
     // Opens a directory, which one process at a time may do.
