@@ -1,0 +1,420 @@
+// The same on the machine's own clock and with threads: what happens by itself, and who waits.
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+
+#include "database/simulated_database.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+
+namespace {
+
+// Something that happens in another thread, waited for.
+class Events {
+public:
+    void happen(std::string what) {
+        const std::scoped_lock lock(mutex_);
+        seen_.push_back(std::move(what));
+        changed_.notify_all();
+    }
+    // Whether there are so many within ten seconds.
+    bool wait_for(std::size_t count) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, 10s, [&] { return seen_.size() >= count; });
+    }
+    std::vector<std::string> seen() {
+        const std::scoped_lock lock(mutex_);
+        return seen_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<std::string> seen_;
+};
+
+struct RunningDatabase {
+    Database database = Database::in_memory().value();
+
+    // Until somebody waits in a queue.
+    void until_waiting(std::uint64_t count) {
+        const auto give_up = std::chrono::steady_clock::now() + 10s;
+        while (database.statistics().waiting < count) {
+            BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
+            std::this_thread::yield();
+        }
+    }
+};
+
+SessionOptions short_lease(bool renew) {
+    SessionOptions options;
+    options.lease = 300ms;
+    options.renew = renew;
+    return options;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(by_itself, RunningDatabase)
+
+BOOST_AUTO_TEST_CASE(a_session_is_renewed_long_past_its_lease) {
+    Session kept = database.open_session("ann", short_lease(true)).value();
+    Session clock = database.open_session("bob", short_lease(false)).value();
+    Events events;
+    clock.on_lost([&](const LostNotice&) { events.happen("lost"); });
+    // Three leases of bob's pass, one after the other.
+    for (std::size_t round = 1; round <= 3; ++round) {
+        const Guard guard = clock.acquire("b" + std::to_string(round)).value();
+        BOOST_REQUIRE(events.wait_for(round));
+        if (round < 3) {
+            clock = database.open_session("bob", short_lease(false)).value();
+            clock.on_lost([&](const LostNotice&) { events.happen("lost"); });
+        }
+    }
+    BOOST_TEST(kept.renew().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_runs_out_is_warned_of_and_then_lost) {
+    Session session = database.open_session("ann", short_lease(false)).value();
+    Events events;
+    session.on_warning([&](milliseconds) { events.happen("warning"); });
+    session.on_lost([&](const LostNotice& notice) {
+        events.happen(std::string(to_string(notice.ending.outcome)));
+    });
+    const Guard guard = session.acquire("a").value();
+    BOOST_REQUIRE(events.wait_for(2));
+    BOOST_TEST((events.seen() == std::vector<std::string>{"warning", "expired"}));
+    BOOST_TEST(!guard.valid());
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_is_granted_when_the_holder_dies) {
+    Session ann = database.open_session("ann", short_lease(false)).value();
+    Session bob = database.open_session("bob").value();
+    const BootTime begin = system_clock().now().boot;
+    const Guard dead = ann.acquire("a").value();
+    AcquireOptions patient;
+    patient.patience = 10s;
+    const Guard guard = bob.acquire("a", patient).value();
+    BOOST_TEST(guard.grant().waited);
+    BOOST_TEST((guard.token() > dead.token()));
+    // Not early.
+    BOOST_TEST((system_clock().now().boot >= begin + 300ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_is_granted_when_the_holder_releases) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Guard held = ann.acquire("a").value();
+    std::optional<Result<Guard>> answer;
+    std::jthread waiter([&] {
+        AcquireOptions patient;
+        patient.patience = no_limit;
+        answer = bob.acquire("a", patient);
+    });
+    until_waiting(1);
+    held.release().value();
+    waiter.join();
+    BOOST_TEST(answer->has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_may_use_the_session_that_it_is_about) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Guard guard = ann.acquire("a").value();
+    Events events;
+    ann.on_wanted([&](const Wanted& wanted) {
+        events.happen(wanted.by);
+        std::ignore = ann.renew();
+        std::ignore = guard.release();
+    });
+    AcquireOptions patient;
+    patient.patience = 10s;
+    BOOST_TEST(bob.acquire("a", patient).has_value());
+    BOOST_REQUIRE(events.wait_for(1));
+    BOOST_TEST(events.seen().at(0) == "bob");
+}
+
+BOOST_AUTO_TEST_CASE(a_close_tells_holders_and_waiters) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Events events;
+    ann.on_lost([&](const LostNotice& notice) { events.happen(notice.ending.reason); });
+    const Guard guard = ann.acquire("a").value();
+    std::string answer;
+    std::jthread waiter([&] {
+        AcquireOptions patient;
+        patient.patience = no_limit;
+        answer = failure_of(bob.acquire("a", patient));
+    });
+    until_waiting(1);
+    database.close().value();
+    waiter.join();
+    BOOST_TEST(answer == "closing");
+    BOOST_TEST((events.seen() == std::vector<std::string>{"manager closed"}));
+}
+
+// Whoever waits looks at the clock himself.
+BOOST_AUTO_TEST_CASE(not_even_a_thread_is_needed_for_a_wait) {
+    DatabaseOptions options;
+    options.background = false;
+    Database quiet = Database::in_memory(options).value();
+    Session ann = quiet.open_session("ann", short_lease(false)).value();
+    Session bob = quiet.open_session("bob").value();
+    const Guard held = ann.acquire("a").value();
+    AcquireOptions impatient;
+    impatient.patience = 20ms;
+    BOOST_TEST(failure_of(bob.acquire("a", impatient)) == "patience_expired");
+    AcquireOptions patient;
+    patient.patience = 10s;
+    BOOST_TEST(failure_of(bob.acquire("a", patient)) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_stop_request, RunningDatabase)
+
+BOOST_AUTO_TEST_CASE(ends_a_wait) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Session cleo = database.open_session("cleo").value();
+    Guard held = ann.acquire("a").value();
+    std::string answer;
+    std::jthread waiter([&](const std::stop_token& stop) {
+        AcquireOptions patient;
+        patient.patience = no_limit;
+        answer = failure_of(bob.acquire("a", patient, stop));
+    });
+    until_waiting(1);
+    waiter.request_stop();
+    waiter.join();
+    BOOST_TEST(answer == "cancelled");
+    BOOST_TEST(database.statistics().waiting == 0U);
+    // And it is never granted later.
+    held.release().value();
+    BOOST_TEST(cleo.acquire("a").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(that_came_before_ends_the_wait_at_once) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    const Guard held = ann.acquire("a").value();
+    std::stop_source stop;
+    stop.request_stop();
+    AcquireOptions patient;
+    patient.patience = no_limit;
+    BOOST_TEST(failure_of(bob.acquire("a", patient, stop.get_token())) == "cancelled");
+}
+
+BOOST_AUTO_TEST_CASE(ends_the_wait_of_a_conversion_and_leaves_the_mode) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    const Guard other = ann.acquire({lock_of("a", Mode::read)}).value();
+    Guard guard = bob.acquire({lock_of("a", Mode::read)}).value();
+    std::string answer;
+    std::jthread waiter([&](const std::stop_token& stop) {
+        answer = failure_of(guard.convert(Mode::write, no_limit, stop));
+    });
+    until_waiting(1);
+    waiter.request_stop();
+    waiter.join();
+    BOOST_TEST(answer == "cancelled");
+    BOOST_TEST(failure_of(guard.assert_held("a", Mode::read)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(that_races_with_the_grant_leaves_one_truth) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    for (int round = 0; round < 200; ++round) {
+        Guard held = ann.acquire("a").value();
+        std::optional<Result<Guard>> answer;
+        std::jthread waiter([&](const std::stop_token& stop) {
+            AcquireOptions patient;
+            patient.patience = no_limit;
+            answer = bob.acquire("a", patient, stop);
+        });
+        until_waiting(1);
+        std::jthread releaser([&] { held.release().value(); });
+        waiter.request_stop();
+        waiter.join();
+        releaser.join();
+        BOOST_TEST(database.service().holds(bob.id(), "a", Mode::write) == answer->has_value());
+        if (!*answer) BOOST_TEST(failure_of(*answer) == "cancelled");
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(an_asynchronous_acquire, RunningDatabase)
+
+BOOST_AUTO_TEST_CASE(completes_once) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Events events;
+    const auto note = [&](const Result<Guard>& answer) { events.happen(failure_of(answer)); };
+    ann.async_acquire({lock_of("a")}, {}, [&](Result<Guard> answer) {
+        answer->detach();
+        events.happen(failure_of(answer));
+    });
+    BOOST_REQUIRE(events.wait_for(1));
+    bob.async_acquire({lock_of("a")}, {}, note);
+    BOOST_REQUIRE(events.wait_for(2));
+    AcquireOptions impatient;
+    impatient.patience = 20ms;
+    bob.async_acquire({lock_of("a")}, impatient, note);
+    BOOST_REQUIRE(events.wait_for(3));
+    bob.async_acquire({lock_of("")}, {}, note);
+    BOOST_REQUIRE(events.wait_for(4));
+    database.close().value();
+    bob.async_acquire({lock_of("b")}, {}, note);
+    BOOST_REQUIRE(events.wait_for(5));
+    BOOST_TEST((events.seen() == std::vector<std::string>{"", "conflict", "patience_expired",
+                                                          "invalid_argument", "closing"}));
+}
+
+BOOST_AUTO_TEST_CASE(is_withdrawn_by_a_cancel) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Guard held = ann.acquire("a").value();
+    Events events;
+    AcquireOptions patient;
+    patient.patience = no_limit;
+    const Ticket ticket =
+        bob.async_acquire({lock_of("a")}, patient,
+                          [&](const Result<Guard>& answer) { events.happen(failure_of(answer)); });
+    bob.cancel(ticket);
+    BOOST_REQUIRE(events.wait_for(1));
+    BOOST_TEST(events.seen().at(0) == "cancelled");
+    // Too late, or never known: nothing happens.
+    bob.cancel(ticket);
+    bob.cancel(Ticket{12345678});
+    held.release().value();
+    database.close().value();
+    BOOST_TEST(events.seen().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(of_many_threads_completes_once_each) {
+    constexpr int threads = 4;
+    constexpr int each = 200;
+    std::vector<Session> sessions;
+    for (int i = 0; i < threads; ++i) {
+        sessions.push_back(database.open_session("ann" + std::to_string(i)).value());
+    }
+    std::mutex mutex;
+    std::multiset<int> answers;
+    Events events;
+    {
+        std::vector<std::jthread> running;
+        for (int thread = 0; thread < threads; ++thread) {
+            running.emplace_back([&, thread] {
+                for (int i = 0; i < each; ++i) {
+                    AcquireOptions patient;
+                    patient.patience = no_limit;
+                    const int id = thread * each + i;
+                    auto& session = sessions[static_cast<std::size_t>(thread)];
+                    const Ticket ticket =
+                        session.async_acquire({lock_of("a" + std::to_string(id % 3))}, patient,
+                                              [&, id](const Result<Guard>&) {
+                                                  std::size_t count = 0;
+                                                  {
+                                                      const std::scoped_lock lock(mutex);
+                                                      answers.insert(id);
+                                                      count = answers.size();
+                                                  }
+                                                  if (count == threads * each) events.happen("all");
+                                              });
+                    if (i % 5 == 0) session.cancel(ticket);
+                }
+            });
+        }
+    }
+    BOOST_REQUIRE(events.wait_for(1));
+    database.close().value();
+    const std::scoped_lock lock(mutex);
+    for (int id = 0; id < threads * each; ++id) BOOST_TEST(answers.count(id) == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(many_threads, RunningDatabase)
+
+BOOST_AUTO_TEST_CASE(never_hold_the_same_lock_at_once) {
+    int inside = 0;
+    int entries = 0;
+    Token last{};
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&] {
+            Session session = database.open_session("worker").value();
+            for (int i = 0; i < 100; ++i) {
+                AcquireOptions patient;
+                patient.patience = no_limit;
+                const Guard guard = session.acquire("counter", patient).value();
+                // Not guarded by anything but the lock.
+                BOOST_REQUIRE(++inside == 1);
+                ++entries;
+                BOOST_REQUIRE((guard.token() > last));
+                last = guard.token();
+                --inside;
+            }
+        });
+    }
+    threads.clear();
+    BOOST_TEST(entries == 400);
+    BOOST_TEST(database.statistics().sweep_finds == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(may_share_a_session_and_its_guards) {
+    Session session = database.open_session("ann", short_lease(true)).value();
+    const Guard shared = session.acquire("shared").value();
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&, thread] {
+            for (int i = 0; i < 200; ++i) {
+                const Guard own = session.acquire(std::to_string(thread)).value();
+                std::ignore = shared.valid();
+                std::ignore = shared.remaining();
+                std::ignore = shared.assert_held("shared", Mode::write);
+                std::ignore = session.renew();
+                std::ignore = database.list();
+            }
+        });
+    }
+    threads.clear();
+    BOOST_TEST(database.statistics().held == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(on_disk_and_by_itself, *boost::unit_test::label("rocksdb"))
+
+BOOST_AUTO_TEST_CASE(a_session_goes_on_where_the_process_before_left_it) {
+    const TemporaryDirectory directory;
+    SessionCredentials credentials;
+    Grant grant;
+    {
+        Database database = Database::open(directory / "store").value();
+        Session session = database.open_session("ann").value();
+        grant = session.acquire("orders/42").value().detach();
+        credentials = session.detach();
+    }
+    Database database = Database::open(directory / "store").value();
+    Session session = database.resume_session(credentials).value();
+    const auto guards = session.reclaim().value();
+    BOOST_REQUIRE(guards.size() == 1U);
+    BOOST_TEST((guards[0].token() == grant.token));
+    BOOST_TEST(guards[0].valid());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing

@@ -1,0 +1,280 @@
+// Classes, and what can be seen and forced from outside.
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+
+#include "database/simulated_database.hpp"
+
+namespace rocklock::testing {
+
+BOOST_FIXTURE_TEST_SUITE(a_class, SimulatedDatabase)
+
+BOOST_AUTO_TEST_CASE(says_which_mode_an_intent_takes) {
+    LockClass shared;
+    shared.pattern = "orders/*";
+    shared.policy = Policy::read_write;
+    BOOST_TEST((database.put_class(shared).value() == shared));
+    LockClass closed;
+    closed.pattern = "payroll";
+    closed.policy = Policy::exclusive_read;
+    database.put_class(closed).value();
+    Session session = database.open_session("ann").value();
+    const auto mode = [&](std::string name, Intent intent) {
+        LockRequest lock = lock_of(std::move(name));
+        lock.to = intent;
+        const Guard guard = session.acquire({lock}).value();
+        return std::string(to_string(guard.grant().locks.at(0).mode));
+    };
+    BOOST_TEST(mode("orders/1", Intent::edit) == "write");
+    BOOST_TEST(mode("orders/1", Intent::read) == "read");
+    BOOST_TEST(mode("payroll", Intent::edit) == "exclusive");
+    BOOST_TEST(mode("payroll", Intent::read) == "exclusive");
+    BOOST_TEST(mode("other", Intent::edit) == "write");
+    LockRequest reading = lock_of("other");
+    reading.to = Intent::read;
+    BOOST_TEST(failure_of(session.acquire({reading})) == "invalid_argument");
+}
+
+BOOST_AUTO_TEST_CASE(is_listed_replaced_and_deleted) {
+    LockClass lock_class;
+    lock_class.pattern = "orders/*";
+    database.put_class(lock_class).value();
+    lock_class.max_hold = 5min;
+    database.put_class(lock_class).value();
+    BOOST_TEST((database.classes() == std::vector<LockClass>{lock_class}));
+    BOOST_TEST((database.delete_class("orders/*").value() == lock_class));
+    BOOST_TEST(database.classes().empty());
+    BOOST_TEST(failure_of(database.delete_class("orders/*")) == "invalid_argument");
+}
+
+BOOST_AUTO_TEST_CASE(is_refused_when_it_makes_no_sense) {
+    const auto refused = [&](auto change) {
+        LockClass lock_class;
+        lock_class.pattern = "a";
+        change(lock_class);
+        return failure_of(database.put_class(lock_class));
+    };
+    BOOST_TEST(refused([](LockClass&) {}) == "");
+    BOOST_TEST(refused([](LockClass& c) { c.pattern = ""; }) == "invalid_argument");
+    BOOST_TEST(refused([](LockClass& c) { c.lease = 0ms; }) == "invalid_argument");
+    BOOST_TEST(refused([](LockClass& c) { c.lease = milliseconds::max(); }) == "invalid_argument");
+    BOOST_TEST(refused([](LockClass& c) { c.max_lease = 1s; }) == "invalid_argument");
+    BOOST_TEST(refused([](LockClass& c) { c.max_hold = -1ms; }) == "invalid_argument");
+    BOOST_TEST(refused([](LockClass& c) { c.lock_delay = milliseconds::max(); }) ==
+               "invalid_argument");
+    BOOST_TEST(refused([](LockClass& c) { c.queue_limit = 0; }) == "invalid_argument");
+    BOOST_TEST(refused([](LockClass& c) {
+                   c.dependants = {{"b", Mode::exclusive}};
+               }) == "invalid_argument");
+    BOOST_TEST(refused([](LockClass& c) {
+                   c.dependants = {{"", Mode::read}};
+               }) == "invalid_argument");
+    BOOST_TEST(database.classes().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(takes_its_dependants_along) {
+    LockClass orders;
+    orders.pattern = "tables/orders";
+    orders.dependants = {{"tables/customers", Mode::read}};
+    database.put_class(orders).value();
+    LockClass invoices = orders;
+    invoices.pattern = "tables/invoices";
+    database.put_class(invoices).value();
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Session cleo = database.open_session("cleo").value();
+    Guard guard = ann.acquire("tables/orders").value();
+    BOOST_REQUIRE(guard.grant().locks.size() == 2U);
+    BOOST_TEST(guard.grant().locks[1].resource == "tables/customers");
+    BOOST_TEST(guard.grant().locks[1].cause == "tables/orders");
+    // Two tables that refer to a third can be edited at once, the third can't.
+    const Guard other = bob.acquire("tables/invoices").value();
+    const auto refused = cleo.acquire("tables/customers");
+    BOOST_REQUIRE(failure_of(refused) == "conflict");
+    BOOST_TEST(refused.error().blockers.size() == 2U);
+    BOOST_TEST(refused.error().blockers[0].cause != "");
+    guard.release().value();
+    BOOST_TEST(cleo.acquire("tables/customers").error().blockers.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(may_count_permits) {
+    LockClass pool;
+    pool.pattern = "pool";
+    pool.permits = 3;
+    database.put_class(pool).value();
+    Session session = database.open_session("ann").value();
+    const auto take = [&](std::uint32_t permits) {
+        LockRequest lock = lock_of("pool");
+        lock.permits = permits;
+        return database.open_session("bob").value().acquire({lock});
+    };
+    LockRequest two = lock_of("pool");
+    two.permits = 2;
+    const Guard guard = session.acquire({two}).value();
+    BOOST_TEST(failure_of(take(1)) == "");
+    BOOST_TEST(failure_of(take(2)) == "conflict");
+    BOOST_TEST(failure_of(take(4)) == "limit_exceeded");
+    BOOST_TEST(failure_of(session.acquire({lock_of("pool", Mode::read)})) == "kind_mismatch");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(looking, SimulatedDatabase)
+
+BOOST_AUTO_TEST_CASE(shows_holders_waiters_and_the_one_before) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Session cleo = database.open_session("cleo").value();
+    const Token first = ann.acquire("a").value().token();
+    const Guard guard = bob.acquire("a").value();
+    AcquireOptions patient;
+    patient.patience = 1h;
+    cleo.async_acquire({lock_of("a", Mode::read)}, patient, [](const Result<Guard>&) {});
+    const LockView view = database.show("a").value();
+    BOOST_TEST(view.resource == "a");
+    BOOST_REQUIRE(view.holders.size() == 1U);
+    BOOST_TEST(view.holders[0].principal == "bob");
+    BOOST_TEST((view.last_token == guard.token()));
+    BOOST_REQUIRE(view.waiters.size() == 1U);
+    BOOST_TEST(view.waiters[0].principal == "cleo");
+    BOOST_TEST(view.waiters[0].position == 1U);
+    BOOST_REQUIRE(view.last_holder.has_value());
+    BOOST_TEST(view.last_holder->holder.principal == "ann");
+    BOOST_TEST((view.last_holder->holder.token == first));
+    BOOST_TEST((view.last_holder->ending.outcome == Outcome::released));
+    database.tick();
+}
+
+BOOST_AUTO_TEST_CASE(shows_a_name_that_nobody_ever_locked) {
+    const LockView view = database.show("never").value();
+    BOOST_TEST(view.holders.empty());
+    BOOST_TEST(number(view.last_token) == 0U);
+    BOOST_TEST(!view.last_holder.has_value());
+    BOOST_TEST(view.lock_class.pattern == "");
+}
+
+BOOST_AUTO_TEST_CASE(lists_in_order_and_in_pages) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    std::vector<Guard> guards;
+    for (const char* name : {"b", "a/2", "a/1", "c"}) guards.push_back(ann.acquire(name).value());
+    guards.push_back(bob.acquire("a/3").value());
+    const auto names = [](const LockPage& page) {
+        std::string text;
+        for (const Holder& holder : page.locks) text += holder.resource + (holder.you ? "! " : " ");
+        return text;
+    };
+    BOOST_TEST(names(database.list().value()) == "a/1 a/2 a/3 b c ");
+    ListLocks request;
+    request.prefix = "a/";
+    request.asker = "bob";
+    BOOST_TEST(names(database.list(request).value()) == "a/1 a/2 a/3! ");
+    request.principal = "ann";
+    request.limit = 1;
+    const LockPage first = database.list(request).value();
+    BOOST_TEST(names(first) == "a/1 ");
+    request.next = first.next;
+    const LockPage second = database.list(request).value();
+    BOOST_TEST(names(second) == "a/2 ");
+    BOOST_TEST(second.next == "");
+    ListLocks of_session;
+    of_session.session = bob.id();
+    BOOST_TEST(names(database.list(of_session).value()) == "a/3 ");
+    ListLocks bad;
+    bad.limit = 0;
+    BOOST_TEST(failure_of(database.list(bad)) == "invalid_argument");
+    bad.limit = 1;
+    bad.next = "nonsense";
+    BOOST_TEST(failure_of(database.list(bad)) == "invalid_argument");
+}
+
+BOOST_AUTO_TEST_CASE(tells_sessions_in_order_of_opening) {
+    const Session ann = database.open_session("ann").value();
+    const Session bob = database.open_session("bob").value();
+    const Session again = database.open_session("ann").value();
+    BOOST_TEST(database.sessions().value().size() == 3U);
+    const auto anns = database.sessions("ann").value();
+    BOOST_REQUIRE(anns.size() == 2U);
+    BOOST_TEST((anns[0].id == ann.id()));
+    BOOST_TEST((anns[1].id == again.id()));
+}
+
+BOOST_AUTO_TEST_CASE(counts_what_became_of_every_grant) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    ann.acquire("a").value().release().value();
+    const Guard held = ann.acquire("b").value();
+    Guard broken = ann.acquire("c").value();
+    database.break_grant(broken.id(), "root", "test").value();
+    std::ignore = bob.acquire("b");
+    const LockStatistics counts = database.statistics();
+    BOOST_TEST(counts.granted == 3U);
+    BOOST_TEST(counts.released == 1U);
+    BOOST_TEST(counts.broken == 1U);
+    BOOST_TEST(counts.held == 1U);
+    BOOST_TEST(counts.refused == 1U);
+    BOOST_TEST(counts.sessions == 2U);
+    BOOST_TEST(counts.sweep_finds == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(shows_who_waits_for_whom_and_the_deadlocks_refused) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Guard first = ann.acquire("a").value();
+    const Guard second = bob.acquire("b").value();
+    AcquireOptions patient;
+    patient.patience = 1h;
+    ann.async_acquire({lock_of("b")}, patient, [](const Result<Guard>&) {});
+    const auto edges = database.service().wait_graph();
+    BOOST_REQUIRE(edges.size() == 1U);
+    BOOST_TEST(edges[0].waiter_principal == "ann");
+    BOOST_TEST(edges[0].blocker_principal == "bob");
+    BOOST_TEST(edges[0].resource == "b");
+    BOOST_TEST(edges[0].blocker_holds);
+    const auto refused = bob.acquire("a", patient);
+    BOOST_REQUIRE(failure_of(refused) == "deadlock");
+    BOOST_TEST(refused.error().cycle.size() == 2U);
+    const auto deadlocks = database.service().recent_deadlocks();
+    BOOST_REQUIRE(deadlocks.size() == 1U);
+    BOOST_TEST(deadlocks[0].cycle.size() == 2U);
+    database.close().value();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(breaking_a_grant, SimulatedDatabase)
+
+BOOST_AUTO_TEST_CASE(frees_its_resources_and_is_audited) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    const Guard guard = ann.acquire({lock_of("a"), lock_of("b")}).value();
+    BOOST_TEST((database.break_grant(guard.id(), "root", "ann has left").value().outcome ==
+                Outcome::broken));
+    BOOST_TEST(bob.acquire("a").has_value());
+    BOOST_TEST(bob.acquire("b").has_value());
+    const auto rows = database.service().audit(0, 10).value();
+    BOOST_REQUIRE(rows.size() == 1U);
+    BOOST_TEST(rows[0].by == "root");
+    BOOST_TEST(rows[0].reason == "ann has left");
+    BOOST_TEST(rows[0].principal == "ann");
+    BOOST_TEST(rows[0].resource == "a");
+    BOOST_TEST((rows[0].token == guard.token()));
+    BOOST_TEST(database.service().audit(rows[0].sequence, 10).value().empty());
+}
+
+BOOST_AUTO_TEST_CASE(needs_a_reason_a_name_and_a_grant_that_lives) {
+    Session session = database.open_session("ann").value();
+    Guard guard = session.acquire("a").value();
+    BOOST_TEST(failure_of(database.break_grant(guard.id(), "root", "")) == "invalid_argument");
+    BOOST_TEST(failure_of(database.break_grant(guard.id(), "", "why")) == "invalid_argument");
+    BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "not_owner");
+    BOOST_TEST(guard.valid());
+    const GrantId id = guard.id();
+    guard.release().value();
+    BOOST_TEST(failure_of(database.break_grant(id, "root", "why")) == "grant_ended");
+    BOOST_TEST(database.service().audit(0, 10).value().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing

@@ -1,0 +1,426 @@
+// A session is kept: renewed in time, warned, told of what it lost; and never believes more of its
+// lease than the manager does.
+#include <rocklock/session.hpp>
+
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/testing/faulty_storage.hpp>
+
+#include "database/simulated_database.hpp"
+
+namespace rocklock::testing {
+
+BOOST_FIXTURE_TEST_SUITE(a_session_that_renews_itself, SimulatedDatabase)
+
+BOOST_AUTO_TEST_CASE(keeps_its_grants_for_as_long_as_it_lives) {
+    Session session = database.open_session("ann").value();
+    const Guard guard = session.acquire("orders/42").value();
+    for (int minute = 0; minute < 60; ++minute) {
+        pass(1min);
+        BOOST_TEST(guard.valid());
+        BOOST_TEST(manager_holds(session.id(), "orders/42"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(is_renewed_before_a_third_of_its_lease_is_gone) {
+    Session session = database.open_session("ann").value();
+    for (int step = 0; step < 600; ++step) {
+        pass(100ms);
+        BOOST_TEST((manager_says(session.id()).value() >= 20s));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(costs_one_renewal_however_much_it_holds) {
+    auto storage = std::make_unique<FaultyStorage>(clock);
+    FaultyStorage& disk = *storage;
+    Database counted = Database::open_on(std::move(storage), simulated(clock)).value();
+    Session session = counted.open_session("ann").value();
+    std::vector<Guard> guards;
+    for (int i = 0; i < 50; ++i) guards.push_back(session.acquire(std::to_string(i)).value());
+    testing::pass(counted, clock, 1s);
+    const auto before = disk.calls(FaultyStorage::Call::write);
+    testing::pass(counted, clock, 10s);
+    BOOST_TEST(disk.calls(FaultyStorage::Call::write) - before == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(spreads_its_renewals_a_little) {
+    std::vector<Session> sessions;
+    for (int i = 0; i < 20; ++i) sessions.push_back(database.open_session("ann").value());
+    // Without jitter all twenty renew at the same moment, and have the same deadline.
+    pass(15s);
+    std::vector<milliseconds> left;
+    const auto views = database.sessions().value();
+    for (const SessionView& view : views) left.push_back(view.remaining);
+    const auto [least, most] = std::minmax_element(left.begin(), left.end());
+    BOOST_TEST((*most - *least >= 100ms));
+    BOOST_TEST((*most - *least <= 1s));
+}
+
+BOOST_AUTO_TEST_CASE(is_neither_warned_nor_robbed_while_that_goes_well) {
+    Session session = database.open_session("ann").value();
+    Told told;
+    told.listen(session);
+    pass(30min);
+    BOOST_TEST(told.warnings.empty());
+    BOOST_TEST(told.lost.empty());
+}
+
+BOOST_AUTO_TEST_CASE(that_is_over_is_not_revived) {
+    Session session = database.open_session("ann").value();
+    const Guard guard = session.acquire("a").value();
+    // As a process that was stopped: nothing was done meanwhile.
+    clock.advance(31s);
+    BOOST_TEST(!guard.valid());
+    pass(10min);
+    BOOST_TEST(!guard.valid());
+    BOOST_TEST(!session.valid());
+    BOOST_TEST(failure_of(session.renew()) == "session_expired");
+    BOOST_TEST(failure_of(session.acquire("b")) == "session_expired");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_lost_grant, SimulatedDatabase)
+
+BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_expires) {
+    SessionOptions options;
+    options.renew = false;
+    Session session = database.open_session("ann", options).value();
+    Told told;
+    told.listen(session);
+    const Guard guard = session.acquire("a").value();
+    pass(10min);
+    BOOST_REQUIRE(told.lost.size() == 1U);
+    BOOST_TEST((told.lost[0].ending.outcome == Outcome::expired));
+    BOOST_TEST((told.lost[0].grant.id == guard.id()));
+    BOOST_TEST(told.lost[0].grant.locks.at(0).resource == "a");
+    BOOST_TEST(database.close().has_value());
+    BOOST_TEST(told.lost.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_is_stolen) {
+    LockClass open_to_all;
+    open_to_all.pattern = "a";
+    open_to_all.steal = StealPolicy::anyone;
+    database.put_class(open_to_all).value();
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Told told;
+    told.listen(ann);
+    const Guard guard = ann.acquire("a").value();
+    const Guard other = ann.acquire("b").value();
+    Steal steal;
+    steal.session = bob.id();
+    steal.grant = guard.id();
+    steal.reason = "ann is on holiday";
+    BOOST_TEST((database.service().ask(steal).value().token > guard.token()));
+    pass(10min);
+    BOOST_REQUIRE(told.lost.size() == 1U);
+    BOOST_TEST((told.lost[0].ending.outcome == Outcome::stolen));
+    BOOST_TEST(told.lost[0].ending.by == "bob");
+    BOOST_TEST(told.lost[0].ending.reason == "ann is on holiday");
+    BOOST_TEST(!guard.valid());
+    BOOST_TEST(guard.remaining().count() == 0);
+    // What else the session holds is not touched.
+    BOOST_TEST(other.valid());
+}
+
+BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_is_broken) {
+    Session session = database.open_session("ann").value();
+    Told told;
+    told.listen(session);
+    Guard guard = session.acquire("a").value();
+    database.break_grant(guard.id(), "root", "maintenance").value();
+    pass(1min);
+    BOOST_REQUIRE(told.lost.size() == 1U);
+    BOOST_TEST((told.lost[0].ending.outcome == Outcome::broken));
+    BOOST_TEST(told.lost[0].ending.by == "root");
+    BOOST_TEST(!guard.valid());
+    BOOST_TEST((guard.release().value().outcome == Outcome::broken));
+}
+
+BOOST_AUTO_TEST_CASE(is_told_of_once_when_the_manager_closes) {
+    Session session = database.open_session("ann").value();
+    Told told;
+    told.listen(session);
+    const Guard first = session.acquire("a").value();
+    const Guard second = session.acquire("b").value();
+    database.close().value();
+    BOOST_TEST(database.close().has_value());
+    BOOST_REQUIRE(told.lost.size() == 2U);
+    for (const LostNotice& notice : told.lost) {
+        BOOST_TEST(notice.ending.reason == "manager closed");
+        BOOST_TEST((notice.ending.outcome == Outcome::held));
+    }
+    BOOST_TEST(!first.valid());
+    BOOST_TEST(!second.valid());
+    BOOST_TEST(!session.valid());
+}
+
+BOOST_AUTO_TEST_CASE(is_not_one_that_was_released_or_transferred) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Told told;
+    told.listen(ann);
+    ann.acquire("a").value().release().value();
+    const Guard guard = ann.acquire("b").value();
+    database.service().ask(Transfer{ann.id(), guard.id(), bob.id()}).value();
+    ann.close().value();
+    pass(1min);
+    BOOST_TEST(told.lost.empty());
+}
+
+BOOST_AUTO_TEST_CASE(ends_alone_when_it_was_held_for_as_long_as_is_allowed) {
+    Session session = database.open_session("ann").value();
+    Told told;
+    told.listen(session);
+    AcquireOptions options;
+    options.max_hold = 45s;
+    const Guard capped = session.acquire("a", options).value();
+    const Guard free = session.acquire("b").value();
+    pass(44s);
+    BOOST_TEST(manager_holds(session.id(), "a"));
+    // Its own margin is over.
+    BOOST_TEST(!capped.valid());
+    pass(2s);
+    BOOST_TEST(!manager_holds(session.id(), "a"));
+    BOOST_REQUIRE(told.lost.size() == 1U);
+    BOOST_TEST((told.lost[0].ending.outcome == Outcome::expired));
+    BOOST_TEST(free.valid());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_warning, SimulatedDatabase)
+
+BOOST_AUTO_TEST_CASE(comes_each_time_the_lease_runs_low) {
+    SessionOptions options;
+    options.renew = false;
+    Session session = database.open_session("ann", options).value();
+    Told told;
+    told.listen(session);
+    for (std::size_t round = 1; round <= 3; ++round) {
+        pass(19s);
+        BOOST_TEST(told.warnings.size() == round - 1);
+        pass(5s);
+        BOOST_TEST(told.warnings.size() == round);
+        session.renew().value();
+    }
+    for (const milliseconds left : told.warnings) BOOST_TEST((left == 10s));
+}
+
+BOOST_AUTO_TEST_CASE(comes_before_the_loss_and_never_after) {
+    SessionOptions options;
+    options.renew = false;
+    Session session = database.open_session("ann", options).value();
+    std::vector<std::string> order;
+    session.on_warning([&](milliseconds) { order.emplace_back("warning"); });
+    session.on_lost([&](const LostNotice&) { order.emplace_back("lost"); });
+    const Guard guard = session.acquire("a").value();
+    pass(10min);
+    BOOST_TEST((order == std::vector<std::string>{"warning", "lost"}));
+}
+
+BOOST_AUTO_TEST_CASE(does_not_come_when_the_lease_has_passed_unseen) {
+    SessionOptions options;
+    options.renew = false;
+    Session session = database.open_session("ann", options).value();
+    Told told;
+    told.listen(session);
+    const Guard guard = session.acquire("a").value();
+    clock.advance(1h);
+    pass(1min);
+    BOOST_TEST(told.warnings.empty());
+    BOOST_TEST(told.lost.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(does_not_come_to_one_that_was_closed_or_detached) {
+    SessionOptions options;
+    options.renew = false;
+    Told told;
+    Session closed = database.open_session("ann", options).value();
+    told.listen(closed);
+    Session detached = database.open_session("ann", options).value();
+    told.listen(detached);
+    closed.close().value();
+    detached.detach();
+    pass(10min);
+    BOOST_TEST(told.warnings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(comes_when_the_storage_fails_and_nothing_can_be_renewed) {
+    auto storage = std::make_unique<FaultyStorage>(clock);
+    FaultyStorage& disk = *storage;
+    Database failing = Database::open_on(std::move(storage), simulated(clock)).value();
+    Session session = failing.open_session("ann").value();
+    Told told;
+    told.listen(session);
+    const Guard guard = session.acquire("a").value();
+    disk.fail_nth(FaultyStorage::Call::write, 1);
+    testing::pass(failing, clock, 15s);
+    BOOST_TEST(told.warnings.empty());
+    testing::pass(failing, clock, 10s);
+    BOOST_TEST(told.warnings.size() == 1U);
+    BOOST_TEST(guard.valid());
+    testing::pass(failing, clock, 10s);
+    BOOST_TEST(told.warnings.size() == 1U);
+    BOOST_TEST(!guard.valid());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_holder, SimulatedDatabase)
+
+BOOST_AUTO_TEST_CASE(is_told_that_another_waits) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Told told;
+    told.listen(ann);
+    Guard guard = ann.acquire("a").value();
+    int answers = 0;
+    AcquireOptions options;
+    options.patience = 1min;
+    bob.async_acquire({lock_of("a")}, options, [&](const Result<Guard>&) { ++answers; });
+    pass(1s);
+    BOOST_REQUIRE(told.wanted.size() == 1U);
+    BOOST_TEST(told.wanted[0].by == "bob");
+    BOOST_TEST(told.wanted[0].resource == "a");
+    BOOST_TEST((told.wanted[0].grant == guard.id()));
+    BOOST_TEST((told.wanted[0].mode == Mode::write));
+    BOOST_TEST(answers == 0);
+}
+
+BOOST_AUTO_TEST_CASE(may_release_when_it_hears_that_another_waits) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Guard guard = ann.acquire("a").value();
+    ann.on_wanted([&](const Wanted&) { guard.release().value(); });
+    std::vector<Guard> got;
+    AcquireOptions options;
+    options.patience = 1min;
+    bob.async_acquire({lock_of("a")}, options,
+                      [&](Result<Guard> answer) { got.push_back(std::move(answer).value()); });
+    pass(1s);
+    BOOST_REQUIRE(got.size() == 1U);
+    BOOST_TEST(got[0].valid());
+    BOOST_TEST(got[0].grant().waited);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(what_a_holder_believes, SimulatedDatabase)
+
+BOOST_AUTO_TEST_CASE(ends_a_margin_before_the_lease) {
+    SessionOptions options;
+    options.renew = false;
+    Session session = database.open_session("ann", options).value();
+    const Guard guard = session.acquire("a").value();
+    BOOST_TEST((guard.remaining() == 27s));
+    clock.advance(27s - 1ms);
+    BOOST_TEST(guard.valid());
+    BOOST_TEST((guard.remaining() == 1ms));
+    clock.advance(1ms);
+    BOOST_TEST(!guard.valid());
+    BOOST_TEST(!session.valid());
+    BOOST_TEST(guard.remaining().count() == 0);
+    BOOST_TEST(session.remaining().count() == 0);
+    BOOST_TEST(manager_holds(session.id(), "a"));
+    clock.advance(1h);
+    BOOST_TEST(guard.remaining().count() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(is_never_more_than_the_manager_holds) {
+    for (unsigned seed = 1; seed <= 40; ++seed) {
+        std::mt19937 random(seed);
+        const auto some = [&](int most) { return static_cast<int>(random() % unsigned(most)); };
+        SessionOptions options;
+        options.renew = seed % 2 == 0;
+        Session session = database.open_session("ann", options).value();
+        std::vector<Guard> guards;
+        for (int step = 0; step < 60; ++step) {
+            const std::string name = std::to_string(guards.size());
+            AcquireOptions how;
+            if (some(3) == 0) how.max_hold = milliseconds(1 + some(60'000));
+            if (some(3) == 0) {
+                auto guard = session.acquire(name, how);
+                if (guard) guards.push_back(*std::move(guard));
+            }
+            if (some(4) == 0) std::ignore = session.renew(milliseconds(100 + some(60'000)));
+            // A process runs, or is stopped.
+            if (some(2) == 0) {
+                pass(milliseconds(some(10'000)));
+            } else {
+                clock.advance(milliseconds(some(10'000)));
+            }
+            for (std::size_t i = 0; i < guards.size(); ++i) {
+                if (!guards[i].valid()) continue;
+                BOOST_TEST(manager_holds(session.id(), std::to_string(i)), "seed " << seed);
+            }
+        }
+        // And not for the time that remaining() tells.
+        for (std::size_t i = 0; i < guards.size(); ++i) {
+            const milliseconds left = guards[i].remaining();
+            if (left == 0ms) continue;
+            clock.advance(left - 1ms);
+            BOOST_TEST(manager_holds(session.id(), std::to_string(i)), "seed " << seed);
+            BOOST_TEST((guards[i].remaining() <= 1ms));
+        }
+    }
+}
+
+// The answer to a request may come when a later one has shortened the lease already.
+BOOST_AUTO_TEST_CASE(is_not_extended_by_an_answer_from_before_a_shorter_lease) {
+    SessionOptions options;
+    options.renew = false;
+    options.margin = 10ms;
+    Session session = database.open_session("ann", options).value();
+    std::vector<Guard> got;
+    session.async_acquire({lock_of("a")}, {},
+                          [&](Result<Guard> answer) { got.push_back(std::move(answer).value()); });
+    BOOST_REQUIRE(got.empty());
+    clock.advance(10ms);
+    session.renew(100ms).value();
+    database.tick();
+    BOOST_REQUIRE(got.size() == 1U);
+    clock.advance(100ms);
+    BOOST_TEST(!manager_holds(session.id(), "a"));
+    BOOST_TEST(!got[0].valid());
+    BOOST_TEST(!session.valid());
+}
+
+BOOST_AUTO_TEST_CASE(is_asked_for_by_code_that_must_not_run_without_its_lock) {
+    Session session = database.open_session("ann").value();
+    LockRequest subtree = lock_of("orders", Mode::write);
+    subtree.subtree = true;
+    Guard guard = session.acquire({subtree, lock_of("prices", Mode::read)}).value();
+    BOOST_TEST(failure_of(guard.assert_held("orders", Mode::write)) == "");
+    BOOST_TEST(failure_of(guard.assert_held("orders/42", Mode::read)) == "");
+    BOOST_TEST(failure_of(guard.assert_held("ordersX", Mode::read)) == "not_owner");
+    BOOST_TEST(failure_of(guard.assert_held("prices", Mode::read)) == "");
+    BOOST_TEST(failure_of(guard.assert_held("prices/7", Mode::read)) == "not_owner");
+    BOOST_TEST(failure_of(guard.assert_held("prices", Mode::write)) == "not_owner");
+    BOOST_TEST(failure_of(session.assert_held("orders/42", Mode::write)) == "");
+    BOOST_TEST(failure_of(session.assert_held("customers", Mode::read)) == "not_owner");
+    database.break_grant(guard.id(), "root", "test").value();
+    BOOST_TEST(failure_of(guard.assert_held("orders", Mode::write)) == "not_owner");
+    BOOST_TEST(failure_of(session.assert_held("orders", Mode::write)) == "not_owner");
+}
+
+BOOST_AUTO_TEST_CASE(is_over_for_assert_held_within_the_margin) {
+    SessionOptions options;
+    options.renew = false;
+    Session session = database.open_session("ann", options).value();
+    const Guard guard = session.acquire("a").value();
+    clock.advance(28s);
+    BOOST_TEST(manager_holds(session.id(), "a"));
+    BOOST_TEST(failure_of(guard.assert_held("a", Mode::write)) == "not_owner");
+    BOOST_TEST(failure_of(session.assert_held("a", Mode::write)) == "not_owner");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
