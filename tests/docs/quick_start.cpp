@@ -1,0 +1,183 @@
+// The examples of README.md and docs/library.md, as they stand there.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "support/temporary_directory.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// In a directory of its own, where the example may make its store.
+struct InOwnDirectory {
+    rocklock::testing::TemporaryDirectory directory;
+    std::filesystem::path before = std::filesystem::current_path();
+    std::vector<std::string> told;
+
+    InOwnDirectory() { std::filesystem::current_path(directory.path()); }
+    ~InOwnDirectory() { std::filesystem::current_path(before); }
+    InOwnDirectory(const InOwnDirectory&) = delete;
+    InOwnDirectory& operator=(const InOwnDirectory&) = delete;
+
+    void complain(const rocklock::Error& error) { told.push_back(error.message); }
+    void save_order(int number, rocklock::Token token) {
+        told.push_back("order " + std::to_string(number) +
+                       (rocklock::number(token) > 0 ? " saved" : " lost"));
+    }
+
+    void quick_start() {
+        //! [quick_start]
+        auto database = rocklock::Database::open("locks");
+        if (!database) return complain(database.error());
+
+        auto session = database->open_session("ann");
+        if (!session) return complain(session.error());
+
+        auto guard = session->acquire("orders/42");
+        if (!guard) return complain(guard.error());  // who has it, since when, until when
+
+        // Edit for as long as it takes: the lease is renewed in the background.
+
+        if (guard->valid()) save_order(42, guard->token());  // the token goes with every write
+        //! [quick_start]
+    }
+};
+
+struct Opened : InOwnDirectory {
+    rocklock::Database database = rocklock::Database::open("locks").value();
+    rocklock::Session session = database.open_session("ann").value();
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(an_example, *boost::unit_test::label("rocksdb"))
+
+BOOST_FIXTURE_TEST_CASE(of_a_quick_start, InOwnDirectory) {
+    quick_start();
+    BOOST_REQUIRE(told.size() == 1U);
+    BOOST_TEST(told[0] == "order 42 saved");
+    // In use by another: the example complains.
+    auto database = rocklock::Database::open("locks").value();
+    quick_start();
+    BOOST_TEST(told.back().find("is open already in process") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(of_waiting, Opened) {
+    const std::stop_token stop;
+    std::jthread other([this] {
+        auto bob = database.open_session("bob").value();
+        std::ignore = bob.acquire("orders/42");
+    });
+    //! [waiting]
+    rocklock::AcquireOptions options;
+    options.patience = 10s;  // rocklock::no_limit waits for ever
+    options.note = "closing the month";
+    auto guard = session.acquire("orders/42", options, stop);  // a std::stop_token ends the wait
+    //! [waiting]
+    BOOST_TEST(guard.has_value());
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_refusal, Opened) {
+    auto bob = database.open_session("bob").value();
+    const auto held = bob.acquire("orders/42").value();
+    //! [refusal]
+    auto guard = session.acquire("orders/42");
+    if (!guard && guard.error().code == rocklock::ErrorCode::conflict) {
+        for (const rocklock::Holder& holder : guard.error().blockers) {
+            told.push_back(holder.principal + " has it for another " +
+                           std::to_string(holder.remaining.count()) + " ms");
+        }
+    }
+    //! [refusal]
+    BOOST_REQUIRE(told.size() == 1U);
+    BOOST_TEST(told[0].starts_with("bob has it for another 2"));
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_set, Opened) {
+    //! [set]
+    rocklock::LockRequest order{.resource = "orders/42"};
+    rocklock::LockRequest customer{.resource = "customers/7", .mode = rocklock::Mode::read};
+    auto guard = session.acquire({order, customer});  // both, or none
+    //! [set]
+    BOOST_REQUIRE(guard.has_value());
+    BOOST_TEST(guard->grant().locks.size() == 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(of_dependants, Opened) {
+    //! [dependants]
+    rocklock::LockClass orders;
+    orders.pattern = "tables/orders";
+    orders.dependants = {{"tables/customers", rocklock::Mode::read}};  // its foreign keys
+    database.put_class(orders).value();
+
+    auto guard = session.acquire("tables/orders").value();  // takes tables/customers along
+    //! [dependants]
+    BOOST_TEST(guard.assert_held("tables/customers", rocklock::Mode::read).has_value());
+}
+
+BOOST_FIXTURE_TEST_CASE(of_being_told, Opened) {
+    //! [told]
+    session.on_warning([&](std::chrono::milliseconds left) {
+        told.push_back("not renewed, " + std::to_string(left.count()) + " ms left");
+    });
+    session.on_lost([&](const rocklock::LostNotice& notice) {
+        told.push_back("lost: " + std::string(to_string(notice.ending.outcome)));
+    });
+    session.on_wanted([&](const rocklock::Wanted& wanted) {
+        told.push_back(wanted.by + " waits for " + wanted.resource);
+    });
+    //! [told]
+    const auto guard = session.acquire("orders/42").value();
+    database.break_grant(guard.id(), "root", "example").value();
+    database.close().value();
+    BOOST_REQUIRE(told.size() == 1U);
+    BOOST_TEST(told[0] == "lost: broken");
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_lock_that_outlives_its_process, InOwnDirectory) {
+    rocklock::SessionCredentials kept;
+    {
+        auto database = rocklock::Database::open("locks").value();
+        //! [detach]
+        rocklock::SessionOptions options;
+        options.lease = 10min;
+        auto session = database.open_session("ann", options).value();
+        session.acquire("orders/42").value().detach();
+        kept = session.detach();  // to_string(kept.id) and to_string(kept.secret) are text
+        //! [detach]
+    }
+    auto database = rocklock::Database::open("locks").value();
+    //! [resume]
+    auto session = database.resume_session(kept).value();  // within its lease
+    auto guards = session.reclaim().value();               // the same grants and tokens
+    //! [resume]
+    BOOST_REQUIRE(guards.size() == 1U);
+    BOOST_TEST(guards[0].valid());
+}
+
+BOOST_AUTO_TEST_CASE(of_a_test_with_its_own_clock) {
+    //! [simulated]
+    rocklock::testing::SimulatedClock clock;
+    rocklock::DatabaseOptions options;
+    options.clock = &clock;
+    options.background = false;  // nothing happens by itself: call tick()
+    auto database = rocklock::Database::in_memory(options).value();
+    auto session = database.open_session("ann").value();
+    auto guard = session.acquire("orders/42").value();
+
+    clock.advance(1min);  // ann's process was stopped, and nothing was renewed
+    BOOST_TEST(!guard.valid());
+    //! [simulated]
+}
+
+BOOST_AUTO_TEST_SUITE_END()
