@@ -31,11 +31,11 @@ inline void append_u32(std::string& out, std::uint32_t value) { append_big_endia
 inline void append_u64(std::string& out, std::uint64_t value) { append_big_endian(out, value); }
 
 inline void append_varint(std::string& out, std::uint64_t value) {
-    while (value >= 0x80) {
-        append_u8(out, static_cast<std::uint8_t>(value | 0x80));
-        value >>= 7;
-    }
-    append_u8(out, static_cast<std::uint8_t>(value));
+    char bytes[10];
+    std::size_t size = 0;
+    for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+    bytes[size++] = static_cast<char>(value);
+    out.append(bytes, size);
 }
 
 inline void append_string(std::string& out, std::string_view text) {

@@ -107,14 +107,25 @@ void MemoryImage::apply(std::span<Batch* const> batches) {
     }
 }
 
+// The first that is not less. Most keys come in order, so it is looked for beside the last new one.
+MemoryImage::Map::iterator MemoryImage::place_of(Map& map, Family family,
+                                                 const std::string& key) const {
+    const auto& near = near_[static_cast<std::size_t>(family)];
+    if (!near || key < (*near)->first) return map.lower_bound(key);
+    if (key == (*near)->first) return *near;
+    const auto next = std::next(*near);
+    return next == map.end() || key <= next->first ? next : map.lower_bound(key);
+}
+
 void MemoryImage::put(Map& map, Family family, Write& write) {
-    auto found = map.lower_bound(write.key);
+    const auto found = place_of(map, family, write.key);
     const bool known = found != map.end() && found->first == write.key;
     if (!known) {
         if (!write.value) return;
-        found = map.emplace_hint(found, std::move(write.key), State{});
-        found->second.since = now_;
-        found->second.value = std::move(write.value);
+        const auto made = map.emplace_hint(found, std::move(write.key), State{});
+        made->second.since = now_;
+        made->second.value = std::move(write.value);
+        near_[static_cast<std::size_t>(family)] = made;
         return;
     }
     State& state = found->second;
@@ -125,6 +136,7 @@ void MemoryImage::put(Map& map, Family family, Write& write) {
         state.older = std::move(older);
         burdened_.emplace(family, found->first);
     } else if (!write.value && state.older == nullptr) {
+        near_[static_cast<std::size_t>(family)].reset();
         map.erase(found);
         return;
     }
@@ -149,7 +161,10 @@ void MemoryImage::prune() {
         Map& keys = map(burdened->first);
         const auto found = keys.find(burdened->second);
         const bool left = found != keys.end() && prune_state(found->second);
-        if (!left && found != keys.end()) keys.erase(found);
+        if (!left && found != keys.end()) {
+            near_[static_cast<std::size_t>(burdened->first)].reset();
+            keys.erase(found);
+        }
         const bool light = !left || (found->second.older == nullptr && found->second.value);
         burdened = light ? burdened_.erase(burdened) : std::next(burdened);
     }

@@ -61,6 +61,8 @@ private:
 
     static const std::string* value_at(const State& state, Moment moment);
     void put(Map& map, Family family, Write& write) ROCKLOCK_REQUIRES(mutex_);
+    Map::iterator place_of(Map& map, Family family, const std::string& key) const
+        ROCKLOCK_REQUIRES(mutex_);
     void prune() ROCKLOCK_REQUIRES(mutex_);
     // Drops what no snapshot sees; false when nothing is left of the key.
     bool prune_state(State& state) const ROCKLOCK_REQUIRES(mutex_);
@@ -74,6 +76,8 @@ private:
 
     mutable Mutex mutex_;
     std::array<Map, family_count> maps_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Where the last new key of a family lies, while nothing was erased from it since.
+    std::array<std::optional<Map::iterator>, family_count> near_ ROCKLOCK_GUARDED_BY(mutex_);
     Moment now_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::multiset<Moment> snapshots_ ROCKLOCK_GUARDED_BY(mutex_);
     // The keys with older states, or that are kept though deleted.
