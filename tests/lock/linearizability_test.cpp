@@ -1,0 +1,687 @@
+// Threads at the lock manager, and a story that must explain what all of them saw.
+#include "support/linearizability.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <future>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "base/mutex.hpp"
+#include "lock/lock_manager.hpp"
+
+namespace rocklock {
+
+namespace {
+
+using proof::Operation;
+using Verb = Operation::Verb;
+using Fate = Operation::Result;
+using History = std::vector<Operation>;
+using std::chrono::milliseconds;
+
+constexpr std::uint32_t resources = 3;
+
+std::int64_t moment() { return system_clock().now().boot.time_since_epoch().count(); }
+
+std::string name_of(std::uint32_t resource) { return "order#" + std::to_string(resource); }
+
+// ---- What a refusal means ----
+
+Fate verdict_of(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::conflict:
+        case ErrorCode::patience_expired:
+        case ErrorCode::deadlock:
+            return Fate::refused;
+        case ErrorCode::cancelled:
+        case ErrorCode::session_expired:
+        case ErrorCode::session_not_found:
+            return Fate::withdrawn;
+        case ErrorCode::already_held:
+            return Fate::already_held;
+        case ErrorCode::grant_ended:
+        case ErrorCode::not_owner:
+            return Fate::not_held;
+        default:
+            BOOST_ERROR("unexpected: " + error.message);
+            return Fate::open;
+    }
+}
+
+// A deadlock is found before it waits.
+void enter(Operation& operation, const Result<Answer>& answer) {
+    operation.returned = moment();
+    if (!answer) {
+        operation.result = verdict_of(answer.error());
+        if (answer.error().code == ErrorCode::deadlock) operation.waits = false;
+        return;
+    }
+    operation.result = Fate::done;
+    if (const auto* grant = std::get_if<Grant>(&*answer)) {
+        operation.grant = number(grant->id);
+        operation.token = number(grant->token);
+    }
+    const auto* released = std::get_if<Released>(&*answer);
+    if (released != nullptr && released->outcome != Outcome::released) {
+        operation.result = Fate::not_held;
+    }
+}
+
+// ---- The threads ----
+
+// What the owners share.
+struct Ground {
+    LockManager& manager;
+    std::atomic<std::uint32_t> next_session{1};
+    // A grant of each resource, for those who try to end another's.
+    std::array<std::atomic<std::uint64_t>, resources> seen{};
+
+    Mutex mutex{};
+    // Of sessions that nobody closes: what must expire, and when at the earliest.
+    std::map<std::uint64_t, Operation> expiring ROCKLOCK_GUARDED_BY(mutex){};
+    // Of which grants the end was told, and when.
+    std::map<std::uint64_t, std::int64_t> told ROCKLOCK_GUARDED_BY(mutex){};
+    // What a wait of an owner is cancelled by.
+    std::map<const void*, std::stop_source> waiting ROCKLOCK_GUARDED_BY(mutex){};
+};
+
+struct Started {
+    Operation operation;
+    Ticket ticket{};
+    std::future<void> answered;
+};
+
+class Owner {
+public:
+    Owner(Ground& ground, unsigned seed) : ground_(ground), random_(seed) { open(); }
+
+    History run(std::size_t operations);
+
+private:
+    struct Mine {
+        std::uint64_t grant = 0;
+        Mode mode = Mode::write;
+    };
+
+    unsigned below(unsigned limit) { return static_cast<unsigned>(random_() % limit); }
+    bool one_in(unsigned limit) { return below(limit) == 0; }
+    Mode any_mode() { return one_in(2) ? Mode::read : one_in(2) ? Mode::write : Mode::exclusive; }
+
+    void open();
+    void close();
+    void abandon();
+    void step();
+    void step_with(std::uint32_t resource);
+    void acquire(std::uint32_t resource);
+    void convert(std::uint32_t resource);
+    void release(std::uint32_t resource, std::uint64_t grant);
+    void start(std::uint32_t resource);
+    void collect(std::uint32_t resource);
+
+    Acquire wish(const Operation& operation, milliseconds patience) const;
+    Operation begin(Verb verb, std::uint32_t resource) const;
+    void call(Operation& operation, Request request);
+    void keep(const Operation& operation);
+
+    Ground& ground_;
+    std::mt19937 random_;
+    SessionId session_;
+    std::uint32_t number_ = 0;
+    std::array<std::optional<Mine>, resources> mine_;
+    std::array<std::unique_ptr<Started>, resources> started_;
+    History history_;
+};
+
+History Owner::run(std::size_t operations) {
+    history_.reserve(operations + resources);
+    std::size_t abandoned = 0;
+    while (history_.size() < operations) {
+        if (abandoned < 2 && history_.size() > operations * (abandoned + 1) / 3) {
+            ++abandoned;
+            abandon();
+        }
+        step();
+    }
+    close();
+    return std::move(history_);
+}
+
+void Owner::open() {
+    number_ = ground_.next_session++;
+    OpenSession request;
+    request.principal = "owner" + std::to_string(number_);
+    request.lease = std::chrono::hours{1};
+    const auto opened = ground_.manager.ask(std::move(request));
+    if (opened) session_ = opened->id;
+}
+
+void Owner::close() {
+    for (std::uint32_t resource = 0; resource < resources; ++resource) collect(resource);
+    Operation operation = begin(Verb::close, 0);
+    call(operation, CloseSession{session_});
+    for (operation.resource = 0; operation.resource < resources; ++operation.resource) {
+        history_.push_back(operation);
+        mine_[operation.resource].reset();
+    }
+}
+
+// Takes something with a session of its own, and forgets it.
+void Owner::abandon() {
+    OpenSession request;
+    request.principal = "gone";
+    request.lease = limits::lease_min;
+    const auto opened = ground_.manager.ask(std::move(request));
+    if (!opened) return;
+    Operation operation = begin(Verb::acquire, below(resources));
+    operation.session = ground_.next_session++;
+    operation.mode = any_mode();
+    operation.waits = true;
+    Acquire take = wish(operation, milliseconds{20});
+    take.session = opened->id;
+    operation.called = moment();
+    const auto answer = ground_.manager.call(take);
+    enter(operation, answer);
+    if (answer) {
+        Operation end = operation;
+        end.verb = Verb::expire;
+        end.result = Fate::open;
+        end.waits = false;
+        end.called = std::get<Grant>(*answer).deadline.time_since_epoch().count();
+        MutexLock lock(ground_.mutex);
+        ground_.expiring.emplace(operation.grant, end);
+    }
+    history_.push_back(operation);
+}
+
+void Owner::step() {
+    if (one_in(400)) {
+        close();
+        open();
+    }
+    step_with(below(resources));
+}
+
+void Owner::step_with(std::uint32_t resource) {
+    if (started_[resource]) {
+        if (one_in(2)) collect(resource);
+        return;
+    }
+    if (!mine_[resource]) {
+        if (one_in(40)) return release(resource, ground_.seen[resource]);
+        if (one_in(6)) return start(resource);
+        return acquire(resource);
+    }
+    if (one_in(20)) return acquire(resource);
+    if (one_in(3)) return convert(resource);
+    const std::uint64_t grant = mine_[resource]->grant;
+    release(resource, grant);
+    if (one_in(20)) release(resource, grant);
+}
+
+Operation Owner::begin(Verb verb, std::uint32_t resource) const {
+    Operation operation;
+    operation.verb = verb;
+    operation.resource = resource;
+    operation.session = number_;
+    return operation;
+}
+
+Acquire Owner::wish(const Operation& operation, milliseconds patience) const {
+    Acquire request;
+    request.session = session_;
+    request.locks.push_back({.resource = name_of(operation.resource),
+                             .mode = operation.mode,
+                             .to = std::nullopt,
+                             .subtree = false,
+                             .permits = 0});
+    request.patience = patience;
+    return request;
+}
+
+void Owner::call(Operation& operation, Request request) {
+    std::stop_source stop;
+    if (operation.waits) {
+        MutexLock lock(ground_.mutex);
+        ground_.waiting[this] = stop;
+    }
+    operation.called = moment();
+    enter(operation, ground_.manager.call(std::move(request), stop.get_token()));
+}
+
+void Owner::keep(const Operation& operation) {
+    history_.push_back(operation);
+    if (operation.result != Fate::done) return;
+    mine_[operation.resource] = Mine{operation.grant, operation.mode};
+    ground_.seen[operation.resource] = operation.grant;
+}
+
+void Owner::acquire(std::uint32_t resource) {
+    Operation operation = begin(Verb::acquire, resource);
+    operation.mode = any_mode();
+    operation.waits = one_in(2);
+    const milliseconds patience = !operation.waits ? milliseconds{0}
+                                  : one_in(4)      ? no_limit
+                                                   : milliseconds{1 + below(3)};
+    call(operation, wish(operation, patience));
+    keep(operation);
+}
+
+void Owner::convert(std::uint32_t resource) {
+    Operation operation = begin(Verb::convert, resource);
+    operation.grant = mine_[resource]->grant;
+    operation.mode = any_mode();
+    operation.waits = one_in(2);
+    Convert request;
+    request.session = session_;
+    request.grant = GrantId{operation.grant};
+    request.mode = operation.mode;
+    request.patience = milliseconds{operation.waits ? 1 + below(3) : 0};
+    call(operation, std::move(request));
+    keep(operation);
+}
+
+void Owner::release(std::uint32_t resource, std::uint64_t grant) {
+    if (grant == 0) return;
+    Operation operation = begin(Verb::release, resource);
+    operation.grant = grant;
+    call(operation, Release{session_, GrantId{grant}});
+    history_.push_back(operation);
+    if (mine_[resource] && mine_[resource]->grant == grant) mine_[resource].reset();
+}
+
+// Waits while its owner does something else.
+void Owner::start(std::uint32_t resource) {
+    auto started = std::make_unique<Started>();
+    started->operation = begin(Verb::acquire, resource);
+    started->operation.mode = any_mode();
+    started->operation.waits = true;
+    Acquire request = wish(started->operation, milliseconds{1 + below(5)});
+    auto told = std::make_shared<std::promise<void>>();
+    started->answered = told->get_future();
+    started->operation.called = moment();
+    started->ticket = ground_.manager.submit(
+        std::move(request), [told, operation = &started->operation](const Result<Answer>& answer) {
+            enter(*operation, answer);
+            told->set_value();
+        });
+    started_[resource] = std::move(started);
+}
+
+void Owner::collect(std::uint32_t resource) {
+    if (!started_[resource]) return;
+    const auto started = std::move(started_[resource]);
+    if (one_in(3)) ground_.manager.cancel(started->ticket);
+    started->answered.wait();
+    keep(started->operation);
+}
+
+// ---- A run ----
+
+struct Run {
+    History history;
+    LockStatistics statistics;
+    std::optional<std::string> damage;
+    double seconds = 0;
+};
+
+// Cancels, now and then, whatever waits.
+void cancel_waits(Ground& ground, const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        std::this_thread::sleep_for(milliseconds{2});
+        std::map<const void*, std::stop_source> waiting;
+        {
+            MutexLock lock(ground.mutex);
+            waiting.swap(ground.waiting);
+        }
+        for (auto& [owner, source] : waiting) source.request_stop();
+    }
+}
+
+void watch_expiry(Ground& ground) {
+    ground.manager.on_lost([&ground](const LostNotice& notice) {
+        MutexLock lock(ground.mutex);
+        BOOST_TEST((notice.ending.outcome == Outcome::expired));
+        BOOST_TEST(ground.told.emplace(number(notice.grant.id), moment()).second);
+    });
+}
+
+// Waits until all that should expire has been told, and enters it.
+void collect_expired(Ground& ground, History& history) {
+    const auto all_told = [&] {
+        MutexLock lock(ground.mutex);
+        return ground.told.size() >= ground.expiring.size();
+    };
+    for (int i = 0; i < 1000 && !all_told(); ++i) std::this_thread::sleep_for(milliseconds{10});
+    MutexLock lock(ground.mutex);
+    BOOST_TEST(ground.told.size() == ground.expiring.size());
+    for (auto [grant, operation] : ground.expiring) {
+        const auto told = ground.told.find(grant);
+        BOOST_TEST((told != ground.told.end()), "the end of an expired grant is told");
+        if (told != ground.told.end()) {
+            operation.result = Fate::done;
+            operation.returned = told->second;
+        }
+        history.push_back(operation);
+    }
+}
+
+Run run(std::size_t owners, std::size_t operations, unsigned seed) {
+    Run result;
+    const auto storage = make_memory_storage(system_clock());
+    auto manager = LockManager::open(*storage, system_clock(), {}).value();
+    Ground ground{*manager};
+    watch_expiry(ground);
+    std::vector<History> histories(owners);
+    const std::int64_t start = moment();
+    {
+        std::jthread canceller([&](const std::stop_token& stop) { cancel_waits(ground, stop); });
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 0; i < owners; ++i) {
+            threads.emplace_back([&, i] {
+                Owner owner(ground, seed + static_cast<unsigned>(i));
+                histories[i] = owner.run(operations / owners);
+            });
+        }
+        for (std::jthread& thread : threads) thread.join();
+    }
+    result.seconds = static_cast<double>(moment() - start) / 1e9;
+    for (const History& history : histories) {
+        result.history.insert(result.history.end(), history.begin(), history.end());
+    }
+    collect_expired(ground, result.history);
+    result.damage = manager->audit_invariants();
+    result.statistics = manager->statistics();
+    return result;
+}
+
+std::size_t count(const History& history, Verb verb, Fate verdict) {
+    return static_cast<std::size_t>(
+        std::count_if(history.begin(), history.end(), [&](const Operation& operation) {
+            return operation.verb == verb && operation.result == verdict;
+        }));
+}
+
+void judge(const Run& run, proof::HistoryFigures& figures) {
+    const auto wrong = find_contradiction(run.history, &figures);
+    BOOST_TEST(!wrong, wrong.value_or(""));
+    const auto disorder = proof::find_token_disorder(run.history);
+    BOOST_TEST(!disorder, disorder.value_or(""));
+    BOOST_TEST(!run.damage, run.damage.value_or(""));
+    BOOST_TEST(run.statistics.sweep_finds == 0u);
+    BOOST_TEST(run.statistics.held == 0u);
+    BOOST_TEST(run.statistics.waiting == 0u);
+    BOOST_TEST(run.statistics.granted == count(run.history, Verb::acquire, Fate::done));
+    BOOST_TEST(run.statistics.expired == count(run.history, Verb::expire, Fate::done));
+}
+
+void run_and_judge(std::size_t owners, std::size_t operations) {
+    const Run done = run(owners, operations, static_cast<unsigned>(owners));
+    proof::HistoryFigures figures;
+    judge(done, figures);
+    // The run had something of everything.
+    BOOST_TEST(done.history.size() >= operations);
+    for (const Fate verdict : {Fate::done, Fate::refused, Fate::withdrawn, Fate::already_held}) {
+        BOOST_TEST(count(done.history, Verb::acquire, verdict) > 0u);
+    }
+    BOOST_TEST(count(done.history, Verb::convert, Fate::done) > 0u);
+    BOOST_TEST(count(done.history, Verb::convert, Fate::refused) > 0u);
+    BOOST_TEST(count(done.history, Verb::release, Fate::not_held) > 0u);
+    BOOST_TEST(count(done.history, Verb::expire, Fate::done) > 0u);
+}
+
+// ---- Histories by hand ----
+
+Operation took(std::uint32_t session, Mode mode, std::uint64_t token, std::int64_t called,
+               std::int64_t returned) {
+    Operation operation;
+    operation.result = Fate::done;
+    operation.mode = mode;
+    operation.session = session;
+    operation.grant = operation.token = token;
+    operation.called = called;
+    operation.returned = returned;
+    return operation;
+}
+
+Operation of(Verb verb, Fate result, Operation operation) {
+    operation.verb = verb;
+    operation.result = result;
+    return operation;
+}
+
+Operation gave(std::uint32_t session, std::uint64_t grant, std::int64_t called,
+               std::int64_t returned) {
+    return of(Verb::release, Fate::done, took(session, Mode::write, grant, called, returned));
+}
+
+Operation refused(std::uint32_t session, Mode mode, std::int64_t called, std::int64_t returned) {
+    return of(Verb::acquire, Fate::refused, took(session, mode, 0, called, returned));
+}
+
+Operation waiting(Operation operation) {
+    operation.waits = true;
+    return operation;
+}
+
+Operation converted(std::uint32_t session, Mode mode, std::uint64_t grant, std::uint64_t token,
+                    std::int64_t called) {
+    Operation operation = took(session, mode, grant, called, called + 1);
+    operation.verb = Verb::convert;
+    operation.token = token;
+    return operation;
+}
+
+bool holds_together(const History& history) {
+    const bool found = !find_contradiction(history).has_value();
+    // The order in which it is handed over is no part of it.
+    History backwards(history.rbegin(), history.rend());
+    BOOST_TEST(found == !find_contradiction(backwards).has_value());
+    return found;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_true_history_is_believed)
+
+BOOST_AUTO_TEST_CASE(one_after_the_other) {
+    BOOST_TEST(holds_together({took(1, Mode::write, 1, 0, 1), refused(2, Mode::read, 2, 3),
+                               gave(1, 1, 4, 5), took(2, Mode::read, 2, 6, 7),
+                               took(3, Mode::read, 3, 8, 9)}));
+}
+BOOST_AUTO_TEST_CASE(a_grant_before_the_reply_to_the_release) {
+    BOOST_TEST(holds_together(
+        {took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 9), took(2, Mode::write, 2, 3, 4)}));
+}
+BOOST_AUTO_TEST_CASE(tokens_in_either_order_when_grants_overlap) {
+    BOOST_TEST(holds_together({took(1, Mode::read, 2, 0, 5), took(2, Mode::read, 1, 1, 6)}));
+}
+BOOST_AUTO_TEST_CASE(refused_behind_a_writer_who_waits_for_a_reader) {
+    BOOST_TEST(holds_together({took(1, Mode::read, 1, 0, 1), waiting(took(2, Mode::write, 2, 2, 9)),
+                               refused(3, Mode::read, 4, 5), gave(1, 1, 6, 7)}));
+}
+BOOST_AUTO_TEST_CASE(refused_for_a_writer_without_a_reply) {
+    BOOST_TEST(holds_together({of(Verb::acquire, Fate::open, took(1, Mode::write, 0, 0, 0)),
+                               refused(2, Mode::read, 50, 51)}));
+}
+BOOST_AUTO_TEST_CASE(a_release_without_a_reply_has_happened_or_not) {
+    const auto lost = of(Verb::release, Fate::open, took(1, Mode::write, 1, 2, 0));
+    BOOST_TEST(holds_together({took(1, Mode::write, 1, 0, 1), lost, refused(2, Mode::write, 3, 4),
+                               took(3, Mode::write, 2, 5, 6)}));
+}
+BOOST_AUTO_TEST_CASE(down_and_up_again) {
+    BOOST_TEST(holds_together({took(1, Mode::exclusive, 1, 0, 1), converted(1, Mode::read, 1, 1, 2),
+                               took(2, Mode::read, 2, 4, 5), gave(2, 2, 6, 7),
+                               converted(1, Mode::write, 1, 3, 8), refused(2, Mode::read, 10, 11),
+                               gave(1, 1, 12, 13)}));
+}
+BOOST_AUTO_TEST_CASE(what_expires_makes_room) {
+    BOOST_TEST(
+        holds_together({took(1, Mode::write, 1, 0, 1),
+                        of(Verb::expire, Fate::done, took(1, Mode::write, 1, 100, 120)),
+                        refused(2, Mode::write, 90, 95), took(2, Mode::write, 2, 105, 106)}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_false_history_is_refused)
+
+BOOST_AUTO_TEST_CASE(two_writers_at_once) {
+    BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), took(2, Mode::write, 2, 2, 3)}));
+}
+BOOST_AUTO_TEST_CASE(two_writers_whose_calls_overlap) {
+    BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 5), took(2, Mode::write, 2, 1, 6)}));
+}
+BOOST_AUTO_TEST_CASE(a_token_that_falls) {
+    const History history{took(1, Mode::write, 2, 0, 1), gave(1, 2, 2, 3),
+                          took(2, Mode::write, 1, 4, 5)};
+    BOOST_TEST(!holds_together(history));
+    BOOST_TEST(proof::find_token_disorder(history).has_value());
+}
+BOOST_AUTO_TEST_CASE(a_token_given_twice) {
+    Operation elsewhere = took(2, Mode::write, 1, 4, 5);
+    elsewhere.resource = 1;
+    BOOST_TEST(
+        proof::find_token_disorder(History{took(1, Mode::write, 1, 0, 1), elsewhere}).has_value());
+}
+BOOST_AUTO_TEST_CASE(a_reader_during_a_write) {
+    BOOST_TEST(!holds_together(
+        {took(1, Mode::write, 1, 0, 1), took(2, Mode::read, 2, 2, 3), gave(1, 1, 4, 5)}));
+}
+BOOST_AUTO_TEST_CASE(refused_though_free) {
+    BOOST_TEST(!holds_together(
+        {took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3), refused(2, Mode::write, 4, 5)}));
+}
+BOOST_AUTO_TEST_CASE(refused_beside_readers) {
+    BOOST_TEST(!holds_together({took(1, Mode::read, 1, 0, 1), refused(2, Mode::read, 2, 3)}));
+}
+BOOST_AUTO_TEST_CASE(refused_behind_one_who_had_nothing_to_wait_for) {
+    BOOST_TEST(
+        !holds_together({of(Verb::acquire, Fate::withdrawn, waiting(took(1, Mode::write, 0, 0, 9))),
+                         refused(2, Mode::read, 2, 3)}));
+}
+BOOST_AUTO_TEST_CASE(waited_in_vain_though_free) {
+    BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3),
+                                waiting(refused(2, Mode::write, 4, 900))}));
+}
+BOOST_AUTO_TEST_CASE(a_release_of_what_another_holds) {
+    BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), gave(2, 1, 2, 3)}));
+}
+BOOST_AUTO_TEST_CASE(a_release_of_another_that_lets_a_third_in) {
+    BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1),
+                                of(Verb::release, Fate::not_held, took(2, Mode::write, 1, 2, 3)),
+                                took(3, Mode::write, 2, 4, 5)}));
+}
+BOOST_AUTO_TEST_CASE(released_twice) {
+    BOOST_TEST(
+        !holds_together({took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3), gave(1, 1, 4, 5)}));
+}
+BOOST_AUTO_TEST_CASE(expired_too_early) {
+    BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), took(2, Mode::write, 2, 90, 95),
+                                of(Verb::expire, Fate::done, took(1, Mode::write, 1, 100, 120))}));
+}
+BOOST_AUTO_TEST_CASE(raised_beside_a_reader) {
+    BOOST_TEST(!holds_together({took(1, Mode::read, 1, 0, 1), took(2, Mode::read, 2, 2, 3),
+                                converted(1, Mode::write, 1, 3, 4), gave(2, 2, 6, 7)}));
+}
+BOOST_AUTO_TEST_CASE(raised_with_the_old_token) {
+    BOOST_TEST(!holds_together({took(1, Mode::read, 1, 0, 1), converted(1, Mode::write, 1, 1, 2)}));
+}
+BOOST_AUTO_TEST_CASE(not_lowered_for_those_who_are_refused_later) {
+    BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), converted(1, Mode::read, 1, 1, 2),
+                                refused(2, Mode::read, 4, 5)}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(threads_see_one_story)
+
+BOOST_AUTO_TEST_CASE(of_2_owners) { run_and_judge(2, 10'000); }
+BOOST_AUTO_TEST_CASE(of_4_owners) { run_and_judge(4, 10'000); }
+BOOST_AUTO_TEST_CASE(of_8_owners) { run_and_judge(8, 20'000); }
+BOOST_AUTO_TEST_CASE(of_16_owners) { run_and_judge(16, 20'000); }
+
+// A grant that did not happen, put into what did happen.
+BOOST_AUTO_TEST_CASE(and_notice_what_was_put_in) {
+    History history = run(4, 2'000, 7).history;
+    BOOST_REQUIRE(!find_contradiction(history));
+    const auto kept = std::find_if(history.begin(), history.end(), [](const Operation& operation) {
+        return operation.verb == Verb::release && operation.result == Fate::done;
+    });
+    BOOST_REQUIRE(kept != history.end());
+    kept->session += 1'000'000;
+    BOOST_TEST(find_contradiction(history).has_value());
+}
+
+std::size_t operations_wanted() {
+    const char* text = std::getenv("ROCKLOCK_LINEARIZE_OPERATIONS");
+    if (text == nullptr) return 0;
+    const std::string_view view(text);
+    std::size_t wanted = 0;
+    std::from_chars(view.data(), view.data() + view.size(), wanted);
+    return wanted;
+}
+
+boost::test_tools::assertion_result wanted(boost::unit_test::test_unit_id) {
+    boost::test_tools::assertion_result asked(operations_wanted() > 0);
+    asked.message() << "takes minutes: run scripts/linearize";
+    return asked;
+}
+
+BOOST_AUTO_TEST_CASE(in_a_long_run, *boost::unit_test::precondition(wanted)) {
+    const std::size_t goal = operations_wanted();
+    std::map<std::pair<Verb, Fate>, std::size_t> totals;
+    std::size_t operations = 0;
+    std::size_t most_states = 0;
+    double running = 0;
+    double judging = 0;
+    for (unsigned round = 0; operations < goal; ++round) {
+        constexpr std::array<std::size_t, 4> owners{2, 4, 8, 16};
+        const Run done =
+            run(owners[round % owners.size()], std::min<std::size_t>(50'000, goal - operations),
+                std::random_device{}());
+        const std::int64_t start = moment();
+        proof::HistoryFigures figures;
+        judge(done, figures);
+        judging += static_cast<double>(moment() - start) / 1e9;
+        running += done.seconds;
+        operations += done.history.size();
+        most_states = std::max(most_states, figures.most_states);
+        for (const Operation& operation : done.history)
+            ++totals[{operation.verb, operation.result}];
+    }
+    const auto total = [&](Verb verb, Fate verdict) { return totals[{verb, verdict}]; };
+    std::cout << operations << " operations: run in " << running << " s ("
+              << static_cast<double>(operations) / running << "/s), judged in " << judging << " s ("
+              << static_cast<double>(operations) / judging << "/s), at most " << most_states
+              << " states\n"
+              << "acquired " << total(Verb::acquire, Fate::done) << ", refused "
+              << total(Verb::acquire, Fate::refused) << ", withdrawn "
+              << total(Verb::acquire, Fate::withdrawn) << ", already held "
+              << total(Verb::acquire, Fate::already_held) << "; converted "
+              << total(Verb::convert, Fate::done) << ", refused "
+              << total(Verb::convert, Fate::refused) << "; released "
+              << total(Verb::release, Fate::done) << ", not held "
+              << total(Verb::release, Fate::not_held) << "; expired "
+              << total(Verb::expire, Fate::done) << '\n';
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock

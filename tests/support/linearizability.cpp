@@ -1,0 +1,390 @@
+#include "support/linearizability.hpp"
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace rocklock::proof {
+
+namespace {
+
+using Verb = Operation::Verb;
+using Result = Operation::Result;
+
+constexpr std::size_t most_pending = 256;
+constexpr std::size_t most_states = 200'000;
+
+bool conflict(Mode one, Mode other) { return one != Mode::read || other != Mode::read; }
+
+struct Held {
+    std::uint64_t grant = 0;
+    std::uint64_t token = 0;
+    std::uint32_t session = 0;
+    Mode mode = Mode::write;
+    auto operator<=>(const Held&) const = default;
+};
+
+// A resource as it may be, and which of the pending operations made it so.
+struct State {
+    std::array<std::uint64_t, most_pending / 64> done{};
+    std::uint64_t last_token = 0;
+    // In order of grant.
+    std::vector<Held> holders;
+    auto operator<=>(const State&) const = default;
+
+    bool is_done(std::size_t slot) const { return ((done[slot / 64] >> (slot % 64)) & 1) != 0; }
+    void set_done(std::size_t slot) { done[slot / 64] |= std::uint64_t{1} << (slot % 64); }
+    void clear_done(std::size_t slot) { done[slot / 64] &= ~(std::uint64_t{1} << (slot % 64)); }
+
+    Held* find(std::uint64_t grant, std::uint32_t session) {
+        for (Held& held : holders) {
+            if (held.grant == grant && held.session == session) return &held;
+        }
+        return nullptr;
+    }
+    const Held* find(std::uint64_t grant, std::uint32_t session) const {
+        return const_cast<State*>(this)->find(grant, session);
+    }
+    bool held_against(std::uint32_t session, Mode mode) const {
+        return std::any_of(holders.begin(), holders.end(), [&](const Held& held) {
+            return held.session != session && conflict(held.mode, mode);
+        });
+    }
+    bool held_by(std::uint32_t session) const {
+        return std::any_of(holders.begin(), holders.end(),
+                           [&](const Held& held) { return held.session == session; });
+    }
+    void erase(const Held* held) { holders.erase(holders.begin() + (held - holders.data())); }
+};
+
+bool changes(const Operation& operation) {
+    return operation.result == Result::done || operation.result == Result::open;
+}
+
+class ResourceSearch {
+public:
+    explicit ResourceSearch(std::vector<const Operation*> operations)
+        : operations_(std::move(operations)) {}
+
+    std::optional<std::string> run(HistoryFigures& figures);
+
+private:
+    struct Event {
+        std::int64_t at = 0;
+        bool is_return = false;
+        const Operation* operation = nullptr;
+    };
+
+    std::vector<Event> events() const;
+    std::optional<std::string> call(const Operation& operation);
+    std::optional<std::string> reply(const Operation& operation);
+    std::string complaint(const Operation& operation) const;
+
+    // Marks what changes nothing and may have happened in this state. To do so early takes nothing
+    // away from the others.
+    void settle(State& state) const;
+    bool may_be(const State& state, const Operation& operation) const;
+    bool blocked(const State& state, const Operation& operation) const;
+    // The state after a pending operation; nothing when it can't be next.
+    std::optional<State> after(const State& state, std::size_t slot) const;
+    bool acquire(State& state, const Operation& operation) const;
+    bool convert(State& state, const Operation& operation) const;
+    bool smaller_token_pending(const State& state, const Operation& operation) const;
+
+    std::vector<const Operation*> operations_;
+    std::array<const Operation*, most_pending> slots_{};
+    std::vector<std::size_t> pending_;
+    std::set<State> states_{State{}};
+};
+
+std::vector<ResourceSearch::Event> ResourceSearch::events() const {
+    std::vector<Event> events;
+    for (const Operation* operation : operations_) {
+        events.push_back({operation->called, false, operation});
+        if (operation->result != Result::open)
+            events.push_back({operation->returned, true, operation});
+    }
+    // Calls before returns of the same time.
+    std::stable_sort(events.begin(), events.end(), [](const Event& one, const Event& other) {
+        return std::pair(one.at, one.is_return) < std::pair(other.at, other.is_return);
+    });
+    return events;
+}
+
+std::optional<std::string> ResourceSearch::run(HistoryFigures& figures) {
+    for (const Event& event : events()) {
+        auto wrong = event.is_return ? reply(*event.operation) : call(*event.operation);
+        if (wrong) return wrong;
+        figures.most_states = std::max(figures.most_states, states_.size());
+        figures.states += states_.size();
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> ResourceSearch::call(const Operation& operation) {
+    if (operation.result != Result::open && operation.returned < operation.called) {
+        return "returned before it was called: " + describe(operation);
+    }
+    const auto free = std::find(slots_.begin(), slots_.end(), nullptr);
+    if (free == slots_.end()) return "too many operations at once to judge";
+    *free = &operation;
+    pending_.push_back(static_cast<std::size_t>(free - slots_.begin()));
+    // A new one may be done at once, or be what another was refused for.
+    std::set<State> settled;
+    for (State state : states_) {
+        settle(state);
+        settled.insert(std::move(state));
+    }
+    states_ = std::move(settled);
+    return std::nullopt;
+}
+
+std::optional<std::string> ResourceSearch::reply(const Operation& operation) {
+    const auto slot = static_cast<std::size_t>(std::find(slots_.begin(), slots_.end(), &operation) -
+                                               slots_.begin());
+    std::vector<State> work(states_.begin(), states_.end());
+    std::set<State> seen = states_;
+    std::set<State> good;
+    while (!work.empty()) {
+        State state = std::move(work.back());
+        work.pop_back();
+        if (state.is_done(slot)) {
+            state.clear_done(slot);
+            good.insert(std::move(state));
+            continue;
+        }
+        for (const std::size_t next : pending_) {
+            auto then = after(state, next);
+            if (!then) continue;
+            settle(*then);
+            if (seen.insert(*then).second) work.push_back(*std::move(then));
+        }
+        if (seen.size() > most_states) return "too many possible states to judge";
+    }
+    if (good.empty()) return complaint(operation);
+    states_ = std::move(good);
+    slots_[slot] = nullptr;
+    std::erase(pending_, slot);
+    return std::nullopt;
+}
+
+std::string ResourceSearch::complaint(const Operation& operation) const {
+    std::string text = "no order explains: " + describe(operation) + "\n  it could be";
+    std::size_t shown = 0;
+    for (const State& state : states_) {
+        if (++shown > 4) break;
+        text += shown > 1 ? "\n  or" : "";
+        if (state.holders.empty()) text += " free";
+        for (const Held& held : state.holders) {
+            text += " held by s" + std::to_string(held.session) + " to " +
+                    std::string(to_string(held.mode)) + " as g" + std::to_string(held.grant);
+        }
+        text += ", last token " + std::to_string(state.last_token);
+    }
+    for (const std::size_t slot : pending_) text += "\n  beside: " + describe(*slots_[slot]);
+    return text;
+}
+
+void ResourceSearch::settle(State& state) const {
+    for (const std::size_t slot : pending_) {
+        const Operation& operation = *slots_[slot];
+        if (!changes(operation) && !state.is_done(slot) && may_be(state, operation)) {
+            state.set_done(slot);
+        }
+    }
+}
+
+bool ResourceSearch::may_be(const State& state, const Operation& operation) const {
+    switch (operation.result) {
+        case Result::refused:
+            return blocked(state, operation);
+        case Result::withdrawn:
+            return true;
+        case Result::already_held:
+            return state.held_by(operation.session);
+        case Result::not_held:
+            return state.find(operation.grant, operation.session) == nullptr;
+        case Result::done:
+        case Result::open:
+            break;
+    }
+    return false;
+}
+
+// Somebody holds in conflict; or waits in conflict, and is held up himself. A conversion waits for
+// holders only.
+bool ResourceSearch::blocked(const State& state, const Operation& operation) const {
+    if (state.held_against(operation.session, operation.mode)) return true;
+    if (operation.verb == Verb::convert || state.holders.empty()) return false;
+    std::vector<const Operation*> waiting;
+    std::vector<const Operation*> left;
+    for (const std::size_t slot : pending_) {
+        const Operation& other = *slots_[slot];
+        if (!other.waits || &other == &operation) continue;
+        if (changes(other) && state.is_done(slot)) continue;
+        const bool held_up = state.held_against(other.session, other.mode);
+        if (held_up) waiting.push_back(&other);
+        if (!held_up && other.verb == Verb::acquire) left.push_back(&other);
+    }
+    const auto behind = [&](const Operation& one) {
+        return std::any_of(waiting.begin(), waiting.end(), [&](const Operation* other) {
+            return other->session != one.session && conflict(other->mode, one.mode);
+        });
+    };
+    for (std::size_t i = 0; i < left.size();) {
+        if (!behind(*left[i])) {
+            ++i;
+            continue;
+        }
+        waiting.push_back(left[i]);
+        left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+        i = 0;
+    }
+    return behind(operation);
+}
+
+std::optional<State> ResourceSearch::after(const State& state, std::size_t slot) const {
+    const Operation& operation = *slots_[slot];
+    if (!changes(operation) || state.is_done(slot)) return std::nullopt;
+    State then = state;
+    bool possible = true;
+    switch (operation.verb) {
+        case Verb::acquire:
+            possible = acquire(then, operation);
+            break;
+        case Verb::convert:
+            possible = convert(then, operation);
+            break;
+        case Verb::release:
+        case Verb::expire:
+            if (const Held* held = then.find(operation.grant, operation.session)) {
+                then.erase(held);
+            } else {
+                possible = false;
+            }
+            break;
+        case Verb::close:
+            std::erase_if(then.holders,
+                          [&](const Held& held) { return held.session == operation.session; });
+            break;
+    }
+    if (!possible) return std::nullopt;
+    then.set_done(slot);
+    return then;
+}
+
+bool ResourceSearch::acquire(State& state, const Operation& operation) const {
+    if (state.held_against(operation.session, operation.mode) || state.held_by(operation.session))
+        return false;
+    if (operation.result == Result::done) {
+        if (operation.token <= state.last_token || smaller_token_pending(state, operation))
+            return false;
+        state.last_token = operation.token;
+    }
+    state.holders.push_back({operation.grant, operation.token, operation.session, operation.mode});
+    std::sort(state.holders.begin(), state.holders.end());
+    return true;
+}
+
+bool ResourceSearch::convert(State& state, const Operation& operation) const {
+    Held* held = state.find(operation.grant, operation.session);
+    if (held == nullptr) return false;
+    if (operation.mode > held->mode) {
+        if (state.held_against(operation.session, operation.mode)) return false;
+        if (operation.result == Result::done) {
+            if (operation.token <= state.last_token || smaller_token_pending(state, operation))
+                return false;
+            held->token = state.last_token = operation.token;
+        }
+    } else if (operation.result == Result::done && held->token != operation.token) {
+        return false;
+    }
+    held->mode = operation.mode;
+    return true;
+}
+
+// Whoever goes before one with a smaller token shuts it out for good.
+bool ResourceSearch::smaller_token_pending(const State& state, const Operation& operation) const {
+    return std::any_of(pending_.begin(), pending_.end(), [&](std::size_t slot) {
+        const Operation& other = *slots_[slot];
+        return other.verb == Verb::acquire && other.result == Result::done &&
+               !state.is_done(slot) && other.token < operation.token;
+    });
+}
+
+bool tells_token(const Operation& operation) {
+    return operation.result == Result::done &&
+           (operation.verb == Verb::acquire || operation.verb == Verb::convert);
+}
+
+}  // namespace
+
+std::optional<std::string> find_contradiction(std::span<const Operation> history,
+                                              HistoryFigures* figures) {
+    std::map<std::uint32_t, std::vector<const Operation*>> resources;
+    for (const Operation& operation : history) resources[operation.resource].push_back(&operation);
+    HistoryFigures sum;
+    sum.operations = history.size();
+    std::optional<std::string> wrong;
+    for (auto& [resource, operations] : resources) {
+        wrong = ResourceSearch(std::move(operations)).run(sum);
+        if (wrong) break;
+    }
+    if (figures != nullptr) *figures = sum;
+    return wrong;
+}
+
+std::optional<std::string> find_token_disorder(std::span<const Operation> history) {
+    std::unordered_map<std::uint64_t, std::uint64_t> grant_of;
+    std::unordered_set<std::uint64_t> born;
+    std::map<std::uint32_t, std::vector<const Operation*>> resources;
+    for (const Operation& operation : history) {
+        if (!tells_token(operation)) continue;
+        const bool birth = operation.verb == Verb::acquire;
+        const auto known = grant_of.emplace(operation.token, operation.grant).first;
+        if (known->second != operation.grant || (birth && !born.insert(operation.token).second))
+            return "a token was given twice: " + describe(operation);
+        if (birth) resources[operation.resource].push_back(&operation);
+    }
+    for (auto& [resource, grants] : resources) {
+        std::vector<const Operation*> by_return = grants;
+        std::sort(grants.begin(), grants.end(), [](const Operation* one, const Operation* other) {
+            return one->called < other->called;
+        });
+        std::sort(by_return.begin(), by_return.end(),
+                  [](const Operation* one, const Operation* other) {
+                      return one->returned < other->returned;
+                  });
+        std::uint64_t highest = 0;
+        std::size_t next = 0;
+        for (const Operation* grant : grants) {
+            for (; next < by_return.size() && by_return[next]->returned < grant->called; ++next) {
+                highest = std::max(highest, by_return[next]->token);
+            }
+            if (grant->token <= highest)
+                return "a token fell below " + std::to_string(highest) + ": " + describe(*grant);
+        }
+    }
+    return std::nullopt;
+}
+
+std::string describe(const Operation& operation) {
+    static constexpr std::array<const char*, 5> verbs{"acquire", "convert", "release", "close",
+                                                      "expire"};
+    static constexpr std::array<const char*, 6> results{"done",         "refused",  "withdrawn",
+                                                        "already held", "not held", "open"};
+    return "r" + std::to_string(operation.resource) + " s" + std::to_string(operation.session) +
+           " " + verbs[static_cast<std::size_t>(operation.verb)] + " " +
+           std::string(to_string(operation.mode)) + (operation.waits ? " waiting" : "") + " g" +
+           std::to_string(operation.grant) + " -> " +
+           results[static_cast<std::size_t>(operation.result)] + " token " +
+           std::to_string(operation.token) + " [" + std::to_string(operation.called) + ", " +
+           std::to_string(operation.returned) + "]";
+}
+
+}  // namespace rocklock::proof
