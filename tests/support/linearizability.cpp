@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -26,7 +26,10 @@ struct Held {
     std::uint64_t token = 0;
     std::uint32_t session = 0;
     Mode mode = Mode::write;
-    auto operator<=>(const Held&) const = default;
+    bool operator<(const Held& other) const {
+        return std::tie(grant, token, session, mode) <
+               std::tie(other.grant, other.token, other.session, other.mode);
+    }
 };
 
 // A resource as it may be, and which of the pending operations made it so.
@@ -35,7 +38,10 @@ struct State {
     std::uint64_t last_token = 0;
     // In order of grant.
     std::vector<Held> holders;
-    auto operator<=>(const State&) const = default;
+    bool operator<(const State& other) const {
+        return std::tie(done, last_token, holders) <
+               std::tie(other.done, other.last_token, other.holders);
+    }
 
     bool is_done(std::size_t slot) const { return ((done[slot / 64] >> (slot % 64)) & 1) != 0; }
     void set_done(std::size_t slot) { done[slot / 64] |= std::uint64_t{1} << (slot % 64); }
