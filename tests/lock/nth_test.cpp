@@ -1,0 +1,212 @@
+// Every call of the storage fails once: the first, the second, and so on until an operation gets
+// through. What was acknowledged before must outlive it, and nothing may be granted after it.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/lock.hpp>
+#include <rocklock/testing/faulty_storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "lock/lock_manager.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::FaultyStorage;
+using testing::SimulatedClock;
+using Call = FaultyStorage::Call;
+
+LockManagerOptions by_hand() {
+    LockManagerOptions options;
+    options.background = false;
+    return options;
+}
+
+LockRequest lock(const std::string& resource, Mode mode) {
+    LockRequest request;
+    request.resource = resource;
+    request.mode = mode;
+    return request;
+}
+
+Acquire acquire_of(const SessionId& session, std::vector<LockRequest> locks) {
+    Acquire acquire;
+    acquire.session = session;
+    acquire.locks = std::move(locks);
+    return acquire;
+}
+
+// Two sessions with a grant each, all of it acknowledged, five seconds ago.
+struct World {
+    SimulatedClock clock;
+    std::unique_ptr<FaultyStorage> storage = std::make_unique<FaultyStorage>(clock);
+    std::unique_ptr<LockManager> manager = LockManager::open(*storage, clock, by_hand()).value();
+    SessionId ann;
+    SessionId bob;
+    Grant doc;
+    Grant other;
+    Grant past;
+
+    World() {
+        LockClass docs;
+        docs.pattern = "docs/*";
+        docs.policy = Policy::read_write;
+        docs.steal = StealPolicy::anyone;
+        manager->ask(PutClass{docs}).value();
+        OpenSession open;
+        open.principal = "ann";
+        open.lease = seconds{60};
+        ann = manager->ask(open).value().id;
+        open.principal = "bob";
+        bob = manager->ask(open).value().id;
+        past = manager->ask(acquire_of(ann, {lock("past", Mode::write)})).value();
+        manager->ask(Break{past.id, "to test it", "root"}).value();
+        doc = manager->ask(acquire_of(ann, {lock("docs/1", Mode::read)})).value();
+        other = manager->ask(acquire_of(bob, {lock("other", Mode::write)})).value();
+        clock.advance(seconds{5});
+    }
+};
+
+struct Operation {
+    Operation(const char* called, std::function<Request(const World&)> makes, bool touches = false)
+        : name(called), request(std::move(makes)), touches_doc(touches) {}
+
+    const char* name;
+    std::function<Request(const World&)> request;
+    // It ends ann's grant, or gives it a new token.
+    bool touches_doc;
+};
+
+Request convert(const World& world) {
+    Convert up;
+    up.session = world.ann;
+    up.grant = world.doc.id;
+    up.mode = Mode::write;
+    return up;
+}
+
+const std::vector<Operation>& operations() {
+    static const std::vector<Operation> all = {
+        {"acquire", [](const World& w) { return acquire_of(w.ann, {lock("new", Mode::write)}); }},
+        {"acquire a set",
+         [](const World& w) {
+             return acquire_of(
+                 w.ann, {lock("x", Mode::write), lock("y", Mode::read), lock("z", Mode::write)});
+         }},
+        {"release",
+         [](const World& w) {
+             return Release{w.ann, w.doc.id};
+         },
+         true},
+        {"renew",
+         [](const World& w) {
+             return RenewSession{w.ann, {}, {}, {}, {}};
+         }},
+        {"renew longer",
+         [](const World& w) {
+             return RenewSession{w.ann, seconds{90}, {}, {}, {}};
+         }},
+        {"convert", convert, true},
+        {"steal",
+         [](const World& w) {
+             return Steal{w.bob, w.doc.id, "", false};
+         },
+         true},
+        {"transfer",
+         [](const World& w) {
+             return Transfer{w.ann, w.doc.id, w.bob};
+         },
+         true},
+        {"reacquire",
+         [](const World& w) {
+             return Reacquire{w.ann, w.past.id};
+         }},
+        {"release what has ended",
+         [](const World& w) {
+             return Release{w.ann, w.past.id};
+         }},
+    };
+    return all;
+}
+
+// What is left opens, is whole, and has all that was promised before the operation.
+void check_reopened(World& world, FaultyStorage& storage, const Operation& operation,
+                    const std::string& where) {
+    auto opened = LockManager::open(storage, world.clock, by_hand());
+    BOOST_REQUIRE_MESSAGE(opened, where);
+    LockManager& manager = **opened;
+    BOOST_CHECK_MESSAGE(!manager.audit_invariants(), where);
+    bool has_doc = false;
+    bool has_other = false;
+    const LockPage page = manager.list({}).value();
+    for (const Holder& holder : page.locks) {
+        if (holder.grant == world.doc.id) has_doc = holder.token >= world.doc.token;
+        if (holder.grant == world.other.id) has_other = holder.token == world.other.token;
+    }
+    BOOST_CHECK_MESSAGE(has_other, where);
+    BOOST_CHECK_MESSAGE(has_doc || operation.touches_doc, where);
+    // Renewals may have been lost, so every lease begins anew.
+    const std::vector<SessionView> sessions = manager.sessions("").value();
+    for (const SessionView& session : sessions) {
+        BOOST_CHECK_MESSAGE(session.remaining == session.lease, where);
+    }
+    const auto next = manager.ask(acquire_of(world.bob, {lock("after", Mode::write)}));
+    BOOST_REQUIRE_MESSAGE(next, where);
+    BOOST_CHECK_MESSAGE(next->token > world.other.token, where);
+}
+
+// Whether the call came at all, and so failed.
+bool fail_once(const Operation& operation, Call call, std::uint64_t nth) {
+    World world;
+    const std::string where = std::string(operation.name) + ", call " +
+                              std::to_string(static_cast<int>(call)) + ", number " +
+                              std::to_string(nth);
+    const std::uint64_t before = world.storage->calls(call);
+    world.storage->fail_nth(call, nth);
+    const auto answer = world.manager->call(operation.request(world));
+    const bool failed = world.storage->calls(call) >= before + nth;
+    if (!failed) return false;
+    BOOST_CHECK_MESSAGE(!answer && answer.error().code == ErrorCode::io_error, where);
+    if (call == Call::read) return true;
+
+    // Fail closed.
+    for (const Operation& other : operations()) {
+        const auto refused = world.manager->call(other.request(world));
+        BOOST_CHECK_MESSAGE(!refused && refused.error().code == ErrorCode::io_error,
+                            where << ", then " << other.name);
+    }
+    BOOST_CHECK_MESSAGE(world.manager->failure(), where);
+    const auto killed = world.storage->reopen_after_kill();
+    check_reopened(world, *killed, operation, where + ", killed");
+    for (std::size_t bytes = 0; bytes <= world.storage->log().size(); ++bytes) {
+        const auto cut = world.storage->reopen_after_power_cut(bytes);
+        check_reopened(world, *cut, operation, where + ", power cut");
+    }
+    return true;
+}
+
+BOOST_AUTO_TEST_SUITE(a_storage_that_fails)
+
+BOOST_AUTO_TEST_CASE(at_its_nth_call_loses_nothing_and_grants_nothing_more) {
+    int failures = 0;
+    for (const Operation& operation : operations()) {
+        for (const Call call : {Call::enqueue, Call::write, Call::sync, Call::read}) {
+            for (std::uint64_t nth = 1; fail_once(operation, call, nth); ++nth) ++failures;
+        }
+    }
+    BOOST_TEST_MESSAGE(failures << " failures");
+    BOOST_CHECK_GE(failures, 24);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace rocklock
