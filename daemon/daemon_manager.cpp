@@ -51,6 +51,8 @@ public:
     std::string socket() const override { return options_.socket; }
 
 private:
+    Result<void> bring_back(const Error& why, steady_clock::duration absence);
+
     const DaemonManagerOptions options_;
     LockClient client_;
     std::atomic<bool> reached_{false};
@@ -61,35 +63,47 @@ bool over(const CallLimits& limits) {
            (limits.deadline && steady_clock::now() >= *limits.deadline);
 }
 
+// Whether there is no daemon to answer, rather than one that refuses.
+bool is_away(const Result<Reply>& reply) {
+    if (reply) return false;
+    const auto code = reply.error().code;
+    return code == ErrorCode::unreachable || code == ErrorCode::indeterminate ||
+           code == ErrorCode::closing;
+}
+
 Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
     const Patience patience(call);
     std::optional<steady_clock::time_point> away_since;
     for (milliseconds pause{5};; pause = std::min(2 * pause, milliseconds{100})) {
+        const auto sent = steady_clock::now();
         auto reply = client_.call(call, limits);
-        const auto code = reply ? ErrorCode::invalid_argument : reply.error().code;
-        const bool away =
-            !reply && (code == ErrorCode::unreachable || code == ErrorCode::indeterminate ||
-                       code == ErrorCode::closing);
-        if (!away) {
+        const auto now = steady_clock::now();
+        if (!is_away(reply)) {
             reached_ = true;
             return reply;
         }
+        if (reply.error().code != ErrorCode::unreachable) reached_ = true;
+        // One that waited for its answer has had a daemon until now.
+        if (!away_since || now - sent > milliseconds{1000}) away_since = now;
         if (over(limits)) return reply;
-        if (code != ErrorCode::unreachable) reached_ = true;
-        if (!away_since) away_since = steady_clock::now();
-        const bool long_away = steady_clock::now() - *away_since > longest_absence;
-        if (code == ErrorCode::unreachable && options_.may_start) {
-            auto started = start_daemon(options_.socket, options_.idle_exit);
-            if (!started && (!reached_ || long_away)) return std::move(started).error();
-        } else if (long_away || !reached_) {
-            return reply;
+        if (auto hope = bring_back(reply.error(), now - *away_since); !hope) {
+            return std::move(hope).error();
         }
-        if (code != ErrorCode::unreachable || !options_.may_start || long_away) {
-            std::this_thread::sleep_for(pause);
-        }
-        if (long_away && options_.may_start) return reply;
+        std::this_thread::sleep_for(pause);
         patience.apply(call);
     }
+}
+
+// Starts a daemon where that is ours to do. Fails when it is of no use to ask again.
+Result<void> DaemonManager::bring_back(const Error& why, steady_clock::duration absence) {
+    const bool long_away = absence > longest_absence;
+    if (why.code == ErrorCode::unreachable && options_.may_start && !long_away) {
+        auto started = start_daemon(options_.socket, options_.idle_exit);
+        if (started || reached_) return {};
+        return started;
+    }
+    if (long_away || !reached_) return why;
+    return {};
 }
 
 }  // namespace

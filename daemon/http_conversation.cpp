@@ -68,7 +68,7 @@ HttpConversation::HttpConversation(std::shared_ptr<Peer> peer,
 void HttpConversation::receive(std::string_view bytes) {
     if (ending_) return;
     const auto problem =
-        reader_.receive(bytes, [this](HttpRequest request) { take(std::move(request)); });
+        reader_.receive(bytes, [this](const HttpRequest& request) { take(request); });
     if (problem) {
         broken_ = true;
         slots_.push_back({++last_number_, false, std::nullopt});
@@ -88,15 +88,15 @@ void HttpConversation::end_of_input() {
     if (slots_.empty()) output_ready_();
 }
 
-void HttpConversation::take(HttpRequest request) {
+void HttpConversation::take(const HttpRequest& request) {
     if (ending_) return;
     const auto number = ++last_number_;
     slots_.push_back({number, request.keep_alive, std::nullopt});
     if (!request.keep_alive) ending_ = true;
-    ask(std::move(request), number);
+    ask(request, number);
 }
 
-void HttpConversation::ask(HttpRequest request, std::uint64_t number) {
+void HttpConversation::ask(const HttpRequest& request, std::uint64_t number) {
     if (request.target != "/") {
         return answer(
             number, 404,
@@ -115,7 +115,7 @@ void HttpConversation::ask(HttpRequest request, std::uint64_t number) {
             number, 400,
             named_error("UnknownOperationException",
                         "the header X-Amz-Target must be Rocklock_20261121.<Verb>, with a "
-                        "verb of docs/lock_api.md; it is '" +
+                        "verb of the lock API; it is '" +
                             request.operation + "'"));
     }
     auto read = read_call(*std::move(call), request.body);

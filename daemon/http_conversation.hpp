@@ -49,8 +49,8 @@ private:
         std::optional<std::string> answer;
     };
 
-    void take(HttpRequest request);
-    void ask(HttpRequest request, std::uint64_t number);
+    void take(const HttpRequest& request);
+    void ask(const HttpRequest& request, std::uint64_t number);
     void answer(std::uint64_t number, int status, std::string_view body);
     void flush();
 

@@ -40,8 +40,9 @@ const std::vector<Option> how_to_lock = {
     {"note", "TEXT", "shown to others"},
 };
 
-const std::vector<Entry>& entries() {
-    static const std::vector<Entry> all = {
+// The daemon, and what takes locks.
+std::vector<Entry> first_entries() {
+    return {
         {{"serve", "", "Serves locks on a Unix socket until it gets SIGTERM.",
           "rocklock serve --db ./locks --socket ./locks.sock",
           std::vector<Option>{
@@ -83,6 +84,12 @@ const std::vector<Entry>& entries() {
               where + output,
           1, -1},
          acquire_verb},
+    };
+}
+
+// What is done with locks that are held.
+std::vector<Entry> later_entries() {
+    return {
         {{"renew", "GRANT", "Gives the session of a grant its full lease again (ROCKLOCK_SESSION).",
           "rocklock renew \"$ROCKLOCK_GRANT\"",
           std::vector<Option>{{"lease", "DURATION", "a new lease from now on"}} + where + output, 1,
@@ -116,6 +123,15 @@ const std::vector<Entry>& entries() {
           std::vector<Option>{{"json", "", "as a JSON object"}}, 0, 0},
          version_verb},
     };
+}
+
+const std::vector<Entry>& entries() {
+    static const std::vector<Entry> all = [] {
+        auto entries = first_entries();
+        const auto later = later_entries();
+        entries.insert(entries.end(), later.begin(), later.end());
+        return entries;
+    }();
     return all;
 }
 

@@ -86,7 +86,8 @@ std::vector<std::string> environment_of(const RunPlan& plan, const Grant& grant,
     }
     for (auto& [name, value] : ours) {
         // A store of our own has no socket to talk to.
-        if (!value.empty() || name != "ROCKLOCK_SOCKET") all.push_back(name + "=" + value);
+        if (value.empty() && name == "ROCKLOCK_SOCKET") continue;
+        all.push_back(std::move(name.append("=").append(value)));
     }
     return all;
 }

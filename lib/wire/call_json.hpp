@@ -1,4 +1,4 @@
-// Calls, replies and errors as JSON: docs/lock_api.md describes every member.
+// Calls, replies and errors as JSON.
 #pragma once
 
 #include <string>
