@@ -102,12 +102,18 @@ WallTime LockTable::Core::wall_of(BootTime boot) const {
 void LockTable::Core::settle() {
     while (!rechecks.empty() || !dirty.empty()) {
         if (!rechecks.empty()) {
-            const Ticket next = rechecks.back();
-            rechecks.pop_back();
-            const auto found = waits.find(next);
-            if (found == waits.end()) continue;
-            found->second->recheck = false;
-            reconsider(*found->second);
+            // In the order of the queues: of two requests of one session for one thing the first
+            // gets it.
+            std::vector<Ticket> due = std::exchange(rechecks, {});
+            std::erase_if(due, [this](Ticket next) { return !waits.contains(next); });
+            std::sort(due.begin(), due.end(),
+                      [this](Ticket a, Ticket b) { return waits.at(a)->before(*waits.at(b)); });
+            for (const Ticket next : due) {
+                const auto found = waits.find(next);
+                if (found == waits.end()) continue;
+                found->second->recheck = false;
+                reconsider(*found->second);
+            }
             continue;
         }
         Resource& resource = *dirty.back();

@@ -162,6 +162,10 @@ std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
                              quoted(lock.resource) +
                              " is counted in permits and can't be locked along");
         }
+        // What its own class limits holds for it here too.
+        const LockClass& its_class = classes.of(dependant.resource);
+        resolved.max_hold = tighter(resolved.max_hold, its_class.max_hold);
+        resolved.max_lease = tighter(resolved.max_lease, its_class.max_lease);
         Resource& at = resource(dependant.resource);
         const auto same = std::find_if(resolved.wishes.begin(), resolved.wishes.end(),
                                        [&](const Wish& wish) { return wish.resource == &at; });

@@ -180,11 +180,18 @@ struct LockTable::Core {
     std::vector<Resource*> touched;
     // Waits to be looked at again whatever their queue says.
     std::vector<Ticket> rechecks;
-    // During recovery: names whose holder was converted upward, and the token of that.
-    std::vector<std::pair<std::string, std::uint64_t>> converted;
+    // During recovery: names whose holder was converted upward, the token of that, and the grant.
+    struct Converted {
+        std::string name;
+        std::uint64_t token = 0;
+        GrantId grant{};
+    };
+    std::vector<Converted> converted;
     // During recovery: the grants, which are not in `grants` yet, nor their resources in
     // `resources`.
     std::vector<Near<Grant>> recovered;
+    // And grants whose cap begins anew.
+    std::vector<Near<Grant>> recapped;
 
     // ---- lock_table.cpp ----
     void apply(const Event& event);
@@ -283,7 +290,6 @@ struct LockTable::Core {
                        Obstacles& obstacles) const;
     void meet_hold(const Session& session, const Wish& wish, const Hold& hold,
                    Obstacles& obstacles) const;
-    void meet_dead(const Hold& hold, Obstacles& obstacles) const;
     void meet_closure(BootTime until, Obstacles& obstacles) const;
     // Whether the session's own holds cover the wish, so that it queues behind nobody.
     bool covered(const Session& session, const Wish& wish) const;
@@ -364,6 +370,8 @@ struct LockTable::Core {
     void write_audit(const Grant& grant, const Ending& ending);
     void apply_modes(Grant& grant, std::span<const Mode> modes, const RequestKey& convert_request,
                      std::uint64_t fingerprint);
+    std::optional<Error> left_behind(const Grant& moved, const Session& owner) const;
+    std::vector<CycleStep> cycle_when_raised(Grant& grant, std::span<const Mode> modes);
     Grant& take_over(Grant& victim, Session& thief, const Ending& ending);
     Result<std::vector<Mode>> modes_after(const Grant& grant, const Convert& request) const;
     std::vector<Wish> wishes_up(const Grant& grant, std::span<const Mode> modes) const;

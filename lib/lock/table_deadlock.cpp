@@ -47,10 +47,24 @@ std::vector<LockTable::Core::Edge> LockTable::Core::blockers(const Wait& wait, c
             if (lock->wait->session == wait.session || (only_subtree && !lock->wish->subtree))
                 continue;
             if (!lock->wait->session->live(now.boot)) continue;
+            // A conversion of it ends with it.
+            if (moved != nullptr && lock->wait->converts == moved) continue;
             const bool both_count = lock->wish->permits > 0 && wish.permits > 0;
             if (!both_count && !conflicting(lock->wish->mode, wish.mode)) continue;
             edges.push_back({lock->wait->session, &at, false, false});
         }
+    };
+    // Whoever gets the grant queues behind nobody for what it covers.
+    const auto moved_covers = [&](const Wish& wish) {
+        if (moved == nullptr || wait.session != owner || wish.permits > 0) return false;
+        for (const Hold& hold : moved->holds()) {
+            if (hold.permits > 0 || !covers(hold.mode, wish.mode)) continue;
+            if (hold.resource == wish.resource && (hold.subtree || !wish.subtree)) return true;
+            const Resource* above = wish.resource->parent;
+            while (above != nullptr && hold.resource != above) above = above->parent;
+            if (hold.subtree && above != nullptr) return true;
+        }
+        return false;
     };
     for (const Wish& wish : wait.wishes) {
         const Resource& at = *wish.resource;
@@ -65,7 +79,7 @@ std::vector<LockTable::Core::Edge> LockTable::Core::blockers(const Wait& wait, c
         for (const Hold* hold = at.first; hold != nullptr && counting_is_full; hold = hold->next) {
             meet_hold(wish, *hold);
         }
-        const bool queues = !covered(*wait.session, wish);
+        const bool queues = !covered(*wait.session, wish) && !moved_covers(wish);
         if (queues) meet_queue(wish, at, false);
         if (subtree_marks > 0) {
             for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
@@ -105,6 +119,7 @@ std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const G
         open.pop_back();
         reached.push_back(session);
         for (const Wait* wait : session->waits) {
+            if (moved != nullptr && wait->converts == moved) continue;
             for (const Edge& edge : blockers(*wait, moved, &start)) {
                 counted = counted || edge.counted;
                 if (edge.to == &start) {

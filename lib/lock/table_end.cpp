@@ -271,6 +271,8 @@ void LockTable::Core::handle(const Convert& request) {
     const std::vector<Wish> wishes = wishes_up(*grant, *modes);
     Obstacles obstacles = look(*session, wishes, nullptr, true);
     if (!obstacles.blocked) {
+        auto cycle = cycle_when_raised(*grant, *modes);
+        if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
         end_dead(obstacles.dead, *session);
         apply_modes(*grant, *modes, id, fingerprint);
         return answer_convert(ticket, *grant, false);
@@ -303,6 +305,21 @@ void LockTable::Core::answer_convert(Ticket to, const Grant& grant, bool waited)
     rocklock::Grant reply = answer_grant(grant);
     reply.waited = waited;
     answer(to, std::move(reply));
+}
+
+// A conversion passes the queue, so it may come to stand in the way of one that this session itself
+// waits for.
+std::vector<CycleStep> LockTable::Core::cycle_when_raised(Grant& grant,
+                                                          std::span<const Mode> modes) {
+    if (grant.session->waits.empty()) return {};
+    std::vector<Mode> before;
+    for (std::size_t i = 0; i < modes.size(); ++i) {
+        before.push_back(grant.holds()[i].mode);
+        grant.holds()[i].mode = modes[i];
+    }
+    auto cycle = find_cycle(*grant.session);
+    for (std::size_t i = 0; i < modes.size(); ++i) grant.holds()[i].mode = before[i];
+    return cycle;
 }
 
 // Down keeps the token, and others may be served; up takes a new one.
@@ -364,6 +381,25 @@ table::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const En
     return make_grant(wanting, wishes, {});
 }
 
+// What stays in the way when `moved` goes to `owner`: its session may hold more of the same by
+// other grants, which were no obstacle to itself.
+std::optional<Error> LockTable::Core::left_behind(const Grant& moved, const Session& owner) const {
+    Obstacles left;
+    for (const Hold& hold : moved.holds()) {
+        // As many permits are taken afterwards as before.
+        if (hold.permits > 0) continue;
+        const Wish wish{.resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree};
+        Obstacles found;
+        found.collect = true;
+        look_at_holds(owner, wish, found);
+        for (const Hold* other : found.holds) {
+            if (other->grant != &moved) left.holds.push_back(other);
+        }
+    }
+    if (left.holds.empty()) return std::nullopt;
+    return conflict(ErrorCode::conflict, owner, left);
+}
+
 void LockTable::Core::handle(const Transfer& request) {
     if (require_session(request.session) == nullptr) return;
     Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::other);
@@ -377,6 +413,7 @@ void LockTable::Core::handle(const Transfer& request) {
     }
     Session& receiver = *target->second;
     if (&receiver == grant->session) return answer(ticket, answer_grant(*grant));
+    if (auto error = left_behind(*grant, receiver)) return refuse(ticket, *std::move(error));
     auto cycle = find_cycle(receiver, grant);
     if (!receiver.waits.empty() && !cycle.empty())
         return refuse(ticket, deadlock(std::move(cycle)));
@@ -414,6 +451,7 @@ void LockTable::Core::handle(const Steal& request) {
         error.blockers.push_back(show_holder(hold));
         return refuse(ticket, std::move(error));
     }
+    if (auto error = left_behind(victim, *thief)) return refuse(ticket, *std::move(error));
     if (!thief->waits.empty()) {
         auto cycle = find_cycle(*thief, &victim);
         if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));

@@ -203,7 +203,7 @@ Result<void> LockTable::Core::recover_grants(const Snapshot& records, const Reco
             }
             if (record->token != Token{number(record->id)}) {
                 for (const Lock& lock : record->locks) {
-                    converted.emplace_back(lock.resource, number(record->token));
+                    converted.push_back({lock.resource, number(record->token), record->id});
                 }
             }
             if (!record->ended) return recover_grant(*record, facts);
@@ -223,10 +223,11 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     grant.session = &session;
     grant.version = record.version;
     grant.waited = record.waited;
-    // On another boot the age is known by the wall clock only; it is for display.
-    grant.acquired = facts.exact && record.boot_epoch == facts.boot_epoch
-                         ? record.acquired
-                         : now.boot - (now.wall - record.acquired_wall);
+    // On another boot the age is known by the wall clock only, which may have been set back since.
+    grant.acquired =
+        facts.exact && record.boot_epoch == facts.boot_epoch
+            ? record.acquired
+            : now.boot - std::max(now.wall - record.acquired_wall, WallTime::duration{0});
     for (std::size_t i = 0; i < record.locks.size(); ++i) {
         const Lock& lock = record.locks[i];
         Hold& hold = grant.holds()[i];
@@ -263,6 +264,7 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     if (record.cap) {
         const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
         remember_cap(grant, record.max_hold, exact ? *record.cap : now.boot + record.max_hold);
+        if (!exact) recapped.push_back(&grant);
     }
     return {};
 }
@@ -346,6 +348,9 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
         }
     }
     for (const SessionId& id : gone) sessions.erase(id);
+    // So are caps that begin anew.
+    for (Grant* grant : recapped) write_grant(*grant);
+    recapped.clear();
     if (facts.restored) {
         std::vector<Session*> restored;
         for (auto& [id, session] : sessions) {
@@ -355,13 +360,16 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
             end_session(*session, {Outcome::broken, {}, "restored", now.wall});
         }
     }
-    for (const auto& [name, token] : converted) {
-        Resource* known = find(name);
-        const auto at = last_grants.find(fnv1a(name));
-        if (known != nullptr && token > number(known->last.grant())) known->last.set_passed();
-        if (known == nullptr && at != last_grants.end() && token > number(at->second.grant())) {
-            at->second.set_passed();
-        }
+    // A later grant was on the name when an earlier one was converted: that one is the last to have
+    // had it.
+    const auto mark = [](table::LastGrant& last, const Converted& up) {
+        if (last.grant() != up.grant && up.token > number(last.grant())) last.set_passed();
+    };
+    for (const Converted& up : converted) {
+        Resource* known = find(up.name);
+        const auto at = last_grants.find(fnv1a(up.name));
+        if (known != nullptr) mark(known->last, up);
+        if (known == nullptr && at != last_grants.end()) mark(at->second, up);
     }
     converted.clear();
     converted.shrink_to_fit();

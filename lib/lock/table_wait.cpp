@@ -18,6 +18,11 @@ namespace {
 
 // A refusal names this many blockers and waiters at most.
 constexpr std::size_t shown_limit = 100;
+// Whether a name of this class may be kept closed when a grant of it is over.
+bool closes(const LockClass& lock_class) {
+    return lock_class.min_hold.count() > 0 || lock_class.lock_delay.count() > 0;
+}
+
 constexpr std::size_t news_limit = 100;
 
 // Whether two wishes, or a wish and a hold, on the same name are in each other's way. Permits are
@@ -97,18 +102,14 @@ void LockTable::Core::meet_hold(const Session& session, const Wish& wish, const 
                                 Obstacles& obstacles) const {
     if (hold.grant->session == &session) return;
     if (!clash(hold.mode, hold.permits, wish.mode, wish.permits)) return;
-    if (!table::live(hold, now.boot)) return meet_dead(hold, obstacles);
+    if (!table::live(hold, now.boot)) {
+        obstacles.dead.push_back(hold.grant->id);
+        return;
+    }
     obstacles.blocked = true;
     obstacles.look_again =
         std::min({obstacles.look_again, hold.grant->session->deadline, hold.grant->cap()});
     if (obstacles.collect && obstacles.holds.size() < shown_limit) obstacles.holds.push_back(&hold);
-}
-
-// One that is over but not cleaned up: its class may keep the name closed for a while all the same.
-void LockTable::Core::meet_dead(const Hold& hold, Obstacles& obstacles) const {
-    obstacles.dead.push_back(hold.grant->id);
-    const auto closure = closure_of(hold, ending_of(*hold.grant).outcome);
-    if (closure) meet_closure(closure->until, obstacles);
 }
 
 void LockTable::Core::meet_closure(BootTime until, Obstacles& obstacles) const {
@@ -127,7 +128,7 @@ void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
         std::uint64_t taken = 0;
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             if (!table::live(*hold, now.boot)) {
-                meet_dead(*hold, obstacles);
+                obstacles.dead.push_back(hold->grant->id);
             } else {
                 taken += hold->permits;
             }
@@ -146,6 +147,15 @@ void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
     } else if (at.holds > 0 && (wish.mode != Mode::read || at.strong > 0)) {
         for (const Hold* hold = at.first; hold != nullptr && !enough(); hold = hold->next) {
             meet_hold(session, wish, *hold, obstacles);
+        }
+    }
+    // One that is over but not cleaned up may keep its name closed for a while all the same, for
+    // whomever.
+    if (at.holds > 0 && !classes.empty() && closes(classes.of(at.name()))) {
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            if (table::live(*hold, now.boot)) continue;
+            const auto closure = closure_of(*hold, ending_of(*hold->grant).outcome);
+            if (closure) meet_closure(closure->until, obstacles);
         }
     }
     if (at.extra && at.extra->closed_until > now.boot)
@@ -212,7 +222,7 @@ void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, co
         }
     };
     const Resource& at = *wish.resource;
-    const bool any = at.queue() != nullptr || subtree_marks > 0;
+    const bool any = at.queue() != nullptr || subtree_marks > 0 || wish.subtree;
     if (!any || covered(session, wish)) return;
     walk(at, false);
     if (subtree_marks > 0) {
