@@ -138,6 +138,10 @@ std::string describe(const Result<Answer>& answer) {
         std::string text = "error " + std::string(to_string(answer.error().code));
         for (const auto& holder : answer.error().blockers)
             text += " [" + std::to_string(number(holder.grant)) + "]";
+        for (const auto& waiter : answer.error().waiters) {
+            text += " behind " + brief(waiter.session) +
+                    (waiter.resource.empty() ? "" : " for " + waiter.resource);
+        }
         return text +
                (answer.error().message == "model" ? "" : " (" + answer.error().message + ")");
     }
@@ -172,7 +176,7 @@ std::optional<GrantId> ModelMirror::to_real(GrantId model) const {
 }
 
 // Tokens rise from decision to decision, and none is given twice.
-Complaint ModelMirror::bind(std::uint64_t model, std::uint64_t real) {
+Complaint ModelMirror::cannot_be(std::uint64_t model, std::uint64_t real) const {
     const auto known = real_of_.find(model);
     if (known != real_of_.end()) {
         if (known->second == real) return std::nullopt;
@@ -191,6 +195,13 @@ Complaint ModelMirror::bind(std::uint64_t model, std::uint64_t real) {
     if (same != range_of_.begin() && std::prev(same)->second.second >= real) {
         return "the number " + std::to_string(real) + " does not rise";
     }
+    return std::nullopt;
+}
+
+Complaint ModelMirror::bind(std::uint64_t model, std::uint64_t real) {
+    if (auto complaint = cannot_be(model, real)) return complaint;
+    if (real_of_.contains(model)) return std::nullopt;
+    const auto decision = decision_of_.at(model);
     auto& range = range_of_.try_emplace(decision, real, real).first->second;
     range = {std::min(range.first, real), std::max(range.second, real)};
     real_of_[model] = real;
@@ -199,16 +210,7 @@ Complaint ModelMirror::bind(std::uint64_t model, std::uint64_t real) {
     return std::nullopt;
 }
 
-void ModelMirror::continue_with(ReferenceModel model) {
-    const auto last = std::max(model_.last_token(), model.last_token());
-    model_ = std::move(model);
-    model_.skip_tokens(last);
-}
-
-// ---- Expecting
-// ------------------------------------------------------------------------------------------
-
-void ModelMirror::expect(Event event, Ticket ticket, const SessionId& fresh, Instant now) {
+Event ModelMirror::translated(Event event) const {
     if (auto* request = std::get_if<Request>(&event)) {
         std::visit(
             [&](auto& verb) {
@@ -217,8 +219,15 @@ void ModelMirror::expect(Event event, Ticket ticket, const SessionId& fresh, Ins
             },
             *request);
     }
+    return event;
+}
+
+// ---- Expecting
+// ------------------------------------------------------------------------------------------
+
+void ModelMirror::expect(const Event& event, Ticket ticket, const SessionId& fresh, Instant now) {
     const auto before = model_.last_token();
-    auto expected = model_.apply(event, ticket, fresh, now);
+    auto expected = model_.apply(translated(event), ticket, fresh, now);
     ++decisions_;
     for (auto token = before + 1; token <= model_.last_token(); ++token)
         decision_of_[token] = decisions_;
@@ -273,10 +282,17 @@ Complaint ModelMirror::compare(const Result<Answer>& expected, const Result<Answ
         if (released->count != told.count) return "another count";
     }
     if (const auto* closed = std::get_if<ClosedSession>(&*expected)) {
-        std::multiset<GrantId> told;
-        for (const auto id : std::get<ClosedSession>(*real).released) told.insert(to_model(id));
-        if (told != std::multiset<GrantId>(closed->released.begin(), closed->released.end()))
-            return "other grants";
+        const auto& told = std::get<ClosedSession>(*real).released;
+        if (told.size() != closed->released.size()) return "other grants";
+        // Those whose numbers are known by now; the others' answers are under way.
+        for (const auto id : told) {
+            const auto known = to_model(id);
+            if (!model_of_.contains(number(id))) continue;
+            if (std::find(closed->released.begin(), closed->released.end(), known) ==
+                closed->released.end()) {
+                return "other grants";
+            }
+        }
     }
     if (const auto* policy = std::get_if<LockClass>(&*expected)) {
         if (*policy != std::get<LockClass>(*real)) return "another class";
@@ -289,12 +305,12 @@ Complaint ModelMirror::compare(const Grant& expected, const Grant& real) {
     if (auto complaint = bind(number(expected.token), number(real.token))) return complaint;
     if (expected.session != real.session) return "another session";
     if (keys(expected.locks) != keys(real.locks)) return "other locks";
-    if (expected.count != real.count) return "another count";
     if (expected.ended.has_value() != real.ended.has_value()) return "ended against held";
     if (expected.ended) {
         return expected.ended->outcome != real.ended->outcome ? Complaint("another outcome")
                                                               : std::nullopt;
     }
+    if (expected.count != real.count) return "another count";
     if (expected.waited != real.waited) return "waited or not";
     if (expected.deadline != real.deadline) return "another deadline";
     if (expected.own_session.has_value() != real.own_session.has_value())
@@ -307,7 +323,22 @@ Complaint ModelMirror::compare(const Error& expected, const Error& real) {
     if (expected.code != ErrorCode::conflict) return std::nullopt;
     // P4: the refusal names all that were in the way at that very moment, and nobody else.
     std::set<GrantId> theirs;
-    for (const auto& holder : real.blockers) theirs.insert(to_model(holder.grant));
+    auto blockers = real.blockers;
+    std::sort(blockers.begin(), blockers.end(),
+              [](const auto& a, const auto& b) { return a.grant < b.grant; });
+    for (const auto& holder : blockers) {
+        // It may have been granted a moment ago, and its own answer be under way: known by its
+        // looks.
+        for (const auto& blocker : expected.blockers) {
+            if (to_real(blocker.grant) || model_of_.contains(number(holder.grant))) continue;
+            if (!cannot_be(number(blocker.grant), number(holder.grant)) &&
+                looks_like(blocker.grant, holder.session, holder.resource, &holder)) {
+                if (auto complaint = bind(number(blocker.grant), number(holder.grant)))
+                    return complaint;
+            }
+        }
+        theirs.insert(to_model(holder.grant));
+    }
     std::set<GrantId> ours;
     for (const auto& holder : expected.blockers) ours.insert(holder.grant);
     if (theirs != ours) return "other blockers";
@@ -336,7 +367,29 @@ Complaint ModelMirror::got(const AskHistory& question) {
     return std::nullopt;
 }
 
+bool ModelMirror::looks_like(GrantId model, const SessionId& session, std::string_view resource,
+                             const Holder* holder) const {
+    const auto* grant = model_.grant(model);
+    return grant != nullptr && grant->session == session &&
+           std::any_of(grant->locks.begin(), grant->locks.end(), [&](const auto& lock) {
+               return lock.resource == resource &&
+                      (holder == nullptr ||
+                       (lock.permits == holder->permits && lock.subtree == holder->subtree &&
+                        (lock.permits > 0 || lock.mode == holder->mode)));
+           });
+}
+
 Complaint ModelMirror::got(const LostNotice& notice) {
+    // Its own answer may never have come.
+    for (const auto& [model, owed] : lost_owed_) {
+        if (to_real(model) || model_of_.contains(number(notice.grant.id)) ||
+            notice.grant.locks.empty())
+            continue;
+        if (!looks_like(model, notice.session, notice.grant.locks.front().resource, nullptr))
+            continue;
+        if (cannot_be(number(model), number(notice.grant.id))) continue;
+        if (auto complaint = bind(number(model), number(notice.grant.id))) return complaint;
+    }
     const auto found = lost_owed_.find(to_model(notice.grant.id));
     if (found == lost_owed_.end()) {
         return "a notice that grant " + std::to_string(number(notice.grant.id)) + " was " +
@@ -356,6 +409,26 @@ Complaint ModelMirror::got(const WantedNotice& notice) {
     const auto found = wanted_owed_.find({notice.session, to_model(notice.wanted.grant)});
     // It may be told for each name, and again when a waiter comes to stand before a new holder.
     if (found != wanted_owed_.end()) wanted_owed_.erase(found);
+    if (!model_of_.contains(number(notice.wanted.grant))) {
+        // Its own answer is under way still.
+        for (auto owed = wanted_owed_.begin(); owed != wanted_owed_.end(); ++owed) {
+            if (owed->first.first != notice.session || to_real(owed->first.second)) continue;
+            if (!looks_like(owed->first.second, notice.session, notice.wanted.resource, nullptr))
+                continue;
+            if (cannot_be(number(owed->first.second), number(notice.wanted.grant))) continue;
+            if (auto complaint = bind(number(owed->first.second), number(notice.wanted.grant)))
+                return complaint;
+            wanted_owed_.erase(owed);
+            return std::nullopt;
+        }
+        // Told of a grant whose number nobody knows yet, and of which there are several.
+        for (auto owed = wanted_owed_.begin(); owed != wanted_owed_.end(); ++owed) {
+            if (owed->first.first != notice.session || to_real(owed->first.second)) continue;
+            wanted_owed_.erase(owed);
+            break;
+        }
+        return std::nullopt;
+    }
     const auto* grant = model_.grant(to_model(notice.wanted.grant));
     if (grant == nullptr || grant->session != notice.session)
         return "somebody is told of a wait for another's grant";
@@ -393,6 +466,32 @@ Complaint ModelMirror::settled(bool time_is_up) const {
                " was not told that somebody waits";
     }
     return std::nullopt;
+}
+
+std::string ModelMirror::print(Instant now) const {
+    std::string text;
+    const auto lock_text = [](const std::vector<ModelLock>& locks) {
+        std::string all;
+        for (const auto& lock : locks) all += describe_lock(lock) + "; ";
+        return all;
+    };
+    for (const auto& grant : model_.grants()) {
+        if (!model_.lives(grant, now.boot)) continue;
+        const auto real = to_real(grant.id);
+        text += "    " + brief(grant.session) + " holds " + lock_text(grant.locks) + "grant " +
+                (real ? std::to_string(number(*real)) : "not told") + " until " +
+                milliseconds_of(model_.deadline(grant)) + "\n";
+    }
+    for (const auto& waiter : model_.waiters()) {
+        text += "    " + brief(waiter.session) +
+                (waiter.converting ? " converts " : " waits for ") + lock_text(waiter.wanted) +
+                "#" + std::to_string(static_cast<std::uint64_t>(waiter.ticket)) +
+                (waiter.until ? " until " + milliseconds_of(*waiter.until) : "") + "\n";
+    }
+    for (const auto& [name, until] : model_.closed()) {
+        text += "    " + name + " is closed until " + milliseconds_of(until) + "\n";
+    }
+    return text;
 }
 
 Complaint ModelMirror::same_holders(const LockPage& page, Instant now) const {

@@ -2,6 +2,7 @@
 // numbers the real one answers it, and what is still owed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,7 +22,7 @@ public:
     using Complaint = std::optional<std::string>;
 
     // Applies one event, in real numbers, to the model. Its answers are owed from then on.
-    void expect(Event event, Ticket ticket, const SessionId& fresh, Instant now);
+    void expect(const Event& event, Ticket ticket, const SessionId& fresh, Instant now);
     // Answers that came.
     Complaint got(Ticket ticket, const Result<Answer>& answer);
     Complaint got(const LostNotice& notice);
@@ -32,6 +33,9 @@ public:
     Complaint got(const Decision& decision, bool time_is_up);
     // Nothing is owed any more; `lost` only when the table has had its time to clean up.
     Complaint settled(bool time_is_up) const;
+    // All that the model knows to be held, waited for or closed, in real numbers where they are
+    // known.
+    std::string print(Instant now) const;
     // The table's own view of itself agrees with the model's.
     Complaint same_holders(const LockPage& page, Instant now) const;
     Complaint same_sessions(const std::vector<SessionView>& sessions, Instant now) const;
@@ -43,14 +47,26 @@ public:
 
     ReferenceModel& model() { return model_; }
     const ReferenceModel& model() const { return model_; }
-    // In place of another life: keeps the numbers that are known.
-    void continue_with(ReferenceModel model);
+    // In place of another life: `tell` applies to `model` what survived of it, in real numbers.
+    template <typename Tell>
+    void replay_into(ReferenceModel& model, const Tell& tell) {
+        tell([&](const Event& event, Ticket ticket, const SessionId& fresh, Instant now) {
+            model.apply(translated(event), ticket, fresh, now);
+        });
+        const auto last = std::max(model_.last_token(), model.last_token());
+        model_ = model;
+        model_.skip_tokens(last);
+    }
 
     GrantId to_model(GrantId real) const;
     std::optional<GrantId> to_real(GrantId model) const;
     std::uint64_t highest_token() const { return highest_; }
 
 private:
+    Event translated(Event event) const;
+    bool looks_like(GrantId model, const SessionId& session, std::string_view resource,
+                    const Holder* holder) const;
+    Complaint cannot_be(std::uint64_t model, std::uint64_t real) const;
     Complaint bind(std::uint64_t model, std::uint64_t real);
     Complaint compare(const Result<Answer>& expected, const Result<Answer>& real);
     Complaint compare(const Grant& expected, const Grant& real);

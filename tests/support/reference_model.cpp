@@ -115,7 +115,6 @@ std::string printed(const Acquire& request) {
                         (lock.to ? std::string(to_string(*lock.to)) : "-") + '\0' +
                         (lock.subtree ? "s" : "p") + std::to_string(lock.permits));
     }
-    std::sort(locks.begin(), locks.end());
     for (const auto& lock : locks) text += lock + '\1';
     text += std::to_string(static_cast<int>(request.held)) + '\1';
     text += request.max_hold ? std::to_string(request.max_hold->count()) : "-";
@@ -224,18 +223,15 @@ ReferenceModel::Blockers ReferenceModel::blockers(const ModelWaiter& waiter, Boo
                     if (grant.session != waiter.session) takers.push_back(&grant);
                 }
             }
-            std::vector<const ModelWaiter*> before;
-            std::uint64_t reserved = 0;
+            if (taken + lock.permits > class_of(lock.resource).permits) {
+                grants.insert(takers.begin(), takers.end());
+            }
+            // First come, first served, however many each of them wants.
             for (const auto* other : ahead) {
                 for (const auto& wanted : other->wanted) {
-                    if (wanted.resource != lock.resource || wanted.permits == 0) continue;
-                    reserved += wanted.permits;
-                    before.push_back(other);
+                    if (wanted.resource == lock.resource && wanted.permits > 0)
+                        earlier.insert(other);
                 }
-            }
-            if (taken + reserved + lock.permits > class_of(lock.resource).permits) {
-                grants.insert(takers.begin(), takers.end());
-                earlier.insert(before.begin(), before.end());
             }
         }
         const auto closed = closed_.find(lock.resource);
@@ -260,46 +256,28 @@ ReferenceModel::Blockers ReferenceModel::blockers(const ModelWaiter& waiter, Boo
     return found;
 }
 
-// Whoever does not wait may give back all it holds; so may, later, whoever has got all it waited
+// Whoever does not wait may give back all it holds; so may, then, whoever can be given all it waits
 // for. Who is left over in the end waits for ever.
 std::vector<SessionId> ReferenceModel::stuck(BootTime now) const {
     ReferenceModel future = *this;
     future.closed_.clear();
     for (bool progress = true; progress;) {
         progress = false;
-        for (auto& someone : future.sessions_) {
-            const bool waits = std::any_of(future.waiters_.begin(), future.waiters_.end(),
-                                           [&](const auto& w) { return w.session == someone.id; });
-            if (waits) continue;
-            for (auto& grant : future.grants_) {
-                if (grant.session == someone.id && grant.outcome == Outcome::held) {
-                    grant.outcome = Outcome::released;
-                    progress = true;
-                }
-            }
-        }
-        for (auto waiter = future.waiters_.begin(); waiter != future.waiters_.end(); ++waiter) {
-            if (future.blockers(*waiter, now).any()) continue;
-            // It holds what it got until its session waits no longer.
-            if (!waiter->converting) {
-                ModelGrant got;
-                got.id = GrantId{~std::uint64_t{0}};
-                got.session = waiter->session;
-                got.locks = waiter->wanted;
-                future.grants_.push_back(got);
-            } else {
-                for (auto& grant : future.grants_) {
-                    if (grant.id != *waiter->converting) continue;
-                    for (auto& lock : grant.locks) {
-                        for (const auto& up : waiter->wanted) {
-                            if (up.resource == lock.resource) lock.mode = up.mode;
-                        }
-                    }
-                }
-            }
-            future.waiters_.erase(waiter);
+        for (const auto& someone : sessions_) {
+            const bool involved =
+                std::any_of(future.grants_.begin(), future.grants_.end(),
+                            [&](const auto& g) { return g.session == someone.id; }) ||
+                std::any_of(future.waiters_.begin(), future.waiters_.end(),
+                            [&](const auto& w) { return w.session == someone.id; });
+            if (!involved) continue;
+            const bool blocked = std::any_of(
+                future.waiters_.begin(), future.waiters_.end(), [&](const auto& waiter) {
+                    return waiter.session == someone.id && future.blockers(waiter, now).any();
+                });
+            if (blocked) continue;
+            std::erase_if(future.waiters_, [&](const auto& w) { return w.session == someone.id; });
+            std::erase_if(future.grants_, [&](const auto& g) { return g.session == someone.id; });
             progress = true;
-            break;
         }
     }
     std::vector<SessionId> left;
@@ -360,15 +338,15 @@ std::optional<BootTime> ReferenceModel::next_change() const {
 }
 
 void ReferenceModel::pass_time(BootTime now) {
-    for (auto& grant : grants_) {
-        const auto end_of_it = deadline(grant);
-        if (grant.outcome == Outcome::held && end_of_it <= now)
-            end(grant, Outcome::expired, end_of_it, true);
-    }
     for (auto& someone : sessions_) {
         if (!someone.ended && someone.deadline && *someone.deadline <= now) {
             end_session(someone, Outcome::expired, *someone.deadline, true);
         }
+    }
+    for (auto& grant : grants_) {
+        const auto end_of_it = deadline(grant);
+        if (grant.outcome == Outcome::held && end_of_it <= now)
+            end(grant, Outcome::expired, end_of_it, true);
     }
     std::erase_if(closed_, [&](const auto& entry) { return entry.second <= now; });
 }
@@ -454,6 +432,7 @@ Expected ReferenceModel::apply(const Event& event, Ticket ticket, const SessionI
 
 void ReferenceModel::restart(Instant now, bool exact) {
     out_ = {};
+    ++restarts_;
     waiters_.clear();
     std::erase_if(sessions_, [](const auto& s) { return s.own && !s.deadline; });
     if (exact) return;
@@ -461,6 +440,7 @@ void ReferenceModel::restart(Instant now, bool exact) {
         if (!someone.ended) someone.deadline = now.boot + someone.lease;
     }
     for (auto& grant : grants_) {
+        grant.since = now.boot;
         if (grant.outcome == Outcome::held && grant.cap) grant.cap = now.boot + grant.max_hold;
     }
 }
@@ -552,7 +532,8 @@ ModelGrant& ReferenceModel::new_grant(const SessionId& who, std::vector<ModelLoc
     made.token = Token{tokens_};
     made.session = who;
     made.since = now.boot;
-    made.taken = ++steps_;
+    made.taken = made.given = ++steps_;
+    made.restarts = restarts_;
     for (const auto& lock : locks) {
         const auto longest = class_of(lock.resource).max_hold;
         if (longest.count() > 0 && (made.max_hold.count() == 0 || longest < made.max_hold))
@@ -608,7 +589,8 @@ void ReferenceModel::close_names(const ModelGrant& grant, Outcome outcome, BootT
     for (const auto& lock : grant.locks) {
         const auto policy = class_of(lock.resource);
         BootTime until = at;
-        if (outcome == Outcome::released) until = grant.since + policy.min_hold;
+        if (outcome == Outcome::released && policy.min_hold.count() > 0)
+            until = grant.since + policy.min_hold;
         if (outcome == Outcome::expired || outcome == Outcome::broken)
             until = at + policy.lock_delay;
         if (until <= at) continue;
@@ -654,8 +636,10 @@ void ReferenceModel::end_session(ModelSession& someone, Outcome outcome, BootTim
     }
     someone.ended = true;
     for (auto& grant : grants_) {
-        if (grant.session == someone.id && grant.outcome == Outcome::held)
-            end(grant, outcome, at, tell);
+        if (grant.session != someone.id || grant.outcome != Outcome::held) continue;
+        // Its own cap may have come before.
+        end(grant, outcome, outcome == Outcome::expired ? std::min(at, grant.cap.value_or(at)) : at,
+            tell);
     }
 }
 
@@ -672,8 +656,7 @@ void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const Ses
                 someone.principal != request.principal || someone.own) {
                 continue;
             }
-            if (someone.ended) return refuse(ticket, ErrorCode::session_expired);
-            if (someone.lease != lease) return refuse(ticket, ErrorCode::parameter_mismatch);
+            if (someone.ended) continue;
             return reply(ticket, Answer(answer(someone, now.boot)));
         }
     }
@@ -893,7 +876,8 @@ bool ReferenceModel::met_by_own(Ticket ticket, const SessionId& who,
             }
             covers_all = covers_all && covered;
         }
-        if (covers_all && covering == nullptr) covering = &grant;
+        // Of several the newest.
+        if (covers_all) covering = &grant;
     }
     if (any == nullptr) return false;
     if (held == Held::refuse || covering == nullptr) {
@@ -922,6 +906,11 @@ void ReferenceModel::wait_or_refuse(ModelWaiter waiter, std::chrono::millisecond
     };
     if (!found.any()) {
         if (waiter.converting) {
+            // It passes the queue, and may come to stand in the way of one that its session waits
+            // for.
+            ReferenceModel then = *this;
+            then.find(*waiter.converting)->locks = waiter.after;
+            if (!then.stuck(now.boot).empty()) return refuse(waiter.ticket, ErrorCode::deadlock);
             raise(waiter, false, now);
         } else {
             give(waiter, false, now);
@@ -1042,10 +1031,31 @@ void ReferenceModel::handle(const Release& request, Ticket ticket, const Session
 }
 
 // Whether somebody would wait for ever if this grant were `owner`'s, who would not do so otherwise.
+// Its session may hold more of the same by other grants: those would stand in the new owner's way.
+bool ReferenceModel::left_behind(const ModelGrant& moved, const SessionId& owner, Ticket ticket,
+                                 Instant now) {
+    Error error(ErrorCode::conflict, "model");
+    for (const auto& other : grants_) {
+        if (other.id == moved.id || other.session == owner || !lives(other, now.boot)) continue;
+        bool in_the_way = false;
+        for (const auto& held : other.locks) {
+            for (const auto& lock : moved.locks) in_the_way = in_the_way || conflict(held, lock);
+        }
+        if (!in_the_way) continue;
+        Holder holder;
+        holder.grant = other.id;
+        error.blockers.push_back(holder);
+    }
+    if (error.blockers.empty()) return false;
+    reply(ticket, error);
+    return true;
+}
+
 bool ReferenceModel::would_be_stuck(const ModelGrant& moved, const SessionId& owner,
                                     Instant now) const {
     ReferenceModel then = *this;
     then.find(moved.id)->session = owner;
+    std::erase_if(then.waiters_, [&](const auto& w) { return w.converting == moved.id; });
     return then.stuck(now.boot).size() > stuck(now.boot).size();
 }
 
@@ -1059,6 +1069,7 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
     }
     if (request.to == request.session) return reply(ticket, Answer(answer(*given)));
     const auto locks = given->locks;
+    if (left_behind(*given, request.to, ticket, now)) return;
     if (would_be_stuck(*given, request.to, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*given, Outcome::transferred, now.boot, false);
     auto& made = new_grant(request.to, locks, now);
@@ -1070,8 +1081,8 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
 void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId&, Instant now) {
     if (living(request.session, ticket) == nullptr) return;
     auto* victim = find(request.grant);
-    if (victim == nullptr || victim->outcome != Outcome::held)
-        return refuse(ticket, ErrorCode::grant_ended);
+    if (victim == nullptr) return refuse(ticket, ErrorCode::not_owner);
+    if (victim->outcome != Outcome::held) return refuse(ticket, ErrorCode::grant_ended);
     if (victim->session == request.session) return refuse(ticket, ErrorCode::already_held);
     for (const auto& lock : victim->locks) {
         if (!request.administrator && class_of(lock.resource).steal != StealPolicy::anyone) {
@@ -1079,6 +1090,7 @@ void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId
         }
     }
     const auto locks = victim->locks;
+    if (left_behind(*victim, request.session, ticket, now)) return;
     if (would_be_stuck(*victim, request.session, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*victim, Outcome::stolen, now.boot, true);
     auto& made = new_grant(request.session, locks, now);
@@ -1088,7 +1100,7 @@ void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId
 
 void ReferenceModel::handle(const Break& request, Ticket ticket, const SessionId&, Instant now) {
     auto* victim = find(request.grant);
-    if (victim == nullptr) return refuse(ticket, ErrorCode::grant_ended);
+    if (victim == nullptr) return refuse(ticket, ErrorCode::not_owner);
     if (victim->outcome != Outcome::held) return refuse(ticket, ErrorCode::grant_ended);
     end(*victim, Outcome::broken, now.boot, true);
     reply(ticket, Answer(Released{Outcome::broken, 0}));
@@ -1100,10 +1112,6 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
     if (asker == nullptr) return;
     auto* lost = find(request.grant);
     if (lost == nullptr) return refuse(ticket, ErrorCode::not_owner);
-    const auto* owner = session(lost->session);
-    if (lost->session != asker->id && (owner == nullptr || owner->principal != asker->principal)) {
-        return refuse(ticket, ErrorCode::not_owner);
-    }
     if (lost->outcome == Outcome::held) {
         if (lost->session != asker->id) return refuse(ticket, ErrorCode::not_owner);
         return reply(ticket, Answer(answer(*lost)));
@@ -1111,17 +1119,23 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
     if (lost->outcome != Outcome::expired && lost->outcome != Outcome::broken) {
         return refuse(ticket, ErrorCode::grant_ended);
     }
+    if (session(lost->session)->principal != asker->principal)
+        return refuse(ticket, ErrorCode::not_owner);
     // Whoever was granted the same name, or one above it, since that grant was given may have
     // changed what it guarded. Inside a subtree anything may have been.
     for (const auto& other : grants_) {
-        if (other.taken <= lost->taken || other.id == lost->id) continue;
+        if (other.taken <= lost->given || other.id == lost->id) continue;
         for (const auto& theirs : other.locks) {
             for (const auto& mine : lost->locks) {
-                if (mine.subtree || theirs.resource == mine.resource ||
-                    below(mine.resource, theirs.resource)) {
+                if (theirs.resource == mine.resource || below(mine.resource, theirs.resource)) {
                     return refuse(ticket, ErrorCode::precondition_failed);
                 }
             }
+        }
+    }
+    for (const auto& mine : lost->locks) {
+        if (mine.subtree && (tokens_ > number(lost->id) || restarts_ > lost->restarts)) {
+            return refuse(ticket, ErrorCode::precondition_failed);
         }
     }
     ModelWaiter waiter;

@@ -58,9 +58,12 @@ struct ModelGrant {
     std::chrono::milliseconds max_hold{0};
     Outcome outcome = Outcome::held;
     BootTime ended_at;
-    // When it was last granted or raised, and when it ended, counted in such steps.
+    // When it was granted, last granted or raised, and ended, counted in such steps.
+    std::uint64_t given = 0;
     std::uint64_t taken = 0;
     std::uint64_t left = 0;
+    // How often the manager had begun anew by then.
+    std::uint64_t restarts = 0;
     // Ended by time, and nobody was told so far.
     bool owes_notice = false;
     // Tokens it had before it was converted upward.
@@ -107,6 +110,7 @@ public:
     const std::vector<ModelGrant>& grants() const { return grants_; }
     const std::vector<ModelWaiter>& waiters() const { return waiters_; }
     const std::vector<LockClass>& classes() const { return classes_; }
+    const std::map<std::string, BootTime>& closed() const { return closed_; }
     const ModelSession* session(const SessionId& id) const;
     const ModelGrant* grant(GrantId id) const;
     bool lives(const ModelGrant& grant, BootTime now) const;
@@ -139,6 +143,7 @@ private:
     bool met_by_own(Ticket ticket, const SessionId& who, const std::vector<ModelLock>& wanted,
                     Held held, Instant now);
     bool in_use_as_other_kind() const;
+    bool left_behind(const ModelGrant& moved, const SessionId& owner, Ticket ticket, Instant now);
     bool would_be_stuck(const ModelGrant& moved, const SessionId& owner, Instant now) const;
     std::vector<const ModelWaiter*> in_order() const;
     Blockers blockers(const ModelWaiter& waiter, BootTime now) const;
@@ -191,6 +196,7 @@ private:
     std::map<std::string, BootTime> closed_;
     std::uint64_t tokens_ = 0;
     std::uint64_t steps_ = 0;
+    std::uint64_t restarts_ = 0;
     std::uint64_t arrivals_ = 0;
     Expected out_;
 };

@@ -528,7 +528,7 @@ private:
             return grant.id == question.grant;
         });
         if (known == grants_.end()) {
-            return Error(forced ? ErrorCode::grant_ended : ErrorCode::not_owner, "history");
+            return Error(ErrorCode::not_owner, "history");
         }
         if (question.verb == AskHistory::Verb::replay) {
             Grant told = known->last;
