@@ -375,6 +375,7 @@ bool ModelMirror::looks_like(GrantId model, const SessionId& session, std::strin
                return lock.resource == resource &&
                       (holder == nullptr ||
                        (lock.permits == holder->permits && lock.subtree == holder->subtree &&
+                        lock.cause == holder->cause &&
                         (lock.permits > 0 || lock.mode == holder->mode)));
            });
 }
@@ -387,6 +388,7 @@ Complaint ModelMirror::got(const LostNotice& notice) {
             continue;
         if (!looks_like(model, notice.session, notice.grant.locks.front().resource, nullptr))
             continue;
+        if (keys(owed.grant.locks) != keys(notice.grant.locks)) continue;
         if (cannot_be(number(model), number(notice.grant.id))) continue;
         if (auto complaint = bind(number(model), number(notice.grant.id))) return complaint;
     }
@@ -415,9 +417,6 @@ Complaint ModelMirror::got(const WantedNotice& notice) {
             if (owed->first.first != notice.session || to_real(owed->first.second)) continue;
             if (!looks_like(owed->first.second, notice.session, notice.wanted.resource, nullptr))
                 continue;
-            if (cannot_be(number(owed->first.second), number(notice.wanted.grant))) continue;
-            if (auto complaint = bind(number(owed->first.second), number(notice.wanted.grant)))
-                return complaint;
             wanted_owed_.erase(owed);
             return std::nullopt;
         }
