@@ -3,6 +3,7 @@
 Nothing sleeps to let something happen: wait_until() asks until it is so, or fails at its deadline.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -17,6 +18,9 @@ import unittest
 PROGRAM = os.environ["ROCKLOCK_PROGRAM"]
 # How long anything may take that has no promise of its own: the machine may be busy.
 PATIENCE_S = 60
+
+
+flag_numbers = itertools.count()
 
 
 def wait_until(condition, what, patience_s=PATIENCE_S):
@@ -133,7 +137,8 @@ class Sandbox(unittest.TestCase):
 
     def hold(self, resource, *options, command=("sleep", "1000"), **more):
         """A `run` whose command has started; its process has the command's pid as `child`."""
-        flag = self.folder / f"held-{len(self.started)}"
+        # Of its own, also when many threads hold at once.
+        flag = self.folder / f"held-{next(flag_numbers)}"
         process = self.start("run", *options, resource, "--", "sh", "-c",
                              'echo $$ > "$0.new"; mv "$0.new" "$0"; exec "$@"', flag, *command, **more)
         wait_until(lambda: flag.exists() or process.poll() is not None, f"{resource} is held")
