@@ -185,7 +185,9 @@ public:
         const std::string what = step.what;
         auto answer = act(std::move(step), Request(std::move(request)));
         BOOST_REQUIRE_MESSAGE(answer, what << ": no answer");
-        BOOST_REQUIRE_MESSAGE(*answer, what << ": " << answer->error().message);
+        // The text is worked out for a success too when those are logged.
+        const std::string why = *answer ? std::string() : answer->error().message;
+        BOOST_REQUIRE_MESSAGE(*answer, what << ": " << why);
         return std::get<typename R::Answer>(**std::move(answer));
     }
     // The answer to a step that had to wait.
