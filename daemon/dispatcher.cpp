@@ -1,10 +1,8 @@
 #include "daemon/dispatcher.hpp"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <type_traits>
 #include <utility>
@@ -65,17 +63,6 @@ Reply reply_of(Answer answer, bool opened) {
             return Reply(std::move(value));
         },
         answer);
-}
-
-// The name of a user, for the audit.
-std::string user_name(uid_t uid) {
-    std::array<char, 4096> memory{};
-    passwd entry{};
-    passwd* found = nullptr;
-    if (::getpwuid_r(uid, &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr) {
-        return found->pw_name;
-    }
-    return "uid " + std::to_string(uid);
 }
 
 // The session that a call opens: by its own verb, or along with a grant.

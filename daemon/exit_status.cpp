@@ -7,6 +7,8 @@ int of(const Error& error) {
         case ErrorCode::invalid_argument:
         case ErrorCode::kind_mismatch:
         case ErrorCode::parameter_mismatch:
+        // Asked for more than there ever is: trying again does not help.
+        case ErrorCode::limit_exceeded:
             return usage;
         case ErrorCode::conflict:
         case ErrorCode::patience_expired:
@@ -14,7 +16,6 @@ int of(const Error& error) {
         case ErrorCode::deadlock:
         case ErrorCode::already_held:
         case ErrorCode::queue_full:
-        case ErrorCode::limit_exceeded:
         case ErrorCode::store_in_use:
             return busy;
         case ErrorCode::session_expired:

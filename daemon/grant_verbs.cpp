@@ -5,8 +5,8 @@
 #include <rocklock/clock.hpp>
 
 #include "base/base64url.hpp"
+#include "base/duration_text.hpp"
 #include "base/random.hpp"
-#include "daemon/duration_text.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
 #include "daemon/verbs.hpp"
@@ -195,7 +195,7 @@ int release_verb(const Arguments& arguments) {
     }
     if (!arguments.has("json") && !arguments.has("quiet")) {
         print(released->outcome == Outcome::held
-                  ? "still held " + std::to_string(released->count) + " more times"
+                  ? "still held, " + std::to_string(released->count + 1) + " to be released"
                   : "released");
     }
     return exit_status::done;
@@ -243,12 +243,6 @@ int break_verb(const Arguments& arguments) {
     const auto broken = (*manager)->ask<Released>(Call{Break{*grant, *reason, {}}, {}, {}});
     if (!broken) return fail(broken.error());
     if (arguments.has("json")) print(write_reply(*broken));
-    if (broken->outcome != Outcome::broken) {
-        Ending ending;
-        ending.outcome = broken->outcome;
-        complain("there was nothing to break: it was " + describe_ending(ending));
-        return exit_status::lost;
-    }
     if (!arguments.has("json") && !arguments.has("quiet")) print("broken");
     return exit_status::done;
 }

@@ -11,8 +11,6 @@
 namespace rocklock {
 namespace {
 
-constexpr std::string_view target_prefix = "Rocklock_20261121.";
-
 std::string_view reason_phrase(int status) {
     switch (status) {
         case 200:
@@ -111,12 +109,11 @@ void HttpConversation::ask(const HttpRequest& request, std::uint64_t number) {
     auto call = verb.starts_with(target_prefix) ? call_named(verb.substr(target_prefix.size()))
                                                 : std::nullopt;
     if (!call) {
-        return answer(
-            number, 400,
-            named_error("UnknownOperationException",
-                        "the header X-Amz-Target must be Rocklock_20261121.<Verb>, with a "
-                        "verb of the lock API; it is '" +
-                            request.operation + "'"));
+        return answer(number, 400,
+                      named_error("UnknownOperationException",
+                                  "the header X-Amz-Target must be " + std::string(target_prefix) +
+                                      "<Verb>, with a verb of the lock API; it is '" +
+                                      request.operation + "'"));
     }
     auto read = read_call(*std::move(call), request.body);
     if (!read) return answer(number, 400, write_error(read.error()));

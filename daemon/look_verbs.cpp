@@ -4,7 +4,7 @@
 
 #include <rocklock/clock.hpp>
 
-#include "daemon/duration_text.hpp"
+#include "base/duration_text.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
 #include "daemon/table.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "daemon/duration_text.hpp"
+#include "base/duration_text.hpp"
 #include "wire/lock_words.hpp"
 #include "wire/time_format.hpp"
 

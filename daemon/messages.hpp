@@ -13,7 +13,7 @@ namespace rocklock {
 // Names and notes come from others: what would steer a terminal is shown as '?'.
 std::string printable(std::string_view text);
 
-// "ann (write), for 12s, 18s left, pid 4711: importing".
+// "ann (write), for 12s, 18s left, pid 4711, grant 3764888744755201: importing".
 std::string describe_holder(const Holder& holder, WallTime now);
 
 // Several lines, without a newline at the end: what was refused, who is in the way, what to do.

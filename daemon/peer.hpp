@@ -1,8 +1,8 @@
 // One connected client: what it waits for, and which sessions end with its connection.
 //
 //     asked ──► waiting ──► answered ──► confirmed by the next call
-//                  └─ hang_up() ──► withdrawn; a grant that was faster, or was not read, is given
-//                  back
+//                  └─ hang_up() ──► withdrawn; a grant that was faster, or was not read, is
+//                                   given back
 //
 // A grant that was asked for with a request id is not given back: its client may ask again, and
 // gets the same one. If it does not, the session's process or lease ends it.
@@ -24,7 +24,7 @@ namespace rocklock {
 
 // Threads:  thread-safe.
 // Lifetime: borrows the dispatcher. Owned by shared pointers: answers may come when the client is
-// gone.
+//           gone.
 class Peer : public std::enable_shared_from_this<Peer> {
 public:
     Peer(Dispatcher& dispatcher, const Caller& caller) : dispatcher_(dispatcher), caller_(caller) {}

@@ -1,7 +1,9 @@
 #include "daemon/process_id.hpp"
 
+#include <pwd.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -61,6 +63,16 @@ std::optional<uid_t> owner_of(pid_t pid) {
     struct stat facts {};
     if (::stat(("/proc/" + std::to_string(pid)).c_str(), &facts) != 0) return std::nullopt;
     return facts.st_uid;
+}
+
+std::string user_name(uid_t uid) {
+    std::array<char, 4096> memory{};
+    passwd entry{};
+    passwd* found = nullptr;
+    if (::getpwuid_r(uid, &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr) {
+        return found->pw_name;
+    }
+    return "uid " + std::to_string(uid);
 }
 
 }  // namespace rocklock

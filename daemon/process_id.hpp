@@ -1,10 +1,12 @@
-// Processes by number and start time, so that a number used again is not taken for the same one.
+// Processes by number and start time, so that a number used again is not taken for the same one;
+// and whose they are.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <rocklock/lock.hpp>
 
@@ -19,5 +21,8 @@ bool is_running(const ProcessId& process);
 
 // The user it belongs to; nothing when there is no such process.
 std::optional<uid_t> owner_of(pid_t pid);
+
+// The login name of a user; "uid 1234" for one without.
+std::string user_name(uid_t uid);
 
 }  // namespace rocklock

@@ -59,20 +59,25 @@ void ProcessWatch::gone(const ProcessId& process) {
     for (const auto& session : orphaned) close_(session);
 }
 
-void ProcessWatch::keep_only(const std::set<SessionId>& live) {
+std::set<SessionId> ProcessWatch::sessions() {
     MutexLock lock(mutex_);
-    for (auto session = sessions_.begin(); session != sessions_.end();) {
-        if (live.contains(session->first)) {
-            ++session;
-            continue;
-        }
+    std::set<SessionId> watched;
+    for (const auto& [session, processes] : sessions_) watched.insert(session);
+    return watched;
+}
+
+void ProcessWatch::forget(const std::set<SessionId>& ended) {
+    MutexLock lock(mutex_);
+    for (const SessionId& id : ended) {
+        const auto session = sessions_.find(id);
+        if (session == sessions_.end()) continue;
         for (const auto& process : session->second) {
             const auto found = processes_.find(process);
             if (found == processes_.end()) continue;
-            found->second.sessions.erase(session->first);
+            found->second.sessions.erase(id);
             if (found->second.sessions.empty()) processes_.erase(found);
         }
-        session = sessions_.erase(session);
+        sessions_.erase(session);
     }
 }
 

@@ -33,8 +33,11 @@ public:
     void watch(const SessionId& session, const std::vector<ProcessId>& processes) override
         ROCKLOCK_EXCLUDES(mutex_);
 
-    // Forgets all sessions but these: the others have ended by themselves.
-    void keep_only(const std::set<SessionId>& live) ROCKLOCK_EXCLUDES(mutex_);
+    // The sessions that are bound to processes, as far as they are not forgotten.
+    std::set<SessionId> sessions() ROCKLOCK_EXCLUDES(mutex_);
+
+    // Forgets these, which have ended by themselves.
+    void forget(const std::set<SessionId>& ended) ROCKLOCK_EXCLUDES(mutex_);
 
     // Closes all descriptors, so that no handler waits any more.
     void stop() ROCKLOCK_EXCLUDES(mutex_);

@@ -43,7 +43,7 @@ const std::vector<Option> how_to_lock = {
 // The daemon, and what takes locks.
 std::vector<Entry> first_entries() {
     return {
-        {{"serve", "", "Serves locks on a Unix socket until it gets SIGTERM.",
+        {{"serve", "", "Serves locks on a Unix socket until it gets SIGTERM or SIGINT.",
           "rocklock serve --db ./locks --socket ./locks.sock",
           std::vector<Option>{
               {"db", "DIR", "where the store lies (a directory of its own)"},

@@ -21,10 +21,10 @@
 #include <rocklock/clock.hpp>
 
 #include "base/base64url.hpp"
+#include "base/duration_text.hpp"
 #include "base/random.hpp"
 #include "daemon/call_worker.hpp"
 #include "daemon/command.hpp"
-#include "daemon/duration_text.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
 #include "wire/error_names.hpp"
@@ -125,8 +125,11 @@ private:
     void lose(const std::string& why, bool certain);
     void on_child(Command& command);
     void release();
+    std::string ended_before(const Result<Reply>& reply);
 
     Events next_event(std::optional<BootTime> until);
+    // One margin before the lock may be somebody else's.
+    BootTime stop_at() const { return deadline_ - std::max(smallest_margin, plan_.lease / 10); }
     void tell(std::string_view event, const std::function<void(JsonWriter&)>& facts = {});
     void say(const std::string& text) const {
         if (!plan_.quiet) complain(text);
@@ -150,6 +153,7 @@ private:
     std::optional<int> status_;
     bool lost_ = false;
     bool certainly_lost_ = false;
+    bool release_sent_ = false;
     std::optional<BootTime> kill_at_;
     std::size_t shown_ = 0;
 };
@@ -343,7 +347,7 @@ Result<void> Runner::join_session() {
     JoinProcess join;
     join.session = session_.id;
     CallLimits limits;
-    limits.deadline = steady_at(deadline_ - std::max(smallest_margin, plan_.lease / 10));
+    limits.deadline = steady_at(stop_at());
     auto joined = manager_.ask<SessionInfo>(Call{join, session_.secret, command_->pid()}, limits);
     if (joined) return {};
     // Another pid namespace: we alone stand for the session then.
@@ -363,7 +367,7 @@ int Runner::watch_command() {
         const auto wake_at = [&until](BootTime moment) {
             until = until ? std::min(*until, moment) : moment;
         };
-        if (!lost_) wake_at(deadline_ - std::max(smallest_margin, plan_.lease / 10));
+        if (!lost_) wake_at(stop_at());
         if (kill_at_) wake_at(*kill_at_);
         if (!worker_.busy() && !certainly_lost_) wake_at(renew_at_);
         const auto events = next_event(until);
@@ -372,6 +376,8 @@ int Runner::watch_command() {
         if (events.child) on_child(*command_);
     }
     command_->take_terminal();
+    // What the release says may be the first we hear of an end by somebody else.
+    release();
     if (lost_ && plan_.on_lost != OnLost::ignore) {
         tell("lost");
         return exit_status::lost;
@@ -448,8 +454,7 @@ std::string Runner::why_lost(const Error& error) {
 }
 
 void Runner::stop_if_due(BootTime now) {
-    const auto margin = std::max(smallest_margin, plan_.lease / 10);
-    if (!lost_ && now >= deadline_ - margin) {
+    if (!lost_ && now >= stop_at()) {
         lose(now >= deadline_
                  ? "its lease ended at " +
                        format_time(system_clock().now().wall -
@@ -488,19 +493,43 @@ void Runner::lose(const std::string& why, bool certain) {
 
 // Bounded: what cannot be released in time is left to the lease, and to the end of our process.
 void Runner::release() {
-    if (certainly_lost_) return;
+    if (certainly_lost_ || std::exchange(release_sent_, true)) return;
     while (helper_.busy() && !helper_.take()) {
         helper_.withdraw();
         next_event(boot_now() + milliseconds{50});
     }
     const auto limit = boot_now() + longest_release;
     helper_.start(Call{Release{session_.id, grant_.id}, session_.secret, {}}, steady_at(limit));
-    while (!helper_.take()) {
+    auto reply = helper_.take();
+    for (; !reply; reply = helper_.take()) {
         if (boot_now() >= limit) {
             say("the release was not confirmed; the lock ends with this process or its lease");
             return;
         }
         next_event(limit);
+    }
+    const auto why = ended_before(*reply);
+    if (why.empty() || std::exchange(lost_, true)) return;
+    complain("the lock on " + printable(plan_.locks.front().resource) +
+             " was lost while the command ran: " + why);
+}
+
+// How the lock had ended when it was to be released; empty when it had not.
+std::string Runner::ended_before(const Result<Reply>& reply) {
+    if (!reply) {
+        if (exit_status::of(reply.error()) != exit_status::lost) return {};
+        return why_lost(reply.error());
+    }
+    const auto* released = std::get_if<Released>(&*reply);
+    if (released == nullptr) return {};
+    switch (released->outcome) {
+        case Outcome::expired:
+        case Outcome::stolen:
+        case Outcome::broken:
+        case Outcome::transferred:
+            return "it was " + std::string(to_string(released->outcome));
+        default:
+            return {};
     }
 }
 

@@ -16,6 +16,7 @@
 
 #include <rocklock/lock.hpp>
 
+#include "daemon/exit_status.hpp"
 #include "daemon/manager.hpp"
 
 namespace rocklock {
@@ -31,7 +32,7 @@ struct RunPlan {
     std::chrono::milliseconds patience{};
     OnLost on_lost = OnLost::term;
     // The exit status when the lock is not to be had.
-    int busy_status = 75;
+    int busy_status = exit_status::busy;
     // Where to tell what happened, as JSON; -1: nowhere.
     int status_fd = -1;
     // Keep the lock until the whole process group has ended.

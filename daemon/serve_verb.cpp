@@ -1,7 +1,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "daemon/duration_text.hpp"
+#include "base/duration_text.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
 #include "daemon/server.hpp"

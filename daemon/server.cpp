@@ -191,7 +191,7 @@ void Server::admit(Local::socket socket) {
         ->start();
 }
 
-// Forgets processes whose sessions have ended, and leaves when nobody needs us.
+// Forgets sessions that have ended, and leaves when nobody needs us.
 asio::awaitable<void> Server::keep_house() {
     auto period = housekeeping_period;
     if (options_.idle_exit.count() > 0) {
@@ -208,14 +208,15 @@ asio::awaitable<void> Server::keep_house() {
 
 bool Server::idle() {
     const auto now = steady_clock::now();
+    // Before the service is asked: one that is opened and watched meanwhile is not among these.
+    std::set<SessionId> ended = watch_.sessions();
     const auto sessions = database_.service().sessions({});
     if (!sessions) return false;
-    std::set<SessionId> live;
-    for (const auto& session : *sessions) live.insert(session.id);
-    watch_.keep_only(live);
+    for (const auto& session : *sessions) ended.erase(session.id);
+    watch_.forget(ended);
 
     const steady_clock::time_point last_request{milliseconds{traffic_.last_request}};
-    if (!live.empty() || traffic_.busy > 0) last_busy_ = now;
+    if (!sessions->empty() || traffic_.busy > 0) last_busy_ = now;
     last_busy_ = std::max(last_busy_, last_request);
     return options_.idle_exit.count() > 0 && now - last_busy_ >= options_.idle_exit;
 }

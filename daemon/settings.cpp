@@ -14,7 +14,7 @@
 
 #include <rocklock/lock.hpp>
 
-#include "daemon/duration_text.hpp"
+#include "base/duration_text.hpp"
 
 namespace rocklock {
 namespace {
@@ -68,8 +68,15 @@ Result<Settings> Settings::load(const Arguments& arguments) {
     Settings settings;
     settings.flags_ = {arguments.options.begin(), arguments.options.end()};
     settings.file_name_ = environment("ROCKLOCK_CONFIG");
-    if (settings.file_name_.empty()) settings.file_name_ = "/etc/rocklock.conf";
+    const bool named = !settings.file_name_.empty();
+    if (!named) settings.file_name_ = "/etc/rocklock.conf";
     std::ifstream file(settings.file_name_);
+    const int reason = errno;
+    if (!file && (named || reason != ENOENT)) {
+        return Error(
+            ErrorCode::invalid_argument,
+            "cannot read the settings in " + settings.file_name_ + ": " + std::strerror(reason));
+    }
     std::string line;
     for (int number = 1; std::getline(file, line); ++number) {
         const auto text = trimmed(std::string_view(line).substr(0, line.find('#')));
@@ -108,7 +115,8 @@ Result<std::chrono::milliseconds> Settings::duration(std::string_view name,
     if (duration) return *duration;
     return Error(ErrorCode::invalid_argument,
                  std::string(name) + " (from " + setting.source + ") is '" + setting.value +
-                     "'; write it with a unit, as in 500ms, 10s, 1m30s or 2h");
+                     "'; write whole numbers with units, as in 500ms, 10s, 1m30s or 2h, up to "
+                     "10,000 years");
 }
 
 Result<std::chrono::milliseconds> Settings::patience(std::string_view default_value) const {

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/duration_text.hpp"
 #include "client/unix_socket.hpp"
-#include "daemon/duration_text.hpp"
 #include "daemon/settings.hpp"
 
 namespace rocklock {
@@ -56,13 +56,15 @@ std::string own_program() {
 // The environment without what `run` gives to its command: a daemon must not keep anybody's
 // credentials.
 std::vector<char*> clean_environment() {
-    constexpr std::array<std::string_view, 8> of_run = {
+    // Of `run`, and of a unit whose job starts us: the user's store does not lie with the unit.
+    constexpr std::array<std::string_view, 10> of_others = {
         "ROCKLOCK_RESOURCE=", "ROCKLOCK_GRANT=",   "ROCKLOCK_TOKEN=",    "ROCKLOCK_PRINCIPAL=",
-        "ROCKLOCK_MODE=",     "ROCKLOCK_SESSION=", "ROCKLOCK_DEADLINE=", "ROCKLOCK_SOCKET="};
+        "ROCKLOCK_MODE=",     "ROCKLOCK_SESSION=", "ROCKLOCK_DEADLINE=", "ROCKLOCK_SOCKET=",
+        "STATE_DIRECTORY=",   "RUNTIME_DIRECTORY="};
     std::vector<char*> kept;
     for (char** variable = environ; *variable != nullptr; ++variable) {
         bool keep = true;
-        for (const auto name : of_run) {
+        for (const auto name : of_others) {
             keep = keep && !std::string_view(*variable).starts_with(name);
         }
         if (keep) kept.push_back(*variable);

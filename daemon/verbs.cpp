@@ -1,9 +1,7 @@
 #include "daemon/verbs.hpp"
 
-#include <pwd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -12,6 +10,7 @@
 
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
+#include "daemon/process_id.hpp"
 #include "wire/json_writer.hpp"
 
 namespace rocklock {
@@ -43,14 +42,7 @@ Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const 
 
 std::string principal_of(const Arguments& arguments) {
     if (const auto given = arguments.get("principal")) return *given;
-    std::array<char, 4096> memory{};
-    passwd entry{};
-    passwd* found = nullptr;
-    if (::getpwuid_r(::getuid(), &entry, memory.data(), memory.size(), &found) == 0 &&
-        found != nullptr) {
-        return found->pw_name;
-    }
-    return "uid " + std::to_string(::getuid());
+    return user_name(::getuid());
 }
 
 Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {

@@ -26,8 +26,7 @@ int show_verb(const Arguments& arguments);
 int sessions_verb(const Arguments& arguments);
 int version_verb(const Arguments& arguments);
 
-// ---- What they share
-// ------------------------------------------------------------------------------------
+// ---- What they share ----
 
 // Says what is wrong, on stderr, and returns the exit status for it.
 int fail(const Error& error);

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "base/planted_bug.hpp"
+
 namespace rocklock {
 
 // Counts the forks between this process and the first one. Cheap: no system call.
@@ -16,7 +18,9 @@ class MadeHere {
 public:
     MadeHere() : generation_(fork_generation()) {}
     // Whether this is a child, or a child's child, of that process.
-    bool in_child() const noexcept { return generation_ != fork_generation(); }
+    bool in_child() const noexcept {
+        return generation_ != fork_generation() && !planted(Bug::child_goes_on);
+    }
 
 private:
     std::uint32_t generation_;

@@ -89,7 +89,8 @@ Result<HttpConnection::Answer> HttpConnection::post(std::string_view operation,
     const std::stop_callback wake(limits.stop, [this] { ::shutdown(fd_, SHUT_RDWR); });
     std::string request =
         "POST / HTTP/1.1\r\nHost: rocklock\r\nContent-Type: "
-        "application/x-amz-json-1.0\r\nX-Amz-Target: Rocklock_20261121.";
+        "application/x-amz-json-1.0\r\nX-Amz-Target: ";
+    request += target_prefix;
     request += operation;
     request += "\r\nContent-Length: ";
     request += std::to_string(body.size());

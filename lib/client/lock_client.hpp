@@ -38,8 +38,7 @@ public:
         std::string body;
     };
     // Errors: indeterminate  the connection ended, or the time was over, before the answer: nobody
-    // can say
-    //                        whether it happened
+    //                        can say whether it happened
     //         cancelled      by the stop token
     Result<Answer> post(std::string_view operation, std::string_view body,
                         const CallLimits& limits);

@@ -93,6 +93,7 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
 Result<Session> Database::open_session(std::string_view principal, SessionOptions options) {
     if (!state_) return empty_handle();
     auto times = keeping_times(options);
+    if (!times) return std::move(times).error();
     OpenSession request;
     request.principal = principal;
     request.lease = options.lease;
@@ -101,7 +102,6 @@ Result<Session> Database::open_session(std::string_view principal, SessionOption
     // Shown to others: they may have to find out who it is.
     request.pid = ::getpid();
     request.uid = ::getuid();
-    if (!times) return std::move(times).error();
     auto opened = state_->manager->ask(std::move(request));
     if (!opened) return std::move(opened).error();
     return Session(state_->keeper->keep(*opened, *times));
@@ -180,6 +180,8 @@ Result<void> Database::close() {
     if (std::exchange(state_->closed, true)) return {};
     state_->keeper->close();
     auto manager_closed = state_->manager->close();
+    // What was decided before has been told by now, if not before the keeper closed.
+    state_->keeper->tell();
     auto storage_closed = state_->storage->close();
     if (!manager_closed) return manager_closed;
     return storage_closed;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "database/session_keeper.hpp"
+#include "lock/modes.hpp"
 
 namespace rocklock {
 
@@ -93,7 +94,9 @@ Result<void> Guard::assert_held(std::string_view resource, Mode mode) const {
         const bool below = lock.subtree && resource.size() > lock.resource.size() &&
                            resource.starts_with(lock.resource) &&
                            resource[lock.resource.size()] == '/';
-        if (lock.mode >= mode && (lock.resource == resource || below)) {
+        const bool reaches = lock.resource == resource || below;
+        // A permit has no mode: there may be others.
+        if (reaches && lock.permits == 0 && covers(lock.mode, mode)) {
             return kept_->assert_held(&grant_, resource, mode);
         }
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/duration_text.hpp"
 #include "lock/names.hpp"
 
 namespace rocklock {
@@ -13,9 +14,6 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
     const milliseconds zero{0};
     const auto invalid = [](std::string message) {
         return Error(ErrorCode::invalid_argument, std::move(message));
-    };
-    const auto text = [](milliseconds duration) {
-        return std::to_string(duration.count()) + " ms";
     };
     if (options.renew_every < zero || options.warn_at < zero || options.margin < zero) {
         return invalid("renew_every, warn_at and margin can't be negative: give 0 for the default");
@@ -31,23 +29,23 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
             ? std::min(std::max(milliseconds{200}, options.lease / 10), options.lease / 4)
             : options.margin;
     if (times.margin >= times.lease) {
-        return invalid("a margin of " + text(times.margin) + " leaves nothing of a lease of " +
-                       text(times.lease));
+        return invalid("a margin of " + exact_duration(times.margin) +
+                       " leaves nothing of a lease of " + exact_duration(times.lease));
     }
     if (!times.renew) return times;
     if (times.renew_every > times.lease / 3) {
-        return invalid("renew_every is " + text(times.renew_every) +
-                       ": at most a third of the lease, " + text(times.lease / 3) +
+        return invalid("renew_every is " + exact_duration(times.renew_every) +
+                       ": at most a third of the lease, " + exact_duration(times.lease / 3) +
                        ", leaves room for two that fail");
     }
     if (times.margin >= times.warn_at) {
-        return invalid("warn_at is " + text(times.warn_at) +
-                       ": it must be longer than the margin, " + text(times.margin));
+        return invalid("warn_at is " + exact_duration(times.warn_at) +
+                       ": it must be longer than the margin, " + exact_duration(times.margin));
     }
     if (times.warn_at >= times.lease - times.renew_every) {
-        return invalid("warn_at is " + text(times.warn_at) +
+        return invalid("warn_at is " + exact_duration(times.warn_at) +
                        ": it must be shorter than the lease less renew_every, " +
-                       text(times.lease - times.renew_every) +
+                       exact_duration(times.lease - times.renew_every) +
                        ", or every renewal comes with a warning");
     }
     return times;

@@ -1,9 +1,8 @@
 // Keeps the sessions of a program: renews them, warns when a lease runs low, and passes on what the
 // manager tells their owners. One thread for all of them.
 //
-//            renewed                          not renewed in time
-//     kept ────────────► kept      kept ──────────────────────────► warned ──► expired: every grant
-//     is lost
+//           renewed                  not renewed in time
+//     kept ─────────► kept     kept ─────────────────────► warned ──► expired: every grant is lost
 //
 // What a program believes of its own lease never reaches beyond what the manager has promised: the
 // deadline is the manager's own, on the same clock, and valid() ends a margin before it.
@@ -105,6 +104,8 @@ public:
 
     // No session is kept from now on; whoever holds something is told so.
     void close();
+    // Calls back for what the manager has told so far.
+    void tell() ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     // What is to be called back, in order.
@@ -116,7 +117,6 @@ private:
 
     std::shared_ptr<KeptSession> find(const SessionId& id) ROCKLOCK_EXCLUDES(mutex_);
     std::vector<std::shared_ptr<KeptSession>> all() ROCKLOCK_EXCLUDES(mutex_);
-    void tell() ROCKLOCK_EXCLUDES(mutex_);
     // When this session wants to be looked at next.
     std::optional<BootTime> attend(KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
     void renew(KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);

@@ -49,20 +49,7 @@ Grant past_grant(const GrantRecord& record) {
     return grant;
 }
 
-Result<Answer> answer_session(const Storage& storage, const SessionId& id) {
-    const auto value = storage.get(Family::locks, records::session_key(id));
-    if (!value) return value.error();
-    const auto record = *value ? records::decode_session(id, **value) : std::nullopt;
-    if (!record || !record->ended) {
-        return Error(ErrorCode::session_not_found,
-                     "there is no such session, or it ended long ago: open a new one");
-    }
-    Error error(ErrorCode::session_expired, "the session has ended: open a new one");
-    error.ended = record->ended;
-    return error;
-}
-
-Result<Answer> answer_replay(const LockTable& table, const AskHistory& asked,
+Result<Answer> answer_replay(const SessionKey& key, const AskHistory& asked,
                              const GrantRecord& record) {
     if (record.fingerprint != asked.fingerprint) {
         return Error(ErrorCode::parameter_mismatch,
@@ -72,7 +59,7 @@ Result<Answer> answer_replay(const LockTable& table, const AskHistory& asked,
     if (record.single) {
         SessionInfo own;
         own.id = record.session;
-        own.secret = table.secret(record.session);
+        own.secret = session_secret(key, record.session);
         own.lease = record.lease;
         own.deadline = record.deadline;
         grant.own_session = own;
@@ -96,10 +83,25 @@ Result<std::optional<GrantRecord>> read_grant(const Storage& storage, GrantId gr
     return record;
 }
 
-HistoryAnswer answer_from_history(const Storage& storage, const LockTable& table,
+Error past_session_error(const Storage& storage, const SessionId& session) {
+    const auto value = storage.get(Family::locks, records::session_key(session));
+    if (!value) return value.error();
+    const auto record = *value ? records::decode_session(session, **value) : std::nullopt;
+    if (!record || !record->ended) {
+        return {ErrorCode::session_not_found,
+                "there is no such session, or it ended long ago: open a new one"};
+    }
+    Error error(ErrorCode::session_expired, "the session has ended: open a new one");
+    error.ended = record->ended;
+    return error;
+}
+
+HistoryAnswer answer_from_history(const Storage& storage, const SessionKey& key,
                                   const AskHistory& asked) {
     using Verb = AskHistory::Verb;
-    if (asked.grant == GrantId{}) return answer_session(storage, asked.session);
+    if (asked.grant == GrantId{}) {
+        return Result<Answer>(past_session_error(storage, asked.session));
+    }
     auto read = read_grant(storage, asked.grant);
     if (!read) return Result<Answer>(std::move(read).error());
     if (!*read || !(*read)->ended) return Result<Answer>(unknown_grant());
@@ -111,7 +113,7 @@ HistoryAnswer answer_from_history(const Storage& storage, const LockTable& table
         }
         return Retake{asked.session, asked.grant, past_grant(record).locks, record.principal};
     }
-    if (asked.verb == Verb::replay) return answer_replay(table, asked, record);
+    if (asked.verb == Verb::replay) return answer_replay(key, asked, record);
     if (asked.verb != Verb::force && record.session != asked.session) {
         return Result<Answer>(unknown_grant());
     }
@@ -171,57 +173,68 @@ Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t
     return rows;
 }
 
-bool HistoryTrimmer::may_go(std::uint32_t epoch, BootTime deadline, milliseconds lease, bool excess,
-                            BootTime now, std::uint32_t boot_epoch) const {
+bool HistoryTrimmer::may_go(const Age& record, bool excess, const Facts& facts) const {
     // Of another boot: older than this one, which has lasted since the clock's beginning.
-    const auto age = epoch == boot_epoch ? now - deadline : now.time_since_epoch();
-    return age >= limits_.age || (excess && age >= std::max(memory_min, lease));
+    const auto age = record.epoch == facts.boot_epoch ? facts.now - record.deadline
+                                                      : facts.now.time_since_epoch();
+    return age >= limits_.age || (excess && age >= std::max(memory_min, record.lease));
 }
 
-void HistoryTrimmer::trim(const Snapshot& snapshot, LockTable& table, BootTime now,
-                          std::uint32_t boot_epoch, std::size_t budget, Batch& batch) {
-    const auto go_round = [&](std::string& from, char tag, const auto& look) {
+void HistoryTrimmer::look_at_grant(std::string_view key, std::string_view value,
+                                   const Snapshot& snapshot, const Facts& facts,
+                                   Round& round) const {
+    const auto id = records::grant_of_key(key);
+    auto record = id ? records::decode_grant(*id, value) : std::nullopt;
+    if (!record || !record->ended) return;
+    const bool excess = facts.ended_records > limits_.records + round.grants.size();
+    if (!may_go({record->boot_epoch, record->deadline, record->lease}, excess, facts)) return;
+    if (record->more_locks > 0) {
+        const auto set = snapshot.get(Family::locks, records::set_key(*id));
+        if (set && *set) records::decode_set(**set, *record);
+        round.batch.writes.push_back({Family::locks, records::set_key(*id), std::nullopt});
+    }
+    ForgottenGrant forgotten{*id, {}, record->request.high, record->request.low};
+    for (records::Lock& lock : record->locks) {
+        forgotten.resources.push_back(std::move(lock.resource));
+    }
+    round.batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
+    round.grants.push_back(std::move(forgotten));
+}
+
+void HistoryTrimmer::look_at_session(std::string_view key, std::string_view value,
+                                     const Facts& facts, Round& round) const {
+    const auto id = records::session_of_key(key);
+    const auto record = id ? records::decode_session(*id, value) : std::nullopt;
+    if (!record || !record->ended) return;
+    const bool excess = facts.ended_sessions > limits_.records + round.sessions;
+    if (!may_go({record->boot_epoch, record->deadline, record->lease}, excess, facts)) return;
+    round.batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
+    ++round.sessions;
+}
+
+HistoryTrimmer::Round HistoryTrimmer::look(const Snapshot& snapshot, const Facts& facts,
+                                           std::size_t budget) {
+    Round round;
+    const auto go_on = [&](std::string& from, char tag, const auto& look_at) {
         const std::string first(1, tag);
         const std::string last(1, static_cast<char>(tag + 1));
         if (from.empty()) from = first;
         const auto cursor = snapshot.scan(Family::locks, from, last);
         std::size_t read = 0;
         for (; cursor->valid() && read < budget; cursor->next(), ++read) {
-            look(cursor->key(), cursor->value());
+            look_at(cursor->key(), cursor->value());
         }
         from = cursor->valid() ? std::string(cursor->key()) : std::string();
     };
-    go_round(grants_from_, records::grant_tag, [&](std::string_view key, std::string_view value) {
-        const auto id = records::grant_of_key(key);
-        auto record = id ? records::decode_grant(*id, value) : std::nullopt;
-        if (!record || !record->ended) return;
-        const bool excess = table.ended_records() > limits_.records;
-        if (!may_go(record->boot_epoch, record->deadline, record->lease, excess, now, boot_epoch))
-            return;
-        std::vector<std::string> resources;
-        if (record->more_locks > 0) {
-            const auto set = snapshot.get(Family::locks, records::set_key(*id));
-            if (set && *set) records::decode_set(**set, *record);
-            batch.writes.push_back({Family::locks, records::set_key(*id), std::nullopt});
-        }
-        for (const records::Lock& lock : record->locks) resources.push_back(lock.resource);
-        batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
-        table.forget(*id, resources, record->request.high, record->request.low);
+    go_on(grants_from_, records::grant_tag, [&](std::string_view key, std::string_view value) {
+        look_at_grant(key, value, snapshot, facts, round);
     });
     // A session whose grants are still being cleaned up must be known to them.
-    if (table.cleaning()) return;
-    go_round(sessions_from_, records::session_tag,
-             [&](std::string_view key, std::string_view value) {
-                 const auto id = records::session_of_key(key);
-                 const auto record = id ? records::decode_session(*id, value) : std::nullopt;
-                 if (!record || !record->ended) return;
-                 const bool excess = table.ended_sessions() > limits_.records;
-                 if (!may_go(record->boot_epoch, record->deadline, record->lease, excess, now,
-                             boot_epoch))
-                     return;
-                 batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
-                 table.forget_session();
-             });
+    if (facts.cleaning) return round;
+    go_on(sessions_from_, records::session_tag, [&](std::string_view key, std::string_view value) {
+        look_at_session(key, value, facts, round);
+    });
+    return round;
 }
 
 }  // namespace rocklock

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/planted_bug.hpp"
 #include "base/random.hpp"
 #include "lock/history.hpp"
 #include "lock/manager_core.hpp"
@@ -102,7 +103,8 @@ Result<void> LockManager::Core::recover() {
     facts.now = clock.now();
     facts.restored = options.restored;
     // Deadlines are exact on the same boot, unless renewals may have been lost with a failed sync.
-    facts.exact = !boot_id.empty() && boot_id == boot.boot_id && !storage.suspect();
+    facts.exact = !boot_id.empty() && boot_id == boot.boot_id && !storage.suspect() &&
+                  !planted(Bug::lease_anew_on_same_boot);
     facts.boot_epoch = facts.exact ? boot.epoch : boot.epoch + 1;
     if (!*marks || options.restored) facts.token_floor = token_floor(facts.now.wall);
     decision.clear();
@@ -218,11 +220,18 @@ Result<std::vector<Grant>> LockManager::grants(const SessionId& session) {
 
 Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Secret& secret) {
     if (auto error = core_->not_ours()) return *std::move(error);
-    MutexLock lock(core_->mutex);
-    if (!(core_->table.secret(session) == secret)) {
+    if (!(session_secret(core_->session_key, session) == secret)) {
         return Error(ErrorCode::not_owner, "the secret does not belong to this session");
     }
-    return core_->table.session(session, core_->clock.now());
+    Standing standing;
+    {
+        MutexLock lock(core_->mutex);
+        auto known = core_->table.session(session, core_->clock.now());
+        if (known || known.error().code != ErrorCode::session_not_found) return known;
+        standing = {core_->last_commit, Durability::written};
+    }
+    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    return past_session_error(core_->storage, session);
 }
 
 bool LockManager::holds(const SessionId& session, std::string_view resource, Mode mode) {
@@ -254,6 +263,7 @@ Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint3
     Standing standing;
     {
         MutexLock lock(core_->mutex);
+        if (core_->failed) return *core_->failed;
         standing = core_->standing_now();
     }
     if (auto done = core_->await_looking(standing); !done) return std::move(done).error();

@@ -1,9 +1,8 @@
 // The lock manager: the lock table with a clock, a storage and threads around it.
 //
-//     submit(request) ─► mutex: read the clock, table.apply(), storage.enqueue(batch) ─► mutex
-//     released
-//                        ─► storage makes it durable ─► completions and notices, in order of
-//                        decision
+//     submit(request) ─► with the mutex:  read the clock, table.apply(), storage.enqueue(batch)
+//                     ─► without it:      the storage makes the batch durable
+//                     ─► completions and notices, in the order of the decisions
 //
 // The mutex orders decisions, and the storage's queue keeps that order, so what is recovered is
 // always a prefix of what was decided. No I/O happens under the mutex. A deferred batch (a release)
@@ -53,7 +52,7 @@ struct LockManagerOptions {
 // Durability: as `Durability` says for each verb; docs/semantics.md has the table.
 class LockManager final : public LockService {
 public:
-    // Recovers the table. Errors: corrupt, newer_format, io_error.
+    // Recovers the table. Errors: corrupt, and those of the storage: io_error, no_space, read_only.
     static Result<std::unique_ptr<LockManager>> open(Storage& storage, Clock& clock,
                                                      LockManagerOptions options = {});
     // Closes.

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
 
 namespace rocklock {
-
-using table::Resource;
-using table::Wait;
 
 void Decision::clear() {
     batch.preconditions.clear();
@@ -53,7 +51,7 @@ void LockTable::Core::handle(const CancelWait& event) {
     if (found == waits.end()) return;
     ++counts.cancelled;
     refuse(event.ticket, {ErrorCode::cancelled, "the wait was cancelled; nothing is held by it"});
-    end_wait(*found->second);
+    if (!planted(Bug::cancel_leaves_entry)) end_wait(*found->second);
 }
 
 void LockTable::Core::handle(const Tick& event) {
@@ -91,6 +89,7 @@ void LockTable::Core::reserve_marks() {
     ROCKLOCK_ASSERT(token_mark < (std::uint64_t{1} << 53));
     write(Family::meta, std::string(records::marks_key),
           records::encode(records::Marks{version, token_mark, version_mark}));
+    if (planted(Bug::token_block_not_synced)) return;
     need(Durability::durable);
     decision->synced = true;
 }
@@ -99,7 +98,24 @@ WallTime LockTable::Core::wall_of(BootTime boot) const {
     return now.wall + std::chrono::duration_cast<std::chrono::milliseconds>(boot - now.boot);
 }
 
+// Whoever can be granted at the end of its patience is granted, also when that takes another to
+// give up first: so one gives up at a time, and all is served in between.
 void LockTable::Core::settle() {
+    serve_all();
+    while (!overdue.empty()) {
+        lose_patience();
+        serve_all();
+    }
+    // What is removed may leave its parent empty, which is touched then.
+    while (!touched.empty()) {
+        Resource& resource = *touched.back();
+        touched.pop_back();
+        resource.touched = false;
+        remove_if_empty(resource);
+    }
+}
+
+void LockTable::Core::serve_all() {
     while (!rechecks.empty() || !dirty.empty()) {
         if (!rechecks.empty()) {
             // In the order of the queues: of two requests of one session for one thing the first
@@ -121,13 +137,6 @@ void LockTable::Core::settle() {
         resource.dirty = false;
         serve(resource);
     }
-    // What is removed may leave its parent empty, which is touched then.
-    while (!touched.empty()) {
-        Resource& resource = *touched.back();
-        touched.pop_back();
-        resource.touched = false;
-        remove_if_empty(resource);
-    }
 }
 
 // ---- The outside ----
@@ -139,6 +148,9 @@ LockTable::~LockTable() = default;
 
 void LockTable::apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                       Decision& decision) {
+    if (planted(Bug::expiry_on_wall_clock)) {
+        now.boot = core_->now.boot + std::max(now.wall - core_->now.wall, WallTime::duration{0});
+    }
     ROCKLOCK_ASSERT(now.boot >= core_->now.boot);
     core_->now = now;
     core_->decision = &decision;
@@ -168,25 +180,24 @@ Result<void> LockTable::recover(const Snapshot& records, const RecoveryFacts& fa
     return recovered;
 }
 
-void LockTable::forget(GrantId grant, const std::vector<std::string>& resources,
-                       std::uint64_t request_high, std::uint64_t request_low) {
+void LockTable::forget(const ForgottenGrant& grant) {
     if (core_->ended_records > 0) --core_->ended_records;
-    for (const std::string& name : resources) {
+    for (const std::string& name : grant.resources) {
         const auto found = core_->last_grants.find(fnv1a(name));
-        if (found != core_->last_grants.end() && found->second.grant() == grant) {
+        if (found != core_->last_grants.end() && found->second.grant() == grant.grant) {
             core_->last_grants.erase(found);
         }
     }
-    const auto request = core_->requests.find({request_high, request_low});
-    if (request != core_->requests.end() && request->second.grant == grant) {
+    const auto request = core_->requests.find({grant.request_high, grant.request_low});
+    if (request != core_->requests.end() && request->second.grant == grant.grant) {
         core_->requests.erase(request);
     }
 }
 
 std::uint64_t LockTable::ended_records() const { return core_->ended_records; }
 
-void LockTable::forget_session() {
-    if (core_->ended_sessions > 0) --core_->ended_sessions;
+void LockTable::forget_sessions(std::uint64_t count) {
+    core_->ended_sessions -= std::min(core_->ended_sessions, count);
 }
 
 std::uint64_t LockTable::ended_sessions() const { return core_->ended_sessions; }
@@ -194,13 +205,5 @@ std::uint64_t LockTable::ended_sessions() const { return core_->ended_sessions; 
 bool LockTable::cleaning() const { return !core_->ending_sessions.empty(); }
 
 std::uint32_t LockTable::boot_epoch() const { return core_->boot_epoch; }
-
-std::optional<std::string> LockTable::audit_invariants(Instant now) const {
-    const Instant before = core_->now;
-    core_->now = now;
-    auto wrong = core_->audit();
-    core_->now = before;
-    return wrong;
-}
 
 }  // namespace rocklock

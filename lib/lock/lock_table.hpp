@@ -10,9 +10,8 @@
 // asked by every decision; tick() only wakes those whose wait is over by the clock, and cleans up,
 // a little at a time.
 //
-//     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record in the history, gone from
-//     here
-//        └──answer(error)──► gone
+//     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record in the history, and gone
+//        └──refuse()──► gone                             from here
 //
 // Waiters are served in order of arrival, conversions first. A request waits while
 //   - a live holder of another session conflicts with one of its locks, or
@@ -121,6 +120,18 @@ struct SessionKey {
     std::array<std::uint8_t, 32> bytes{};
 };
 
+// The secret that proves a session is the caller's.
+Secret session_secret(const SessionKey& key, const SessionId& session);
+
+// An ended grant whose record is trimmed from the history.
+struct ForgottenGrant {
+    GrantId grant{};
+    std::vector<std::string> resources;
+    // The hash of its request id; zeros for none.
+    std::uint64_t request_high = 0;
+    std::uint64_t request_low = 0;
+};
+
 class LockTable {
 public:
     LockTable(const LockTableOptions& options, const SessionKey& key);
@@ -149,19 +160,16 @@ public:
     std::vector<SessionView> sessions(std::string_view principal, Instant now) const;
     std::vector<Grant> grants(const SessionId& session, Instant now) const;
     Result<SessionInfo> session(const SessionId& session, Instant now) const;
-    Secret secret(const SessionId& session) const;
     bool holds(const SessionId& session, std::string_view resource, Mode mode, Instant now) const;
     std::vector<LockClass> classes() const;
     std::vector<WaitEdge> wait_graph(Instant now, std::size_t limit) const;
     const std::vector<Deadlock>& recent_deadlocks() const;
     LockStatistics statistics() const;
 
-    // Forgets an ended grant whose record was trimmed from the history, with its request id's hash.
-    void forget(GrantId grant, const std::vector<std::string>& resources,
-                std::uint64_t request_high, std::uint64_t request_low);
+    // Forgets what is trimmed from the history.
+    void forget(const ForgottenGrant& grant);
+    void forget_sessions(std::uint64_t count);
     std::uint64_t ended_records() const;
-    // The same for sessions.
-    void forget_session();
     std::uint64_t ended_sessions() const;
     // Whether grants of ended sessions are still to be cleaned up.
     bool cleaning() const;

@@ -37,6 +37,8 @@ inline constexpr std::chrono::milliseconds linger{1};
 struct Standing {
     CommitNumber number = 0;
     Durability durability = Durability::deferred;
+    // And this one must be written: a renewal, for example, whose deadline is shown.
+    CommitNumber kept = 0;
 };
 
 // A thread that waits for its answer.
@@ -75,18 +77,22 @@ struct LockManager::Core {
         : storage(used_storage),
           clock(used_clock),
           options(std::move(chosen)),
+          session_key(key),
           table(options.table, key),
           trimmer({options.history_age, options.history_records}) {}
 
     Storage& storage;
     Clock& clock;
-    LockManagerOptions options;
+    const LockManagerOptions options;
+    const SessionKey session_key;
     MadeHere made_here;
     mutable Mutex mutex;
     std::function<void(const LostNotice&)> tell_lost ROCKLOCK_GUARDED_BY(mutex);
     std::function<void(const WantedNotice&)> tell_wanted ROCKLOCK_GUARDED_BY(mutex);
     LockTable table ROCKLOCK_GUARDED_BY(mutex);
-    HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(mutex);
+    // Held while the history is read; taken before `mutex`.
+    Mutex trimming;
+    HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(trimming);
     // Kept for its memory.
     Decision decision ROCKLOCK_GUARDED_BY(mutex);
     boost::unordered_flat_map<Ticket, Pending, table::TicketHash> pending
@@ -139,7 +145,9 @@ struct LockManager::Core {
     void finish(Aftermath& after) ROCKLOCK_EXCLUDES(mutex);
     // What is answered without a commit of its own rests on these.
     Standing standing_now() const ROCKLOCK_REQUIRES(mutex) {
-        if (options.durability == Durability::durable) return {last_durable, Durability::durable};
+        if (options.durability == Durability::durable) {
+            return {last_durable, Durability::durable, last_kept};
+        }
         return {last_kept, Durability::written};
     }
 
@@ -155,7 +163,7 @@ struct LockManager::Core {
         ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> decide_due() ROCKLOCK_EXCLUDES(mutex);
-    void trim() ROCKLOCK_EXCLUDES(mutex);
+    void trim() ROCKLOCK_EXCLUDES(trimming, mutex);
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
     bool take_delivery(Delivery& delivery) ROCKLOCK_REQUIRES(mutex);
     void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);

@@ -3,14 +3,12 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/planted_bug.hpp"
 #include "base/random.hpp"
 #include "lock/manager_core.hpp"
 
 namespace rocklock {
 
-using manager::Caller;
-using manager::Delivery;
-using manager::Pending;
 using manager::Standing;
 
 namespace {
@@ -61,7 +59,10 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& aft
     table.apply(event, ticket, fresh, now, decision);
     const bool changed = !decision.batch.empty();
     const Standing standing = commit(decision.synced);
-    after.standing = {standing.number, durability_of(event, standing.durability)};
+    after.standing = standing;
+    after.standing.durability = durability_of(event, standing.durability);
+    // It rests on nothing.
+    if (after.standing.durability == Durability::deferred) after.standing.kept = 0;
     distribute(ticket, standing, after);
     // A session that is told of again: its opening is written, not synced.
     if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
@@ -97,14 +98,16 @@ void LockManager::Core::distribute(Ticket own, const Standing& standing, Afterma
         pending.erase(found);
         tell(std::move(to), std::move(reply.answer), standing, after);
     }
-    for (AskHistory& asked : decision.history) {
+    for (const AskHistory& asked : decision.history) {
         ROCKLOCK_ASSERT(asked.ticket == own);
-        after.history = std::move(asked);
+        after.history = asked;
+        // It is read from the storage, and what ended may have ended in a deferred commit.
+        after.standing = {last_commit, Durability::written};
     }
     if (decision.lost.empty() && decision.wanted.empty()) return;
     if (!tell_lost && !tell_wanted) return;
     Delivery news;
-    news.standing = standing;
+    if (!planted(Bug::told_before_durable)) news.standing = standing;
     news.lost = std::move(decision.lost);
     news.wanted = std::move(decision.wanted);
     committing.push_back(std::move(news));
@@ -137,8 +140,9 @@ void LockManager::Core::finish(Aftermath& after) {
 // ---- Blocking calls ----
 
 Result<void> LockManager::Core::durable(const Standing& standing) {
-    if (standing.number == 0) return {};
-    auto done = storage.wait(standing.number, standing.durability);
+    Result<void> done;
+    if (standing.kept > standing.number) done = storage.wait(standing.kept, Durability::written);
+    if (done && standing.number != 0) done = storage.wait(standing.number, standing.durability);
     if (!done) fail(done.error());
     return done;
 }
@@ -184,17 +188,15 @@ Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop)
 // The caller's own answer, when all it rests on is as durable as it must be.
 std::variant<Result<Answer>, Retake> LockManager::Core::settle_own(Aftermath& after) {
     if (after.history) {
-        // What has ended is read from the storage, so it must be there.
-        if (auto done = await_looking({after.standing.number, Durability::written}); !done) {
+        if (auto done = await_looking(after.standing); !done) {
             return Result<Answer>(std::move(done).error());
         }
-        MutexLock lock(mutex);
-        return answer_from_history(storage, table, *after.history);
+        return answer_from_history(storage, session_key, *after.history);
     }
     Result<Answer>& own = *after.own;
     // A refusal rests on what is decided. Whatever its decision wrote is written with the next
     // batch.
-    if (!own) after.standing.durability = Durability::deferred;
+    if (!own) after.standing = {after.standing.number, Durability::deferred};
     auto done = leave(after.standing);
     if (!done && own) return Result<Answer>(std::move(done).error());
     return std::move(own);

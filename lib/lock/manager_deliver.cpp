@@ -5,10 +5,6 @@
 
 namespace rocklock {
 
-using manager::Delivery;
-using manager::Pending;
-using manager::Standing;
-
 namespace {
 
 constexpr std::size_t trim_budget = 4096;
@@ -33,8 +29,7 @@ void LockManager::Core::submit(const Event& event, Ticket ticket, LockService::C
         delivery.done = std::move(done);
         delivery.standing = after.standing;
         if (after.history) {
-            delivery.history = std::move(after.history);
-            delivery.standing = {last_commit, Durability::written};
+            delivery.history = after.history;
             committing.push_back(std::move(delivery));
         } else if (after.own) {
             lazily = after.standing.durability == Durability::deferred;
@@ -74,6 +69,7 @@ bool LockManager::Core::take_delivery(Delivery& delivery) {
     if (committing.empty()) return false;
     const Standing& standing = committing.front().standing;
     if (standing.number != 0 && !storage.done(standing.number, standing.durability)) return false;
+    if (standing.kept != 0 && !storage.done(standing.kept, Durability::written)) return false;
     delivery = std::move(committing.front());
     committing.pop_front();
     return true;
@@ -95,7 +91,7 @@ void LockManager::Core::deliver_done() {
 void LockManager::Core::deliver(Delivery& delivery) {
     // What rests on a commit that failed did not happen.
     const auto failure = storage.failure();
-    const bool rests = delivery.standing.number != 0;
+    const bool rests = delivery.standing.number != 0 || delivery.standing.kept != 0;
     if (failure && rests) {
         fail(*failure);
         if (delivery.done) {
@@ -106,10 +102,7 @@ void LockManager::Core::deliver(Delivery& delivery) {
     }
     if (delivery.history) {
         Ticket ticket = delivery.history->ticket;
-        auto answer = [&] {
-            MutexLock lock(mutex);
-            return answer_from_history(storage, table, *delivery.history);
-        }();
+        auto answer = answer_from_history(storage, session_key, *delivery.history);
         if (auto* retake = std::get_if<Retake>(&answer)) {
             return submit(std::move(*retake), ticket, std::move(delivery.done));
         }
@@ -162,17 +155,30 @@ std::optional<BootTime> LockManager::Core::decide_due() {
 }
 
 void LockManager::Core::trim() {
+    MutexLock alone(trimming);
+    HistoryTrimmer::Facts facts;
+    std::unique_ptr<Snapshot> snapshot;
+    {
+        MutexLock lock(mutex);
+        facts.now = std::max(clock.now().boot, last_decided);
+        if (failed || closing || facts.now < next_trim) return;
+        next_trim = facts.now + manager::trim_every;
+        facts.boot_epoch = table.boot_epoch();
+        facts.ended_records = table.ended_records();
+        facts.ended_sessions = table.ended_sessions();
+        facts.cleaning = table.cleaning();
+        snapshot = storage.snapshot();
+    }
+    HistoryTrimmer::Round round = trimmer.look(*snapshot, facts, trim_budget);
+    if (round.batch.empty()) return;
     Standing standing;
     {
         MutexLock lock(mutex);
-        const BootTime now = std::max(clock.now().boot, last_decided);
-        if (failed || closing || now < next_trim) return;
-        next_trim = now + manager::trim_every;
-        Batch batch;
-        trimmer.trim(*storage.snapshot(), table, now, table.boot_epoch(), trim_budget, batch);
-        if (batch.empty()) return;
-        standing = {storage.enqueue(std::move(batch), Durability::deferred), Durability::deferred};
-        last_commit = standing.number;
+        if (failed || closing) return;
+        for (const ForgottenGrant& grant : round.grants) table.forget(grant);
+        table.forget_sessions(round.sessions);
+        last_commit = storage.enqueue(std::move(round.batch), Durability::deferred);
+        standing = {last_commit, Durability::deferred};
     }
     [[maybe_unused]] const auto written = durable(standing);
 }

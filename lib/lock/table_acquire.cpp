@@ -2,15 +2,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/duration_text.hpp"
+#include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
 
 namespace rocklock {
 
-using table::Hold;
-using table::Obstacles;
 using table::RequestKey;
-using table::Resource;
-using table::Session;
 using table::Wait;
 using table::Wish;
 
@@ -71,6 +69,15 @@ std::optional<Error> check_acquire(const Acquire& request) {
         return invalid("request id is longer than 256 bytes");
     }
     return check_texts(request.note, request.metadata);
+}
+
+// A planted bug: all holders of a resource get the lease of the newest.
+void share_lease(const table::Grant& newest) {
+    const table::Hold* hold = newest.holds().front().resource->first;
+    for (; hold != nullptr; hold = hold->next) {
+        BootTime& deadline = hold->grant->session->deadline;
+        deadline = std::max(deadline, newest.session->deadline);
+    }
 }
 
 }  // namespace
@@ -188,6 +195,7 @@ std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
 RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSession* opens,
                                         std::string_view request_id) const {
     if (request_id.empty()) return {};
+    const std::size_t separators = planted(Bug::keys_run_together) ? 0 : 1;
     const auto hash = [&](std::uint64_t start) {
         std::uint64_t value = start;
         if (session != nullptr) {
@@ -196,10 +204,10 @@ RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSess
                       value);
         } else {
             value = fnv1a(std::to_string(opens->uid), value);
-            value = fnv1a({"\0", 1}, value);
+            value = fnv1a({"\0", separators}, value);
             value = fnv1a(opens->principal, value);
         }
-        value = fnv1a({"\0", 1}, value);
+        value = fnv1a({"\0", separators}, value);
         return fnv1a(request_id, value);
     };
     return {hash(fnv_start), hash(fnv_start * 31)};
@@ -225,9 +233,9 @@ void LockTable::Core::handle(const Acquire& request) {
     const milliseconds lease =
         session != nullptr ? session->lease : request.opens->lease.value_or(resolved->lease);
     if (resolved->max_lease > milliseconds{0} && lease > resolved->max_lease) {
-        return refuse(ticket, invalid("a lease of " + std::to_string(lease.count()) +
-                                      " ms is longer than the class allows: at most " +
-                                      std::to_string(resolved->max_lease.count()) + " ms"));
+        return refuse(ticket, invalid("a lease of " + exact_duration(lease) +
+                                      " is longer than the class allows: at most " +
+                                      exact_duration(resolved->max_lease)));
     }
     if (session == nullptr) {
         if (auto error = check_open(*request.opens, lease))
@@ -429,7 +437,9 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
     if (wanting.max_hold > milliseconds{0}) {
         remember_cap(grant, wanting.max_hold, now.boot + wanting.max_hold);
     }
-    extend(session);
+    const bool ran_on = planted(Bug::lease_from_request) && wanting.waited && !session.unborn;
+    if (!ran_on) extend(session);
+    if (planted(Bug::shared_lease)) share_lease(grant);
     if (session.unborn) {
         session.unborn = false;
         write_session(session);
@@ -440,7 +450,9 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
     }
     need(Durability::durable);
     // What it holds now may let its other requests pass waiters that wait for it, or refuse them.
-    for (Wait* wait : session.waits) recheck(*wait);
+    for (Wait* wait : session.waits) {
+        if (!planted(Bug::unwoken_steal)) recheck(*wait);
+    }
     return grant;
 }
 
@@ -544,9 +556,12 @@ void LockTable::Core::handle(const Reacquire& request) {
 // Whether anybody was granted this name, or a name above it, after that grant. Of the names inside
 // a subtree, which may be forgotten by now, nobody can tell: there any later grant at all counts.
 bool LockTable::Core::granted_since(const Resource& at, bool subtree, GrantId grant) const {
-    if (at.last.grant() != grant || at.last.passed()) return true;
+    if (at.last.grant() != grant || at.last.older_converted()) return true;
     for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
-        if (number(above->last.grant()) > number(grant) || above->last.passed()) return true;
+        const table::LastGrant last = above->last;
+        if (number(last.grant()) > number(grant) || last.older_converted()) return true;
+        // When is not known any more; it may have been since.
+        if (last.grant() != grant && last.itself_converted()) return true;
     }
     return subtree && next_token > number(grant) + 1;
 }

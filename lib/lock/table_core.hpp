@@ -99,6 +99,11 @@ struct Obstacles {
     std::optional<BootTime> closed_until;
 };
 
+// Of two that wait: permits are waited for in order, however many are left.
+inline bool in_conflict(const Wish& one, const Wish& other) {
+    return (one.permits > 0 && other.permits > 0) || conflicting(one.mode, other.mode);
+}
+
 // When a wait is over that begins now. What the clock cannot count to never comes.
 constexpr BootTime patience_end(BootTime now, std::chrono::milliseconds patience) {
     const auto most = std::chrono::floor<std::chrono::milliseconds>(BootTime::max() - now);
@@ -180,6 +185,9 @@ struct LockTable::Core {
     std::vector<Resource*> touched;
     // Waits to be looked at again whatever their queue says.
     std::vector<Ticket> rechecks;
+    // Waits that are over by the clock and were still held up when looked at: a heap with the one
+    // that arrived first on top. Who has left meanwhile may be in it.
+    std::vector<std::pair<std::uint64_t, Ticket>> overdue;
     // During recovery: names whose holder was converted upward, the token of that, and the grant.
     struct Converted {
         std::string name;
@@ -197,6 +205,7 @@ struct LockTable::Core {
     void apply(const Event& event);
     // Serves the queues that the event left to be served, and frees what is empty.
     void settle();
+    void serve_all();
     void answer(Ticket to, Answer reply) { decision->replies.push_back({to, std::move(reply)}); }
     void refuse(Ticket to, Error error);
     void need(Durability durability) {
@@ -226,7 +235,6 @@ struct LockTable::Core {
     SessionInfo info(const Session& session) const;
     // An HMAC: only where somebody becomes the owner.
     SessionInfo info_with_secret(const Session& session) const;
-    Secret secret(const SessionId& id) const;
     void extend(Session& session);
     void write_session(const Session& session);
     void write_deadline(Session& session);
@@ -280,16 +288,35 @@ struct LockTable::Core {
     Resource* find(std::string_view name) const;
     void touch(Resource& resource);
     void remove_if_empty(Resource& resource);
+    // Where others' locks may meet `wish`: `visit(resource, only_subtree)` for its resource, for
+    // those above it, whose locks reach down to it with `subtree` only, and, if it has `subtree`
+    // itself, for all inside.
+    template <typename F>
+    void for_each_meeting(const Wish& wish, const F& visit) const {
+        visit(*wish.resource, false);
+        if (subtree_marks > 0) {
+            const Resource* above = wish.resource->parent;
+            for (; above != nullptr; above = above->parent) visit(*above, true);
+        }
+        if (wish.subtree) {
+            for_each_inside(*wish.resource, [&](const Resource& inside) { visit(inside, false); });
+        }
+    }
     // What is in the way of `wishes` for `session`. `wait` is the request's own place in the
     // queues, none for one that has just arrived. With `collect`, all that is in the way, for a
     // refusal to name it.
     Obstacles look(const Session& session, std::span<const Wish> wishes, const Wait* wait,
                    bool conversion, bool collect = false) const;
     void look_at_holds(const Session& session, const Wish& wish, Obstacles& obstacles) const;
+    void look_at_permits(const Wish& wish, Obstacles& obstacles) const;
+    void look_at_closures(const Resource& at, Obstacles& obstacles) const;
     void look_at_waits(const Session& session, const Wish& wish, const Wait* wait, bool conversion,
                        Obstacles& obstacles) const;
+    bool bars(const WaitLock& lock, const Session& session, const Wish& wish, const Wait* wait,
+              bool conversion) const;
     void meet_hold(const Session& session, const Wish& wish, const Hold& hold,
                    Obstacles& obstacles) const;
+    void meet_live(const Hold& hold, Obstacles& obstacles) const;
     void meet_closure(BootTime until, Obstacles& obstacles) const;
     // Whether the session's own holds cover the wish, so that it queues behind nobody.
     bool covered(const Session& session, const Wish& wish) const;
@@ -322,6 +349,8 @@ struct LockTable::Core {
     void arm(Wait& wait, BootTime look_again);
     // Decides a waiting request if that can be done now. True when it is gone.
     bool reconsider(Wait& wait);
+    // The first of those who waited long enough, when nobody can be granted any more.
+    void lose_patience();
     void grant_waiting(Wait& wait, const Obstacles& obstacles);
     void recheck(Wait& wait);
     // A hold or a wait on `resource` has gone or become weaker: others may be served.
@@ -345,13 +374,12 @@ struct LockTable::Core {
     // Whom a waiting request waits for: live holders and earlier waiters in its way. With `moved`,
     // as if that grant were `owner`'s.
     std::vector<Edge> blockers(const Wait& wait, const Grant* moved, const Session* owner) const;
+    class BlockerSearch;
+    class CycleSearch;
+    class StuckSearch;
     // A chain of sessions from `start` back to itself, each waiting for the next; empty if there is
     // none. With `moved`, as if that grant were `start`'s.
     std::vector<CycleStep> find_cycle(const Session& start, const Grant* moved = nullptr) const;
-    // Whether `start` stays stuck even if every session that does not wait gives back all it has:
-    // what decides where permits are waited for, since there not every blocker has to go.
-    bool truly_stuck(const Session& start, std::vector<const Session*> reached,
-                     const Grant* moved) const;
     Error deadlock(std::vector<CycleStep> cycle);
 
     // ---- table_end.cpp ----
@@ -391,10 +419,12 @@ struct LockTable::Core {
     void enter_recovered();
     void recover_deadline(Session& session, const records::DeadlineRecord& seen,
                           const RecoveryFacts& facts);
+    void arm_recovered();
+    void end_restored();
     void finish_recovery(const RecoveryFacts& facts);
 
     // ---- table_audit.cpp ----
-    std::optional<std::string> audit() const;
+    class Audit;
 };
 
 }  // namespace rocklock

@@ -14,16 +14,10 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
 
 namespace rocklock {
-
-using table::Hold;
-using table::Resource;
-using table::Session;
-using table::Wait;
-using table::WaitLock;
-using table::Wish;
 
 namespace {
 
@@ -31,155 +25,220 @@ constexpr std::size_t deadlocks_kept = 16;
 
 }  // namespace
 
-std::vector<LockTable::Core::Edge> LockTable::Core::blockers(const Wait& wait, const Grant* moved,
-                                                             const Session* owner) const {
-    std::vector<Edge> edges;
-    const auto meet_hold = [&](const Wish& wish, const Hold& hold) {
-        const Session* holder = hold.grant == moved ? owner : hold.grant->session;
-        if (holder == wait.session || !table::live(hold, now.boot)) return;
-        const bool counted = hold.permits > 0 && wish.permits > 0;
-        if (!counted && !conflicting(hold.mode, wish.mode)) return;
-        edges.push_back({holder, hold.resource, true, counted});
-    };
-    const auto meet_queue = [&](const Wish& wish, const Resource& at, bool only_subtree) {
-        for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
-            if (!lock->wait->before(wait)) return;
-            if (lock->wait->session == wait.session || (only_subtree && !lock->wish->subtree))
-                continue;
-            if (!lock->wait->session->live(now.boot)) continue;
-            // A conversion of it ends with it.
-            if (moved != nullptr && lock->wait->converts == moved) continue;
-            const bool both_count = lock->wish->permits > 0 && wish.permits > 0;
-            if (!both_count && !conflicting(lock->wish->mode, wish.mode)) continue;
-            edges.push_back({lock->wait->session, &at, false, false});
-        }
-    };
-    // Whoever gets the grant queues behind nobody for what it covers.
-    const auto moved_covers = [&](const Wish& wish) {
-        if (moved == nullptr || wait.session != owner || wish.permits > 0) return false;
-        for (const Hold& hold : moved->holds()) {
-            if (hold.permits > 0 || !covers(hold.mode, wish.mode)) continue;
-            if (hold.resource == wish.resource && (hold.subtree || !wish.subtree)) return true;
-            const Resource* above = wish.resource->parent;
-            while (above != nullptr && hold.resource != above) above = above->parent;
-            if (hold.subtree && above != nullptr) return true;
-        }
-        return false;
-    };
-    for (const Wish& wish : wait.wishes) {
-        const Resource& at = *wish.resource;
-        bool counting_is_full = true;
-        if (wish.permits > 0) {
-            std::uint64_t taken = 0;
-            for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-                if (table::live(*hold, now.boot)) taken += hold->permits;
-            }
-            counting_is_full = taken + wish.permits > classes.of(at.name()).permits;
-        }
-        for (const Hold* hold = at.first; hold != nullptr && counting_is_full; hold = hold->next) {
-            meet_hold(wish, *hold);
-        }
-        const bool queues = !covered(*wait.session, wish) && !moved_covers(wish);
-        if (queues) meet_queue(wish, at, false);
-        if (subtree_marks > 0) {
-            for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
-                for (const Hold* hold = above->first; hold != nullptr; hold = hold->next) {
-                    if (hold->subtree) meet_hold(wish, *hold);
-                }
-                if (queues) meet_queue(wish, *above, true);
-            }
-        }
-        if (wish.subtree) {
-            for_each_inside(at, [&](const Resource& inside) {
-                for (const Hold* hold = inside.first; hold != nullptr; hold = hold->next) {
-                    meet_hold(wish, *hold);
-                }
-                if (queues) meet_queue(wish, inside, false);
+// ---- Edges ----
+
+class LockTable::Core::BlockerSearch {
+public:
+    BlockerSearch(const Core& core, const Wait& wait, const Grant* moved, const Session* owner)
+        : core_(core), wait_(wait), moved_(moved), owner_(owner) {}
+
+    std::vector<Edge> run() {
+        for (const Wish& wish : wait_.wishes) {
+            const bool counting = wish.permits > 0 && !permits_run_out(wish);
+            const bool queues = !core_.covered(*wait_.session, wish) && !covered_by_moved(wish) &&
+                                !planted(Bug::soft_edge_missing);
+            core_.for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
+                if (!counting || &at != wish.resource) meet_holds(wish, at, only_subtree);
+                if (queues) meet_queue(wish, at, only_subtree);
             });
         }
+        return std::move(edges_);
     }
-    return edges;
+
+private:
+    bool live(const Hold& hold) const { return table::live(hold, core_.now.boot); }
+
+    bool permits_run_out(const Wish& wish) const {
+        std::uint64_t taken = 0;
+        for (const Hold* hold = wish.resource->first; hold != nullptr; hold = hold->next) {
+            if (live(*hold)) taken += hold->permits;
+        }
+        return taken + wish.permits > core_.classes.of(wish.resource->name()).permits;
+    }
+
+    void meet_holds(const Wish& wish, const Resource& at, bool only_subtree) {
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            if (only_subtree && !hold->subtree) continue;
+            const Session* holder = hold->grant == moved_ ? owner_ : hold->grant->session;
+            if (holder == wait_.session || !live(*hold)) continue;
+            const bool counted = hold->permits > 0 && wish.permits > 0;
+            if (!counted && !conflicting(hold->mode, wish.mode)) continue;
+            edges_.push_back({holder, hold->resource, true, counted});
+        }
+    }
+
+    void meet_queue(const Wish& wish, const Resource& at, bool only_subtree) {
+        for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
+            if (!lock->wait->before(wait_)) return;
+            if (only_subtree && !lock->wish->subtree) continue;
+            if (stands_before(*lock->wait) && table::in_conflict(*lock->wish, wish)) {
+                edges_.push_back({lock->wait->session, &at, false, false});
+            }
+        }
+    }
+
+    bool stands_before(const Wait& other) const {
+        if (other.session == wait_.session || !other.session->live(core_.now.boot)) return false;
+        // A conversion of the moved grant ends with it.
+        return moved_ == nullptr || other.converts != moved_;
+    }
+
+    // Whoever gets the grant queues behind nobody for what it covers.
+    bool covered_by_moved(const Wish& wish) const {
+        if (moved_ == nullptr || wait_.session != owner_ || wish.permits > 0) return false;
+        const auto reaches = [&](const Hold& hold) {
+            if (hold.resource == wish.resource) return hold.subtree || !wish.subtree;
+            const Resource* above = wish.resource->parent;
+            while (above != nullptr && hold.resource != above) above = above->parent;
+            return hold.subtree && above != nullptr;
+        };
+        const auto holds = moved_->holds();
+        return std::any_of(holds.begin(), holds.end(), [&](const Hold& hold) {
+            return hold.permits == 0 && covers(hold.mode, wish.mode) && reaches(hold);
+        });
+    }
+
+    const Core& core_;
+    const Wait& wait_;
+    const Grant* const moved_;
+    const Session* const owner_;
+    std::vector<Edge> edges_;
+};
+
+std::vector<LockTable::Core::Edge> LockTable::Core::blockers(const Wait& wait, const Grant* moved,
+                                                             const Session* owner) const {
+    return BlockerSearch(*this, wait, moved, owner).run();
 }
 
-std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const Grant* moved) const {
-    // Nobody can wait for one that holds nothing and has just come to the end of its first queue.
-    if (start.first == nullptr && start.waits.size() <= 1 && moved == nullptr) return {};
+// ---- Permits ----
+
+// Whether sessions stay stuck even if every one that does not wait gives back all it has.
+class LockTable::Core::StuckSearch {
+public:
+    StuckSearch(const Core& core, std::vector<const Session*> reached, const Session& start,
+                const Grant* moved)
+        : core_(core), stuck_(std::move(reached)), start_(start), moved_(moved) {
+        std::erase_if(stuck_, [](const Session* session) { return session->waits.empty(); });
+    }
+
+    bool run() {
+        for (;;) {
+            const auto goes =
+                std::find_if(stuck_.begin(), stuck_.end(),
+                             [this](const Session* session) { return can_go_on(*session); });
+            if (goes == stuck_.end()) return is_stuck(&start_);
+            stuck_.erase(goes);
+        }
+    }
+
+private:
+    bool is_stuck(const Session* session) const {
+        return std::find(stuck_.begin(), stuck_.end(), session) != stuck_.end();
+    }
+
+    bool can_go_on(const Session& session) const {
+        return std::all_of(session.waits.begin(), session.waits.end(), [&](const Wait* wait) {
+            return nobody_stuck_before(*wait) && permits_left(*wait);
+        });
+    }
+
+    bool nobody_stuck_before(const Wait& wait) const {
+        const std::vector<Edge> edges = core_.blockers(wait, moved_, &start_);
+        return std::none_of(edges.begin(), edges.end(), [this](const Edge& edge) {
+            return !edge.counted && is_stuck(edge.to);
+        });
+    }
+
+    bool permits_left(const Wait& wait) const {
+        return std::all_of(wait.wishes.begin(), wait.wishes.end(), [&](const Wish& wish) {
+            if (wish.permits == 0) return true;
+            const std::uint32_t limit = core_.classes.of(wish.resource->name()).permits;
+            return kept_permits(*wish.resource, *wait.session) + wish.permits <= limit;
+        });
+    }
+
+    // Held at `at` by those that are stuck, or by this one.
+    std::uint64_t kept_permits(const Resource& at, const Session& by) const {
+        std::uint64_t kept = 0;
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            const Session* holder = hold->grant == moved_ ? &start_ : hold->grant->session;
+            const bool stays = holder == &by || is_stuck(holder);
+            if (stays && table::live(*hold, core_.now.boot)) kept += hold->permits;
+        }
+        return kept;
+    }
+
+    const Core& core_;
+    std::vector<const Session*> stuck_;
+    const Session& start_;
+    const Grant* const moved_;
+};
+
+// ---- Cycles ----
+
+class LockTable::Core::CycleSearch {
+public:
+    CycleSearch(const Core& core, const Session& start, const Grant* moved)
+        : core_(core), start_(start), moved_(moved) {}
+
+    std::vector<CycleStep> run() {
+        open_.push_back(&start_);
+        while (!open_.empty() && (last_.from == nullptr || counted_)) {
+            const Session* session = open_.back();
+            open_.pop_back();
+            reached_.push_back(session);
+            for (const Wait* wait : session->waits) follow(*session, *wait);
+        }
+        if (last_.from == nullptr) return {};
+        if (counted_ && !StuckSearch(core_, std::move(reached_), start_, moved_).run()) return {};
+        return path();
+    }
+
+private:
+    // By whom a session was reached first, and over which resource.
     struct Step {
         const Session* from = nullptr;
         const Resource* at = nullptr;
     };
-    boost::unordered_flat_map<const Session*, Step> seen;
-    std::vector<const Session*> open{&start};
-    std::vector<const Session*> reached;
-    bool counted = false;
-    bool closed = false;
-    Step last;
-    while (!open.empty()) {
-        const Session* session = open.back();
-        open.pop_back();
-        reached.push_back(session);
-        for (const Wait* wait : session->waits) {
-            if (moved != nullptr && wait->converts == moved) continue;
-            for (const Edge& edge : blockers(*wait, moved, &start)) {
-                counted = counted || edge.counted;
-                if (edge.to == &start) {
-                    if (!closed) last = {session, edge.at};
-                    closed = true;
-                } else if (seen.emplace(edge.to, Step{session, edge.at}).second) {
-                    open.push_back(edge.to);
-                }
-            }
-        }
-        if (closed && !counted) break;
-    }
-    if (!closed) return {};
-    if (counted && !truly_stuck(start, std::move(reached), moved)) return {};
-    std::vector<CycleStep> cycle;
-    for (Step step = last; step.from != nullptr;
-         step = step.from == &start ? Step{} : seen[step.from]) {
-        cycle.push_back({step.from->principal, step.from->id, std::string(step.at->name())});
-    }
-    std::reverse(cycle.begin(), cycle.end());
-    return cycle;
-}
 
-bool LockTable::Core::truly_stuck(const Session& start, std::vector<const Session*> reached,
-                                  const Grant* moved) const {
-    // Those that wait for nobody go on by themselves.
-    std::vector<const Session*> stuck = std::move(reached);
-    std::erase_if(stuck, [](const Session* session) { return session->waits.empty(); });
-    const auto is_stuck = [&](const Session* session) {
-        return std::find(stuck.begin(), stuck.end(), session) != stuck.end();
-    };
-    // Permits of `at` held by those that are stuck, other than `by`.
-    const auto kept_permits = [&](const Resource& at, const Session* by) {
-        std::uint64_t kept = 0;
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            const Session* holder = hold->grant == moved ? &start : hold->grant->session;
-            const bool stays = holder == by || is_stuck(holder);
-            if (stays && table::live(*hold, now.boot)) kept += hold->permits;
-        }
-        return kept;
-    };
-    const auto can_go_on = [&](const Session* session) {
-        for (const Wait* wait : session->waits) {
-            for (const Edge& edge : blockers(*wait, moved, &start)) {
-                if (!edge.counted && is_stuck(edge.to)) return false;
-            }
-            for (const Wish& wish : wait->wishes) {
-                if (wish.permits == 0) continue;
-                const std::uint32_t limit = classes.of(wish.resource->name()).permits;
-                if (kept_permits(*wish.resource, session) + wish.permits > limit) return false;
+    void follow(const Session& session, const Wait& wait) {
+        if (moved_ != nullptr && wait.converts == moved_) return;
+        for (const Edge& edge : core_.blockers(wait, moved_, &start_)) {
+            counted_ = counted_ || edge.counted;
+            if (edge.to == &start_) {
+                if (last_.from == nullptr) last_ = {&session, edge.at};
+            } else if (seen_.emplace(edge.to, Step{&session, edge.at}).second) {
+                open_.push_back(edge.to);
             }
         }
-        return true;
-    };
-    for (bool shrinks = true; shrinks;) {
-        const auto goes = std::find_if(stuck.begin(), stuck.end(), can_go_on);
-        shrinks = goes != stuck.end();
-        if (shrinks) stuck.erase(goes);
     }
-    return is_stuck(&start);
+
+    std::vector<CycleStep> path() const {
+        std::vector<CycleStep> cycle;
+        for (Step step = last_; step.from != nullptr;
+             step = step.from == &start_ ? Step{} : seen_.at(step.from)) {
+            cycle.push_back({step.from->principal, step.from->id, std::string(step.at->name())});
+        }
+        std::reverse(cycle.begin(), cycle.end());
+        return cycle;
+    }
+
+    const Core& core_;
+    const Session& start_;
+    const Grant* const moved_;
+    boost::unordered_flat_map<const Session*, Step> seen_;
+    std::vector<const Session*> open_;
+    std::vector<const Session*> reached_;
+    // An edge was met that need not be: see the top of this file.
+    bool counted_ = false;
+    // The step that closes the cycle.
+    Step last_;
+};
+
+std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const Grant* moved) const {
+    // Nobody can wait for one that holds nothing and has just come to the end of its first queue.
+    if (start.first == nullptr && start.waits.size() <= 1 && moved == nullptr) return {};
+    return CycleSearch(*this, start, moved).run();
 }
 
 Error LockTable::Core::deadlock(std::vector<CycleStep> cycle) {

@@ -2,20 +2,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
 
 namespace rocklock {
 
 using records::Closure;
-using table::Hold;
-using table::Obstacles;
-using table::Resource;
-using table::Session;
 using table::Wait;
 using table::Wish;
 
 namespace {
 
+// What a session keeps for its next renewal, at most.
 constexpr std::size_t news_limit = 100;
 
 Error ended_error(const Ending& ending) {
@@ -31,6 +29,22 @@ Error ended_error(const Ending& ending) {
 std::optional<Error> check_reason(std::string_view reason) {
     if (reason.empty()) return Error(ErrorCode::invalid_argument, "a forced change needs a reason");
     return check_texts(reason, {});
+}
+
+// Whether those who wait are looked at when a grant has ended so: always, but for planted bugs.
+bool wakes(const table::Session& session, Outcome outcome) {
+    if (session.ended && planted(Bug::unwoken_session_end)) return false;
+    if (outcome == Outcome::released) return !planted(Bug::unwoken_release);
+    if (outcome == Outcome::expired) return !planted(Bug::unwoken_expiry);
+    if (outcome == Outcome::stolen) return !planted(Bug::unwoken_steal);
+    return true;
+}
+
+// A planted bug: the leases of all who read here are over.
+void free_readers(const table::Resource& resource, BootTime now) {
+    for (const table::Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
+        if (hold->mode == Mode::read) hold->grant->session->deadline = now;
+    }
 }
 
 }  // namespace
@@ -49,7 +63,9 @@ table::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId i
         return nullptr;
     }
     Grant& grant = **found;
-    if (grant.session->id != session) {
+    const bool anybody =
+        verb == AskHistory::Verb::release && planted(Bug::release_without_grant_test);
+    if (grant.session->id != session && !anybody) {
         refuse(ticket,
                {ErrorCode::not_owner, "the grant belongs to another session; nothing was changed"});
         return nullptr;
@@ -116,8 +132,11 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
             ROCKLOCK_ASSERT(false);
     }
     for (Hold& hold : grant.holds()) {
-        changed(*hold.resource, hold.subtree);
+        if (wakes(session, ending.outcome)) changed(*hold.resource, hold.subtree);
         unlink(hold);
+        if (planted(Bug::reader_frees_readers) && ending.outcome == Outcome::expired) {
+            free_readers(*hold.resource, now.boot);
+        }
     }
     for (Wait* wait : session.waits) {
         if (wait->converts != &grant) continue;
@@ -268,6 +287,15 @@ void LockTable::Core::handle(const Convert& request) {
         ++counts.replays;
         return answer(ticket, answer_grant(*grant));
     }
+    // The one that waits has looked at the locks that were to be raised then. Were one of the
+    // others lowered meanwhile, it would be raised again past those who came in.
+    for (const Wait* wait : session->waits) {
+        if (wait->converts == grant) {
+            return refuse(ticket,
+                          {ErrorCode::invalid_argument,
+                           "another conversion of this grant waits already: cancel that first"});
+        }
+    }
     const std::vector<Wish> wishes = wishes_up(*grant, *modes);
     Obstacles obstacles = look(*session, wishes, nullptr, true);
     if (!obstacles.blocked) {
@@ -280,13 +308,6 @@ void LockTable::Core::handle(const Convert& request) {
     if (request.patience == milliseconds{0}) {
         obstacles = look(*session, wishes, nullptr, true, true);
         return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
-    }
-    for (const Wait* wait : session->waits) {
-        if (wait->converts == grant) {
-            return refuse(ticket,
-                          {ErrorCode::invalid_argument,
-                           "another conversion of this grant waits already: cancel that first"});
-        }
     }
     auto wait = std::make_unique<Wait>();
     wait->ticket = ticket;
@@ -333,15 +354,18 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         Resource& at = *hold.resource;
         if (modes[i] > hold.mode) {
             up = true;
-            if (at.last.grant() != grant.id) at.last.set_passed();
-        } else {
+        } else if (!planted(Bug::unwoken_downgrade)) {
             changed(at, hold.subtree);
         }
         if (hold.mode != Mode::read) --at.strong;
         hold.mode = modes[i];
         if (hold.mode != Mode::read) ++at.strong;
     }
-    if (up) extra_of(grant).token = take_token();
+    if (up) {
+        // The token is for all of them.
+        for (Hold& hold : grant.holds()) hold.resource->last.note_conversion_of(grant.id);
+        extra_of(grant).token = take_token();
+    }
     if (convert_request) {
         auto& extra = extra_of(grant);
         extra.convert_request = convert_request;
@@ -458,13 +482,19 @@ void LockTable::Core::handle(const Steal& request) {
     }
     const Ending ending{Outcome::stolen, thief->principal, request.reason, now.wall};
     answer(ticket, answer_grant(take_over(victim, *thief, ending)));
+    if (planted(Bug::lazy_steal)) decision->durability = Durability::written;
 }
 
 void LockTable::Core::handle(const Break& request) {
     if (auto error = check_reason(request.reason)) return refuse(ticket, *std::move(error));
     if (auto error = check_name("who breaks it", request.by))
         return refuse(ticket, *std::move(error));
-    const auto found = grants.find(number(request.grant));
+    auto found = grants.find(number(request.grant));
+    if (planted(Bug::force_by_name) && found == grants.end()) {
+        found = std::find_if(grants.begin(), grants.end(), [&](const Grant* later) {
+            return later->holds().front().before == request.grant;
+        });
+    }
     if (found == grants.end()) {
         decision->history.push_back(
             {ticket, SessionId{}, request.grant, AskHistory::Verb::force, 0});

@@ -4,11 +4,10 @@
 //                   │ holds()
 //                   ▼
 //     Resource ──► Hold ──► Hold ──► …             every hold on a resource; each belongs to one
-//     grant
-//        │ extra
+//        │ extra                                   grant
 //        ▼
 //     ResourceExtra: queue ──► WaitLock ──► …      each belongs to one Wait, which may stand in
-//     many queues
+//                                                  many queues
 //
 // A Resource also has its children, the paths right below, for subtree locks.
 //
@@ -176,8 +175,9 @@ struct Wait {
     WallTime since;
     // Armed to the earliest moment at which time alone may decide something.
     Timer timer;
-    // In the list of those to look at again.
+    // In the list of those to look at again; in that of those who waited long enough.
     bool recheck = false;
+    bool overdue = false;
 
     bool before(const Wait& other) const {
         if (conversion != other.conversion) return conversion;
@@ -216,18 +216,24 @@ struct ResourceExtra : InArena {
     Timer timer;
 };
 
-// The last grant on a name, live or ended; 0 for none that is remembered. Together with whether an
-// older one was converted upward after it was given: then the resource may have been written since.
+// The last grant on a name, live or ended; 0 for none that is remembered. Together with whether one
+// was converted upward after it was given, an older one or it itself: then the resource may have
+// been written since.
 class LastGrant {
 public:
     LastGrant() = default;
     explicit LastGrant(GrantId grant) : value_(number(grant)) {}
-    GrantId grant() const { return GrantId{value_ & ~passed_bit}; }
-    bool passed() const { return (value_ & passed_bit) != 0; }
-    void set_passed() { value_ |= passed_bit; }
+    GrantId grant() const { return GrantId{value_ & ~(passed_bit | raised_bit)}; }
+    bool older_converted() const { return (value_ & passed_bit) != 0; }
+    bool itself_converted() const { return (value_ & raised_bit) != 0; }
+    void note_conversion_of(GrantId converted) {
+        value_ |= converted == grant() ? raised_bit : passed_bit;
+    }
 
 private:
+    // Tokens stay below 2^53.
     static constexpr std::uint64_t passed_bit = std::uint64_t{1} << 63;
+    static constexpr std::uint64_t raised_bit = std::uint64_t{1} << 62;
     std::uint64_t value_ = 0;
 };
 

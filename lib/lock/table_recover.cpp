@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
 
 namespace rocklock {
@@ -9,9 +10,6 @@ namespace rocklock {
 using records::Closure;
 using records::GrantRecord;
 using records::Lock;
-using table::Hold;
-using table::RequestKey;
-using table::Resource;
 using table::Session;
 
 // ---- Classes ----
@@ -242,7 +240,7 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     (session.last != nullptr ? session.last->next : session.first) = &grant;
     session.last = &grant;
     ++session.grants;
-    recovered.push_back(&grant);
+    recovered.emplace_back(&grant);
     ++counts.recovered;
     const bool converted_up = record.token != Token{number(record.id)};
     if (converted_up || record.count > 0) {
@@ -264,7 +262,7 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     if (record.cap) {
         const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
         remember_cap(grant, record.max_hold, exact ? *record.cap : now.boot + record.max_hold);
-        if (!exact) recapped.push_back(&grant);
+        if (!exact) recapped.emplace_back(&grant);
     }
     return {};
 }
@@ -327,7 +325,7 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
 
 // Sessions whose deadline belongs to another boot get their full lease from now, and that is
 // written, so that a second restart does not give it to them again.
-void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
+void LockTable::Core::arm_recovered() {
     std::vector<SessionId> gone;
     for (auto& [id, session] : sessions) {
         if (session->ended) {
@@ -341,6 +339,7 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
         }
         if (session->request) requests[session->request] = table::Remembered::of(id);
         if (session->deadline_exact) {
+            if (planted(Bug::unwoken_restart)) continue;
             session_timers.set(session->timer, session->deadline);
         } else {
             extend(*session);
@@ -351,19 +350,25 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     // So are caps that begin anew.
     for (Grant* grant : recapped) write_grant(*grant);
     recapped.clear();
-    if (facts.restored) {
-        std::vector<Session*> restored;
-        for (auto& [id, session] : sessions) {
-            if (!session->ended) restored.push_back(session.get());
-        }
-        for (Session* session : restored) {
-            end_session(*session, {Outcome::broken, {}, "restored", now.wall});
-        }
+}
+
+void LockTable::Core::end_restored() {
+    std::vector<Session*> restored;
+    for (auto& [id, session] : sessions) {
+        if (!session->ended) restored.push_back(session.get());
     }
+    for (Session* session : restored) {
+        end_session(*session, {Outcome::broken, {}, "restored", now.wall});
+    }
+}
+
+void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
+    arm_recovered();
+    if (facts.restored) end_restored();
     // A later grant was on the name when an earlier one was converted: that one is the last to have
     // had it.
     const auto mark = [](table::LastGrant& last, const Converted& up) {
-        if (last.grant() != up.grant && up.token > number(last.grant())) last.set_passed();
+        if (up.token > number(last.grant())) last.note_conversion_of(up.grant);
     };
     for (const Converted& up : converted) {
         Resource* known = find(up.name);
@@ -373,6 +378,8 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     }
     converted.clear();
     converted.shrink_to_fit();
+    if (planted(Bug::request_forgotten_at_restart)) requests.clear();
+    if (planted(Bug::token_from_memory)) next_token = facts.token_floor;
     settle();
     reserve_marks();
 }

@@ -3,18 +3,14 @@
 #include <utility>
 
 #include "base/hmac.hpp"
+#include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
 
 namespace rocklock {
 
-using table::RequestKey;
 using table::Session;
-using table::Wait;
 
 namespace {
-
-// What a session keeps for its next renewal, at most.
-constexpr std::size_t news_limit = 100;
 
 Ending expired_at(WallTime at) { return {Outcome::expired, {}, {}, at}; }
 
@@ -105,8 +101,11 @@ void LockTable::Core::handle(const RenewSession& request) {
     // A late renewal, found when a stalled manager went on, is judged as of when it could have been
     // served.
     const bool late_but_good = request.as_of && found != sessions.end() && !found->second->ended &&
-                               *request.as_of < found->second->deadline;
-    Session* session = late_but_good ? found->second.get() : require_session(request.session);
+                               *request.as_of < found->second->deadline &&
+                               !planted(Bug::late_renewals_refused);
+    const bool revives = planted(Bug::renewal_revives) && found != sessions.end();
+    Session* session =
+        late_but_good || revives ? found->second.get() : require_session(request.session);
     if (session == nullptr) return;
     const milliseconds lease = request.lease.value_or(session->lease);
     if (auto error = check_lease(lease)) return refuse(ticket, *std::move(error));
@@ -162,14 +161,14 @@ void LockTable::Core::handle(const CloseSession& request) {
     end_session(*session, {Outcome::released, {}, {}, now.wall});
 }
 
-Secret LockTable::Core::secret(const SessionId& id) const {
+Secret session_secret(const SessionKey& key, const SessionId& id) {
     return {hmac_sha256({reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size()},
                         {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()})};
 }
 
 SessionInfo LockTable::Core::info_with_secret(const Session& session) const {
     SessionInfo result = info(session);
-    result.secret = secret(session.id);
+    result.secret = session_secret(key, session.id);
     return result;
 }
 

@@ -47,6 +47,55 @@ std::optional<Place> parse_place(std::string_view next) {
     return place;
 }
 
+// The first holds in order of place behind `after`, at most `limit`: a heap with the last on top.
+class SmallestPlaces {
+public:
+    using Found = std::vector<std::pair<Place, const Hold*>>;
+
+    SmallestPlaces(std::size_t limit, std::optional<Place> after)
+        : limit_(limit), after_(std::move(after)) {}
+
+    void offer(const Hold& hold) {
+        const std::string_view name = hold.resource->name();
+        if (after_ && name < after_->resource) return;
+        Place place{std::string(name), number(hold.grant->id)};
+        if (after_ && place <= *after_) return;
+        if (found_.size() == limit_) {
+            if (!(place < found_.front().first)) return;
+            std::pop_heap(found_.begin(), found_.end(), smaller);
+            found_.pop_back();
+        }
+        found_.emplace_back(std::move(place), &hold);
+        std::push_heap(found_.begin(), found_.end(), smaller);
+    }
+
+    Found in_order() && {
+        std::sort_heap(found_.begin(), found_.end(), smaller);
+        return std::move(found_);
+    }
+
+private:
+    static bool smaller(const Found::value_type& a, const Found::value_type& b) {
+        return a.first < b.first;
+    }
+
+    std::size_t limit_;
+    std::optional<Place> after_;
+    Found found_;
+};
+
+bool asked_for(const ListLocks& request, const Resource& at, const ClassTable& classes) {
+    if (at.first == nullptr || !at.name().starts_with(request.prefix)) return false;
+    if (request.contended && at.queue() == nullptr) return false;
+    return !request.class_pattern || classes.of(at.name()).pattern == *request.class_pattern;
+}
+
+bool asked_for(const ListLocks& request, const Hold& hold) {
+    const Session& session = *hold.grant->session;
+    if (!request.principal.empty() && session.principal != request.principal) return false;
+    return !request.session || session.id == *request.session;
+}
+
 }  // namespace
 
 LockView LockTable::show(std::string_view resource, Instant now) const {
@@ -100,40 +149,21 @@ Result<LockPage> LockTable::list(const ListLocks& request, Instant now) const {
             return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
     }
     const AsOf moment(*core_, now);
-    // The smallest `limit` + 1 places behind `after`, as a heap with the largest on top.
-    std::vector<std::pair<Place, const Hold*>> page;
-    const auto smaller = [](const auto& a, const auto& b) { return a.first < b.first; };
+    SmallestPlaces page(request.limit + 1, std::move(after));
     for (const Resource* resource : core_->resources) {
-        const std::string_view name = resource->name();
-        if (resource->first == nullptr || !name.starts_with(request.prefix)) continue;
-        if (request.contended && resource->queue() == nullptr) continue;
-        if (request.class_pattern && core_->classes.of(name).pattern != *request.class_pattern)
-            continue;
+        if (!asked_for(request, *resource, core_->classes)) continue;
         for (const Hold* hold = resource->first; hold != nullptr; hold = hold->next) {
-            const Session& session = *hold->grant->session;
-            if (!table::live(*hold, now.boot)) continue;
-            if (!request.principal.empty() && session.principal != request.principal) continue;
-            if (request.session && session.id != *request.session) continue;
-            if (after && name < after->resource) continue;
-            Place place{std::string(name), number(hold->grant->id)};
-            if (after && place <= *after) continue;
-            if (page.size() > request.limit) {
-                if (!(place < page.front().first)) continue;
-                std::pop_heap(page.begin(), page.end(), smaller);
-                page.pop_back();
-            }
-            page.emplace_back(std::move(place), hold);
-            std::push_heap(page.begin(), page.end(), smaller);
+            if (table::live(*hold, now.boot) && asked_for(request, *hold)) page.offer(*hold);
         }
     }
-    std::sort_heap(page.begin(), page.end(), smaller);
+    auto found = std::move(page).in_order();
     LockPage result;
-    if (page.size() > request.limit) {
-        page.pop_back();
-        const Place& last = page.back().first;
+    if (found.size() > request.limit) {
+        found.pop_back();
+        const Place& last = found.back().first;
         result.next = std::to_string(last.grant) + ":" + last.resource;
     }
-    for (const auto& [place, hold] : page) {
+    for (const auto& [place, hold] : found) {
         result.locks.push_back(core_->show_holder(*hold));
         result.locks.back().you =
             !request.asker.empty() && hold->grant->session->principal == request.asker;
@@ -197,8 +227,6 @@ Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
                       : Ending{Outcome::expired, {}, {}, core_->wall_of(session.deadline)});
 }
 
-Secret LockTable::secret(const SessionId& id) const { return core_->secret(id); }
-
 bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
                       Instant now) const {
     const AsOf moment(*core_, now);
@@ -208,6 +236,8 @@ bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
     const auto covering = [&](const Resource& at, bool above) {
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             if (hold->grant->session != &session || !table::live(*hold, now.boot)) continue;
+            // A permit has no mode: there may be others.
+            if (hold->permits > 0) continue;
             if (covers(hold->mode, mode) && (hold->subtree || !above)) return true;
         }
         return false;

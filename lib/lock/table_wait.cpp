@@ -1,35 +1,50 @@
 // What is in the way, the queues, and who is served next.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "base/duration_text.hpp"
+#include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
 
 namespace rocklock {
 
-using table::Hold;
 using table::Obstacles;
 using table::Resource;
-using table::Session;
 using table::Wait;
-using table::WaitLock;
 using table::Wish;
 
 namespace {
 
 // A refusal names this many blockers and waiters at most.
 constexpr std::size_t shown_limit = 100;
+// What a session keeps for its next renewal, at most.
+constexpr std::size_t news_limit = 100;
+
 // Whether a name of this class may be kept closed when a grant of it is over.
 bool closes(const LockClass& lock_class) {
     return lock_class.min_hold.count() > 0 || lock_class.lock_delay.count() > 0;
 }
-
-constexpr std::size_t news_limit = 100;
 
 // Whether two wishes, or a wish and a hold, on the same name are in each other's way. Permits are
 // summed up by who asks.
 bool clash(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
     if (permits_a > 0 && permits_b > 0) return false;
     return conflicting(a, b);
+}
+
+// Whether those behind are looked at when it leaves the queue: always, but for planted bugs.
+bool wakes(const Wait& leaving) {
+    if (leaving.session->ended) return !planted(Bug::unwoken_session_end);
+    if (leaving.wishes.size() > 1) return !planted(Bug::unwoken_set_withdrawal);
+    return !planted(Bug::unwoken_cancel);
+}
+
+// Whether its grant waits to be raised.
+bool is_converted(const table::Hold& hold) {
+    const auto& waits = hold.grant->session->waits;
+    return std::any_of(waits.begin(), waits.end(),
+                       [&](const Wait* wait) { return wait->converts == hold.grant; });
 }
 
 }  // namespace
@@ -101,11 +116,16 @@ Obstacles LockTable::Core::look(const Session& session, std::span<const Wish> wi
 void LockTable::Core::meet_hold(const Session& session, const Wish& wish, const Hold& hold,
                                 Obstacles& obstacles) const {
     if (hold.grant->session == &session) return;
+    if (planted(Bug::upgrade_lets_go) && is_converted(hold)) return;
     if (!clash(hold.mode, hold.permits, wish.mode, wish.permits)) return;
-    if (!table::live(hold, now.boot)) {
+    if (table::live(hold, now.boot)) {
+        meet_live(hold, obstacles);
+    } else {
         obstacles.dead.push_back(hold.grant->id);
-        return;
     }
+}
+
+void LockTable::Core::meet_live(const Hold& hold, Obstacles& obstacles) const {
     obstacles.blocked = true;
     obstacles.look_again =
         std::min({obstacles.look_again, hold.grant->session->deadline, hold.grant->cap()});
@@ -118,63 +138,51 @@ void LockTable::Core::meet_closure(BootTime until, Obstacles& obstacles) const {
     obstacles.closed_until = std::max(obstacles.closed_until.value_or(BootTime::min()), until);
 }
 
-void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
-                                    Obstacles& obstacles) const {
+// Whether so many permits are left; all who have some are in the way when they are not.
+void LockTable::Core::look_at_permits(const Wish& wish, Obstacles& obstacles) const {
     const Resource& at = *wish.resource;
-    // One in the way is enough: nothing can be granted before that one has gone, and then it is
-    // looked at again. Unless all are to be named.
-    const auto enough = [&] { return obstacles.blocked && !obstacles.collect; };
-    if (wish.permits > 0 && at.holds > 0) {
-        std::uint64_t taken = 0;
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            if (!table::live(*hold, now.boot)) {
-                obstacles.dead.push_back(hold->grant->id);
-            } else {
-                taken += hold->permits;
-            }
-        }
-        if (taken + wish.permits > classes.of(at.name()).permits) {
-            obstacles.blocked = true;
-            for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-                if (!table::live(*hold, now.boot)) continue;
-                obstacles.look_again = std::min(
-                    {obstacles.look_again, hold->grant->session->deadline, hold->grant->cap()});
-                if (obstacles.collect && obstacles.holds.size() < shown_limit) {
-                    obstacles.holds.push_back(hold);
-                }
-            }
-        }
-    } else if (at.holds > 0 && (wish.mode != Mode::read || at.strong > 0)) {
-        for (const Hold* hold = at.first; hold != nullptr && !enough(); hold = hold->next) {
-            meet_hold(session, wish, *hold, obstacles);
+    if (at.holds == 0) return;
+    std::uint64_t taken = 0;
+    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        if (table::live(*hold, now.boot)) {
+            taken += hold->permits;
+        } else {
+            obstacles.dead.push_back(hold->grant->id);
         }
     }
-    // One that is over but not cleaned up may keep its name closed for a while all the same, for
-    // whomever.
-    if (at.holds > 0 && !classes.empty() && closes(classes.of(at.name()))) {
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            if (table::live(*hold, now.boot)) continue;
-            const auto closure = closure_of(*hold, ending_of(*hold->grant).outcome);
-            if (closure) meet_closure(closure->until, obstacles);
-        }
+    if (taken + wish.permits <= classes.of(at.name()).permits) return;
+    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        if (table::live(*hold, now.boot)) meet_live(*hold, obstacles);
     }
+}
+
+void LockTable::Core::look_at_closures(const Resource& at, Obstacles& obstacles) const {
     if (at.extra && at.extra->closed_until > now.boot)
         meet_closure(at.extra->closed_until, obstacles);
-    if (subtree_marks > 0) {
-        for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
-            for (const Hold* hold = above->first; hold != nullptr && !enough(); hold = hold->next) {
-                if (hold->subtree) meet_hold(session, wish, *hold, obstacles);
-            }
+    // One that is over but not cleaned up may keep its name closed for a while all the same, for
+    // whomever.
+    if (at.holds == 0 || classes.empty() || !closes(classes.of(at.name()))) return;
+    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        if (table::live(*hold, now.boot)) continue;
+        const auto closure = closure_of(*hold, ending_of(*hold->grant).outcome);
+        if (closure) meet_closure(closure->until, obstacles);
+    }
+}
+
+void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
+                                    Obstacles& obstacles) const {
+    look_at_closures(*wish.resource, obstacles);
+    if (wish.permits > 0) look_at_permits(wish, obstacles);
+    for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
+        if (wish.permits > 0 && &at == wish.resource) return;
+        if (wish.mode == Mode::read && at.strong == 0) return;
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            // One in the way is enough: nothing can be granted before that one has gone, and then
+            // it is looked at again. Unless all are to be named.
+            if (obstacles.blocked && !obstacles.collect) return;
+            if (!only_subtree || hold->subtree) meet_hold(session, wish, *hold, obstacles);
         }
-    }
-    if (wish.subtree) {
-        for_each_inside(at, [&](const Resource& inside) {
-            if (wish.mode == Mode::read && inside.strong == 0) return;
-            for (const Hold* hold = inside.first; hold != nullptr && !enough(); hold = hold->next) {
-                meet_hold(session, wish, *hold, obstacles);
-            }
-        });
-    }
+    });
 }
 
 bool LockTable::Core::held_covers(const Session& session, const Resource& at, const Wish& wish,
@@ -197,42 +205,34 @@ bool LockTable::Core::covered(const Session& session, const Wish& wish) const {
     return false;
 }
 
+// Whether one in a queue is in the way of `wish`; with `wait`, it stands before that.
+bool LockTable::Core::bars(const WaitLock& lock, const Session& session, const Wish& wish,
+                           const Wait* wait, bool conversion) const {
+    const Wait& other = *lock.wait;
+    if (other.session == &session || !other.session->live(now.boot)) return false;
+    // One that has just arrived: behind all, but a conversion before those that are none.
+    if (wait == nullptr && conversion && !other.conversion) return false;
+    return &other != wait && table::in_conflict(*lock.wish, wish);
+}
+
 void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, const Wait* wait,
                                     bool conversion, Obstacles& obstacles) const {
-    const auto precedes = [&](const Wait& other) {
-        if (&other == wait || other.session == &session) return false;
-        if (wait != nullptr) return other.before(*wait);
-        // One that has just arrived: behind all, but a conversion before those that are none.
-        return !conversion || other.conversion;
-    };
-    const auto meet = [&](const WaitLock& lock) {
-        if (!precedes(*lock.wait) || !lock.wait->session->live(now.boot)) return;
-        const bool both_count = lock.wish->permits > 0 && wish.permits > 0;
-        if (!both_count && !conflicting(lock.wish->mode, wish.mode)) return;
-        obstacles.blocked = true;
-        if (obstacles.collect && obstacles.waits.size() < shown_limit)
-            obstacles.waits.push_back(&lock);
-    };
-    // In the way is the first that conflicts; the others only when they are to be named.
-    const auto walk = [&](const Resource& at, bool only_subtree) {
+    const bool any = wish.resource->queue() != nullptr || subtree_marks > 0 || wish.subtree;
+    if (!any || covered(session, wish)) return;
+    const bool newcomer = wait == nullptr && wish.mode == Mode::read && wish.permits == 0;
+    if (planted(Bug::reader_overtakes_writer) && newcomer) return;
+    for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
             if (wait != nullptr && !lock->wait->before(*wait)) return;
-            if (!only_subtree || lock->wish->subtree) meet(*lock);
+            // The first is enough; the others only when they are to be named.
             if (obstacles.blocked && !obstacles.collect) return;
+            const bool reaches = !only_subtree || lock->wish->subtree;
+            if (!reaches || !bars(*lock, session, wish, wait, conversion)) continue;
+            obstacles.blocked = true;
+            if (obstacles.collect && obstacles.waits.size() < shown_limit)
+                obstacles.waits.push_back(lock);
         }
-    };
-    const Resource& at = *wish.resource;
-    const bool any = at.queue() != nullptr || subtree_marks > 0 || wish.subtree;
-    if (!any || covered(session, wish)) return;
-    walk(at, false);
-    if (subtree_marks > 0) {
-        for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
-            walk(*above, true);
-        }
-    }
-    if (wish.subtree) {
-        for_each_inside(at, [&](const Resource& inside) { walk(inside, false); });
-    }
+    });
 }
 
 // ---- Refusals, with their facts ----
@@ -297,11 +297,11 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
             "\"" + first.resource + "\" is held by " +
             (first.you ? "you (" + first.principal + ", in another session)" : first.principal) +
             " in mode " + std::string(to_string(first.mode)) + " for another " +
-            std::to_string(first.remaining.count()) + " ms";
+            format_duration(first.remaining);
         if (!first.note.empty()) error.message += " (" + first.note + ")";
     } else if (error.retry_after) {
         error.message += "it is free but kept closed for another " +
-                         std::to_string(error.retry_after->count()) + " ms by its class";
+                         format_duration(*error.retry_after) + " by its class";
     } else if (!error.waiters.empty()) {
         error.message += error.waiters.front().principal + " waits for it already";
     }
@@ -339,6 +339,12 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
         if (session.unborn) sessions.erase(SessionId(session.id));
     };
     if (auto error = check_queues(wishes)) return discard(*std::move(error));
+    const bool one_by_one = planted(Bug::set_one_by_one) && !wait.conversion && wishes.size() > 1;
+    if (one_by_one && wishes.back().root() &&
+        !look(session, wishes.last(1), nullptr, false).blocked) {
+        make_grant({&session, {}, &wait.metadata, wait.max_hold, {}, 0, false}, wishes.last(1), {});
+        wishes = wishes.first(wishes.size() - 1);
+    }
     wait.order = next_order++;
     wait.since = now.wall;
     wait.wishes.assign(wishes.begin(), wishes.end());
@@ -404,7 +410,9 @@ void LockTable::Core::dequeue(Wait& wait) {
 void LockTable::Core::end_wait(Wait& wait) {
     Session& session = *wait.session;
     // Those behind it, before its marks are gone: whom they concern depends on its subtrees.
-    for (const Wish& wish : wait.wishes) changed(*wish.resource, wish.subtree);
+    for (const Wish& wish : wait.wishes) {
+        if (wakes(wait)) changed(*wish.resource, wish.subtree);
+    }
     dequeue(wait);
     wait_timers.remove(wait.timer);
     std::erase(session.waits, &wait);
@@ -458,15 +466,26 @@ bool LockTable::Core::reconsider(Wait& wait) {
         grant_waiting(wait, obstacles);
         return true;
     }
-    if (wait.patience_ends <= now.boot) {
-        obstacles = look(session, wait.wishes, &wait, wait.conversion, true);
-        ++counts.patience_expired;
-        refuse(wait.ticket, conflict(ErrorCode::patience_expired, session, obstacles));
-        end_wait(wait);
-        return true;
+    if (wait.patience_ends > now.boot) {
+        arm(wait, obstacles.look_again);
+    } else if (!wait.overdue) {
+        wait.overdue = true;
+        overdue.emplace_back(wait.order, wait.ticket);
+        std::push_heap(overdue.begin(), overdue.end(), std::greater<>{});
     }
-    arm(wait, obstacles.look_again);
     return false;
+}
+
+void LockTable::Core::lose_patience() {
+    std::pop_heap(overdue.begin(), overdue.end(), std::greater<>{});
+    const auto found = waits.find(overdue.back().second);
+    overdue.pop_back();
+    if (found == waits.end()) return;
+    Wait& wait = *found->second;
+    const Obstacles obstacles = look(*wait.session, wait.wishes, &wait, wait.conversion, true);
+    ++counts.patience_expired;
+    refuse(wait.ticket, conflict(ErrorCode::patience_expired, *wait.session, obstacles));
+    end_wait(wait);
 }
 
 void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
@@ -520,7 +539,12 @@ void LockTable::Core::serve(Resource& resource) {
         WaitLock* next = lock->next;
         Wait& wait = *lock->wait;
         const bool strong = lock->wish->mode != Mode::read || lock->wish->permits > 0;
-        if (!reconsider(wait) && strong) {
+        const bool over = reconsider(wait);
+        if (planted(Bug::wakes_one_reader) && over && std::erase(dirty, &resource) > 0) {
+            resource.dirty = false;
+            return;
+        }
+        if (!over && strong) {
             for (Wait* sibling : wait.session->waits) {
                 if (sibling != &wait) recheck(*sibling);
             }
@@ -543,7 +567,9 @@ void LockTable::Core::serve_time() {
     while (!wait_timers.empty() && wait_timers.top().at <= now.boot) {
         Timer& timer = wait_timers.top();
         wait_timers.remove(timer);
-        recheck(*static_cast<Wait*>(timer.owner));
+        auto& wait = *static_cast<Wait*>(timer.owner);
+        if (planted(Bug::unwoken_expiry) && wait.patience_ends > now.boot) continue;
+        recheck(wait);
     }
 }
 

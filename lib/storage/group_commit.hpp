@@ -5,17 +5,19 @@
 // those who are done and nobody else. An idle store thus costs its caller no hand-over, and a busy
 // one shares the sync.
 //
-//                        wait(), nobody leads
-//        idle ──────────────────────────────────────────► leading: lead()
-//          ▲                                                  │ take(): the queue
-//          │ nobody parked, no deferred commit queued         ▼
-//          │                                              write_group(): judge, write, sync; no
-//          mutex held │                                                  │ └──────────────────────
-//          settle() ◄─────────────────┘
-//                                    │   │ deferred commits queued, nobody parked: another round
-//                                    │   └──────────────────► leading, the same thread
-//                                    │ somebody parked is not done
-//                                    └──────────────────────► leading, that thread
+//               wait(), nobody leads
+//     idle ──────────────────────────────► leading: lead()
+//      ▲                                     │ take(): the queue
+//      │                                     ▼
+//      │                                   write_group(): judge, write, sync; no mutex held
+//      │                                     │
+//      │ nobody parked,                      ▼
+//      │ no deferred commit queued         settle(): who is done, who leads next
+//      └─────────────────────────────────────┤
+//                                            ├─► leading, the same thread: another round, for
+//                                            │   deferred commits, or small ones of the parked
+//                                            └─► leading, a parked thread: it wants a sync, or
+//                                                this one has led for others long enough
 //
 // What holds in each state:
 //   idle      no waiter is parked, and no commit is queued whose wait() has been called: nothing is

@@ -112,12 +112,13 @@ Error system_error(const std::string& what, int number) {
         case EACCES:
         case EPERM:
         case EROFS:
-            return Error(ErrorCode::read_only, text);
+            return Error(ErrorCode::read_only,
+                         text + "; let this user write there, or give another directory");
         case ENOSPC:
         case EDQUOT:
-            return Error(ErrorCode::no_space, text);
+            return Error(ErrorCode::no_space, text + "; make room, then open the store again");
         case ENOTDIR:
-            return Error(ErrorCode::not_a_store, text);
+            return Error(ErrorCode::not_a_store, text + "; give a directory");
         default:
             return Error(ErrorCode::io_error, text);
     }
@@ -139,10 +140,11 @@ Result<void> StoreDirectory::find_or_make(bool create_if_missing) {
     struct stat status {};
     if (stat(path_.c_str(), &status) == 0) {
         if (S_ISDIR(status.st_mode)) return {};
-        return Error(ErrorCode::not_a_store, path_ + " is not a directory");
+        return Error(ErrorCode::not_a_store, path_ + " is not a directory; give one");
     }
     if (errno != ENOENT) return system_error("cannot open " + path_, errno);
-    if (!create_if_missing) return Error(ErrorCode::not_a_store, "there is no store at " + path_);
+    if (!create_if_missing)
+        return Error(ErrorCode::not_a_store, "there is no store at " + path_ + "; check the path");
     // For its owner alone: a store holds the key that proves who owns a session.
     if (mkdir(path_.c_str(), 0700) == 0) {
         made_directory_ = true;
@@ -162,7 +164,8 @@ Result<void> StoreDirectory::look_inside(bool create_if_missing) {
         for (const std::string& name : *names) {
             if (name == "db" || name == "rocklock.pid" || name == "SYNCED.new") continue;
             return Error(ErrorCode::not_a_store,
-                         path_ + " holds other things (" + name + ") and no store");
+                         path_ + " holds other things (" + name +
+                             ") and no store; give a directory that is new, empty or a store");
         }
     }
     marker_ = has_marker ? std::optional(read_start(marker_file())) : std::nullopt;
@@ -172,8 +175,10 @@ Result<void> StoreDirectory::look_inside(bool create_if_missing) {
     }
     if (existing_) return {};
     // A store whose database was taken away is not to be mistaken for a new one.
-    if (has_marker) return Error(ErrorCode::corrupt, database() + "/CURRENT is missing");
-    if (!create_if_missing) return Error(ErrorCode::not_a_store, "there is no store at " + path_);
+    if (has_marker)
+        return Error(ErrorCode::corrupt, database() + "/CURRENT is missing; restore a backup");
+    if (!create_if_missing)
+        return Error(ErrorCode::not_a_store, "there is no store at " + path_ + "; check the path");
     return {};
 }
 
@@ -184,14 +189,16 @@ Result<void> StoreDirectory::look_into_database() {
     if (existing_) return {};
     for (const std::string& name : *names) {
         if (is_table_or_log(name)) {
-            return Error(ErrorCode::corrupt, database() + "/CURRENT is missing");
+            return Error(ErrorCode::corrupt, database() + "/CURRENT is missing; restore a backup");
         }
         // What a creation that was interrupted leaves.
         if (name == "LOCK" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
             name.ends_with(".dbtmp")) {
             continue;
         }
-        return Error(ErrorCode::not_a_store, database() + " holds other things (" + name + ")");
+        return Error(ErrorCode::not_a_store,
+                     database() + " holds other things (" + name +
+                         "); give a directory that is new, empty or a store");
     }
     return {};
 }

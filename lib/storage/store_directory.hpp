@@ -1,8 +1,9 @@
 // The directory of a store: whose it is, whether it is one, and what its last run left behind.
 //
-//     <directory>/rocklock.pid   locked by the process that has the store open, whose pid it holds
+//     <directory>/rocklock.pid   locked by the process that has the store open; holds its pid
 //                 SYNCED         there unless a write or a sync failed; holds the boot id of the
-//                 last open db/            RocksDB's
+//                                last open
+//                 db/            RocksDB's
 #pragma once
 
 #include <memory>
@@ -20,8 +21,7 @@ Error system_error(const std::string& what, int number);
 
 // Threads:  one thread, but for remove_marker().
 // Lifetime: the store is this process's until it ends. What prepare() made in vain is removed then,
-// unless
-//           keep() was called. In a child of the process it does nothing.
+//           unless keep() was called. In a child of the process it does nothing.
 class StoreDirectory {
 public:
     // Looks at the directory, makes it if it may, and takes the lock.

@@ -45,7 +45,10 @@ struct Call {
     std::optional<std::int32_t> pid;
 };
 
-// The verb's name, as in "Rocklock_20261121.Acquire".
+// What stands before a verb's name in the header X-Amz-Target: "Rocklock_20261121.Acquire".
+inline constexpr std::string_view target_prefix = "Rocklock_20261121.";
+
+// The verb's name, as in "Acquire".
 std::string_view verb_name(const CallBody& body);
 // An empty call of that verb; none for a name that is no verb.
 std::optional<Call> call_named(std::string_view verb);

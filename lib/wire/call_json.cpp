@@ -139,7 +139,12 @@ void with_object(std::string_view json, JsonProblem& problem, Read read) {
     boost::json::error_code error;
     const auto value = boost::json::parse(json, error, &resource, options);
     if (error) {
-        problem.report("the body is not JSON: " + error.message());
+        std::string problem_text = "the body is not JSON: " + error.message();
+        options.allow_invalid_utf8 = true;
+        error.clear();
+        boost::json::parse(json, error, &resource, options);
+        if (!error) problem_text = "a name, a note or another text is not valid UTF-8";
+        problem.report(std::move(problem_text));
     } else if (const auto* object = value.if_object()) {
         read(*object);
     } else {

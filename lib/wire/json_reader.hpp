@@ -97,9 +97,9 @@ public:
         if (!strict_ || known_.size() == object_.size()) return;
         for (const auto& member : object_) {
             if (is_known(member.key())) continue;
-            std::string message =
-                where_ + std::string(member.key()) + " is no member here; known are";
-            const char* comma = " ";
+            std::string message = where_ + std::string(member.key()) + " is no member here; known ";
+            const char* comma = "are ";
+            if (asked_.empty()) message += "is none";
             for (const auto name : asked_) {
                 message += comma;
                 message += name;

@@ -2,26 +2,19 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <functional>
 #include <string_view>
 
 #include <boost/test/unit_test.hpp>
 
 #include "base/fork.hpp"
+#include "support/in_child.hpp"
 
 namespace rocklock {
 namespace {
 
-int in_child(const std::function<int()>& body) {
-    const pid_t child = fork();
-    if (child == 0) _exit(body());
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using testing::in_child;
 
 bool write_text(const char* path, std::string_view text) {
     const int file = open(path, O_WRONLY | O_CLOEXEC);

@@ -151,7 +151,10 @@ class Refusals(Sandbox):
         for body in (b"{", b"[]", b"nonsense", b'{"Principal":"\xff"}', b"[" * 200):
             api.send("Acquire", body)
             self.assertEqual(api.receive().error, "ValidationException", body)
+        api.send("Acquire", b'{"Principal":"\xff"}')
+        self.assertIn("not valid UTF-8", api.receive().json["message"])
         self.assertEqual(api.call("Ping").status, 200)
+        self.assertIn("known is none", api.call("Ping", Other=1).json["message"])
 
     def test_unknown_verbs_and_places(self):
         api = self.api()

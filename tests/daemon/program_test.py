@@ -81,12 +81,20 @@ class Settings(Sandbox):
         self.assertEqual((found["socket"][0], found["db"][0]), ("/run/x/rocklock.sock", "/var/lib/x/db"))
         self.assertEqual(self.rocklock("ls", environment=unit).returncode, 0)
         self.assertTrue(self.socket.exists())
+        # The daemon that was started is the user's, though a unit's job has started it.
+        self.assertTrue((self.state / "db").exists())
 
     def test_a_line_that_says_nothing_is_64(self):
         (self.folder / "rocklock.conf").write_text("\nlaese = 3s\n")
         done = self.rocklock("ls")
         self.assertEqual(done.returncode, 64)
         self.assertIn("line 2", done.stderr)
+
+    def test_a_file_that_cannot_be_read_is_64(self):
+        missing = {"ROCKLOCK_CONFIG": str(self.folder / "missing.conf")}
+        done = self.rocklock("ls", environment=missing)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("missing.conf: No such file", done.stderr)
 
     def test_variables_set_what_flags_set(self):
         done = self.rocklock("acquire", "--json", "a", environment={"ROCKLOCK_LEASE": "5m"})

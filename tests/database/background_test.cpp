@@ -345,6 +345,24 @@ BOOST_AUTO_TEST_CASE(of_many_threads_completes_once_each) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
+BOOST_AUTO_TEST_SUITE(a_loss)
+
+// The manager's thread may come with it when nobody keeps sessions any more.
+BOOST_AUTO_TEST_CASE(is_told_by_a_database_that_closes_right_after_it) {
+    for (int i = 0; i < 300; ++i) {
+        Database database = Database::in_memory().value();
+        Session session = database.open_session("ann").value();
+        std::vector<Outcome> told;
+        session.on_lost([&](const LostNotice& notice) { told.push_back(notice.ending.outcome); });
+        const Guard guard = session.acquire("a").value();
+        database.break_grant(guard.id(), "root", "to test it").value();
+        database.close().value();
+        BOOST_REQUIRE(told == std::vector<Outcome>{Outcome::broken});
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 BOOST_FIXTURE_TEST_SUITE(many_threads, RunningDatabase)
 
 BOOST_AUTO_TEST_CASE(never_hold_the_same_lock_at_once) {
@@ -391,6 +409,35 @@ BOOST_AUTO_TEST_CASE(may_share_a_session_and_its_guards) {
     }
     threads.clear();
     BOOST_TEST(database.statistics().held == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_deferred_end)
+
+// The clock stands still, so the manager's thread does not write it while it is asked for.
+BOOST_AUTO_TEST_CASE(is_known_at_once_to_whoever_asks_for_it) {
+    SimulatedClock clock;
+    DatabaseOptions options;
+    options.clock = &clock;
+    Database database = Database::in_memory(options).value();
+    LockService& service = database.service();
+    OpenSession open;
+    open.principal = "ann";
+    const SessionId ann = service.ask(open).value().id;
+    Acquire acquire;
+    acquire.session = ann;
+    acquire.locks = {{.resource = "a"}};
+    const GrantId first = service.ask(acquire).value().id;
+    BOOST_CHECK(service.ask(Release{ann, first}).value().outcome == Outcome::released);
+    BOOST_CHECK(service.ask(Release{ann, first}).value().outcome == Outcome::already_released);
+
+    const GrantId second = service.ask(acquire).value().id;
+    BOOST_CHECK(service.ask(CloseSession{ann}));
+    BOOST_CHECK(service.ask(Release{ann, second}).value().outcome == Outcome::already_released);
+    RenewSession renew;
+    renew.session = ann;
+    BOOST_CHECK(service.ask(renew).error().code == ErrorCode::session_expired);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
     Guard guard = session.acquire("a").value();
     const Guard taken = std::move(guard);
     // What is left of it is looked at on purpose.
-    Guard& moved = guard;
+    Guard& moved = guard;  // NOLINT(bugprone-use-after-move)
     BOOST_TEST(!moved);
     BOOST_TEST(!moved.valid());
     BOOST_TEST(moved.remaining().count() == 0);
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
     Session session = database.open_session("ann").value();
     const Session taken = std::move(session);
     // What is left of it is looked at on purpose.
-    Session& moved = session;
+    Session& moved = session;  // NOLINT(bugprone-use-after-move)
     BOOST_TEST(!moved);
     BOOST_TEST(!moved.valid());
     BOOST_TEST((moved.id() == SessionId{}));

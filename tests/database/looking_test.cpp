@@ -111,6 +111,9 @@ BOOST_AUTO_TEST_CASE(may_count_permits) {
     LockRequest two = lock_of("pool");
     two.permits = 2;
     const Guard guard = session.acquire({two}).value();
+    // There may be others: no mode is held by a permit.
+    BOOST_TEST(failure_of(guard.assert_held("pool", Mode::read)) == "not_owner");
+    BOOST_TEST(failure_of(session.assert_held("pool", Mode::write)) == "not_owner");
     BOOST_TEST(failure_of(take(1)) == "");
     BOOST_TEST(failure_of(take(2)) == "conflict");
     BOOST_TEST(failure_of(take(4)) == "limit_exceeded");

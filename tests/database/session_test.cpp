@@ -292,6 +292,9 @@ BOOST_AUTO_TEST_CASE(is_told_that_another_waits) {
     BOOST_TEST((told.wanted[0].grant == guard.id()));
     BOOST_TEST((told.wanted[0].mode == Mode::write));
     BOOST_TEST(answers == 0);
+    // Answered while what counts is there.
+    database.close().value();
+    BOOST_TEST(answers == 1);
 }
 
 BOOST_AUTO_TEST_CASE(may_release_when_it_hears_that_another_waits) {

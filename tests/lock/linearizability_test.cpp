@@ -517,6 +517,12 @@ BOOST_AUTO_TEST_CASE(refused_behind_a_writer_who_waits_for_a_reader) {
     BOOST_TEST(holds_together({took(1, Mode::read, 1, 0, 1), waiting(took(2, Mode::write, 2, 2, 9)),
                                refused(3, Mode::read, 4, 5), gave(1, 1, 6, 7)}));
 }
+BOOST_AUTO_TEST_CASE(refused_behind_a_writer_who_gave_up_before_the_reader_was_answered) {
+    BOOST_TEST(
+        holds_together({took(1, Mode::read, 1, 0, 20),
+                        of(Verb::acquire, Fate::withdrawn, waiting(took(2, Mode::write, 0, 2, 9))),
+                        refused(3, Mode::read, 3, 30), gave(1, 1, 31, 32)}));
+}
 BOOST_AUTO_TEST_CASE(refused_for_a_writer_without_a_reply) {
     BOOST_TEST(holds_together({of(Verb::acquire, Fate::open, took(1, Mode::write, 0, 0, 0)),
                                refused(2, Mode::read, 50, 51)}));
@@ -576,6 +582,11 @@ BOOST_AUTO_TEST_CASE(refused_behind_one_who_had_nothing_to_wait_for) {
     BOOST_TEST(
         !holds_together({of(Verb::acquire, Fate::withdrawn, waiting(took(1, Mode::write, 0, 0, 9))),
                          refused(2, Mode::read, 2, 3)}));
+}
+BOOST_AUTO_TEST_CASE(refused_behind_a_writer_who_had_given_up_before_there_was_a_reader) {
+    BOOST_TEST(!holds_together(
+        {of(Verb::acquire, Fate::withdrawn, waiting(took(2, Mode::write, 0, 2, 9))),
+         took(1, Mode::read, 1, 10, 20), refused(3, Mode::read, 3, 30), gave(1, 1, 31, 32)}));
 }
 BOOST_AUTO_TEST_CASE(waited_in_vain_though_free) {
     BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3),

@@ -1,5 +1,6 @@
 // Every call of the storage fails once: the first, the second, and so on until an operation gets
 // through. What was acknowledged before must outlive it, and nothing may be granted after it.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -76,13 +77,12 @@ struct World {
 };
 
 struct Operation {
-    Operation(const char* called, std::function<Request(const World&)> makes, bool touches = false)
-        : name(called), request(std::move(makes)), touches_doc(touches) {}
-
     const char* name;
     std::function<Request(const World&)> request;
+    // The calls that it cannot do without.
+    std::vector<Call> calls;
     // It ends ann's grant, or gives it a new token.
-    bool touches_doc;
+    bool touches_doc = false;
 };
 
 Request convert(const World& world) {
@@ -93,46 +93,39 @@ Request convert(const World& world) {
     return up;
 }
 
+// What is answered when it is durable, when it is in the system's hands, and from the history.
+const std::vector<Call> durable{Call::enqueue, Call::write, Call::sync};
+const std::vector<Call> written{Call::enqueue, Call::write};
+const std::vector<Call> looked_up{Call::read};
+const std::vector<Call> durable_looked_up{Call::enqueue, Call::write, Call::sync, Call::read};
+
+Request acquire(const World& w) { return acquire_of(w.ann, {lock("new", Mode::write)}); }
+Request acquire_set(const World& w) {
+    return acquire_of(w.ann,
+                      {lock("x", Mode::write), lock("y", Mode::read), lock("z", Mode::write)});
+}
+Request release(const World& w) { return Release{w.ann, w.doc.id}; }
+Request release_ended(const World& w) { return Release{w.ann, w.past.id}; }
+Request renew(const World& w) { return RenewSession{w.ann, {}, {}, {}, {}}; }
+Request renew_longer(const World& w) { return RenewSession{w.ann, seconds{90}, {}, {}, {}}; }
+Request steal(const World& w) { return Steal{w.bob, w.doc.id, "to test it", false}; }
+Request break_grant(const World& w) { return Break{w.doc.id, "to test it", "root"}; }
+Request transfer(const World& w) { return Transfer{w.ann, w.doc.id, w.bob}; }
+Request reacquire(const World& w) { return Reacquire{w.ann, w.past.id}; }
+
 const std::vector<Operation>& operations() {
     static const std::vector<Operation> all = {
-        {"acquire", [](const World& w) { return acquire_of(w.ann, {lock("new", Mode::write)}); }},
-        {"acquire a set",
-         [](const World& w) {
-             return acquire_of(
-                 w.ann, {lock("x", Mode::write), lock("y", Mode::read), lock("z", Mode::write)});
-         }},
-        {"release",
-         [](const World& w) {
-             return Release{w.ann, w.doc.id};
-         },
-         true},
-        {"renew",
-         [](const World& w) {
-             return RenewSession{w.ann, {}, {}, {}, {}};
-         }},
-        {"renew longer",
-         [](const World& w) {
-             return RenewSession{w.ann, seconds{90}, {}, {}, {}};
-         }},
-        {"convert", convert, true},
-        {"steal",
-         [](const World& w) {
-             return Steal{w.bob, w.doc.id, "", false};
-         },
-         true},
-        {"transfer",
-         [](const World& w) {
-             return Transfer{w.ann, w.doc.id, w.bob};
-         },
-         true},
-        {"reacquire",
-         [](const World& w) {
-             return Reacquire{w.ann, w.past.id};
-         }},
-        {"release what has ended",
-         [](const World& w) {
-             return Release{w.ann, w.past.id};
-         }},
+        {"acquire", acquire, durable},
+        {"acquire a set", acquire_set, durable},
+        {"release", release, written, true},
+        {"renew", renew, written},
+        {"renew longer", renew_longer, durable},
+        {"convert", convert, durable, true},
+        {"steal", steal, durable, true},
+        {"break", break_grant, durable, true},
+        {"transfer", transfer, durable, true},
+        {"reacquire", reacquire, durable_looked_up},
+        {"release what has ended", release_ended, looked_up},
     };
     return all;
 }
@@ -196,14 +189,15 @@ bool fail_once(const Operation& operation, Call call, std::uint64_t nth) {
 BOOST_AUTO_TEST_SUITE(a_storage_that_fails)
 
 BOOST_AUTO_TEST_CASE(at_its_nth_call_loses_nothing_and_grants_nothing_more) {
-    int failures = 0;
     for (const Operation& operation : operations()) {
         for (const Call call : {Call::enqueue, Call::write, Call::sync, Call::read}) {
-            for (std::uint64_t nth = 1; fail_once(operation, call, nth); ++nth) ++failures;
+            std::uint64_t failures = 0;
+            while (fail_once(operation, call, failures + 1)) ++failures;
+            const bool needed = std::ranges::count(operation.calls, call) > 0;
+            BOOST_CHECK_MESSAGE(failures > 0 || !needed,
+                                operation.name << " never came to call " << static_cast<int>(call));
         }
     }
-    BOOST_TEST_MESSAGE(failures << " failures");
-    BOOST_CHECK_GE(failures, 24);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

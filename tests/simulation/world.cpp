@@ -92,6 +92,7 @@ struct Call {
 
 struct Client {
     std::string principal;
+    std::uint32_t uid = 0;
     std::optional<SessionId> session;
     std::string opening;
     // T6: what it knows by itself of its own lease.
@@ -136,21 +137,30 @@ private:
             std::make_unique<FaultyStorage>(clock_, FaultyStorage::Pump::by_hand));
         open(true);
         const std::size_t clients = 2 + random_.below(4);
+        run_together_ = random_.percent(25);
         for (std::size_t i = 0; i < clients; ++i) {
             Client client;
             // Some are the same person in two tabs.
             client.principal = std::string(1, static_cast<char>('a' + (i == 3 ? 0 : i)));
+            client.uid = static_cast<std::uint32_t>(i);
+            // Some would be taken for one another if the parts of a key ran together (S10).
+            if (run_together_ && i != 3) {
+                client.uid = 0;
+                client.principal = "a" + std::string(i, '1');
+            }
             clients_.push_back(client);
         }
         const std::vector<std::string> all{"a", "b", "a/x", "a/x/1", "a/y", "b/x", "d", "e"};
-        const std::size_t few = 2 + random_.below(all.size() - 1);
+        // In some they all meet at one, or at two.
+        const std::size_t few =
+            random_.percent(30) ? 1 + random_.below(2) : 2 + random_.below(all.size() - 1);
         names_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(few));
         closures_ = random_.percent(30);
         if (random_.percent(30))
             put_class("p/*", [&](LockClass& c) {
                 c.permits = static_cast<std::uint32_t>(1 + random_.below(3));
-                counting_.push_back("p/1");
-                counting_.push_back("p/2");
+                counting_.emplace_back("p/1");
+                counting_.emplace_back("p/2");
             });
         if (random_.percent(60)) put_class("*", [&](LockClass&) {});
         if (random_.percent(40)) put_class("a/*", [&](LockClass&) {});
@@ -397,10 +407,11 @@ private:
         if (!client.session || random_.percent(3)) {
             OpenSession open;
             open.principal = client.principal;
-            open.uid = static_cast<std::uint32_t>(index);
+            open.uid = client.uid;
             open.lease = milliseconds{100 + random_.below(random_.percent(20) ? 1000 : 20'000)};
             if (client.opening.empty() || random_.percent(20)) {
-                client.opening = "open" + std::to_string(++client.requests);
+                client.opening = run_together_ ? std::string(1 + random_.below(3), '1')
+                                               : "open" + std::to_string(++client.requests);
             }
             open.request_id = client.opening;
             return send(index, Request(open));
@@ -431,7 +442,7 @@ private:
         if (random_.percent(8)) {
             OpenSession own;
             own.principal = client.principal;
-            own.uid = static_cast<std::uint32_t>(index);
+            own.uid = client.uid;
             if (random_.percent(50)) own.lease = milliseconds{100 + random_.below(1000)};
             request.opens = own;
         } else {
@@ -597,7 +608,7 @@ private:
         expect(happened);
         calls_.emplace(own, call);
         const Ticket real =
-            manager_->submit(request, [this, own, life = life_](Result<Answer> answer) {
+            manager_->submit(request, [this, own, life = life_](const Result<Answer>& answer) {
                 if (life == life_) answered(own, answer);
             });
         log_.back().commit = storage_->last();
@@ -702,8 +713,9 @@ private:
                 if (client.session != session->id) {
                     client.session = session->id;
                     client.believed.clear();
-                    // A repeated opening renews nothing: what counts is the deadline it tells.
-                    client.valid_until = std::min(session->deadline, clock_.now().boot + shortest);
+                    // A repeated opening renews nothing: what counts is the deadline it tells. It
+                    // may be told late, after a renewal of its own that made the lease shorter.
+                    client.valid_until = std::min(session->deadline, call.sent + shortest);
                 }
             }
             if (client.session == session->id && std::holds_alternative<RenewSession>(request))
@@ -970,6 +982,7 @@ private:
     std::vector<std::string> names_;
     std::vector<std::string> counting_;
     bool closures_ = false;
+    bool run_together_ = false;
     SessionId fresh_;
     std::uint64_t sessions_made_ = 0;
     std::uint64_t tickets_ = 0;

@@ -93,7 +93,13 @@ private:
 
     // Marks what changes nothing and may have happened in this state. To do so early takes nothing
     // away from the others.
-    void settle(State& state) const;
+    // Says whether that was any.
+    bool settle(State& state) const;
+    // Whether something that was refused has not found its reason yet.
+    bool reason_missing(const State& state) const;
+    // A wait in vain ends without a trace, but others may have been refused because of it: adds the
+    // states in which they were, before it ended.
+    bool refuse_behind(std::size_t slot, std::vector<State> work, std::set<State>& good) const;
     bool may_be(const State& state, const Operation& operation) const;
     bool blocked(const State& state, const Operation& operation) const;
     // The state after a pending operation; nothing when it can't be next.
@@ -173,10 +179,44 @@ std::optional<std::string> ResourceSearch::reply(const Operation& operation) {
         if (seen.size() > most_states) return "too many possible states to judge";
     }
     if (good.empty()) return complaint(operation);
+    if (operation.waits && !changes(operation)) {
+        if (!refuse_behind(slot, {states_.begin(), states_.end()}, good)) {
+            return "too many possible states to judge";
+        }
+    }
     states_ = std::move(good);
     slots_[slot] = nullptr;
     std::erase(pending_, slot);
     return std::nullopt;
+}
+
+bool ResourceSearch::refuse_behind(std::size_t slot, std::vector<State> work,
+                                   std::set<State>& good) const {
+    std::set<State> seen(work.begin(), work.end());
+    while (!work.empty()) {
+        const State state = std::move(work.back());
+        work.pop_back();
+        if (!reason_missing(state)) continue;
+        for (const std::size_t next : pending_) {
+            auto then = after(state, next);
+            if (!then) continue;
+            // What else is pending may as well come later.
+            if (settle(*then) && then->is_done(slot)) {
+                State left = *then;
+                left.clear_done(slot);
+                good.insert(std::move(left));
+            }
+            if (seen.insert(*then).second) work.push_back(*std::move(then));
+        }
+        if (seen.size() > most_states) return false;
+    }
+    return true;
+}
+
+bool ResourceSearch::reason_missing(const State& state) const {
+    return std::any_of(pending_.begin(), pending_.end(), [&](std::size_t slot) {
+        return slots_[slot]->result == Result::refused && !state.is_done(slot);
+    });
 }
 
 std::string ResourceSearch::complaint(const Operation& operation) const {
@@ -196,13 +236,16 @@ std::string ResourceSearch::complaint(const Operation& operation) const {
     return text;
 }
 
-void ResourceSearch::settle(State& state) const {
+bool ResourceSearch::settle(State& state) const {
+    bool any = false;
     for (const std::size_t slot : pending_) {
         const Operation& operation = *slots_[slot];
         if (!changes(operation) && !state.is_done(slot) && may_be(state, operation)) {
             state.set_done(slot);
+            any = true;
         }
     }
+    return any;
 }
 
 bool ResourceSearch::may_be(const State& state, const Operation& operation) const {

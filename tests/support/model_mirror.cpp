@@ -161,8 +161,7 @@ std::string describe(const Result<Answer>& answer) {
     return "class " + std::get<LockClass>(*answer).pattern;
 }
 
-// ---- Numbers
-// --------------------------------------------------------------------------------------------
+// ---- Numbers ----
 
 GrantId ModelMirror::to_model(GrantId real) const {
     const auto found = model_of_.find(number(real));
@@ -222,8 +221,7 @@ Event ModelMirror::translated(Event event) const {
     return event;
 }
 
-// ---- Expecting
-// ------------------------------------------------------------------------------------------
+// ---- Expecting ----
 
 void ModelMirror::expect(const Event& event, Ticket ticket, const SessionId& fresh, Instant now) {
     const auto before = model_.last_token();
@@ -248,8 +246,7 @@ void ModelMirror::forget_owed() {
     wanted_owed_.clear();
 }
 
-// ---- Comparing
-// ------------------------------------------------------------------------------------------
+// ---- Comparing ----
 
 Complaint ModelMirror::got(Ticket ticket, const Result<Answer>& answer) {
     const auto found = owed_.find(ticket);
@@ -552,6 +549,36 @@ Complaint ModelMirror::same_sessions(const std::vector<SessionView>& sessions, I
         text +=
             " " + brief(std::get<0>(row)) + "(" + std::to_string(std::get<2>(row).count()) + ")";
     return text;
+}
+
+// Grants rise with the decisions, so both sides are in the same order.
+Complaint ModelMirror::same_grants(const SessionId& session, const std::vector<Grant>& grants,
+                                   Instant now) {
+    auto next = grants.begin();
+    const auto whose = "the grants of " + brief(session) + ": ";
+    for (const auto& known : model_.grants()) {
+        if (known.session != session || !model_.lives(known, now.boot)) continue;
+        Grant expected;
+        expected.id = known.id;
+        expected.token = known.token;
+        expected.session = session;
+        for (const auto& lock : known.locks) {
+            expected.locks.push_back(
+                {lock.resource, lock.mode, lock.subtree, lock.permits, lock.cause});
+        }
+        expected.count = known.count;
+        expected.deadline = model_.deadline(known);
+        if (next == grants.end()) return whose + "missing is " + describe_grant(expected);
+        // Whether it had to wait is of interest to nobody later.
+        expected.waited = next->waited;
+        if (auto complaint = compare(expected, *next)) {
+            return whose + describe_grant(*next) + ", expected " + describe_grant(expected) + ": " +
+                   *complaint;
+        }
+        ++next;
+    }
+    if (next != grants.end()) return whose + "nobody was given " + describe_grant(*next);
+    return std::nullopt;
 }
 
 }  // namespace rocklock::proof

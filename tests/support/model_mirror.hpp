@@ -39,6 +39,9 @@ public:
     // The table's own view of itself agrees with the model's.
     Complaint same_holders(const LockPage& page, Instant now) const;
     Complaint same_sessions(const std::vector<SessionView>& sessions, Instant now) const;
+    // The live grants of a session, oldest first, with their tokens and deadlines. Numbers that
+    // nobody was told before are known from then on.
+    Complaint same_grants(const SessionId& session, const std::vector<Grant>& grants, Instant now);
 
     // What the model owes for this ticket, if anything.
     const Result<Answer>* owed(Ticket ticket) const;

@@ -130,8 +130,7 @@ std::string scope(const std::optional<SessionId>& session,
 
 }  // namespace
 
-// ---- The rules
-// ------------------------------------------------------------------------------------------
+// ---- The rules ----
 
 bool ReferenceModel::overlap(const ModelLock& one, const ModelLock& other) {
     return one.resource == other.resource || (one.subtree && below(other.resource, one.resource)) ||
@@ -316,8 +315,7 @@ std::optional<std::string> ReferenceModel::contradiction(BootTime now) const {
     return std::nullopt;
 }
 
-// ---- Time
-// -----------------------------------------------------------------------------------------------
+// ---- Time ----
 
 std::optional<BootTime> ReferenceModel::next_change() const {
     BootTime next = never;
@@ -445,8 +443,7 @@ void ReferenceModel::restart(Instant now, bool exact) {
     }
 }
 
-// ---- Steps of which the verbs are made
-// ------------------------------------------------------------------
+// ---- Steps of which the verbs are made ----
 
 void ReferenceModel::reply(Ticket ticket, Result<Answer> answer_given) {
     out_.replies.push_back(Reply{ticket, std::move(answer_given)});
@@ -643,8 +640,7 @@ void ReferenceModel::end_session(ModelSession& someone, Outcome outcome, BootTim
     }
 }
 
-// ---- Verbs
-// ----------------------------------------------------------------------------------------------
+// ---- Verbs ----
 
 void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const SessionId& fresh,
                             Instant now) {
@@ -1006,9 +1002,7 @@ void ReferenceModel::handle(const Convert& request, Ticket ticket, const Session
     const bool waits_already = std::any_of(waiters_.begin(), waiters_.end(), [&](const auto& w) {
         return w.converting == request.grant;
     });
-    if (waits_already && request.patience.count() > 0 && blockers(waiter, now.boot).any()) {
-        return refuse(ticket, ErrorCode::invalid_argument);
-    }
+    if (waits_already) return refuse(ticket, ErrorCode::invalid_argument);
     wait_or_refuse(std::move(waiter), request.patience, now);
 }
 
@@ -1123,13 +1117,26 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
         return refuse(ticket, ErrorCode::not_owner);
     // Whoever was granted the same name, or one above it, since that grant was given may have
     // changed what it guarded. Inside a subtree anything may have been.
-    for (const auto& other : grants_) {
-        if (other.taken <= lost->given || other.id == lost->id) continue;
-        for (const auto& theirs : other.locks) {
-            for (const auto& mine : lost->locks) {
-                if (theirs.resource == mine.resource || below(mine.resource, theirs.resource)) {
-                    return refuse(ticket, ErrorCode::precondition_failed);
-                }
+    // A conversion is held against it when no grant on that name came later, though it may have
+    // come before the lost one.
+    struct Touch {
+        std::uint64_t given = 0;
+        std::uint64_t taken_by_others = 0;
+    };
+    std::map<std::string, Touch> touches;
+    for (const auto& grant : grants_) {
+        for (const auto& lock : grant.locks) {
+            auto& touch = touches[lock.resource];
+            touch.given = std::max(touch.given, grant.given);
+            if (grant.id == lost->id) continue;
+            touch.taken_by_others = std::max(touch.taken_by_others, grant.taken);
+        }
+    }
+    for (const auto& [name, touch] : touches) {
+        if (touch.given <= lost->given && touch.taken_by_others <= touch.given) continue;
+        for (const auto& mine : lost->locks) {
+            if (name == mine.resource || below(mine.resource, name)) {
+                return refuse(ticket, ErrorCode::precondition_failed);
             }
         }
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <ranges>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -260,10 +261,9 @@ private:
         }
         if (verb == "close") return act(Request(CloseSession{session}));
         if (verb == "holds") {
-            said_.push_back(subject_.holds(session, unescape(words.at(0)),
-                                           parse_mode(words.at(1)).value(), now_)
-                                ? "yes"
-                                : "no");
+            const bool held = subject_.holds(session, unescape(words.at(0)),
+                                             parse_mode(words.at(1)).value(), now_);
+            said_.emplace_back(held ? "yes" : "no");
             return;
         }
         const auto grant = grant_of(words.at(0));
@@ -392,7 +392,7 @@ private:
         if (std::holds_alternative<Request>(event) &&
             std::find(waits_[actor_].begin(), waits_[actor_].end(), ticket) !=
                 waits_[actor_].end()) {
-            said_.push_back("waits");
+            said_.emplace_back("waits");
         }
     }
 
@@ -434,12 +434,12 @@ private:
             }
             return GrantId{wanted + 1'000'000'000};
         }
-        for (auto grant = grants_.rbegin(); grant != grants_.rend(); ++grant) {
-            if (grant->owner != actor_) continue;
+        for (const auto& grant : std::views::reverse(grants_)) {
+            if (grant.owner != actor_) continue;
             const auto name = unescape(word);
-            if (std::find(grant->resources.begin(), grant->resources.end(), name) !=
-                grant->resources.end()) {
-                return grant->id;
+            if (std::find(grant.resources.begin(), grant.resources.end(), name) !=
+                grant.resources.end()) {
+                return grant.id;
             }
         }
         throw BadScript(actor_ + " never had " + word);

@@ -3,7 +3,7 @@
 // Leases are judged on the boot clock: it has no jumps, it counts the time a machine was suspended,
 // and it goes on across a restart of a process, so a deadline written to disk is still exact when
 // the store is opened again on the same boot. What people read (since when, until when) is the wall
-// clock, and nothing is ever decided by it.
+// clock, and no deadline is judged by it; docs/guarantees.md names the few things that are.
 #pragma once
 
 #include <chrono>
@@ -43,6 +43,7 @@ public:
     Clock& operator=(const Clock&) = delete;
     virtual ~Clock() = default;
 
+    // The boot clock must not go back while a store is open; the wall clock may do as it likes.
     virtual Instant now() = 0;
 
     // Names the time line that boot times belong to: equal for two processes exactly when a

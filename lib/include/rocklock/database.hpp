@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ struct DatabaseOptions {
     // Makes the directory and an empty store where there is none.
     bool create_if_missing = true;
     // `written` answers what is durable by default once the operating system has it: faster, and a
-    // power cut may take back the last grants.
+    // power cut may take back the last grants. `deferred` is refused.
     Durability durability = Durability::durable;
     // The directory was put back from a copy. Every session and grant in it ends (`broken`,
     // "restored"), and tokens go on above all that may have been handed out since the copy was
@@ -30,6 +31,7 @@ struct DatabaseOptions {
     bool background = true;
     // None: the machine's. It must outlive the database.
     Clock* clock = nullptr;
+    // For open() only. Its `create_if_missing` does not count: the one above does.
     RocksdbOptions rocksdb;
 };
 
@@ -47,9 +49,10 @@ public:
     // Errors: store_in_use (with the pid), not_a_store, read_only, newer_format, corrupt, no_space,
     //         io_error. A failed open changes nothing.
     static Result<Database> open(const std::string& directory, DatabaseOptions options = {});
-    // Without a directory: gone with the object.
+    // Without a directory: gone with the object. Errors: invalid_argument.
     static Result<Database> in_memory(DatabaseOptions options = {});
-    // On a storage of one's own: the test kit's, for example.
+    // On a storage of one's own: the test kit's, for example. Errors: invalid_argument, corrupt,
+    // and those of the storage.
     static Result<Database> open_on(std::unique_ptr<Storage> storage, DatabaseOptions options = {});
 
     Database(Database&&) noexcept;
@@ -57,35 +60,46 @@ public:
     // Closes; errors go unseen, so call close() where they matter.
     ~Database();
 
-    // A session that renews itself.
+    // A session that renews itself. Errors: invalid_argument (the principal, the lease, or times
+    // that do not fit together), limit_exceeded (note and metadata), io_error, no_space, closing.
     Result<Session> open_session(std::string_view principal, SessionOptions options = {});
-    // Takes up a session that was detached, or whose process ended. Errors: not_owner,
-    // session_expired, session_not_found.
+    // Takes up a session that was detached, or whose process ended, and renews it. Of `options`
+    // only the times count: lease, note and metadata are the session's own. Errors: not_owner,
+    // session_expired, session_not_found, invalid_argument, io_error, no_space, closing.
     Result<Session> resume_session(const SessionCredentials& credentials,
                                    SessionOptions options = {});
 
-    // Classes. Errors: invalid_argument.
+    // Adds a class, or replaces the one with its pattern; it counts from now on. Errors:
+    // invalid_argument; kind_mismatch when resources in use would change between modes and permits,
+    // or have fewer permits.
     Result<LockClass> put_class(const LockClass& lock_class);
+    // Answers with the class that is gone. Errors: invalid_argument when there is none; as above.
     Result<LockClass> delete_class(std::string_view pattern);
+    // Most specific first.
     std::vector<LockClass> classes() const;
 
+    // Who holds one resource, waits for it, and had it last. Errors: io_error, corrupt.
     Result<LockView> show(std::string_view resource) const;
+    // Who holds what, a page at a time. Errors: invalid_argument (`limit` or `next`), io_error.
     Result<LockPage> list(const ListLocks& request = {}) const;
+    // Live sessions in order of opening, of one principal or of all. Errors: io_error.
     Result<std::vector<SessionView>> sessions(std::string_view principal = {}) const;
     LockStatistics statistics() const;
-    // Ends another's grant; `by` and `reason` go into the audit and to the loser.
+    // Ends another's grant; `by` and `reason` go into the audit and to the loser. Errors: as Break.
     Result<Released> break_grant(GrantId grant, std::string_view by, std::string_view reason);
 
     // Everything above and more, as requests: for servers and tools. Not of one that was moved
     // from.
     LockService& service();
+    // Where it keeps its records; for looking, and for tests. Not of one that was moved from.
     Storage& storage();
 
-    // With DatabaseOptions::background off: does what is due now, and says when to come again.
+    // With DatabaseOptions::background off: does what is due now, and says when to come again; none
+    // while nothing is to be done by time.
     std::optional<BootTime> tick();
 
     // Tells the waiters, writes and syncs what is queued. Sessions keep their leases. Nothing is
-    // answered afterwards but `closing`.
+    // answered afterwards but `closing`. Errors: those of the storage; it is closed all the same.
     Result<void> close();
 
 private:

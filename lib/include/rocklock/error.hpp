@@ -89,11 +89,14 @@ struct Holder {
     Token token{};
     std::string principal;
     SessionId session;
+    // Who opened the session, as the server or the program that embeds us says.
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
     WallTime acquired_at;
+    // Until the earlier of its session's deadline and its own cap. Zero for one that has ended.
     std::chrono::milliseconds remaining{};
     WallTime deadline;
+    // The grant's, or the session's where that has none; of metadata both, the grant's first.
     std::string note;
     Metadata metadata;
     // The resource whose editing caused this lock (dependants); else empty.

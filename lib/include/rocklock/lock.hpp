@@ -64,7 +64,7 @@ struct LockClass {
     Policy policy = Policy::exclusive_write;
     // The lease of a session made for one grant that names none.
     std::chrono::milliseconds lease = limits::lease_default;
-    // A session with a longer lease is refused. Zero: no limit but limits::lease_max.
+    // A session with a longer lease may not lock here. Zero: no limit but limits::lease_max.
     std::chrono::milliseconds max_lease{0};
     // A grant ends this long after it was given, however often it is renewed. Zero: no such limit.
     std::chrono::milliseconds max_hold{0};
@@ -75,7 +75,7 @@ struct LockClass {
     StealPolicy steal = StealPolicy::never;
     // Locked along with a resource of this class when that is locked to edit.
     std::vector<Dependant> dependants;
-    // Waiters for one resource.
+    // Waiters for one resource: 1 to limits::waiters_total.
     std::uint32_t queue_limit = limits::waiters_per_resource;
     // Makes it a counting class: so many permits, and no modes. Zero: a class of modes.
     std::uint32_t permits = 0;
@@ -85,7 +85,8 @@ struct LockClass {
 
 // ---- Requests ----
 
-// What ends a session besides its lease.
+// What ends a session besides its lease. The server of a store sees to it: in a program that embeds
+// the library nobody does.
 enum class Bound : std::uint8_t { none, process, connection };
 
 // A process, safe against reuse of its number.
@@ -225,23 +226,29 @@ struct Acquire {
     // Zero: try, never wait. no_limit: wait for ever.
     std::chrono::milliseconds patience{0};
     Held held = Held::refuse;
+    // Shown to others, before those of the session.
     std::string note;
     Metadata metadata;
+    // The grant ends so long after it was given, or when its classes say, if that is sooner.
     std::optional<std::chrono::milliseconds> max_hold;
+    // A retry with the same id, `locks`, `held` and `max_hold` gets the same grant; with others,
+    // parameter_mismatch. At most 256 bytes; empty: none.
     std::string request_id;
 };
 
 // Changes the modes of a held grant. Down is at once and keeps the token; up waits for the other
 // holders, ahead of the queue, and takes a new token. A conversion that fails leaves the grant as
-// it was.
+// it was. While one waits, another one of the same grant is refused as an invalid argument.
 struct Convert {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
-    // For all its locks; or, without it, `locks` for some of them.
+    // For all its locks; or, without it, `locks` for some of them, each a resource and its mode.
     std::optional<Mode> mode;
     std::vector<LockRequest> locks;
+    // Zero: try, never wait. no_limit: wait for ever.
     std::chrono::milliseconds patience{0};
+    // As Acquire's; the grant remembers the last one.
     std::string request_id;
 };
 
@@ -256,7 +263,8 @@ struct Release {
     GrantId grant{};
 };
 
-// Gives a grant to another session, with a new id and token, in one step.
+// Gives a grant to another session, with a new id and token, in one step. Errors: session_not_found
+// for the receiver; conflict when the giver's other grants are in the way; deadlock.
 struct Transfer {
     using Answer = Grant;
     SessionId session;
@@ -265,32 +273,39 @@ struct Transfer {
 };
 
 // Ends another's grant and takes its place, in one step and ahead of the waiters, if the class of
-// every resource in it allows it, or the caller is an administrator.
+// every resource in it allows it, or the caller is an administrator. Errors: steal_refused,
+// grant_ended, already_held (one's own), conflict when the loser's other grants are in the way,
+// deadlock.
 struct Steal {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
+    // For the loser and the audit; not empty.
     std::string reason;
     bool administrator = false;
 };
 
-// Ends another's grant. For administrators.
+// Ends another's grant. For administrators. Errors: grant_ended, not_owner for one that nobody
+// knows.
 struct Break {
     using Answer = Released;
     GrantId grant{};
+    // For the loser and the audit; not empty.
     std::string reason;
-    // Who does it.
+    // Who does it, under a name that people know; not empty.
     std::string by;
 };
 
-// Takes an expired or broken grant again, with a new token, only if nobody was granted any of its
-// resources since. Errors: precondition_failed when somebody was.
+// Takes an expired or broken grant again, with a new id and token, for a session of the same
+// principal, only if nobody was granted any of its resources since. Errors: precondition_failed
+// when somebody was, not_owner, grant_ended when it ended otherwise.
 struct Reacquire {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
 };
 
+// Adds a class, or replaces the one with its pattern.
 struct PutClass {
     using Answer = LockClass;
     LockClass lock_class;
@@ -436,10 +451,15 @@ struct WantedNotice {
 // Names a request that has been submitted, to cancel it.
 enum class Ticket : std::uint64_t {};
 
-// What answers the requests: the lock manager itself, or (later) a client of the daemon.
+// What answers the requests: the lock manager.
 //
-// Threads: thread-safe. Completions run on a thread of the service, never under a mutex of its, and
-// must not block it for long.
+// Threads: thread-safe. Completions run on a thread of the service; where it has none (closed, or
+//          without background) on the thread whose call gives them. Never under a mutex of its, and
+//          they must not block for long.
+// Errors:  besides those named at each request: invalid_argument; session_expired and
+//          session_not_found, not_owner, grant_ended for the sessions and grants named; io_error,
+//          no_space and corrupt from the storage, from then on for everything; closing;
+//          store_in_use in a child of the process that opened the store.
 class ROCKLOCK_API LockService {
 public:
     using Completion = std::function<void(Result<Answer>)>;
@@ -468,24 +488,28 @@ public:
         return std::get<typename R::Answer>(*std::move(answer));
     }
 
+    // Holders, waiters and the last holder of one name.
     virtual Result<LockView> show(std::string_view resource) = 0;
+    // Holders, in order of resource and grant. Errors: invalid_argument (`limit` or `next`).
     virtual Result<LockPage> list(const ListLocks& request) = 0;
-    // In order of opening; `principal` empty for all.
+    // Live ones, in order of opening; `principal` empty for all.
     virtual Result<std::vector<SessionView>> sessions(std::string_view principal) = 0;
     // The live grants of a session, oldest first.
     virtual Result<std::vector<Grant>> grants(const SessionId& session) = 0;
-    // The session that belongs to this proof. Errors: not_owner, session_not_found,
+    // The session that belongs to this proof. Its deadline may be that of a renewal which is not
+    // written yet: whoever relies on one asks for a renewal. Errors: not_owner, session_not_found,
     // session_expired.
     virtual Result<SessionInfo> authenticate(const SessionId& session, const Secret& secret) = 0;
     // Whether `session` now holds `resource` in `mode` or a stronger one, by itself or through a
     // subtree.
     virtual bool holds(const SessionId& session, std::string_view resource, Mode mode) = 0;
+    // Most specific first.
     virtual std::vector<LockClass> classes() = 0;
     // Who waits for whom, now; at most 10,000 edges.
     virtual std::vector<WaitEdge> wait_graph() = 0;
     // The last sixteen deadlocks that were refused, oldest first.
     virtual std::vector<Deadlock> recent_deadlocks() = 0;
-    // Forced changes after `sequence`, in order.
+    // At most `limit` forced changes whose sequence is above `after`, in order.
     virtual Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) = 0;
     virtual LockStatistics statistics() = 0;
 };

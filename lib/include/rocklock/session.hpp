@@ -14,6 +14,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -38,11 +39,14 @@ struct SessionOptions {
     // valid() ends this long before the deadline. 0: the larger of 200 ms and a tenth of the lease,
     // but at most a quarter of it.
     std::chrono::milliseconds margin{0};
+    // 100 ms to 30 days.
     std::chrono::milliseconds lease = limits::lease_default;
+    // Shown to others with each of its grants that has none of its own.
     std::string note;
     Metadata metadata;
 };
 
+// See Acquire, which has the same members.
 struct AcquireOptions {
     // Zero: try, never wait. no_limit: wait for ever.
     std::chrono::milliseconds patience{0};
@@ -83,7 +87,9 @@ public:
     // Gives the grant back. Errors: as Release; the guard is empty afterwards all the same.
     Result<Released> release();
 
-    // Changes its modes; see Convert. The guard carries the new token afterwards.
+    // Changes its modes; see Convert. The guard carries the new token afterwards. Errors: conflict,
+    // patience_expired, cancelled, deadlock, grant_ended, session_expired, kind_mismatch,
+    // invalid_argument, io_error, no_space, closing; the grant is as it was.
     Result<void> convert(Mode mode, std::chrono::milliseconds patience = {},
                          std::stop_token stop = {});
 
@@ -92,7 +98,8 @@ public:
     Grant detach();
 
     // Nothing when this grant is valid() and covers `resource` in `mode` or a stronger one; else
-    // what is missing. For code that must not run without its lock. Errors: not_owner.
+    // what is missing. For code that must not run without its lock. A permit covers no mode.
+    // Errors: not_owner.
     Result<void> assert_held(std::string_view resource, Mode mode) const;
 
 private:
@@ -104,6 +111,7 @@ private:
     Grant grant_;
 };
 
+// What resume_session() asks for: whoever has this is the session's owner.
 struct SessionCredentials {
     SessionId id;
     Secret secret;
@@ -111,12 +119,11 @@ struct SessionCredentials {
 
 // A business transaction of a principal: what it holds is renewed, and expires, as one.
 //
-// Threads:  thread-safe, but for moving and destroying. Callbacks run on the database's own thread,
-// one at
-//           a time, and may call anything here except close() and detach().
+// Threads:  thread-safe, but for moving and destroying. Callbacks run one at a time on the
+//           database's own thread (within Database::tick() where there is none), and may call
+//           anything here except close() and detach().
 // Lifetime: must end before its Database does. The destructor closes the session, which releases
-// all it
-//           holds; detach() prevents that.
+//           all it holds; detach() prevents that.
 class ROCKLOCK_API Session {
 public:
     Session() = default;
@@ -124,6 +131,7 @@ public:
     Session& operator=(Session&& other) noexcept;
     ~Session();
 
+    // False for an empty, closed or detached session.
     explicit operator bool() const noexcept { return kept_ != nullptr; }
 
     SessionId id() const;
@@ -133,24 +141,27 @@ public:
     // Takes one resource to edit, or `locks` all together.
     //
     // Errors: conflict, patience_expired, cancelled, deadlock, already_held, session_expired,
-    // queue_full,
-    //         kind_mismatch, invalid_argument, io_error, closing; each with its facts.
+    //         queue_full, limit_exceeded, kind_mismatch, invalid_argument, io_error, no_space,
+    //         closing, store_in_use in a child of the process; each with its facts.
     Result<Guard> acquire(std::string_view resource, AcquireOptions options = {},
                           std::stop_token stop = {});
     Result<Guard> acquire(std::vector<LockRequest> locks, AcquireOptions options = {},
                           std::stop_token stop = {});
 
-    // The same without waiting here: `done` gets the guard or the error, exactly once, on a thread
-    // of the database.
+    // The same without waiting here: `done` gets the guard or the error, exactly once: on a thread
+    // of the database, within tick() where there is none, or in this call when the session is empty
+    // or the database closed. It must not block for long.
     Ticket async_acquire(std::vector<LockRequest> locks, AcquireOptions options,
                          std::function<void(Result<Guard>)> done);
     // Withdraws an async_acquire; its completion gets `cancelled`, or the guard if that came first.
     void cancel(Ticket ticket);
 
     // The live grants of this session, each in a guard: after resume_session(), one's own from
-    // before.
+    // before. Errors: io_error, no_space.
     Result<std::vector<Guard>> reclaim();
 
+    // Renews by hand, with another lease from now on if one is given. Errors: session_expired,
+    // session_not_found, invalid_argument (the lease), io_error, no_space, closing.
     Result<SessionInfo> renew(std::optional<std::chrono::milliseconds> lease = {});
 
     // Called once for every grant that ends otherwise than by release. Set before acquiring.
@@ -161,13 +172,20 @@ public:
     // Called when somebody begins to wait for what this session holds.
     void on_wanted(std::function<void(const Wanted&)> callback);
 
+    // Whether the session may still be relied upon: not over, and its lease not within its margin
+    // of the end. What holds for Guard::valid() holds here.
     bool valid() const;
+    // Until valid() ends; never negative.
     std::chrono::milliseconds remaining() const;
+    // Nothing when the session is valid() and holds `resource` in `mode` or a stronger one, by any
+    // of its grants; else what is missing. Errors: not_owner.
     Result<void> assert_held(std::string_view resource, Mode mode) const;
 
-    // Releases all it holds and ends it.
+    // Releases all it holds and ends it. Errors: session_expired, session_not_found, io_error,
+    // no_space, closing; the session is empty afterwards all the same.
     Result<ClosedSession> close();
     // Stops renewing and lets go: the session stays until its lease ends or somebody resumes it.
+    // Guards that are to stay must be detached too.
     SessionCredentials detach();
 
 private:

@@ -8,9 +8,8 @@
 // write of the key. A precondition compares exactly that, so a check never has to read a whole
 // value.
 //
-//     enqueue(batch) ──► queued ──► checked and applied, in the order of enqueue ──► written ──►
-//     synced
-//                                       └─► precondition failed: nothing of this batch happened
+//     enqueue(batch) ──► queued ──► checked, applied in that order ──► written ──► synced
+//                                      └─► precondition failed: nothing of this batch happened
 //
 // Commits are numbered in the order of enqueue(), and recovered as a prefix of that order: if one
 // of them survives a crash, all before it do too.
@@ -30,8 +29,8 @@
 
 namespace rocklock {
 
-// The column families. `meta` format, epoch, marks; `items` and `index` the data; `locks` sessions
-// and grants; `history` the audit.
+// The column families. `meta` format, epoch, marks; `items` and `index` are for data, and empty so
+// far; `locks` sessions and grants; `history` the audit.
 enum class Family : std::uint8_t { meta, items, index, locks, history };
 inline constexpr int family_count = 5;
 
@@ -89,9 +88,11 @@ public:
     Snapshot& operator=(const Snapshot&) = delete;
     virtual ~Snapshot() = default;
 
+    // Nothing when the key is absent. Errors: io_error, corrupt; store_in_use in a child of the
+    // process that opened the store.
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
 
-    // Walks keys in bytewise order from `first` (inclusive).
+    // Walks keys in bytewise order. One thread; must end before its Snapshot does.
     class Cursor {
     public:
         Cursor() = default;
@@ -100,9 +101,11 @@ public:
         virtual ~Cursor() = default;
         // Whether it stands on a key. False at the end, and after an error: ask status().
         virtual bool valid() const = 0;
+        // While valid(); the views last until next().
         virtual std::string_view key() const = 0;
         virtual std::string_view value() const = 0;
         virtual void next() = 0;
+        // Errors: as get().
         virtual Result<void> status() const = 0;
     };
     // Forwards over [first, last); an empty `last` is no limit.
@@ -113,8 +116,7 @@ public:
 // Threads:    thread-safe.
 // Durability: as asked for by each commit; see above.
 // Errors:     after the first failed write or sync every call that would change something fails
-// with
-//             io_error or no_space until the store is opened again (fail closed). Reads go on.
+//             with io_error or no_space until the store is opened again (fail closed). Reads go on.
 class ROCKLOCK_API Storage {
 public:
     Storage() = default;
@@ -137,8 +139,7 @@ public:
     // about to, and never waits for a sync.
     //
     // Errors: io_error, no_space, closing; store_in_use in a child of the process that opened the
-    // store.
-    //         A refused batch is no error here: see its Verdict.
+    //         store. A refused batch is no error here: see its Verdict.
     virtual Result<void> wait(CommitNumber number, Durability durability) = 0;
 
     // Whether wait() would return without waiting: it is as durable as asked, or failure() is set.
@@ -152,6 +153,7 @@ public:
     // The present: behind every commit whose wait() has returned, a deferred one only if it was
     // written.
     virtual std::unique_ptr<Snapshot> snapshot() const = 0;
+    // One key of the present. Errors: as Snapshot::get().
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
 
     // Set once something failed; nothing more will be committed.
@@ -187,13 +189,12 @@ struct RocksdbOptions {
 // On RocksDB, in a directory of its own. One process per store.
 //
 // Errors: store_in_use (with the pid), not_a_store (a directory that holds other things, or a
-// file),
-//         read_only, newer_format, corrupt, no_space, io_error. Nothing is changed by a failed
-//         open.
+//         file), read_only, newer_format, corrupt, no_space, io_error. Nothing is changed by a
+//         failed open.
 ROCKLOCK_API Result<std::unique_ptr<Storage>> open_rocksdb_storage(
     const std::string& directory, Clock& clock, const RocksdbOptions& options = {});
 
-// A copy of `key`'s first eight bytes; 0 when there are fewer.
+// The version that a value begins with; 0 when it has fewer than eight bytes.
 ROCKLOCK_API std::uint64_t version_of(std::string_view value);
 
 }  // namespace rocklock

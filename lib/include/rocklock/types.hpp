@@ -82,7 +82,7 @@ ROCKLOCK_API std::string to_string(const Secret& secret);
 ROCKLOCK_API std::optional<SessionId> parse_session_id(std::string_view text);
 ROCKLOCK_API std::optional<Secret> parse_secret(std::string_view text);
 
-// The fixed limits; a request beyond one is refused with a typed error that names it.
+// The fixed limits; a request beyond one is refused with an error that names it.
 namespace limits {
 inline constexpr std::size_t name_bytes = 1024;
 inline constexpr std::size_t resources_per_grant = 100;

@@ -2,9 +2,8 @@
 //
 // It models a disk: an image of what is synced, a log of what was written since, and the queue.
 //
-//     enqueue() ──► queue ──► log (written: survives the process) ──► image (synced: survives
-//     power)
-//                        write                                 sync
+//     enqueue() ──► queue ──write──► log: written,           ──sync──► image: synced,
+//                                    survives the process              survives a power cut
 //
 // A crash is a new store made of what survives: the image and some part of the log. The log is
 // bytes, a record a commit with its length and checksum, so a power cut may end it anywhere; a torn
@@ -32,10 +31,8 @@ public:
         // As any store: wait() writes and syncs.
         in_wait,
         // Nothing happens until write_next(), sync() or pump() is called: for a simulator that
-        // decides
-        // when. wait() must then be called for deferred commits and for those that are done() only;
-        // an
-        // assertion fails otherwise. close() pumps.
+        // decides when. wait() must then be called for deferred commits and for those that are
+        // done() only; an assertion fails otherwise. close() pumps.
         by_hand,
     };
 

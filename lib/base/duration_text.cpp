@@ -1,4 +1,4 @@
-#include "daemon/duration_text.hpp"
+#include "base/duration_text.hpp"
 
 #include <algorithm>
 #include <array>

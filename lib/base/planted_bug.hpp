@@ -1,0 +1,82 @@
+// Mistakes that the library can be told to make, so that each harness shows that it finds its own.
+//
+// Only in a build with -Dplanted_bugs=true, which is for tests and nothing else: one bug at a time,
+// chosen by its name or number in the environment variable ROCKLOCK_PLANTED_BUG. In every other
+// build planted() is a constant, and the places it guards are not compiled.
+//
+// scripts/planted_bugs has the table of who must find which; docs/testing.md says more.
+#pragma once
+
+#include <cstdint>
+
+namespace rocklock {
+
+enum class Bug : std::uint8_t {
+    // A release is not held to the session that has the grant.
+    release_without_grant_test = 1,
+    // The time that passes is read from the wall clock.
+    expiry_on_wall_clock = 2,
+    // A lease does not begin when a waiter is granted, but ran on while it waited.
+    lease_from_request = 3,
+    // Where the tokens had come to is forgotten with the process.
+    token_from_memory = 4,
+    // A block of tokens is used before its reservation is synced.
+    token_block_not_synced = 5,
+    // A renewal brings back a session whose lease is over.
+    renewal_revives = 6,
+    // Of several waiters that could be served together only the first is.
+    wakes_one_reader = 7,
+    // A reader that has just come does not look at who waits before it.
+    reader_overtakes_writer = 8,
+    // A cancelled wait stays in its queue.
+    cancel_leaves_entry = 9,
+    // A set takes what is free at once and waits for the rest.
+    set_one_by_one = 10,
+    // A holder that waits to be raised is in nobody's way meanwhile.
+    upgrade_lets_go = 12,
+    // What request ids were used for is forgotten with the process.
+    request_forgotten_at_restart = 13,
+    // A steal is answered before it is synced.
+    lazy_steal = 14,
+    // Leases begin anew after a restart, although the boot is the same.
+    lease_anew_on_same_boot = 15,
+    // Those who hold a resource together share the longest of their leases.
+    shared_lease = 16,
+    // The parts of a composite key are put one behind the other, with nothing in between.
+    keys_run_together = 17,
+    // A sync that failed is taken for done.
+    sync_error_ignored = 18,
+    // A reader that expires takes the other readers with it.
+    reader_frees_readers = 19,
+    // To break a grant that has ended breaks the one that came after it on the same name.
+    force_by_name = 20,
+    // The wait-for graph knows holders, and nobody who waits.
+    soft_edge_missing = 21,
+    // A manager that stood still judges the renewals that came meanwhile as of now.
+    late_renewals_refused = 22,
+    // A loss is told when it is decided.
+    told_before_durable = 23,
+    // A child of the process that made something takes it for its own.
+    child_goes_on = 24,
+
+    // Each way of being woken, left out.
+    unwoken_release = 25,
+    unwoken_expiry = 26,
+    unwoken_downgrade = 27,
+    unwoken_cancel = 28,
+    // A steal, or any other grant, is what its session's other requests may have waited for.
+    unwoken_steal = 29,
+    unwoken_session_end = 30,
+    unwoken_set_withdrawal = 31,
+    // What was to happen by time is not set up again after a restart.
+    unwoken_restart = 32,
+};
+
+#ifdef ROCKLOCK_PLANTED_BUGS
+// Whether it is the bug that the environment names; asked once.
+bool planted(Bug bug) noexcept;
+#else
+constexpr bool planted(Bug /*bug*/) noexcept { return false; }
+#endif
+
+}  // namespace rocklock

@@ -1,0 +1,251 @@
+#include "crash/judge.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "lock/lock_manager.hpp"
+
+namespace rocklock::crash {
+namespace {
+
+Ticket ticket_of(std::size_t step) { return Ticket{step + 1}; }
+
+// The steps in the order in which they were decided.
+std::vector<std::size_t> in_order(const Life& life) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < life.steps.size(); ++i) {
+        if (life.steps[i].decided > 0) order.push_back(i);
+    }
+    std::sort(order.begin(), order.end(), [&life](std::size_t a, std::size_t b) {
+        return life.steps[a].decided < life.steps[b].decided;
+    });
+    return order;
+}
+
+// A refusal rests on what is decided, and a deferred answer on nothing.
+bool must_survive(const Step& step) {
+    return step.answer && *step.answer && !is_deferred(step.operation.verb);
+}
+
+// By which decisions that what answers show came to be.
+class Shown {
+public:
+    void look(const proof::ReferenceModel& model, std::uint64_t decision) {
+        decision_ = decision;
+        if (model.last_token() > last_token_) tokens_[model.last_token()] = decision;
+        last_token_ = model.last_token();
+        for (const proof::ModelSession& session : model.sessions()) {
+            auto& moved = deadlines_[session.id];
+            if (moved.first != session.deadline) moved = {session.deadline, decision};
+        }
+    }
+
+    // One that tells of a grant again, as a join does and a transfer to oneself, has changed
+    // nothing: a release between the two may be lost.
+    std::uint64_t rests_on(const Result<Answer>& owed) const {
+        const auto* grant = owed ? std::get_if<Grant>(&*owed) : nullptr;
+        if (grant == nullptr) return decision_;
+        const auto given = tokens_.lower_bound(number(grant->token));
+        const auto moved = deadlines_.find(grant->session);
+        return std::max(given == tokens_.end() ? 0 : given->second,
+                        moved == deadlines_.end() ? 0 : moved->second.second);
+    }
+
+private:
+    std::uint64_t decision_ = 0;
+    std::uint64_t last_token_ = 0;
+    // The last token of a decision, and the decision.
+    std::map<std::uint64_t, std::uint64_t> tokens_;
+    std::map<SessionId, std::pair<std::optional<BootTime>, std::uint64_t>> deadlines_;
+};
+
+std::vector<std::uint64_t> numbers_of(const Result<Answer>& answer) {
+    std::vector<std::uint64_t> numbers;
+    if (!answer) {
+        for (const Holder& holder : answer.error().blockers) {
+            numbers.push_back(number(holder.grant));
+            numbers.push_back(number(holder.token));
+        }
+    } else if (const auto* grant = std::get_if<Grant>(&*answer)) {
+        numbers = {number(grant->id), number(grant->token)};
+    }
+    return numbers;
+}
+
+}  // namespace
+
+// ---- Looking ----
+
+Found look(const std::string& directory, const std::string& boot_id, bool close) {
+    Found found;
+    found.now = system_clock().now();
+    testing::SimulatedClock clock;
+    clock.reboot(boot_id, found.now.boot);
+    clock.set_wall(found.now.wall);
+    auto storage = open_rocksdb_storage(directory, clock);
+    if (!storage) {
+        found.wrong = "the store does not open: " + storage.error().message;
+        return found;
+    }
+    LockManagerOptions options;
+    options.background = false;
+    auto opened = LockManager::open(**storage, clock, std::move(options));
+    if (!opened) {
+        found.wrong = "the manager does not open: " + opened.error().message;
+        return found;
+    }
+    LockManager& manager = **opened;
+    found.wrong = manager.audit_invariants();
+    if (found.wrong) return found;
+    ListLocks everything;
+    everything.limit = 10'000;
+    found.holders = manager.list(everything).value();
+    found.sessions = manager.sessions("").value();
+    for (const SessionView& session : found.sessions) {
+        found.grants[session.id] = manager.grants(session.id).value();
+    }
+    found.classes = manager.classes();
+    if (close) {
+        if (auto closed = manager.close(); !closed) found.wrong = closed.error().message;
+        if (auto closed = (*storage)->close(); !closed) found.wrong = closed.error().message;
+    }
+    return found;
+}
+
+// ---- Judging ----
+
+// What was found wrong while the answers were compared, and what they rest on.
+struct Outside::Told {
+    Complaint wrong;
+    // The last decision that an answer rests on that must survive.
+    std::uint64_t promised = 0;
+    std::uint64_t answered = 0;
+};
+
+// The state after so many decisions, with the answers to them.
+proof::ModelMirror Outside::replay(const Life& life, std::uint64_t decisions, Told& told) const {
+    proof::ModelMirror mirror = mirror_;
+    std::vector<std::size_t> open;
+    Shown shown;
+    shown.look(mirror.model(), 0);
+    for (const std::size_t i : in_order(life)) {
+        const Step& step = life.steps[i];
+        if (step.decided > decisions) break;
+        mirror.expect(Event(step.operation.request), ticket_of(i), step.operation.fresh, step.at);
+        shown.look(mirror.model(), step.decided);
+        if (step.answer) open.push_back(i);
+        // Its own answer, and those of waiters it made way for.
+        std::erase_if(open, [&](std::size_t waiting) {
+            if (told.wrong || mirror.owed(ticket_of(waiting)) == nullptr) return false;
+            const Step& answered = life.steps[waiting];
+            const std::uint64_t rests_on = shown.rests_on(*mirror.owed(ticket_of(waiting)));
+            told.wrong = mirror.got(ticket_of(waiting), *answered.answer);
+            ++told.answered;
+            if (must_survive(answered)) told.promised = std::max(told.promised, rests_on);
+            return true;
+        });
+        if (told.wrong) {
+            told.wrong = "decision " + std::to_string(step.decided) + ", " +
+                         proof::describe(Event(step.operation.request)) + ": " + *told.wrong;
+            return mirror;
+        }
+    }
+    if (!open.empty() && decisions == life.decisions) {
+        told.wrong = "answered though nothing was decided: " +
+                     proof::describe(Event(life.steps[open.front()].operation.request));
+    }
+    return mirror;
+}
+
+proof::ModelMirror Outside::played(const Life& life) const {
+    Told ignored;
+    return replay(life, life.decisions, ignored);
+}
+
+Complaint Outside::compare(proof::ModelMirror& mirror, const Found& found) {
+    if (auto wrong = mirror.same_sessions(found.sessions, found.now)) return wrong;
+    for (const SessionView& session : found.sessions) {
+        const auto grants = found.grants.find(session.id);
+        if (grants == found.grants.end()) return "a session without a list of its grants";
+        if (auto wrong = mirror.same_grants(session.id, grants->second, found.now)) return wrong;
+    }
+    if (auto wrong = mirror.same_holders(found.holders, found.now)) return wrong;
+    std::vector<LockClass> classes = mirror.model().classes();
+    std::vector<LockClass> listed = found.classes;
+    const auto by_pattern = [](const LockClass& a, const LockClass& b) {
+        return a.pattern < b.pattern;
+    };
+    std::sort(classes.begin(), classes.end(), by_pattern);
+    std::sort(listed.begin(), listed.end(), by_pattern);
+    if (classes != listed) return "the classes differ";
+    return std::nullopt;
+}
+
+// S4, S5: whatever is new is above all that was ever seen.
+Complaint Outside::judge_numbers(const Life& life) const {
+    for (const Step& step : life.steps) {
+        if (!step.answer) continue;
+        for (const std::uint64_t given : numbers_of(*step.answer)) {
+            if (given > highest_ || numbers_.contains(given)) continue;
+            return "the number " + std::to_string(given) + " is new and not above " +
+                   std::to_string(highest_);
+        }
+    }
+    return std::nullopt;
+}
+
+void Outside::remember_numbers(const Life& life, const Found& found) {
+    for (const Step& step : life.steps) {
+        if (!step.answer) continue;
+        for (const std::uint64_t given : numbers_of(*step.answer)) numbers_.insert(given);
+    }
+    for (const auto& [session, grants] : found.grants) {
+        for (const Grant& grant : grants) {
+            numbers_.insert({number(grant.id), number(grant.token)});
+        }
+    }
+    if (!numbers_.empty()) highest_ = *numbers_.rbegin();
+}
+
+Verdict Outside::judge(const Life& life, const Found& found) {
+    Verdict verdict;
+    verdict.decided = life.decisions;
+    verdict.wrong = found.wrong;
+    if (!verdict.wrong) verdict.wrong = judge_numbers(life);
+    if (verdict.wrong) return verdict;
+    Told told;
+    std::ignore = replay(life, life.decisions, told);
+    verdict.wrong = told.wrong;
+    verdict.answered = told.answered;
+    if (verdict.wrong) return verdict;
+
+    // Where it is known what was written, it is that; and what was answered beyond must have
+    // changed nothing, so the state after it is the same.
+    const std::uint64_t least = std::max(told.promised, life.written.value_or(0));
+    const std::uint64_t most = life.written ? least : life.decisions;
+    Complaint last;
+    for (std::uint64_t survived = most + 1; survived-- > least;) {
+        Told ignored;
+        proof::ModelMirror mirror = replay(life, survived, ignored);
+        mirror.forget_owed();
+        mirror.model().restart(found.now, found.exact);
+        const Complaint wrong = compare(mirror, found);
+        if (!wrong) {
+            verdict.survived = survived;
+            for (const auto& [session, grants] : found.grants) verdict.grants += grants.size();
+            mirror_ = std::move(mirror);
+            remember_numbers(life, found);
+            return verdict;
+        }
+        if (!last) last = wrong;
+    }
+    verdict.wrong = "what is found is the state after none of the decisions " +
+                    std::to_string(least) + " to " + std::to_string(most) + " of " +
+                    std::to_string(life.decisions) + "; of the last: " + last.value_or("");
+    return verdict;
+}
+
+}  // namespace rocklock::crash
