@@ -99,8 +99,7 @@ PairSizes measure_pair_sizes() {
     return {noted[0].key.size(), noted[0].value->size(), noted[1].value->size()};
 }
 
-// ---- Rocklock
-// --------------------------------------------------------------------------------------------------
+// ---- Rocklock ----
 
 Embedded::Embedded(Kind kind, const std::string& folder, std::size_t threads)
     : database_(open_database(kind, folder)) {
@@ -125,8 +124,7 @@ void Embedded::set(std::size_t thread, std::size_t count) {
     must(guard.release(), "release a set");
 }
 
-// ---- RocksDB
-// ---------------------------------------------------------------------------------------------------
+// ---- RocksDB ----
 
 struct RawRocksdb::State {
     std::unique_ptr<rocksdb::DB> database;
@@ -178,8 +176,7 @@ void RawRocksdb::put(std::size_t /*thread*/) {
     state_->write(state_->acquire, state_->next_key(), state_->acquired);
 }
 
-// ---- The bare table
-// --------------------------------------------------------------------------------------------
+// ---- The bare table ----
 
 BareTable::BareTable(std::size_t threads) {
     for (std::size_t thread = 0; thread < threads; ++thread) {

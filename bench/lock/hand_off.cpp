@@ -4,7 +4,9 @@
 #include <atomic>
 #include <barrier>
 #include <cstdint>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace rocklock::bench {
@@ -23,36 +25,59 @@ double jain(const std::vector<std::uint64_t>& counts) {
     return squares == 0 ? 0 : sum * sum / (static_cast<double>(counts.size()) * squares);
 }
 
+// Threads that all want one resource. What they note is touched by the holder only.
+class Relay {
+public:
+    Relay(Embedded& embedded, std::size_t threads) : embedded_(embedded), counts_(threads) {
+        latencies_.reserve(1 << 20);
+    }
+
+    void run(std::size_t thread, const std::atomic<bool>& stop) {
+        AcquireOptions options;
+        options.patience = no_limit;
+        while (!stop) {
+            Guard guard = must(embedded_.session(thread).acquire(name_, options), "wait");
+            const auto now = Clock::now();
+            if (released_ != Clock::time_point{}) {
+                latencies_.push_back(
+                    std::chrono::duration<double, std::micro>(now - released_).count());
+            }
+            ++counts_[thread];
+            released_ = Clock::now();
+            must(guard.release(), "release");
+        }
+    }
+
+    // When all have stopped.
+    HandOff result(double seconds) && {
+        HandOff result;
+        result.hand_offs_a_second = static_cast<double>(latencies_.size()) / seconds;
+        result.latency_us = latencies_.empty() ? 0 : spread_of(std::move(latencies_)).median;
+        result.fairness = jain(counts_);
+        return result;
+    }
+
+private:
+    Embedded& embedded_;
+    const std::string name_ = name_of(0, false);
+    Clock::time_point released_{};
+    std::vector<double> latencies_;
+    std::vector<std::uint64_t> counts_;
+};
+
 }  // namespace
 
 HandOff measure_hand_off(Kind kind, const std::string& folder, std::size_t threads,
                          std::chrono::milliseconds duration) {
     Embedded embedded(kind, folder, threads);
-    const std::string name = name_of(0, false);
-    AcquireOptions options;
-    options.patience = no_limit;
+    Relay relay(embedded, threads);
     std::atomic<bool> stop{false};
-    // Only the holder touches these.
-    Clock::time_point released{};
-    std::vector<double> latencies;
-    latencies.reserve(1 << 20);
-    std::vector<std::uint64_t> counts(threads);
     std::barrier begin(static_cast<std::ptrdiff_t>(threads) + 1);
     std::vector<std::jthread> running;
     for (std::size_t thread = 0; thread < threads; ++thread) {
         running.emplace_back([&, thread] {
             begin.arrive_and_wait();
-            while (!stop) {
-                Guard guard = must(embedded.session(thread).acquire(name, options), "wait");
-                const auto now = Clock::now();
-                if (released != Clock::time_point{}) {
-                    latencies.push_back(
-                        std::chrono::duration<double, std::micro>(now - released).count());
-                }
-                ++counts[thread];
-                released = Clock::now();
-                must(guard.release(), "release");
-            }
+            relay.run(thread, stop);
         });
     }
     begin.arrive_and_wait();
@@ -61,11 +86,7 @@ HandOff measure_hand_off(Kind kind, const std::string& folder, std::size_t threa
     stop = true;
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     running.clear();
-    HandOff result;
-    result.hand_offs_a_second = static_cast<double>(latencies.size()) / seconds;
-    result.latency_us = latencies.empty() ? 0 : spread_of(std::move(latencies)).median;
-    result.fairness = jain(counts);
-    return result;
+    return std::move(relay).result(seconds);
 }
 
 }  // namespace rocklock::bench
