@@ -1,5 +1,6 @@
 #include "daemon/connection.hpp"
 
+#include <array>
 #include <utility>
 
 #include <boost/asio/bind_executor.hpp>
@@ -16,13 +17,25 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr std::size_t small_buffer = 4096;
-constexpr std::size_t large_buffer = 64u << 10;
+constexpr std::size_t read_bytes = 64u << 10;
 constexpr std::size_t most_unsent = 1u << 20;
 constexpr std::size_t most_outstanding = 1024;
 // After bytes that are no HTTP, the rest is read and dropped for so long, since a socket that is
 // closed with something unread takes the answer with it.
 constexpr std::chrono::seconds farewell{2};
+
+// One for each thread rather than for each connection: most of those have nothing to read.
+std::array<char, read_bytes>& read_buffer() {
+    thread_local std::array<char, read_bytes> buffer;
+    return buffer;
+}
+
+error_code drop_some(Connection::Socket& socket) {
+    error_code error;
+    socket.read_some(asio::buffer(read_buffer()), error);
+    if (error == asio::error::would_block || error == asio::error::try_again) return {};
+    return error;
+}
 
 }  // namespace
 
@@ -32,7 +45,6 @@ Connection::Connection(Socket socket, Strand strand, Dispatcher& dispatcher, con
       strand_(std::move(strand)),
       traffic_(traffic),
       peer_(std::make_shared<Peer>(dispatcher, caller)),
-      buffer_(small_buffer),
       drained_(strand_, asio::steady_timer::time_point::max()) {
     ++traffic_.connections;
 }
@@ -61,15 +73,10 @@ asio::awaitable<void> Connection::read_loop() {
     error_code error;
     error_code ignored;
     while (!closed_ && !conversation_->broken()) {
-        const auto size = co_await socket_.async_read_some(
-            asio::buffer(buffer_), asio::redirect_error(asio::use_awaitable, error));
+        co_await socket_.async_wait(Socket::wait_read,
+                                    asio::redirect_error(asio::use_awaitable, error));
+        if (!error) error = read_some();
         if (error) break;
-        traffic_.last_request = std::chrono::duration_cast<std::chrono::milliseconds>(
-                                    std::chrono::steady_clock::now().time_since_epoch())
-                                    .count();
-        conversation_->receive({buffer_.data(), size});
-        update_busy();
-        if (size == buffer_.size() && size < large_buffer) buffer_.resize(2 * size);
         co_await wait_until_drained();
     }
     if (conversation_->broken()) {
@@ -83,6 +90,21 @@ asio::awaitable<void> Connection::read_loop() {
     }
     // A client that closes its socket with an answer unread in it resets the connection.
     hang_up(error && error != asio::error::eof);
+}
+
+// Takes what there is, and lets it be answered. No coroutine: those move from thread to thread.
+error_code Connection::read_some() {
+    auto& buffer = read_buffer();
+    error_code error;
+    const auto size = socket_.read_some(asio::buffer(buffer), error);
+    if (error == asio::error::would_block || error == asio::error::try_again) return {};
+    if (error) return error;
+    traffic_.last_request = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                std::chrono::steady_clock::now().time_since_epoch())
+                                .count();
+    conversation_->receive({buffer.data(), size});
+    update_busy();
+    return {};
 }
 
 // Holds up reading while too much is unsent or unanswered.
@@ -102,8 +124,9 @@ asio::awaitable<void> Connection::discard_rest() {
         if (self && !cancelled) self->hang_up(false);
     });
     while (!error) {
-        co_await socket_.async_read_some(asio::buffer(buffer_),
-                                         asio::redirect_error(asio::use_awaitable, error));
+        co_await socket_.async_wait(Socket::wait_read,
+                                    asio::redirect_error(asio::use_awaitable, error));
+        if (!error) error = drop_some(socket_);
     }
 }
 

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -46,6 +45,7 @@ public:
 
 private:
     boost::asio::awaitable<void> read_loop();
+    boost::system::error_code read_some();
     boost::asio::awaitable<void> wait_until_drained();
     boost::asio::awaitable<void> discard_rest();
     void write();
@@ -58,7 +58,6 @@ private:
     Traffic& traffic_;
     std::shared_ptr<Peer> peer_;
     std::shared_ptr<HttpConversation> conversation_;
-    std::vector<char> buffer_;
     std::string sending_;
     std::size_t sent_ = 0;
     bool writing_ = false;
