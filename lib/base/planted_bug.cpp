@@ -46,6 +46,7 @@ constexpr std::array bugs{
     Known{Bug::unwoken_session_end, "unwoken_session_end"},
     Known{Bug::unwoken_set_withdrawal, "unwoken_set_withdrawal"},
     Known{Bug::unwoken_restart, "unwoken_restart"},
+    Known{Bug::stall_unseen, "stall_unseen"},
 };
 
 constexpr Bug none{0};

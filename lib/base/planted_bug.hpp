@@ -70,6 +70,9 @@ enum class Bug : std::uint8_t {
     unwoken_set_withdrawal = 31,
     // What was to happen by time is not set up again after a restart.
     unwoken_restart = 32,
+
+    // A server that stood still decides at once what it finds in its sockets.
+    stall_unseen = 33,
 };
 
 #ifdef ROCKLOCK_PLANTED_BUGS

@@ -14,6 +14,9 @@ namespace rocklock {
 
 using manager::Standing;
 
+void LockService::on_stall(std::function<void()> /*notify*/) {}
+void LockService::resume() {}
+
 namespace {
 
 constexpr std::size_t graph_limit = 10'000;
@@ -163,7 +166,7 @@ Result<LockView> LockManager::show(std::string_view resource) {
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
-        view = core_->table.show(resource, core_->clock.now());
+        view = core_->table.show(resource, core_->looking_now());
         last = core_->table.last_grant(resource);
         standing = core_->standing_now();
         all = {core_->last_commit, Durability::written};
@@ -183,7 +186,7 @@ Result<LockPage> LockManager::list(const ListLocks& request) {
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
-        page = core_->table.list(request, core_->clock.now());
+        page = core_->table.list(request, core_->looking_now());
         standing = core_->standing_now();
     }
     if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
@@ -197,7 +200,7 @@ Result<std::vector<SessionView>> LockManager::sessions(std::string_view principa
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
-        views = core_->table.sessions(principal, core_->clock.now());
+        views = core_->table.sessions(principal, core_->looking_now());
         standing = core_->standing_now();
     }
     if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
@@ -211,7 +214,7 @@ Result<std::vector<Grant>> LockManager::grants(const SessionId& session) {
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
-        grants = core_->table.grants(session, core_->clock.now());
+        grants = core_->table.grants(session, core_->looking_now());
         standing = core_->standing_now();
     }
     if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
@@ -224,12 +227,17 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
         return Error(ErrorCode::not_owner, "the secret does not belong to this session");
     }
     Standing standing;
+    Core::Aftermath after;
+    Result<SessionInfo> known = SessionInfo{};
     {
         MutexLock lock(core_->mutex);
-        auto known = core_->table.session(session, core_->clock.now());
-        if (known || known.error().code != ErrorCode::session_not_found) return known;
+        // Often the first call after a stall.
+        core_->look_at_time(after);
+        known = core_->table.session(session, core_->looking_now());
         standing = {core_->last_commit, Durability::written};
     }
+    core_->finish(after);
+    if (known || known.error().code != ErrorCode::session_not_found) return known;
     if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
     return past_session_error(core_->storage, session);
 }
@@ -237,7 +245,7 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
 bool LockManager::holds(const SessionId& session, std::string_view resource, Mode mode) {
     if (core_->made_here.in_child()) return false;
     MutexLock lock(core_->mutex);
-    return !core_->failed && core_->table.holds(session, resource, mode, core_->clock.now());
+    return !core_->failed && core_->table.holds(session, resource, mode, core_->looking_now());
 }
 
 std::vector<LockClass> LockManager::classes() {
@@ -286,6 +294,16 @@ void LockManager::on_wanted(std::function<void(const WantedNotice&)> notify) {
     core_->tell_wanted = std::move(notify);
 }
 
+void LockManager::on_stall(std::function<void()> notify) {
+    MutexLock lock(core_->mutex);
+    core_->tell_stall = std::move(notify);
+    core_->last_look = core_->clock.now().boot;
+}
+
+void LockManager::resume() {
+    if (!core_->made_here.in_child()) core_->resume();
+}
+
 std::optional<BootTime> LockManager::tick() {
     if (core_->made_here.in_child()) return std::nullopt;
     return core_->work();
@@ -317,9 +335,12 @@ Result<void> LockManager::close() {
     Standing last;
     Standing durable_last;
     std::optional<Error> failed;
+    std::deque<Core::Deferred> deferred;
     {
         MutexLock lock(core_->mutex);
         if (core_->closing) return {};
+        core_->stalled_since.reset();
+        deferred.swap(core_->deferred);
         core_->closing = true;
         failed = core_->failed;
         core_->answer_all(
@@ -330,6 +351,9 @@ Result<void> LockManager::close() {
     }
     core_->finish(after);
     core_->thread.stop();
+    for (auto& late : deferred) {
+        if (late.done) core_->submit_now(late.event, late.ticket, std::move(late.done));
+    }
     auto done = core_->durable(last);
     if (done) done = core_->durable(durable_last);
     core_->deliver_done();

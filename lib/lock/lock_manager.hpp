@@ -73,6 +73,8 @@ public:
     std::vector<Deadlock> recent_deadlocks() override;
     Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) override;
     LockStatistics statistics() override;
+    void on_stall(std::function<void()> notify) override;
+    void resume() override;
 
     // Set before the first request. Called in order, one at a time, on the thread that completes.
     void on_lost(std::function<void(const LostNotice&)> notify);

@@ -202,6 +202,8 @@ void LockTable::forget_sessions(std::uint64_t count) {
 
 std::uint64_t LockTable::ended_sessions() const { return core_->ended_sessions; }
 
+bool LockTable::has_sessions() const { return !core_->sessions.empty(); }
+
 bool LockTable::cleaning() const { return !core_->ending_sessions.empty(); }
 
 std::uint32_t LockTable::boot_epoch() const { return core_->boot_epoch; }

@@ -165,6 +165,7 @@ public:
     std::vector<WaitEdge> wait_graph(Instant now, std::size_t limit) const;
     const std::vector<Deadlock>& recent_deadlocks() const;
     LockStatistics statistics() const;
+    bool has_sessions() const;
 
     // Forgets what is trimmed from the history.
     void forget(const ForgottenGrant& grant);

@@ -3,6 +3,7 @@
 //     lock_manager.cpp     opening, closing, looking
 //     manager_decide.cpp   one decision: the table, the commit, who is told; blocking calls
 //     manager_deliver.cpp  asynchronous calls, and what happens by time
+//     manager_stall.cpp    what waits while a server reads its sockets after a stall
 #pragma once
 
 #include <atomic>
@@ -32,6 +33,9 @@ inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
 // So long a deferred commit may wait for another one to be written with.
 inline constexpr std::chrono::milliseconds linger{1};
+// How often a server's time is minded while there are sessions, and what is a stall.
+inline constexpr std::chrono::milliseconds beat{100};
+inline constexpr std::chrono::milliseconds stall{250};
 
 // The commits that something rests on.
 struct Standing {
@@ -65,10 +69,18 @@ struct Delivery {
     std::vector<WantedNotice> wanted;
 };
 
+// A request that came during a stall; one without `done` is a CancelWait.
+struct Deferred {
+    Event event;
+    Ticket ticket{};
+    LockService::Completion done;
+};
+
 }  // namespace manager
 
 struct LockManager::Core {
     using Caller = manager::Caller;
+    using Deferred = manager::Deferred;
     using Delivery = manager::Delivery;
     using Pending = manager::Pending;
     using Standing = manager::Standing;
@@ -118,6 +130,13 @@ struct LockManager::Core {
     // then, and writes them at `linger_until`, which it sets.
     std::atomic<bool> lingering{false};
     std::optional<BootTime> linger_until ROCKLOCK_GUARDED_BY(mutex);
+    std::function<void()> tell_stall ROCKLOCK_GUARDED_BY(mutex);
+    // Whether the time is minded: for a server, while there are sessions.
+    bool beating ROCKLOCK_GUARDED_BY(mutex) = false;
+    BootTime last_look ROCKLOCK_GUARDED_BY(mutex){};
+    // From the last look before a stall to resume().
+    std::optional<BootTime> stalled_since ROCKLOCK_GUARDED_BY(mutex);
+    std::deque<Deferred> deferred ROCKLOCK_GUARDED_BY(mutex);
     // A decision of the thread's own: nobody else makes it durable.
     bool decided_by_time ROCKLOCK_GUARDED_BY(mutex) = false;
     WakeThread thread;
@@ -129,6 +148,8 @@ struct LockManager::Core {
         Standing standing;
         std::vector<Parker*> wake;
         bool call_thread = false;
+        // To be told that a stall is over.
+        std::function<void()> tell_stall;
     };
 
     Result<void> recover();
@@ -151,6 +172,13 @@ struct LockManager::Core {
         return {last_kept, Durability::written};
     }
 
+    void look_at_time(Aftermath& after) ROCKLOCK_REQUIRES(mutex);
+    // The moment to judge by what is only looked at.
+    Instant looking_now() const ROCKLOCK_REQUIRES(mutex);
+    std::optional<BootTime> next_wake() const ROCKLOCK_REQUIRES(mutex);
+    bool defer(Event& event, Ticket ticket, LockService::Completion& done) ROCKLOCK_REQUIRES(mutex);
+    void resume() ROCKLOCK_EXCLUDES(mutex);
+
     Result<Answer> call(Event event, const std::stop_token& stop) ROCKLOCK_EXCLUDES(mutex);
     std::variant<Result<Answer>, Retake> settle_own(Aftermath& after) ROCKLOCK_EXCLUDES(mutex);
     Result<Answer> await(Caller& caller, Ticket ticket, const std::stop_token& stop)
@@ -159,9 +187,11 @@ struct LockManager::Core {
     Result<void> leave(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
     void fail(const Error& error) ROCKLOCK_EXCLUDES(mutex);
     void answer_all(const Error& error, Aftermath& after) ROCKLOCK_REQUIRES(mutex);
-    void submit(const Event& event, Ticket ticket, LockService::Completion done)
+    void submit(Event event, Ticket ticket, LockService::Completion done) ROCKLOCK_EXCLUDES(mutex);
+    void submit_now(const Event& event, Ticket ticket, LockService::Completion done)
         ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
+    void cancel_now(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> decide_due() ROCKLOCK_EXCLUDES(mutex);
     void trim() ROCKLOCK_EXCLUDES(trimming, mutex);
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);

@@ -68,7 +68,9 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& aft
     if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
         after.standing = {last_kept, Durability::written};
     }
-    const auto next = table.next_wake();
+    if (!beating) last_look = now.boot;
+    beating = tell_stall && table.has_sessions();
+    const auto next = next_wake();
     if (next && *next < wakes_at) {
         wakes_at = *next;
         after.call_thread = true;
@@ -135,6 +137,7 @@ void LockManager::Core::tell(Pending to, Result<Answer> answer, const Standing& 
 void LockManager::Core::finish(Aftermath& after) {
     for (Parker* parker : after.wake) parker->unpark(1);
     if (after.call_thread && options.background) thread.call();
+    if (after.tell_stall) after.tell_stall();
 }
 
 // ---- Blocking calls ----

@@ -13,7 +13,20 @@ constexpr std::size_t trim_budget = 4096;
 
 // ---- Asynchronous calls ----
 
-void LockManager::Core::submit(const Event& event, Ticket ticket, LockService::Completion done) {
+void LockManager::Core::submit(Event event, Ticket ticket, LockService::Completion done) {
+    Aftermath after;
+    bool kept = false;
+    {
+        MutexLock lock(mutex);
+        look_at_time(after);
+        kept = defer(event, ticket, done);
+    }
+    finish(after);
+    if (!kept) submit_now(event, ticket, std::move(done));
+}
+
+void LockManager::Core::submit_now(const Event& event, Ticket ticket,
+                                   LockService::Completion done) {
     Aftermath after;
     bool lazily = false;
     bool alone = false;
@@ -51,6 +64,17 @@ void LockManager::Core::submit(const Event& event, Ticket ticket, LockService::C
 }
 
 void LockManager::Core::cancel(Ticket ticket) {
+    {
+        MutexLock lock(mutex);
+        if (stalled_since) {
+            deferred.emplace_back().event.emplace<CancelWait>(ticket);
+            return;
+        }
+    }
+    cancel_now(ticket);
+}
+
+void LockManager::Core::cancel_now(Ticket ticket) {
     Aftermath after;
     {
         MutexLock lock(mutex);
@@ -104,7 +128,7 @@ void LockManager::Core::deliver(Delivery& delivery) {
         Ticket ticket = delivery.history->ticket;
         auto answer = answer_from_history(storage, session_key, *delivery.history);
         if (auto* retake = std::get_if<Retake>(&answer)) {
-            return submit(std::move(*retake), ticket, std::move(delivery.done));
+            return submit_now(std::move(*retake), ticket, std::move(delivery.done));
         }
         return delivery.done(std::get<Result<Answer>>(std::move(answer)));
     }
@@ -132,17 +156,18 @@ std::optional<BootTime> LockManager::Core::decide_due() {
     {
         MutexLock lock(mutex);
         if (failed || closing) return std::nullopt;
+        look_at_time(after);
         const BootTime now = std::max(clock.now().boot, last_decided);
         const auto due = table.next_wake();
         const bool search = now >= next_search;
-        if ((due && *due <= now) || search) {
+        if (!stalled_since && ((due && *due <= now) || search)) {
             Tick tick;
             tick.search = search;
             if (search) next_search = now + manager::search_every;
             decide(tick, Ticket{}, after);
             decided_by_time = true;
         }
-        next = table.next_wake();
+        next = next_wake();
         // The search, and the trimming, go on while there is something to look at.
         if (options.background || !next) {
             const LockStatistics counts = table.statistics();

@@ -512,6 +512,17 @@ public:
     // At most `limit` forced changes whose sequence is above `after`, in order.
     virtual Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) = 0;
     virtual LockStatistics statistics() = 0;
+
+    // For a server. When it goes on after a stall (it was stopped, swapped out, suspended),
+    // renewals that were sent in time may lie in its sockets behind requests for what they renew.
+    // With `notify` set, before the first request, the service minds the time, and when more than
+    // 250 ms have passed unminded, it judges renewals as of when it last looked, and keeps every
+    // other request that is submitted, and all that happens by time, until resume(). `notify` is
+    // called once for each stall, on the thread that finds it, and must not block: it has the
+    // sockets read, and sees to it that resume() is called then. A service without time of its own
+    // ignores both.
+    virtual void on_stall(std::function<void()> notify);
+    virtual void resume();
 };
 
 }  // namespace rocklock
