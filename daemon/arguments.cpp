@@ -21,6 +21,11 @@ const Option* find_option(const Verb& verb, std::string_view name) {
     return found == verb.options.end() ? nullptr : &*found;
 }
 
+void keep(const Option& option, std::string_view value, Arguments& arguments) {
+    auto& kept = arguments.options[std::string(option.name)];
+    kept = option.adds && !kept.empty() ? kept + "," + std::string(value) : std::string(value);
+}
+
 // Reads words[at], which begins with a dash, and its value; moves `at` to the last word used.
 Result<void> read_option(const Verb& verb, const std::vector<std::string>& words, std::size_t& at,
                          Arguments& arguments) {
@@ -39,13 +44,13 @@ Result<void> read_option(const Verb& verb, const std::vector<std::string>& words
         return {};
     }
     if (equals != std::string_view::npos) {
-        arguments.options[std::string(name)] = std::string(word.substr(equals + 1));
+        keep(*option, word.substr(equals + 1), arguments);
         return {};
     }
     if (at + 1 >= words.size()) {
         return misused(verb, dashed(name) + " needs a value: " + std::string(option->value));
     }
-    arguments.options[std::string(name)] = words[++at];
+    keep(*option, words[++at], arguments);
     return {};
 }
 

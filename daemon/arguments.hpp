@@ -18,6 +18,8 @@ struct Option {
     std::string_view value;
     // Empty: not in the help; for the program's own use.
     std::string_view help;
+    // Given again, it adds to what was given before, behind a comma. Else the last one counts.
+    bool adds = false;
 };
 
 struct Verb {

@@ -39,12 +39,12 @@ error_code drop_some(Connection::Socket& socket) {
 
 }  // namespace
 
-Connection::Connection(Socket socket, Strand strand, Dispatcher& dispatcher, const Caller& caller,
-                       Traffic& traffic)
+Connection::Connection(Socket socket, Strand strand, const Side& side)
     : socket_(std::move(socket)),
       strand_(std::move(strand)),
-      traffic_(traffic),
-      peer_(std::make_shared<Peer>(dispatcher, caller)),
+      traffic_(side.traffic),
+      site_(side.site),
+      peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
       drained_(strand_, asio::steady_timer::time_point::max()) {
     ++traffic_.connections;
 }
@@ -62,7 +62,8 @@ void Connection::start() {
         [strand = strand_](std::function<void()> run) { asio::post(strand, std::move(run)); },
         [weak = weak_from_this()] {
             if (const auto self = weak.lock()) self->write();
-        });
+        },
+        site_);
     asio::co_spawn(
         strand_, [self = shared_from_this()] { return self->read_loop(); }, asio::detached);
 }

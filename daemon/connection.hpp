@@ -4,7 +4,6 @@
 // while what it has not taken is more than a megabyte.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -16,17 +15,9 @@
 #include <boost/asio/strand.hpp>
 
 #include "daemon/http_conversation.hpp"
+#include "daemon/places.hpp"
 
 namespace rocklock {
-
-// What all connections of a server add up to.
-struct Traffic {
-    std::atomic<int> connections{0};
-    // Requests that are not answered, or answers that are not sent.
-    std::atomic<int> busy{0};
-    // When a request came last, in milliseconds of the steady clock.
-    std::atomic<std::int64_t> last_request{0};
-};
 
 // Threads: all of it runs on its strand.
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -34,9 +25,15 @@ public:
     using Socket = boost::asio::generic::stream_protocol::socket;
     using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
 
-    // `traffic` must outlive it.
-    Connection(Socket socket, Strand strand, Dispatcher& dispatcher, const Caller& caller,
-               Traffic& traffic);
+    // Who is at the other end, and what of the server it may use, which must outlive it.
+    struct Side {
+        Caller caller;
+        HttpSite site;
+        Dispatcher& dispatcher;
+        Traffic& traffic;
+    };
+
+    Connection(Socket socket, Strand strand, const Side& side);
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
     ~Connection();
@@ -56,6 +53,7 @@ private:
     Socket socket_;
     Strand strand_;
     Traffic& traffic_;
+    const HttpSite site_;
     std::shared_ptr<Peer> peer_;
     std::shared_ptr<HttpConversation> conversation_;
     std::string sending_;

@@ -77,8 +77,8 @@ Result<ProcessId> process_for(const Call& call, const Caller& caller) {
     if (caller.pid <= 0) {
         return Error(
             ErrorCode::invalid_argument,
-            "your process has no number here (another pid namespace), so no session can be "
-            "bound to it: use Bound: connection");
+            "your process has no number here (another pid namespace, or a call over TCP), so no "
+            "session can be bound to it: use Bound: connection");
     }
     const pid_t pid = call.pid.value_or(caller.pid);
     const auto process = find_process(pid);
@@ -105,6 +105,9 @@ std::optional<SessionId> opened_session(const Answer& answer) {
 }  // namespace
 
 std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done) {
+    if (options_.observer != nullptr) {
+        done = options_.observer->observe(call, caller, std::move(done));
+    }
     auto binding = prepare(call, caller);
     if (!binding) {
         done(std::move(binding).error());
@@ -124,10 +127,12 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
 
 // Judges what the service does not, and fills in what the caller does not say itself.
 Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller) {
-    const bool administrator = caller.uid == 0 || caller.uid == options_.administrator;
+    const bool administrator = caller.administrator || caller.uid == 0 ||
+                               (caller.uid == options_.administrator && caller.uid != nobody_known);
     if (is_administration(call.body) && !administrator) {
         return Error(ErrorCode::access_denied,
-                     "only the daemon's own user and root may do this: run it as one of them");
+                     "only the daemon's own user, root and the daemon's --admin-group may do this, "
+                     "over its Unix socket: run it as one of them");
     }
     if (auto proven = prove(call); !proven) return std::move(proven).error();
     if (auto* steal = std::get_if<Steal>(&call.body)) steal->administrator = administrator;

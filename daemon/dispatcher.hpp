@@ -18,11 +18,16 @@
 
 namespace rocklock {
 
+// The user of a caller over TCP, of whom the kernel says nothing.
+inline constexpr uid_t nobody_known = static_cast<uid_t>(-1);
+
 // Who calls, as the kernel says.
 struct Caller {
     uid_t uid = 0;
-    // 0: a process in a namespace that has no number here.
+    // 0: a process in a namespace that has no number here, or one that calls over TCP.
     pid_t pid = 0;
+    // May administer, though neither root nor the daemon's own user.
+    bool administrator = false;
 };
 
 // Ends sessions whose processes have gone.
@@ -37,16 +42,20 @@ public:
     virtual void watch(const SessionId& session, const std::vector<ProcessId>& processes) = 0;
 };
 
+class CallObserver;
+
 struct DispatcherOptions {
     // What Ping says of the store.
     std::string store;
     std::string durability;
     // The user who may administer, besides root.
     uid_t administrator = 0;
+    // Sees all calls; may be none.
+    CallObserver* observer = nullptr;
 };
 
 // Threads:  thread-safe.
-// Lifetime: borrows the service and the watch (which may be none).
+// Lifetime: borrows the service, and the watch and the observer (which may be none).
 class Dispatcher {
 public:
     using Done = std::function<void(Result<Reply>)>;
@@ -80,6 +89,19 @@ private:
     LockService& service_;
     SessionWatch* watch_;
     DispatcherOptions options_;
+};
+
+// Sees each call as it comes. Threads: thread-safe.
+class CallObserver {
+public:
+    CallObserver() = default;
+    CallObserver(const CallObserver&) = delete;
+    CallObserver& operator=(const CallObserver&) = delete;
+    virtual ~CallObserver() = default;
+
+    // What is called with the reply instead of `done`, which it calls.
+    virtual Dispatcher::Done observe(const Call& call, const Caller& caller,
+                                     Dispatcher::Done done) = 0;
 };
 
 }  // namespace rocklock

@@ -14,10 +14,21 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/http_answer.hpp"
 #include "daemon/http_reader.hpp"
 #include "daemon/peer.hpp"
 
 namespace rocklock {
+
+class Places;
+
+// Where a conversation takes place.
+struct HttpSite {
+    // Over TCP, where a page in a browser may be at the other end.
+    bool tcp = false;
+    // What there is to GET; none: nothing.
+    const Places* places = nullptr;
+};
 
 // Threads:  one at a time; answers come through `post`.
 // Lifetime: owned by shared pointers; answers that come late are dropped.
@@ -26,7 +37,7 @@ public:
     // `post` runs a function on the conversation's thread, soon. `output_ready` says that output()
     // is not empty any more, or that the conversation has ended.
     HttpConversation(std::shared_ptr<Peer> peer, std::function<void(std::function<void()>)> post,
-                     std::function<void()> output_ready);
+                     std::function<void()> output_ready, const HttpSite& site = {});
 
     void receive(std::string_view bytes);
     // The client sends no more. It still gets the answers that are decided.
@@ -45,18 +56,20 @@ public:
 private:
     struct Slot {
         std::uint64_t number = 0;
-        bool keep_alive = true;
+        HttpManner manner;
         std::optional<std::string> answer;
     };
 
     void take(const HttpRequest& request);
     void ask(const HttpRequest& request, std::uint64_t number);
-    void answer(std::uint64_t number, int status, std::string_view body);
+    void call(const HttpRequest& request, std::uint64_t number);
+    void answer(std::uint64_t number, const HttpAnswer& answer);
     void flush();
 
     std::shared_ptr<Peer> peer_;
     std::function<void(std::function<void()>)> post_;
     std::function<void()> output_ready_;
+    const HttpSite site_;
     HttpReader reader_;
     std::deque<Slot> slots_;
     std::uint64_t last_number_ = 0;

@@ -15,6 +15,34 @@ namespace http = boost::beast::http;
 using boost::beast::string_view;
 using boost::system::error_code;
 
+// Where a header is kept; nowhere for those that nobody asks for.
+std::string* place_of(http::field name, string_view name_text, HttpRequest& request) {
+    using boost::beast::iequals;
+    switch (name) {
+        case http::field::host:
+            return &request.host;
+        case http::field::origin:
+            return &request.origin;
+        case http::field::content_type:
+            return &request.content_type;
+        case http::field::accept:
+            return &request.accept;
+        case http::field::sec_fetch_site:
+            return &request.fetch_site;
+        case http::field::sec_fetch_mode:
+            return &request.fetch_mode;
+        case http::field::sec_fetch_dest:
+            return &request.fetch_dest;
+        case http::field::unknown:
+            break;
+        default:
+            return nullptr;
+    }
+    if (iequals(name_text, "x-amz-target")) return &request.operation;
+    if (iequals(name_text, "last-event-id")) return &request.last_event_id;
+    return nullptr;
+}
+
 std::optional<HttpProblem> problem_of(const error_code& error) {
     if (error == http::error::header_limit) {
         return HttpProblem{431, "the headers are longer than 64 KB"};
@@ -55,9 +83,9 @@ private:
         error = {};
         if (name == http::field::expect) {
             expects_continue_ = boost::beast::iequals(value, "100-continue");
-        } else if (name == http::field::unknown &&
-                   boost::beast::iequals(name_text, "x-amz-target")) {
-            request_.operation.assign(value.data(), value.size());
+        } else if (auto* place = place_of(name, name_text, request_)) {
+            if (!place->empty()) *place += ", ";
+            place->append(value.data(), value.size());
         }
     }
     void on_header_impl(error_code& error) override { error = {}; }

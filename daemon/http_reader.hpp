@@ -19,6 +19,15 @@ struct HttpRequest {
     std::string target;
     // The header X-Amz-Target.
     std::string operation;
+    // Headers of the same names. One that comes twice has both values, with a comma between.
+    std::string host;
+    std::string origin;
+    std::string content_type;
+    std::string accept;
+    std::string last_event_id;
+    std::string fetch_site;
+    std::string fetch_mode;
+    std::string fetch_dest;
     std::string body;
     bool keep_alive = true;
 };

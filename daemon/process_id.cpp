@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -54,7 +55,10 @@ std::optional<ProcessId> find_process(pid_t pid) {
 }
 
 bool is_running(const ProcessId& process) {
+    errno = 0;
     const auto status = read_status(process.pid);
+    // Out of descriptors, nobody can tell: it counts as there, and nothing of its is ended.
+    if (!status && (errno == EMFILE || errno == ENFILE)) return true;
     return status && status->start_time == process.start_time && status->state != 'Z' &&
            status->state != 'X';
 }

@@ -1,5 +1,8 @@
+#include <array>
 #include <charconv>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 #include "base/duration_text.hpp"
 #include "daemon/exit_status.hpp"
@@ -19,6 +22,46 @@ std::string directory_of(const std::string& path) {
     return slash == std::string::npos || slash == 0 ? "" : path.substr(0, slash);
 }
 
+constexpr std::array<std::pair<const char*, const char*>, 5> operation_defaults = {
+    {{"http", ""},
+     {"admin-group", ""},
+     {"max-connections", "20000"},
+     {"log-format", "text"},
+     {"log-level", "info"}}};
+
+std::vector<std::string> words_in(const std::string& list) {
+    std::vector<std::string> words;
+    std::string word;
+    for (const char letter : list + ",") {
+        if (letter != ',' && letter != ' ') {
+            word += letter;
+        } else if (!word.empty()) {
+            words.push_back(std::exchange(word, {}));
+        }
+    }
+    return words;
+}
+
+// Who may do what, how many, and what is told.
+Result<void> read_operation(const Settings& settings, ServerOptions& options) {
+    options.http = words_in(settings.get("http", "").value);
+    options.admin_group = settings.get("admin-group", "").value;
+    const auto most = settings.number("max-connections", "20000", {1, 1'000'000});
+    if (!most) return most.error();
+    options.max_connections = static_cast<int>(*most);
+    const auto format = settings.choice("log-format", "text", {"text", "logfmt", "json"});
+    if (!format) return format.error();
+    if (*format != "text") {
+        options.log_format = *format == "json" ? LogFormat::json : LogFormat::logfmt;
+    }
+    const auto level = settings.choice("log-level", "info", {"debug", "info", "warning", "error"});
+    if (!level) return level.error();
+    if (*level == "debug") options.log_level = LogLevel::debug;
+    if (*level == "warning") options.log_level = LogLevel::warning;
+    if (*level == "error") options.log_level = LogLevel::error;
+    return {};
+}
+
 }  // namespace
 
 int serve_verb(const Arguments& arguments) {
@@ -28,6 +71,10 @@ int serve_verb(const Arguments& arguments) {
     if (!durability) return fail(durability.error());
     const auto idle_exit = settings->duration("idle-exit", "0");
     if (!idle_exit) return fail(idle_exit.error());
+    ServerOptions options;
+    options.durability = *durability == "written" ? Durability::written : Durability::durable;
+    options.idle_exit = *idle_exit;
+    if (auto read = read_operation(*settings, options); !read) return fail(read.error());
     const bool memory = arguments.has("memory");
     if (memory && arguments.has("db")) {
         return fail(
@@ -41,14 +88,14 @@ int serve_verb(const Arguments& arguments) {
         print_setting("db", memory ? Setting{"(memory)", "the command line"} : store);
         print_setting("durability", settings->get("durability", "durable"));
         print_setting("idle-exit", settings->get("idle-exit", "0"));
+        for (const auto& [name, value] : operation_defaults) {
+            print_setting(name, settings->get(name, value));
+        }
         return exit_status::done;
     }
 
-    ServerOptions options;
     options.socket_path = socket.value;
     options.store = memory ? "" : store.value;
-    options.durability = *durability == "written" ? Durability::written : Durability::durable;
-    options.idle_exit = *idle_exit;
     if (const auto fd = arguments.get("ready-fd")) {
         std::from_chars(fd->data(), fd->data() + fd->size(), options.ready_fd);
         // Whoever starts us by itself may do so while the one before us is still leaving.

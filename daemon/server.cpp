@@ -1,70 +1,86 @@
 #include "daemon/server.hpp"
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <iostream>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <rocklock/version.hpp>
-
+#include "base/mutex.hpp"
+#include "daemon/admin_group.hpp"
+#include "daemon/call_book.hpp"
 #include "daemon/connection.hpp"
 #include "daemon/dispatcher.hpp"
+#include "daemon/listeners.hpp"
 #include "daemon/process_watch.hpp"
-#include "daemon/socket_file.hpp"
+#include "daemon/service_manager.hpp"
 
 namespace rocklock {
 namespace {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-using Local = asio::local::stream_protocol;
+using Protocol = asio::generic::stream_protocol;
+using Acceptor = asio::basic_socket_acceptor<Protocol>;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr int most_connections = 20'000;
 // What SIGTERM leaves for answers to reach their clients.
 constexpr milliseconds farewell{1500};
 constexpr milliseconds housekeeping_period{10'000};
+// Descriptors that connections must leave for the store, for processes that are watched, and for
+// telling whoever is too many.
+constexpr rlim_t reserved_descriptors = 192;
+constexpr int most_refused_at_once = 64;
+constexpr milliseconds refusal_time{1000};
 
 // As many descriptors as we may have: each client takes one, and each process that is watched.
-void raise_descriptor_limit() {
+// Returns for how many connections they suffice.
+int raise_descriptor_limit() {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return INT32_MAX;
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur <= 2 * reserved_descriptors) return static_cast<int>(limit.rlim_cur / 2);
+    return static_cast<int>(std::min<rlim_t>(limit.rlim_cur - reserved_descriptors, INT32_MAX));
 }
 
-Caller caller_of(int socket) {
+Caller caller_of(int socket, std::optional<gid_t> admin_group) {
     ucred credentials{};
     socklen_t size = sizeof credentials;
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
         // Nobody: may look and lock, not administer.
-        return {static_cast<uid_t>(-1), 0};
+        return {nobody_known, 0};
     }
-    return {credentials.uid, credentials.pid};
+    return {credentials.uid, credentials.pid, admin_group && peer_is_member(socket, *admin_group)};
 }
 
 // Opens the store, waiting for one that is just leaving it.
@@ -83,69 +99,122 @@ Result<Database> open_database(const ServerOptions& options) {
     }
 }
 
-Result<SocketFile> listen_on(const ServerOptions& options) {
-    const auto deadline = steady_clock::now() + options.patience;
-    while (true) {
-        auto file = SocketFile::listen(options.socket_path);
-        if (file || file.error().code != ErrorCode::store_in_use ||
-            steady_clock::now() >= deadline) {
-            return file;
-        }
-        std::this_thread::sleep_for(milliseconds{20});
+// A descriptor that is given up when there is no other, so that whoever comes can be told so.
+class SpareDescriptor {
+public:
+    SpareDescriptor() { take(); }
+    SpareDescriptor(const SpareDescriptor&) = delete;
+    SpareDescriptor& operator=(const SpareDescriptor&) = delete;
+    ~SpareDescriptor() { give(); }
+    void take() {
+        if (fd_ < 0) fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     }
-}
+    void give() {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = -1;
+    }
+
+private:
+    int fd_ = -1;
+};
+
+// What the server is made of that outlives it.
+struct Parts {
+    const ServerOptions& options;
+    const Log& log;
+    const ServiceManager& manager;
+    Database& database;
+    Listeners& listeners;
+    std::optional<gid_t> admin_group;
+    int most_connections = 0;
+};
 
 class Server {
 public:
-    Server(Database& database, SocketFile& file, const ServerOptions& options)
-        : database_(database),
-          file_(file),
-          options_(options),
-          watch_(io_.get_executor(),
-                 [this](const SessionId& session) { dispatcher_.close_session(session); }),
-          dispatcher_(
-              database.service(), &watch_,
-              {options.store.empty() ? "memory" : options.store,
-               options.durability == Durability::durable ? "durable" : "written", ::geteuid()}),
-          control_(asio::make_strand(io_)),
-          acceptor_(control_, Local(), file.take_descriptor()),
-          signals_(control_, SIGTERM, SIGINT) {}
+    explicit Server(const Parts& parts);
 
-    void run();
+    // Nothing, or the failure that ended it.
+    std::optional<Error> run();
 
 private:
+    struct Door {
+        Acceptor acceptor;
+        bool tcp = false;
+    };
+
     void watch_recovered();
-    asio::awaitable<void> accept_loop();
-    void admit(Local::socket socket);
+    asio::awaitable<void> accept_loop(Door& door);
+    void admit(Protocol::socket socket, bool tcp);
+    void refuse(Protocol::socket socket);
+    asio::awaitable<void> say_too_many(std::shared_ptr<Protocol::socket> socket);
     asio::awaitable<void> keep_house();
+    asio::awaitable<void> feed_watchdog();
     bool idle();
-    void request_stop();
+    void request_stop(const char* reason);
     void shut_down();
 
-    Database& database_;
-    SocketFile& file_;
-    const ServerOptions& options_;
+    const Parts parts_;
     // Connections, which the context owns, count themselves out when they go.
     Traffic traffic_;
     asio::io_context io_;
     ProcessWatch watch_;
+    std::atomic<bool> stopping_{false};
+    CallBook book_;
     Dispatcher dispatcher_;
+    Places places_;
     // What accepts, and what ends it, run here, one at a time.
     asio::strand<asio::io_context::executor_type> control_;
-    Local::acceptor acceptor_;
+    std::vector<std::unique_ptr<Door>> doors_;
     asio::signal_set signals_;
-    std::atomic<bool> stopping_{false};
+    SpareDescriptor spare_;
+    int refusing_ = 0;
+    Seldom refusals_{milliseconds{10'000}};
     steady_clock::time_point last_busy_ = steady_clock::now();
+    Mutex mutex_;
+    std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
-void Server::run() {
+std::string durability_word(const ServerOptions& options) {
+    return options.durability == Durability::durable ? "durable" : "written";
+}
+
+Server::Server(const Parts& parts)
+    : parts_(parts),
+      watch_(io_.get_executor(),
+             [this](const SessionId& session) { dispatcher_.close_session(session); }),
+      book_(parts.log,
+            [this](const Error& error) {
+                {
+                    MutexLock lock(mutex_);
+                    failure_ = error;
+                }
+                asio::post(control_, [this] { request_stop("the storage has failed"); });
+            }),
+      dispatcher_(parts.database.service(), &watch_,
+                  {parts.options.store.empty() ? "memory" : parts.options.store,
+                   durability_word(parts.options), ::geteuid(), &book_}),
+      places_(parts.database.service(), book_, traffic_, stopping_,
+              {parts.listeners.all.front().name(), durability_word(parts.options)}),
+      control_(asio::make_strand(io_)),
+      signals_(control_, SIGTERM, SIGINT) {
+    for (auto& listener : parts.listeners.all) {
+        const int family = listener.tcp() ? AF_INET : AF_UNIX;
+        doors_.push_back(std::make_unique<Door>(
+            Door{Acceptor(control_, Protocol(family, 0), listener.take_socket()), listener.tcp()}));
+    }
+}
+
+std::optional<Error> Server::run() {
     watch_recovered();
     auto work = asio::make_work_guard(io_);
-    signals_.async_wait([this](const error_code& error, int) {
-        if (!error) request_stop();
+    signals_.async_wait([this](const error_code& error, int signal) {
+        if (!error) request_stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");
     });
-    asio::co_spawn(control_, accept_loop(), asio::detached);
+    for (auto& door : doors_) {
+        asio::co_spawn(control_, accept_loop(*door), asio::detached);
+    }
     asio::co_spawn(control_, keep_house(), asio::detached);
+    asio::co_spawn(control_, feed_watchdog(), asio::detached);
 
     const unsigned count = std::clamp(std::thread::hardware_concurrency(), 2U, 8U);
     std::vector<std::thread> threads;
@@ -155,54 +224,131 @@ void Server::run() {
     work.reset();
     io_.stop();
     for (auto& thread : threads) thread.join();
+    MutexLock lock(mutex_);
+    return failure_;
 }
 
 // Sessions of processes that have gone while no daemon was there end now; the others are watched
 // again.
 void Server::watch_recovered() {
-    const auto sessions = database_.service().sessions({});
+    const auto sessions = parts_.database.service().sessions({});
     if (!sessions) return;
     for (const auto& session : *sessions) {
         if (session.bound == Bound::process) watch_.watch(session.id, session.processes);
     }
 }
 
-asio::awaitable<void> Server::accept_loop() {
+asio::awaitable<void> Server::accept_loop(Door& door) {
     error_code error;
     asio::steady_timer pause(control_);
-    while (acceptor_.is_open()) {
+    while (door.acceptor.is_open()) {
         auto socket =
-            co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
+            co_await door.acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
         if (!error) {
-            admit(std::move(socket));
-        } else if (acceptor_.is_open() && error != asio::error::operation_aborted) {
-            // Out of descriptors, most likely: somebody may leave.
+            admit(std::move(socket), door.tcp);
+        } else if (error == asio::error::no_descriptors) {
+            // Somebody is told; and somebody may leave.
+            spare_.give();
+            auto told = Protocol::socket(io_);
+            door.acceptor.non_blocking(true, error);
+            door.acceptor.accept(told, error);
+            if (!error) refuse(std::move(told));
+            pause.expires_after(milliseconds{50});
+            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+            spare_.take();
+        } else if (door.acceptor.is_open() && error != asio::error::operation_aborted) {
             pause.expires_after(milliseconds{50});
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
         }
     }
 }
 
-void Server::admit(Local::socket socket) {
-    if (traffic_.connections >= most_connections) return;
-    const auto caller = caller_of(socket.native_handle());
-    std::make_shared<Connection>(Connection::Socket(std::move(socket)), asio::make_strand(io_),
-                                 dispatcher_, caller, traffic_)
-        ->start();
+void Server::admit(Protocol::socket socket, bool tcp) {
+    ++traffic_.accepted;
+    if (traffic_.connections >= parts_.most_connections) return refuse(std::move(socket));
+    if (tcp) {
+        const int yes = 1;
+        ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    }
+    const Connection::Side side{
+        tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group),
+        {tcp, &places_},
+        dispatcher_,
+        traffic_};
+    std::make_shared<Connection>(std::move(socket), asio::make_strand(io_), side)->start();
+}
+
+// Tells a client that it is one too many, as far as there are descriptors for it.
+void Server::refuse(Protocol::socket socket) {
+    ++traffic_.refused;
+    if (const auto count = refusals_.let_through(steady_clock::now()); count > 0) {
+        parts_.log.write({LogLevel::warning,
+                          "connection_refused",
+                          "too many connections, some were refused",
+                          {{"refused", std::to_string(count)},
+                           {"connections", std::to_string(traffic_.connections)},
+                           {"most", std::to_string(parts_.most_connections)}}});
+    }
+    if (refusing_ >= most_refused_at_once || stopping_) return;
+    ++refusing_;
+    asio::co_spawn(control_, say_too_many(std::make_shared<Protocol::socket>(std::move(socket))),
+                   asio::detached);
+}
+
+// What the client sends is read and dropped for a while: a socket that is closed with something
+// unread takes the answer with it.
+asio::awaitable<void> Server::say_too_many(std::shared_ptr<Protocol::socket> socket) {
+    std::string text;
+    append_answer(text,
+                  refusal(503, "LimitExceededException",
+                          "the daemon has as many connections as it may have: try again later, or "
+                          "raise its --max-connections"),
+                  {.keep_alive = false});
+    error_code error;
+    const auto sent =
+        ::send(socket->native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == static_cast<ssize_t>(text.size())) {
+        socket->shutdown(Protocol::socket::shutdown_send, error);
+        asio::steady_timer limit(control_, refusal_time);
+        limit.async_wait([socket](const error_code& cancelled) {
+            error_code ignored;
+            if (!cancelled) socket->close(ignored);
+        });
+        std::array<char, 4096> dropped{};
+        while (!error) {
+            co_await socket->async_read_some(asio::buffer(dropped),
+                                             asio::redirect_error(asio::use_awaitable, error));
+        }
+        limit.cancel();
+    }
+    --refusing_;
 }
 
 // Forgets sessions that have ended, and leaves when nobody needs us.
 asio::awaitable<void> Server::keep_house() {
     auto period = housekeeping_period;
-    if (options_.idle_exit.count() > 0) {
-        period = std::clamp(options_.idle_exit / 4, milliseconds{20}, period);
+    if (parts_.options.idle_exit.count() > 0) {
+        period = std::clamp(parts_.options.idle_exit / 4, milliseconds{20}, period);
     }
     error_code error;
     asio::steady_timer timer(control_);
     while (!stopping_) {
         timer.expires_after(period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
-        if (!stopping_ && idle()) request_stop();
+        if (!stopping_ && idle()) request_stop("nobody needs it");
+    }
+}
+
+// Tells the service manager that we are alive, if our threads and the lock table still answer.
+asio::awaitable<void> Server::feed_watchdog() {
+    const auto period = parts_.manager.watchdog() / 3;
+    error_code error;
+    asio::steady_timer timer(control_);
+    while (period.count() > 0 && !stopping_) {
+        parts_.database.service().statistics();
+        parts_.manager.notify("WATCHDOG=1");
+        timer.expires_after(period);
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
 }
 
@@ -210,7 +356,7 @@ bool Server::idle() {
     const auto now = steady_clock::now();
     // Before the service is asked: one that is opened and watched meanwhile is not among these.
     std::set<SessionId> ended = watch_.sessions();
-    const auto sessions = database_.service().sessions({});
+    const auto sessions = parts_.database.service().sessions({});
     if (!sessions) return false;
     for (const auto& session : *sessions) ended.erase(session.id);
     watch_.forget(ended);
@@ -218,23 +364,31 @@ bool Server::idle() {
     const steady_clock::time_point last_request{milliseconds{traffic_.last_request}};
     if (!sessions->empty() || traffic_.busy > 0) last_busy_ = now;
     last_busy_ = std::max(last_busy_, last_request);
-    return options_.idle_exit.count() > 0 && now - last_busy_ >= options_.idle_exit;
+    const auto idle_exit = parts_.options.idle_exit;
+    return idle_exit.count() > 0 && now - last_busy_ >= idle_exit;
 }
 
-void Server::request_stop() {
+void Server::request_stop(const char* reason) {
     if (stopping_.exchange(true)) return;
     error_code ignored;
     // Whoever comes from now on finds nobody, and starts another daemon if that is its way.
-    file_.remove();
-    acceptor_.close(ignored);
+    if (parts_.listeners.file) parts_.listeners.file->remove();
+    for (auto& door : doors_) door->acceptor.close(ignored);
+    // A second signal ends us at once: what is on the disk is whole at any time.
+    signals_.clear(ignored);
+    parts_.manager.notify("STOPPING=1");
+    parts_.log.write({LogLevel::info, "leaving", std::string("leaving: ") + reason, {}});
     stopping_.notify_all();
 }
 
 void Server::shut_down() {
     const auto deadline = steady_clock::now() + farewell;
-    const auto closed = database_.close();
+    const auto closed = parts_.database.close();
     if (!closed) {
-        std::cerr << "rocklock: while closing the store: " << closed.error().message << std::endl;
+        parts_.log.write({LogLevel::error,
+                          "close_failed",
+                          "the store could not be closed in order",
+                          {{"error", closed.error().message}}});
     }
     while (traffic_.busy > 0 && steady_clock::now() < deadline) {
         std::this_thread::sleep_for(milliseconds{2});
@@ -248,16 +402,50 @@ void tell(int fd, const std::string& line) {
     ::close(fd);
 }
 
+Error storage_failure(const Error& error) {
+    return {error.code,
+            "the storage has failed, so nothing more could be granted: " + error.message +
+                "; see to the disk, then start the daemon again: what it had answered "
+                "is kept"};
+}
+
+void tell_start(const Log& log, Database& database, const ServerOptions& options) {
+    const auto statistics = database.statistics();
+    log.write({LogLevel::debug,
+               "opened",
+               "the store is open",
+               {{"store", options.store.empty() ? "memory" : options.store},
+                {"sessions", std::to_string(statistics.sessions)},
+                {"grants", std::to_string(statistics.held)}}});
+}
+
 Result<void> serve_store(const ServerOptions& options) {
-    auto file = listen_on(options);
-    if (!file) return std::move(file).error();
+    const Log log(options.log_format, options.log_level);
+    ServiceManager manager;
+    std::optional<gid_t> group;
+    if (!options.admin_group.empty()) {
+        auto found = find_group(options.admin_group);
+        if (!found) return std::move(found).error();
+        group = *found;
+    }
+    auto passed = manager.take_sockets();
+    if (!passed) return std::move(passed).error();
+    auto listeners = open_listeners(*std::move(passed), options, group);
+    if (!listeners) return std::move(listeners).error();
+    const int descriptors = raise_descriptor_limit();
     auto database = open_database(options);
     if (!database) return std::move(database).error();
-    Server server(*database, *file, options);
-    std::cerr << "rocklock: listening on " << options.socket_path << std::endl;
+    tell_start(log, *database, options);
+
+    Server server({options, log, manager, *database, *listeners, group,
+                   std::min(options.max_connections, descriptors)});
+    for (const auto& listener : listeners->all) {
+        log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
+    }
+    manager.notify("READY=1\nSTATUS=serving locks");
     tell(options.ready_fd, "ready\n");
-    server.run();
-    std::cerr << "rocklock: leaving" << std::endl;
+    const auto failure = server.run();
+    if (failure) return storage_failure(*failure);
     return {};
 }
 
@@ -265,7 +453,6 @@ Result<void> serve_store(const ServerOptions& options) {
 
 Result<void> serve(const ServerOptions& options) {
     ::signal(SIGPIPE, SIG_IGN);
-    raise_descriptor_limit();
     auto served = serve_store(options);
     if (!served) tell(options.ready_fd, served.error().message + "\n");
     return served;

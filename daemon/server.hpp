@@ -1,19 +1,31 @@
-// The daemon: one store, one Unix socket, any number of clients.
+// The daemon: one store, its sockets, any number of clients.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <rocklock/database.hpp>
 #include <rocklock/result.hpp>
+
+#include "daemon/log.hpp"
 
 namespace rocklock {
 
 struct ServerOptions {
     std::string socket_path;
+    // HOST:PORT of this machine, where to listen too.
+    std::vector<std::string> http;
     // The directory of the store; empty: in memory.
     std::string store;
     Durability durability = Durability::durable;
+    // Its members may reach the socket and administer. Empty: none.
+    std::string admin_group;
+    // More are refused.
+    int max_connections = 20'000;
+    LogFormat log_format = LogFormat::text;
+    LogLevel log_level = LogLevel::info;
     // Leaves when there was neither a session nor a request for so long. 0: never.
     std::chrono::milliseconds idle_exit{0};
     // Another daemon that is just leaving is waited for, so long.
@@ -22,9 +34,11 @@ struct ServerOptions {
     int ready_fd = -1;
 };
 
-// Serves until SIGTERM, SIGINT or idleness. Tells on stderr when it listens.
+// Serves until SIGTERM, SIGINT, idleness or a failure of the storage. Tells on stderr when it
+// listens.
 //
-// Errors: as Database::open; store_in_use when another daemon listens on the socket.
+// Errors: as Database::open; store_in_use when another daemon listens on the socket; io_error,
+//         no_space, corrupt when the storage has failed meanwhile.
 Result<void> serve(const ServerOptions& options);
 
 }  // namespace rocklock

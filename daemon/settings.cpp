@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -20,8 +21,9 @@ namespace rocklock {
 namespace {
 
 constexpr std::string_view system_socket = "/run/rocklock/rocklock.sock";
-constexpr std::array<std::string_view, 7> known_settings = {
-    "socket", "db", "durability", "idle-exit", "lease", "patience", "on-lost"};
+constexpr std::array<std::string_view, 12> known_settings = {
+    "socket",  "db",   "durability",  "idle-exit",       "lease",      "patience",
+    "on-lost", "http", "admin-group", "max-connections", "log-format", "log-level"};
 
 // An environment variable; empty counts as not set.
 std::string environment(const std::string& name) {
@@ -117,6 +119,22 @@ Result<std::chrono::milliseconds> Settings::duration(std::string_view name,
                  std::string(name) + " (from " + setting.source + ") is '" + setting.value +
                      "'; write whole numbers with units, as in 500ms, 10s, 1m30s or 2h, up to "
                      "10,000 years");
+}
+
+Result<std::int64_t> Settings::number(std::string_view name, std::string_view default_value,
+                                      Range range) const {
+    const auto setting = get(name, default_value);
+    const auto& text = setting.value;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc{} && end == text.data() + text.size() && !text.empty() &&
+        value >= range.least && value <= range.most) {
+        return value;
+    }
+    return Error(ErrorCode::invalid_argument,
+                 std::string(name) + " (from " + setting.source + ") is '" + text +
+                     "'; write a whole number from " + std::to_string(range.least) + " to " +
+                     std::to_string(range.most));
 }
 
 Result<std::chrono::milliseconds> Settings::patience(std::string_view default_value) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -30,6 +31,13 @@ public:
     // Errors: invalid_argument.
     Result<std::chrono::milliseconds> duration(std::string_view name,
                                                std::string_view default_value) const;
+    // A whole number from `least` to `most`. Errors: invalid_argument.
+    struct Range {
+        std::int64_t least = 0;
+        std::int64_t most = 0;
+    };
+    Result<std::int64_t> number(std::string_view name, std::string_view default_value,
+                                Range range) const;
     // "forever" is no_limit.
     Result<std::chrono::milliseconds> patience(std::string_view default_value) const;
     // Errors: invalid_argument, unless it is one of the words.

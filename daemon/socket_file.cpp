@@ -51,7 +51,7 @@ Result<int> take_lock(const std::string& path) {
 
 }  // namespace
 
-Result<SocketFile> SocketFile::listen(const std::string& path) {
+Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid_t> group) {
     auto address = unix_address(path);
     if (!address) return std::move(address).error();
     auto lock = take_lock(path + ".lock");
@@ -85,6 +85,11 @@ Result<SocketFile> SocketFile::listen(const std::string& path) {
     ::umask(mask);
     if (bound != 0) return failed("cannot listen on " + path);
     file.bound_ = true;
+    if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
+        return Error(ErrorCode::access_denied,
+                     "cannot give " + path + " to the group of --admin-group: " +
+                         std::strerror(errno) + "; the daemon's user must be a member of it");
+    }
     if (::listen(file.listener_, backlog) != 0) return failed("cannot listen on " + path);
     return file;
 }

@@ -1,6 +1,9 @@
 // The file of a listening Unix socket: one daemon owns it, a dead one's is replaced.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 
 #include <rocklock/result.hpp>
@@ -14,12 +17,14 @@ namespace rocklock {
 // something that knows nothing of the lock file listens there.
 class SocketFile {
 public:
-    // Listens on `path`, for the owner and the group only.
+    // Listens on `path`, for the owner and the group only; the file gets `group`, where one is
+    // given.
     //
     // Errors: store_in_use  another process listens there (with its pid where that is known)
+    //         access_denied this process may not give the file that group
     //         invalid_argument  the path is too long for a socket
     //         io_error
-    static Result<SocketFile> listen(const std::string& path);
+    static Result<SocketFile> listen(const std::string& path, std::optional<gid_t> group = {});
 
     SocketFile(SocketFile&& other) noexcept;
     SocketFile& operator=(SocketFile&& other) noexcept = delete;

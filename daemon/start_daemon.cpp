@@ -57,10 +57,11 @@ std::string own_program() {
 // credentials.
 std::vector<char*> clean_environment() {
     // Of `run`, and of a unit whose job starts us: the user's store does not lie with the unit.
-    constexpr std::array<std::string_view, 10> of_others = {
-        "ROCKLOCK_RESOURCE=", "ROCKLOCK_GRANT=",   "ROCKLOCK_TOKEN=",    "ROCKLOCK_PRINCIPAL=",
-        "ROCKLOCK_MODE=",     "ROCKLOCK_SESSION=", "ROCKLOCK_DEADLINE=", "ROCKLOCK_SOCKET=",
-        "STATE_DIRECTORY=",   "RUNTIME_DIRECTORY="};
+    constexpr std::array<std::string_view, 15> of_others = {
+        "ROCKLOCK_RESOURCE=", "ROCKLOCK_GRANT=",    "ROCKLOCK_TOKEN=",    "ROCKLOCK_PRINCIPAL=",
+        "ROCKLOCK_MODE=",     "ROCKLOCK_SESSION=",  "ROCKLOCK_DEADLINE=", "ROCKLOCK_SOCKET=",
+        "STATE_DIRECTORY=",   "RUNTIME_DIRECTORY=", "NOTIFY_SOCKET=",     "WATCHDOG_USEC=",
+        "WATCHDOG_PID=",      "LISTEN_FDS=",        "LISTEN_PID="};
     std::vector<char*> kept;
     for (char** variable = environ; *variable != nullptr; ++variable) {
         bool keep = true;

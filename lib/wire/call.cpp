@@ -24,6 +24,8 @@ CallBody body_at(std::size_t wanted, std::index_sequence<index...> /*all*/) {
 
 std::string_view verb_name(const CallBody& body) { return verb_names[body.index()]; }
 
+std::string_view verb_name_at(std::size_t index) { return verb_names.at(index); }
+
 std::optional<Call> call_named(std::string_view verb) {
     for (std::size_t i = 0; i < verb_names.size(); ++i) {
         if (verb_names[i] != verb) continue;

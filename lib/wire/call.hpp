@@ -50,6 +50,8 @@ inline constexpr std::string_view target_prefix = "Rocklock_20261121.";
 
 // The verb's name, as in "Acquire".
 std::string_view verb_name(const CallBody& body);
+// The same, by the place of its type in CallBody.
+std::string_view verb_name_at(std::size_t index);
 // An empty call of that verb; none for a name that is no verb.
 std::optional<Call> call_named(std::string_view verb);
 

@@ -161,9 +161,9 @@ class Refusals(Sandbox):
         self.assertEqual(api.call("Watch").error, "UnknownOperationException")
         api.send("x", {}, headers="X-Amz-Target: DynamoDB_20120810.PutItem\r\n")
         self.assertEqual(api.receive().status, 400)
-        api.socket.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        api.socket.sendall(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
         self.assertEqual(api.receive().status, 404)
-        api.socket.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        api.socket.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\n\r\n")
         self.assertEqual(api.receive().status, 405)
         self.assertEqual(api.call("Ping").status, 200)
 

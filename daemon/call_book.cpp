@@ -1,0 +1,70 @@
+#include "daemon/call_book.hpp"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "daemon/process_id.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::string user_of(const Caller& caller) {
+    return caller.uid == nobody_known ? "?" : user_name(caller.uid);
+}
+
+// What the log tells of a call once it has succeeded; nothing for what is everyday.
+std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
+    std::optional<LogEvent> event;
+    const auto tell = [&](std::string_view name, std::string message, std::vector<LogFact> facts) {
+        event = LogEvent{LogLevel::info, name, std::move(message), std::move(facts)};
+        event->facts.push_back({"user", user_of(caller)});
+        event->facts.push_back({"pid", std::to_string(caller.pid)});
+    };
+    if (const auto* broken = std::get_if<Break>(&call.body)) {
+        tell("break", "a grant was broken",
+             {{"grant", std::to_string(number(broken->grant))}, {"reason", broken->reason}});
+    } else if (const auto* steal = std::get_if<Steal>(&call.body)) {
+        tell("steal", "a grant was stolen",
+             {{"grant", std::to_string(number(steal->grant))}, {"reason", steal->reason}});
+    } else if (const auto* put = std::get_if<PutClass>(&call.body)) {
+        tell("put_class", "a class was put", {{"pattern", put->lock_class.pattern}});
+    } else if (const auto* gone = std::get_if<DeleteClass>(&call.body)) {
+        tell("delete_class", "a class was deleted", {{"pattern", gone->pattern}});
+    }
+    return event;
+}
+
+// Whether a call may change something: a failure of its storage is the end of the store.
+bool is_decision(const CallBody& body) {
+    return !(std::holds_alternative<ListClasses>(body) || std::holds_alternative<ShowLock>(body) ||
+             std::holds_alternative<ListLocks>(body) ||
+             std::holds_alternative<ListSessions>(body) || std::holds_alternative<Ping>(body));
+}
+
+}  // namespace
+
+Dispatcher::Done CallBook::observe(const Call& call, const Caller& caller, Dispatcher::Done done) {
+    return [this, verb = call.body.index(), decides = is_decision(call.body),
+            event = administration(call, caller), start = steady_clock::now(),
+            done = std::move(done)](Result<Reply> reply) mutable {
+        std::optional<Error> error;
+        if (!reply) error = reply.error();
+        counters_.add(verb, error ? std::optional(error->code) : std::nullopt,
+                      steady_clock::now() - start);
+        if (!error && event) log_.write(*event);
+        done(std::move(reply));
+        if (error && decides) judge(*error);
+    };
+}
+
+void CallBook::judge(const Error& error) {
+    const bool storage = error.code == ErrorCode::io_error || error.code == ErrorCode::no_space ||
+                         error.code == ErrorCode::corrupt;
+    if (storage && !failed_.exchange(true)) storage_failed_(error);
+}
+
+}  // namespace rocklock

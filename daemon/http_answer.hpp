@@ -1,0 +1,31 @@
+// The bytes of an HTTP answer.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rocklock {
+
+inline constexpr std::string_view json_type = "application/x-amz-json-1.0";
+
+struct HttpAnswer {
+    int status = 200;
+    std::string_view type = json_type;
+    // Whole lines, each with its end.
+    std::string_view more_headers;
+    std::string body;
+};
+
+// How an answer is sent.
+struct HttpManner {
+    bool keep_alive = true;
+    // HEAD: the length of a body, and no body.
+    bool head = false;
+};
+
+void append_answer(std::string& out, const HttpAnswer& answer, HttpManner manner);
+
+// A refusal that has a name only in HTTP.
+HttpAnswer refusal(int status, std::string_view name, std::string_view message);
+
+}  // namespace rocklock

@@ -1,0 +1,109 @@
+#include "daemon/log.hpp"
+
+#include <unistd.h>
+
+#include <array>
+
+#include <rocklock/clock.hpp>
+
+#include "wire/json_writer.hpp"
+#include "wire/time_format.hpp"
+
+namespace rocklock {
+namespace {
+
+std::string_view word(LogLevel level) {
+    constexpr std::array<std::string_view, 4> words = {"debug", "info", "warning", "error"};
+    return words.at(static_cast<std::size_t>(level));
+}
+
+// Quoted where it is not plain.
+void append_value(std::string& line, std::string_view value) {
+    constexpr std::string_view hex = "0123456789abcdef";
+    bool plain = !value.empty();
+    for (const char letter : value) {
+        const auto byte = static_cast<unsigned char>(letter);
+        plain = plain && byte > 0x20 && byte < 0x7F && byte != '"' && byte != '=' && byte != '\\';
+    }
+    if (plain) {
+        line += value;
+        return;
+    }
+    line += '"';
+    for (std::size_t i = 0; i < value.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(value[i]);
+        // UTF-8 puts the second set of control characters behind 0xC2.
+        const auto next = i + 1 < value.size() ? static_cast<unsigned char>(value[i + 1]) : 0U;
+        const bool control = byte < 0x20 || byte == 0x7F || (byte == 0xC2 && next < 0xA0);
+        if (byte == '"' || byte == '\\') {
+            line += '\\';
+            line += value[i];
+        } else if (byte == '\n') {
+            line += "\\n";
+        } else if (control) {
+            line += "\\x";
+            line += hex[byte >> 4];
+            line += hex[byte & 0xF];
+        } else {
+            line += value[i];
+        }
+    }
+    line += '"';
+}
+
+std::string as_json(const LogEvent& event, std::string_view time) {
+    JsonWriter json;
+    json.begin_object();
+    json.key("time");
+    json.string(time);
+    json.key("level");
+    json.string(word(event.level));
+    json.key("event");
+    json.string(event.event);
+    json.key("message");
+    json.string(event.message);
+    for (const auto& fact : event.facts) {
+        json.key(fact.name);
+        json.string(fact.value);
+    }
+    json.end_object();
+    return json.take();
+}
+
+}  // namespace
+
+std::string format_event(const LogEvent& event, LogFormat format, std::string_view time) {
+    if (format == LogFormat::json) return as_json(event, time) + "\n";
+    std::string line;
+    if (format == LogFormat::text) {
+        line = "rocklock: " + event.message;
+    } else {
+        line = "time=" + std::string(time) + " level=" + std::string(word(event.level)) +
+               " event=" + std::string(event.event) + " message=";
+        append_value(line, event.message);
+    }
+    for (const auto& fact : event.facts) {
+        line += ' ';
+        line += fact.name;
+        line += '=';
+        append_value(line, fact.value);
+    }
+    return line + "\n";
+}
+
+void Log::write(const LogEvent& event) const {
+    if (!tells(event.level)) return;
+    const auto line = format_event(event, format_, format_time(system_clock().now().wall));
+    [[maybe_unused]] const auto size = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::uint64_t Seldom::let_through(std::chrono::steady_clock::time_point now) {
+    ++count_;
+    const auto moment =
+        std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+    auto next = next_.load();
+    if (moment < next || !next_.compare_exchange_strong(next, moment + period_.count())) return 0;
+    return count_.exchange(0);
+}
+
+}  // namespace rocklock

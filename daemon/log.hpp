@@ -1,0 +1,68 @@
+// What the daemon tells whoever looks after it: one line an event, on stderr.
+//
+//     text    rocklock: slow wait resource=orders/42 waited=7.2s          for people
+//     logfmt  time=2026-11-21T11:44:26.068Z level=warning event=slow_wait message="slow wait" ...
+//     json    {"time":"...","level":"warning","event":"slow_wait","message":"slow wait",...}
+//
+// Names and notes of others stand in facts only, where quotes and control characters are escaped:
+// nobody can forge a line.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rocklock {
+
+enum class LogLevel : std::uint8_t { debug, info, warning, error };
+enum class LogFormat : std::uint8_t { text, logfmt, json };
+
+struct LogFact {
+    std::string_view name;
+    std::string value;
+};
+
+struct LogEvent {
+    LogLevel level = LogLevel::info;
+    // One word that never changes, for programs.
+    std::string_view event;
+    // Ours, for people: no text of others.
+    std::string message;
+    std::vector<LogFact> facts;
+};
+
+// With its newline. The time stands in logfmt and json.
+std::string format_event(const LogEvent& event, LogFormat format, std::string_view time);
+
+// Threads: thread-safe. A line is one write.
+class Log {
+public:
+    explicit Log(LogFormat format = LogFormat::text, LogLevel least = LogLevel::info)
+        : format_(format), least_(least) {}
+
+    void write(const LogEvent& event) const;
+    bool tells(LogLevel level) const { return level >= least_; }
+
+private:
+    LogFormat format_;
+    LogLevel least_;
+};
+
+// Lets one through in so long, and counts the others. Threads: thread-safe.
+class Seldom {
+public:
+    explicit Seldom(std::chrono::milliseconds period) : period_(period) {}
+
+    // How many there were since the last that was let through, with this one; 0: not this time.
+    std::uint64_t let_through(std::chrono::steady_clock::time_point now);
+
+private:
+    const std::chrono::milliseconds period_;
+    std::atomic<std::int64_t> next_{INT64_MIN};
+    std::atomic<std::uint64_t> count_{0};
+};
+
+}  // namespace rocklock

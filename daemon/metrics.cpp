@@ -1,0 +1,118 @@
+#include "daemon/metrics.hpp"
+
+#include <cstdio>
+#include <optional>
+
+namespace rocklock {
+namespace {
+
+std::string seconds(std::chrono::nanoseconds duration) {
+    std::array<char, 32> text{};
+    const int size = std::snprintf(text.data(), text.size(), "%.9g",
+                                   static_cast<double>(duration.count()) / 1e9);
+    return {text.data(), static_cast<std::size_t>(size)};
+}
+
+void append_head(std::string& text, std::string_view name, std::string_view type,
+                 std::string_view help) {
+    text += "# HELP ";
+    text += name;
+    text += ' ';
+    text += help;
+    text += "\n# TYPE ";
+    text += name;
+    text += ' ';
+    text += type;
+    text += '\n';
+}
+
+std::string verb_at(std::size_t index) { return std::string(verb_name_at(index)); }
+
+}  // namespace
+
+void LatencyHistogram::add(std::chrono::nanoseconds took) {
+    std::size_t bucket = 0;
+    while (bucket < ends.size() && took > ends.at(bucket)) ++bucket;
+    counts_.at(bucket).fetch_add(1, std::memory_order_relaxed);
+    sum_ns_.fetch_add(took.count(), std::memory_order_relaxed);
+}
+
+void LatencyHistogram::append(std::string& text, const std::string& name,
+                              const std::string& labels) const {
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i <= ends.size(); ++i) {
+        total += counts_.at(i).load(std::memory_order_relaxed);
+        const auto end = i < ends.size() ? seconds(ends.at(i)) : "+Inf";
+        text += name + "_bucket{" + labels + "le=\"" + end + "\"} " + std::to_string(total) + "\n";
+    }
+    const auto all = labels.empty() ? " " : "{" + labels.substr(0, labels.size() - 1) + "} ";
+    text += name + "_sum" + all + seconds(std::chrono::nanoseconds{sum_ns_.load()}) + "\n";
+    text += name + "_count" + all + std::to_string(total) + "\n";
+}
+
+void CallCounters::add(std::size_t verb, std::optional<ErrorCode> outcome,
+                       std::chrono::nanoseconds took) {
+    const std::size_t index = outcome ? static_cast<std::size_t>(*outcome) + 1 : 0;
+    counts_.at(verb).at(index).fetch_add(1, std::memory_order_relaxed);
+    latencies_.at(verb).add(took);
+}
+
+void CallCounters::append(std::string& text) const {
+    std::string latencies;
+    append_head(text, "rocklock_requests_total", "counter", "Calls that were answered.");
+    for (std::size_t verb = 0; verb < verbs; ++verb) {
+        bool called = false;
+        for (std::size_t outcome = 0; outcome < outcomes; ++outcome) {
+            const auto count = counts_.at(verb).at(outcome).load(std::memory_order_relaxed);
+            if (count == 0) continue;
+            called = true;
+            const auto code = static_cast<ErrorCode>(outcome == 0 ? 0 : outcome - 1);
+            text += "rocklock_requests_total{verb=\"" + verb_at(verb) + "\",outcome=\"" +
+                    (outcome == 0 ? "ok" : std::string(to_string(code))) + "\"} " +
+                    std::to_string(count) + "\n";
+        }
+        if (!called) continue;
+        latencies_.at(verb).append(latencies, "rocklock_request_duration_seconds",
+                                   "verb=\"" + verb_at(verb) + "\",");
+    }
+    append_head(text, "rocklock_request_duration_seconds", "histogram",
+                "From a call to its answer, waiting included.");
+    text += latencies;
+}
+
+void append_metric(std::string& text, std::string_view name, std::string_view type,
+                   std::string_view help, std::uint64_t value) {
+    append_head(text, name, type, help);
+    text += name;
+    text += ' ' + std::to_string(value) + '\n';
+}
+
+void append_statistics(std::string& text, const LockStatistics& now) {
+    const auto gauge = [&](const char* name, const char* help, std::uint64_t value) {
+        append_metric(text, name, "gauge", help, value);
+    };
+    const auto counter = [&](const char* name, const char* help, std::uint64_t value) {
+        append_metric(text, name, "counter", help, value);
+    };
+    gauge("rocklock_sessions", "Sessions that live.", now.sessions);
+    gauge("rocklock_grants_held", "Grants that are held.", now.held);
+    gauge("rocklock_waiters", "Requests that wait.", now.waiting);
+    counter("rocklock_grants_recovered_total", "Grants found when the store was opened.",
+            now.recovered);
+    counter("rocklock_grants_total", "Grants given.", now.granted);
+    counter("rocklock_releases_total", "Grants released.", now.released);
+    counter("rocklock_expiries_total", "Grants whose lease ran out.", now.expired);
+    counter("rocklock_steals_total", "Grants stolen.", now.stolen);
+    counter("rocklock_breaks_total", "Grants broken.", now.broken);
+    counter("rocklock_transfers_total", "Grants given to another session.", now.transferred);
+    counter("rocklock_waits_total", "Requests that had to wait.", now.waits);
+    counter("rocklock_refusals_total", "Tries that found others in the way.", now.refused);
+    counter("rocklock_timeouts_total", "Requests whose patience ran out.", now.patience_expired);
+    counter("rocklock_cancellations_total", "Waits that were withdrawn.", now.cancelled);
+    counter("rocklock_deadlocks_total", "Waits refused because of a cycle.", now.deadlocks);
+    counter("rocklock_replays_total", "Requests answered from their request id.", now.replays);
+    counter("rocklock_sweep_finds_total", "Waiters found grantable by the sweep: must stay 0.",
+            now.sweep_finds);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,260 @@
+// The lock table, live. It only looks: every call here is one that changes nothing.
+//
+// Names, notes and principals are whatever anybody wrote. They become text and attributes, never
+// markup.
+"use strict";
+
+const period_ms = 2000;
+const most_rows = 500;
+const most_asked = 40;
+const most_events = 100;
+
+const by_id = (id) => document.getElementById(id);
+let rows = [];
+let waiting = new Map();
+let shown_resource = null;
+let opener = null;
+let asked_at = performance.now();
+let busy = false;
+
+async function call(verb, members) {
+  const answer = await fetch("/", {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      "X-Amz-Target": "Rocklock_20261121." + verb,
+    },
+    body: JSON.stringify(members),
+  });
+  const value = await answer.json();
+  if (!answer.ok) throw new Error(value.message || "status " + answer.status);
+  return value;
+}
+
+function element(name, text, attributes = {}) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+function duration(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const parts = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
+  const first = parts.findIndex(([size]) => seconds >= size);
+  if (first < 0) return "0s";
+  const [size, letter] = parts[first];
+  let text = Math.floor(seconds / size) + letter;
+  if (first + 1 < parts.length) {
+    const [small, small_letter] = parts[first + 1];
+    const rest = Math.floor((seconds % size) / small);
+    if (rest > 0) text += " " + rest + small_letter;
+  }
+  return text;
+}
+
+const ago = (time) => duration(Date.now() - Date.parse(time));
+const left_of = (row) => (row.RemainingMs || 0) - (performance.now() - asked_at);
+const mode_of = (row) => (row.Permits ? row.Permits + " permits" : row.Mode) + (row.Subtree ? " and below" : "");
+
+// A word as a shell takes it, whatever is in it.
+const quoted = (word) => "'" + word.replaceAll("'", "'\\''") + "'";
+
+function break_command(grant) {
+  const socket = document.body.dataset.socket;
+  return "rocklock break " + String(Number(grant)) + (socket ? " --socket " + quoted(socket) : "") +
+    " --reason 'why'";
+}
+
+// ---- The table ----
+
+function cell(title, text, kind) {
+  const made = element("td", text, {"data-title": title});
+  if (kind) made.className = kind;
+  return made;
+}
+
+function row_for(row) {
+  const made = element("tr");
+  const name = element("td", undefined, {"data-title": "Resource"});
+  const open = element("button", row.Resource, {type: "button"});
+  open.dataset.resource = row.Resource;
+  open.dataset.grant = String(row.Grant);
+  open.addEventListener("click", () => show(row.Resource, open));
+  name.append(open);
+  const waiters = waiting.get(row.Resource);
+  const since = cell("Since", "", "number since");
+  since.title = row.AcquiredAt;
+  made.append(name, cell("Mode", mode_of(row)), cell("Who", row.Principal), since,
+    cell("Left", "", "number left"), cell("Waiting", waiters === undefined ? "" : String(waiters), "number waiting"),
+    cell("Note", row.Note || (row.Cause ? "because of " + row.Cause : "")));
+  made.classList.toggle("wanted", waiters !== undefined);
+  return made;
+}
+
+function draw() {
+  const body = by_id("rows");
+  // The keyboard stays where it is, though the rows are made anew.
+  const focused = document.activeElement?.dataset?.grant;
+  const focused_name = document.activeElement?.dataset?.resource;
+  body.replaceChildren(...rows.map(row_for));
+  if (focused) {
+    for (const open of body.querySelectorAll("button")) {
+      if (open.dataset.grant === focused && open.dataset.resource === focused_name) open.focus();
+    }
+  }
+  by_id("nothing").hidden = rows.length > 0;
+  by_id("locks").hidden = rows.length === 0;
+  tick();
+}
+
+// What changes by itself.
+function tick() {
+  const made = by_id("rows").children;
+  for (let i = 0; i < made.length; ++i) {
+    made[i].querySelector(".since").textContent = ago(rows[i].AcquiredAt);
+    const left = left_of(rows[i]);
+    made[i].querySelector(".left").textContent = duration(left);
+    made[i].classList.toggle("soon", left < 10000);
+  }
+}
+
+async function look() {
+  const prefix = by_id("prefix").value;
+  const wanted = by_id("principal").value.trim();
+  const request = {Prefix: prefix, Limit: most_rows};
+  let page = await call("ListLocks", request);
+  if (page.Next && wanted) page = await call("ListLocks", {...request, Principal: wanted});
+  const found = page.Locks.filter((row) => row.Principal.toLowerCase().includes(wanted.toLowerCase()));
+  const contended = await call("ListLocks", {...request, Contended: true});
+  const names = [...new Set(contended.Locks.map((row) => row.Resource))];
+  const counts = new Map(names.map((name) => [name, "yes"]));
+  const visible = new Set(found.map((row) => row.Resource));
+  await Promise.all(names.filter((name) => visible.has(name)).slice(0, most_asked).map(async (name) => {
+    counts.set(name, (await call("ShowLock", {Resource: name})).Waiters.length);
+  }));
+  asked_at = performance.now();
+  rows = found;
+  waiting = counts;
+  by_id("count").textContent = rows.length + (rows.length === 1 ? " lock" : " locks") +
+    (page.Next ? " of the first " + most_rows + "; there are more: write how the name begins" : "");
+}
+
+// ---- One resource ----
+
+function holder_line(holder) {
+  const made = element("li", holder.Principal + ", " + mode_of(holder) + ", for " + ago(holder.AcquiredAt) + ", " +
+    duration(holder.RemainingMs || 0) + " left, grant " + holder.Grant + (holder.Note ? ": " + holder.Note : ""));
+  const line = element("div", undefined, {class: "command"});
+  const command = element("code", break_command(holder.Grant));
+  const copy = element("button", "Copy", {type: "button"});
+  copy.dataset.grant = String(holder.Grant);
+  copy.setAttribute("aria-label", "Copy the command that breaks grant " + holder.Grant);
+  copy.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(command.textContent);
+      copy.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(command);
+    }
+  });
+  line.append(command, copy);
+  made.append(line);
+  return made;
+}
+
+function list_into(id, lines, nothing) {
+  by_id(id).replaceChildren(...(lines.length > 0 ? lines : [element("li", nothing)]));
+}
+
+function event_line(event) {
+  const by = event.By ? " by " + event.By : "";
+  const reason = event.Reason ? ": " + event.Reason : "";
+  return element("li", new Date(event.At).toLocaleString() + " " + event.Type + ", " + event.Principal +
+    (event.Mode ? ", " + event.Mode : "") + by + reason);
+}
+
+async function look_closer() {
+  const resource = shown_resource;
+  if (resource === null) return;
+  const view = await call("ShowLock", {Resource: resource});
+  const past = await history_of(view);
+  if (shown_resource !== resource) return;
+  by_id("name").textContent = resource;
+  by_id("class").textContent = "class " + (view.Class.Pattern || "(default)") + ", " + view.Class.Policy +
+    (view.ClosedForMs ? ", closed for " + duration(view.ClosedForMs) : "");
+  const holders = JSON.stringify(view.Holders.map((holder) => holder.Grant));
+  const list = by_id("holders");
+  // The command under somebody's pointer is not made anew while it stays the same.
+  if (list.dataset.holders !== holders || view.Holders.length === 0) {
+    list_into("holders", view.Holders.map(holder_line), "nobody");
+    list.dataset.holders = holders;
+  }
+  list_into("waiters", view.Waiters.map((waiter) => element("li", waiter.Principal + ", " + waiter.Mode + ", for " +
+    ago(waiter.Since))), "nobody");
+  by_id("history").replaceChildren(...past);
+  by_id("details").hidden = false;
+}
+
+async function history_of(view) {
+  const last = view.LastHolder;
+  if (!last) return [element("li", "nothing is remembered")];
+  return [element("li", last.Principal + " " + last.Outcome + (last.By ? " by " + last.By : "") +
+    (last.Reason ? ": " + last.Reason : ""))];
+}
+
+async function show(resource, from) {
+  shown_resource = resource;
+  opener = from;
+  delete by_id("holders").dataset.holders;
+  await refresh();
+  by_id("name").focus();
+  by_id("details").scrollIntoView({block: "nearest"});
+}
+
+function close_details() {
+  if (shown_resource === null) return;
+  const name = shown_resource;
+  shown_resource = null;
+  by_id("details").hidden = true;
+  const again = [...by_id("rows").querySelectorAll("button")].find((open) => open.dataset.resource === name);
+  (again || opener || by_id("prefix")).focus();
+}
+
+// ---- Going on ----
+
+async function refresh() {
+  if (busy) return;
+  busy = true;
+  const state = by_id("state");
+  try {
+    await look();
+    draw();
+    await look_closer();
+    state.textContent = "live";
+    state.classList.remove("bad");
+  } catch (problem) {
+    state.textContent = "not reached: " + problem.message;
+    state.classList.add("bad");
+  }
+  busy = false;
+}
+
+by_id("close").addEventListener("click", close_details);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") close_details();
+});
+by_id("search").addEventListener("submit", (event) => event.preventDefault());
+let typed = 0;
+by_id("search").addEventListener("input", () => {
+  clearTimeout(typed);
+  typed = setTimeout(refresh, 150);
+});
+setInterval(tick, 1000);
+setInterval(() => {
+  if (!document.hidden) refresh();
+}, period_ms);
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) refresh();
+});
+refresh();

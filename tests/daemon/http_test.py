@@ -1,0 +1,264 @@
+"""The daemon on a TCP port of this machine, and what there is to GET on both its sockets."""
+
+import json
+import re
+import socket
+
+import tap
+from harness import PATIENCE_S, Connection, Sandbox, wait_until
+
+
+class Response:
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.text = body.decode()
+
+    @property
+    def error(self):
+        return json.loads(self.text).get("__type", "").removeprefix("rocklock#")
+
+
+class Web:
+    """A connection on which headers can be chosen one by one."""
+
+    def __init__(self, where):
+        if isinstance(where, int):
+            self.socket = socket.create_connection(("127.0.0.1", where), timeout=PATIENCE_S)
+            self.host = f"127.0.0.1:{where}"
+        else:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(PATIENCE_S)
+            self.socket.connect(str(where))
+            self.host = "localhost"
+        self.file = self.socket.makefile("rb")
+
+    def ask(self, method, target, headers=None, body=b""):
+        lines = {"Host": self.host, **(headers or {})}
+        if body:
+            lines["Content-Length"] = str(len(body))
+        head = f"{method} {target} HTTP/1.1\r\n" + "".join(
+            f"{name}: {value}\r\n" for name, value in lines.items() if value is not None)
+        self.socket.sendall(head.encode("latin-1") + b"\r\n" + body)
+        return self.receive(method == "HEAD")
+
+    def receive(self, head=False):
+        status = int(self.file.readline().split()[1])
+        headers = {}
+        while (line := self.file.readline().strip()):
+            name, _, value = line.decode().partition(": ")
+            headers[name.lower()] = value
+        body = b"" if head else self.file.read(int(headers["content-length"]))
+        return Response(status, headers, body)
+
+    def call(self, verb, members, **headers):
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.ask("POST", "/", {"X-Amz-Target": f"Rocklock_20261121.{verb}",
+                                      "Content-Type": "application/x-amz-json-1.0", **headers},
+                        json.dumps(members).encode())
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+class TcpSandbox(Sandbox):
+    def serve_tcp(self, *options):
+        """Starts a daemon that listens on TCP too; its port."""
+        self.state.mkdir(exist_ok=True)
+        process = self.serve("--memory", "--http", "127.0.0.1:0", *options)
+        line = process.stderr.readline()
+        found = re.fullmatch(r"rocklock: listening on http://127\.0\.0\.1:(\d+)\n", line)  # tidy: meant
+        self.assertIsNotNone(found, line)
+        return int(found.group(1))
+
+    def web(self, where=None):
+        web = Web(self.socket if where is None else where)
+        self.connections.append(web)
+        return web
+
+
+LOCK = {"Principal": "ann", "Locks": [{"Resource": "a"}]}
+
+
+class Tcp(TcpSandbox):
+    def test_locks_can_be_had_and_seen(self):
+        web = self.web(self.serve_tcp())
+        granted = web.call("Acquire", LOCK)
+        self.assertEqual(granted.status, 200, granted.text)
+        self.assertEqual(web.call("Acquire", LOCK | {"Principal": "bob"}).error, "LockConflictException")
+        # The same table as that of the Unix socket.
+        unix = Connection(self.socket)
+        self.connections.append(unix)
+        self.assertEqual([row["Principal"] for row in unix.call("ListLocks").json["Locks"]], ["ann"])
+
+    def test_nobody_administers_and_no_process_is_bound(self):
+        web = self.web(self.serve_tcp())
+        grant = json.loads(web.call("Acquire", LOCK).text)
+        for verb, members in (("Break", {"Grant": grant["Grant"], "Reason": "x"}),
+                              ("PutClass", {"Pattern": "x"}), ("DeleteClass", {"Pattern": "x"})):
+            self.assertEqual(web.call(verb, members).error, "AccessDeniedException", verb)
+        thief = json.loads(web.call("OpenSession", {"Principal": "bob"}).text)
+        proof = {"Session": thief["Session"], "Secret": thief["Secret"]}
+        stolen = web.call("Steal", {**proof, "Grant": grant["Grant"], "Reason": "x"})
+        self.assertEqual(stolen.error, "StealRefusedException")
+        bound = web.call("OpenSession", {"Principal": "bob", "Bound": "process"})
+        self.assertEqual(bound.error, "ValidationException")
+        self.assertIn("TCP", bound.text)
+        self.assertEqual(len(json.loads(web.call("ListLocks", {}).text)["Locks"]), 1)
+
+    def test_whose_name_leads_here_by_a_trick_is_refused(self):
+        web = self.web(self.serve_tcp())
+        for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example",
+                     "127.evil", "", "[::2]", "localhost:x", "10.0.0.1", None):
+            answer = web.call("Acquire", LOCK, Host=host)
+            self.assertEqual((answer.status, answer.error), (403, "AccessDeniedException"), host)
+        web.socket.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")
+        self.assertIn(web.receive().status, (400, 403))
+        web = self.web(int(web.host.split(":")[1]))
+        for host in ("localhost", "LocalHost:1", "127.0.0.1", "127.1.2.3:99", "[::1]:8000"):
+            self.assertEqual(web.call("Ping", {}, Host=host).status, 200, host)
+        self.assertEqual(json.loads(web.call("ListLocks", {}).text)["Locks"], [])
+
+    def test_a_page_of_another_site_cannot_lock(self):
+        web = self.web(self.serve_tcp())
+        for origin in ("http://evil.example", "null", f"https://{web.host}", "http://127.0.0.1:1",  # tidy: meant
+                       f"http://{web.host}.evil.example", f"http://{web.host}, http://evil.example"):  # tidy: meant
+            answer = web.call("Acquire", LOCK, Origin=origin)
+            self.assertEqual((answer.status, answer.error), (403, "AccessDeniedException"), origin)
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+                     None, "text/plain; application/json"):
+            answer = web.call("Acquire", LOCK, Content_Type=kind)
+            self.assertEqual((answer.status, answer.error), (400, "ValidationException"), kind)
+        for site in ("cross-site", "same-site"):
+            self.assertEqual(web.call("Acquire", LOCK, Sec_Fetch_Site=site).status, 403)
+            self.assertEqual(web.ask("GET", "/metrics", {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors",
+                                                         "Sec-Fetch-Dest": "image"}).status, 403)
+        # A browser asks this first, and goes no further without leave.
+        asked = web.ask("OPTIONS", "/", {"Origin": "http://evil.example",  # tidy: meant
+                                         "Access-Control-Request-Method": "POST"})
+        self.assertEqual(asked.status, 403)
+        self.assertFalse([name for name in asked.headers if name.startswith("access-control")])
+        self.assertEqual(json.loads(web.call("ListLocks", {}).text)["Locks"], [])
+        # Its own page, a link that somebody follows, and programs that are no browsers.
+        own = web.call("Acquire", LOCK, Origin=f"http://{web.host}", Sec_Fetch_Site="same-origin",
+                       Content_Type="application/json; charset=utf-8")
+        self.assertEqual(own.status, 200, own.text)
+        link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+        self.assertEqual(web.ask("GET", "/", link).status, 200)
+        self.assertEqual(web.ask("GET", "/", link | {"Sec-Fetch-Dest": "iframe"}).status, 403)
+
+    def test_only_this_machine_can_reach_it(self):
+        self.state.mkdir(exist_ok=True)
+        for address in ("0.0.0.0:0", "[::]:0", "10.1.2.3:0", "[::ffff:127.0.0.1]:0", "8000", "example.com:80",
+                        "127.0.0.1:99999", "127.0.0.1:", ":0"):
+            done = self.rocklock("serve", "--memory", "--http", address)
+            self.assertEqual(done.returncode, 64, (address, done.stderr))
+            self.assertIn(address, done.stderr)
+        self.assertIn("other machines", self.rocklock("serve", "--memory", "--http", "0.0.0.0:0").stderr)
+
+    def test_a_port_that_is_taken(self):
+        port = self.serve_tcp()
+        done = self.rocklock("serve", "--memory", "--socket", self.folder / "other", "--http", f"127.0.0.1:{port}")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertIn(f"http://127.0.0.1:{port}", done.stderr)
+
+    def test_more_than_one_address(self):
+        self.state.mkdir(exist_ok=True)
+        process = self.serve("--memory", "--http", "127.0.0.1:0", "--http=localhost:0")
+        ports = [int(process.stderr.readline().rpartition(":")[2]) for _ in range(2)]
+        for port in ports:
+            self.assertEqual(self.web(port).call("Ping", {}).status, 200)
+
+
+class Places(TcpSandbox):
+    def test_health_on_both_sockets(self):
+        port = self.serve_tcp()
+        for where in (port, None):
+            web = self.web(where)
+            for place in ("/healthz", "/readyz", "/healthz?x=1"):
+                self.assertEqual((web.ask("GET", place).status, web.ask("GET", place).text), (200, "ok\n"))
+            head = web.ask("HEAD", "/metrics")
+            self.assertEqual((head.status, head.body), (200, b""))
+            self.assertGreater(int(head.headers["content-length"]), 0)
+            self.assertTrue(web.ask("GET", "/", {"Accept": "*/*"}).text.startswith("healthy: "))
+
+    def test_what_is_not_there(self):
+        self.serve_tcp()
+        web = self.web()
+        for place in ("/nothing", "/healthz/", "//", "/metrics\xff"):
+            answer = web.ask("GET", place)
+            self.assertEqual((answer.status, answer.error), (404, "UnknownOperationException"), place)
+            self.assertIn("/metrics", answer.text)
+        for method, place in (("DELETE", "/metrics"), ("POST", "/healthz"), ("PUT", "/")):
+            answer = web.ask(method, place)
+            self.assertEqual((answer.status, answer.error), (405, "UnknownOperationException"))
+            self.assertIn("GET", answer.headers["allow"])
+        self.assertEqual(web.ask("GET", "/healthz").status, 200)
+
+    def metrics(self, web):
+        """The figures by name and labels; checks what Prometheus would."""
+        answer = web.ask("GET", "/metrics")
+        self.assertTrue(answer.headers["content-type"].startswith("text/plain; version=0.0.4"))
+        figures, types = {}, {}
+        for line in answer.text.splitlines():
+            if line.startswith("# TYPE "):
+                _, _, name, kind = line.split()
+                self.assertNotIn(name, types)
+                types[name] = kind
+            elif not line.startswith("# HELP "):
+                found = re.fullmatch(r'([a-z_]+)(\{[a-z_]+="[^"]*"(?:,[a-z_]+="[^"]*")*\})? (\S+)', line)
+                self.assertIsNotNone(found, line)
+                name, labels, value = found.groups()
+                base = re.sub(r"_(bucket|sum|count)$", "", name)
+                self.assertTrue(name in types or types.get(base) == "histogram", line)
+                self.assertNotIn(name + (labels or ""), figures)
+                figures[name + (labels or "")] = float(value)
+        return figures
+
+    def test_metrics_count_what_happens(self):
+        self.serve_tcp("--durability", "written")
+        web = self.web()
+        before = self.metrics(web)
+        for _ in range(3):
+            web.call("Ping", {})
+        web.call("Acquire", LOCK)
+        web.call("Acquire", LOCK | {"Principal": "bob"})
+        after = self.metrics(web)
+
+        def rise(name):
+            return after.get(name, 0) - before.get(name, 0)
+        self.assertEqual(rise('rocklock_requests_total{verb="Ping",outcome="ok"}'), 3)
+        self.assertEqual(rise('rocklock_requests_total{verb="Acquire",outcome="ok"}'), 1)
+        self.assertEqual(rise('rocklock_requests_total{verb="Acquire",outcome="conflict"}'), 1)
+        self.assertEqual(rise('rocklock_request_duration_seconds_count{verb="Acquire"}'), 2)
+        self.assertGreater(rise('rocklock_request_duration_seconds_sum{verb="Acquire"}'), 0)
+        self.assertEqual(rise("rocklock_grants_total"), 1)
+        self.assertEqual(rise("rocklock_grants_held"), 1)
+        self.assertEqual(rise("rocklock_refusals_total"), 1)
+        self.assertEqual(after["rocklock_connections"], 1)
+        self.assertEqual(after["rocklock_ready"], 1)
+        build = [name for name in after if name.startswith("rocklock_build_info")]
+        self.assertIn('durability="written"', build[0])
+        # A histogram's buckets rise up to its count.
+        buckets = [value for name, value in after.items()
+                   if name.startswith('rocklock_request_duration_seconds_bucket{verb="Ping"')]
+        self.assertEqual(buckets, sorted(buckets))
+        self.assertEqual(buckets[-1], after['rocklock_request_duration_seconds_count{verb="Ping"}'])
+
+    def test_a_wait_counts_with_its_length(self):
+        self.serve_tcp()
+        web, other = self.web(), self.web()
+        web.call("Acquire", LOCK)
+        answer = other.call("Acquire", LOCK | {"Principal": "bob", "PatienceMs": 120})
+        self.assertEqual(answer.error, "PatienceExpiredException")
+        figures = self.metrics(web)
+        self.assertEqual(figures['rocklock_requests_total{verb="Acquire",outcome="patience_expired"}'], 1)
+        self.assertGreaterEqual(figures['rocklock_request_duration_seconds_sum{verb="Acquire"}'], 0.12)
+        self.assertEqual(figures["rocklock_timeouts_total"], 1)
+        wait_until(lambda: self.metrics(web)["rocklock_waiters"] == 0, "nobody waits")
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,313 @@
+"""Who may administer, how many may come, what the log tells, and how the daemon leaves."""
+
+import grp
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+
+import tap
+from harness import SLOWNESS, Connection, Sandbox, alive, wait_until
+
+LOCK = {"Principal": "ann", "Locks": [{"Resource": "a"}]}
+
+CALLS = """
+import json, socket, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(sys.argv[1])
+for verb, body in json.loads(sys.argv[2]):
+    data = json.dumps(body).encode()
+    connection.sendall(b"POST / HTTP/1.1\\r\\nX-Amz-Target: Rocklock_20261121.%s\\r\\nContent-Length: %d\\r\\n\\r\\n"
+                       % (verb.encode(), len(data)) + data)
+    print(connection.recv(9999).decode().splitlines()[-1])
+"""
+
+
+def other_group():
+    """A group that is not root's."""
+    return next(entry for entry in grp.getgrall() if entry.gr_gid not in (0, 65534) and not entry.gr_mem)
+
+
+class Access(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir()
+
+    def calls_as(self, groups, *calls, group=65534, user=65534):
+        """What another user gets, who is in these groups."""
+        supplementary = ["--groups", ",".join(map(str, groups))] if groups else ["--clear-groups"]
+        done = subprocess.run(
+            ["setpriv", "--reuid", str(user), "--regid", str(group), *supplementary, "/usr/bin/python3", "-c",
+             CALLS, str(self.socket), json.dumps(calls)], capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode:
+            return done.stderr.splitlines()[-1].partition(":")[0]
+        return [json.loads(line).get("__type", "ok").removeprefix("rocklock#") for line in done.stdout.splitlines()]
+
+    def open_the_way(self):
+        if os.getuid() != 0:
+            self.skipTest("only root can become another user")
+        self.folder.chmod(0o755)
+        self.state.chmod(0o755)
+
+    def test_the_socket_is_for_its_owner_and_group(self):
+        self.serve("--memory")
+        self.assertEqual(self.socket.stat().st_mode & 0o777, 0o660)
+
+    def test_who_is_in_the_group_may_come_and_administer(self):
+        self.open_the_way()
+        group = other_group()
+        process = self.serve("--memory", "--admin-group", group.gr_name)
+        facts = self.socket.stat()
+        self.assertEqual((facts.st_mode & 0o777, facts.st_gid), (0o660, group.gr_gid))
+        grant = self.connect().call("Acquire", **LOCK).json["Grant"]
+        calls = (("PutClass", {"Pattern": "x"}), ("Break", {"Grant": grant, "Reason": "for\ntoday"}))
+        self.assertEqual(self.calls_as([], *calls), "PermissionError")
+        self.assertEqual(self.calls_as([group.gr_gid], *calls), ["ok", "ok"])
+        self.assertEqual(self.calls_as([], ("DeleteClass", {"Pattern": "x"}), group=group.gr_gid), ["ok"])
+        process.terminate()
+        log = process.stderr.read()
+        user = re.search(r"user=(\S+)", log).group(1)
+        self.assertIn(f'a grant was broken grant={grant} reason="for\\ntoday" user={user} pid=', log)
+        self.assertIn("a class was put pattern=x", log)
+        self.assertIn("a class was deleted pattern=x", log)
+
+    def test_who_is_not_may_not_though_the_socket_is_open(self):
+        self.open_the_way()
+        self.serve("--memory", "--admin-group", str(other_group().gr_gid))
+        self.socket.chmod(0o666)
+        self.assertEqual(self.calls_as([], ("PutClass", {"Pattern": "x"}), ("Ping", {})),
+                         ["AccessDeniedException", "ok"])
+
+    def test_a_member_may_steal_against_the_class(self):
+        self.open_the_way()
+        group = other_group()
+        self.serve("--memory", "--admin-group", group.gr_name)
+        api = self.connect()
+        grant = api.call("Acquire", **LOCK).json["Grant"]
+        thief = api.call("OpenSession", Principal="bob").json
+        steal = ("Steal", {"Session": thief["Session"], "Secret": thief["Secret"], "Grant": grant, "Reason": "x"})
+        self.socket.chmod(0o666)
+        self.assertEqual(self.calls_as([], steal), ["StealRefusedException"])
+        self.assertEqual(self.calls_as([group.gr_gid], steal), ["ok"])
+
+    def test_a_group_that_there_is_not(self):
+        done = self.rocklock("serve", "--memory", "--admin-group", "no-such-group")
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("no-such-group", done.stderr)
+
+
+class Limits(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir()
+
+    def test_one_connection_too_many_is_told_so(self):
+        process = self.serve("--memory", "--max-connections", "3")
+        kept = [self.connect() for _ in range(3)]
+        for connection in kept:
+            self.assertEqual(connection.call("Ping").status, 200)
+        for _ in range(20):
+            late = self.connect()
+            answer = late.call("Ping")
+            self.assertEqual((answer.status, answer.error), (503, "LimitExceededException"))
+            self.assertEqual(late.file.read(), b"")
+        kept.pop().close()
+        wait_until(lambda: self.connect_and_ping() == 200, "there is room again")
+        process.terminate()
+        log = process.stderr.read()
+        self.assertEqual(log.count("too many connections"), 1, log)
+
+    def connect_and_ping(self):
+        connection = Connection(self.socket)
+        try:
+            return connection.call("Ping").status
+        finally:
+            connection.close()
+
+    def test_no_descriptors_left_is_told_too(self):
+        limit = 400
+        self.start_limited(limit)
+        kept = []
+        answer = None
+        while len(kept) < limit:
+            connection = self.connect()
+            answer = connection.call("Ping")
+            if answer.status != 200:
+                break
+            kept.append(connection)
+        self.assertEqual((answer.status, answer.error), (503, "LimitExceededException"))
+        self.assertGreater(len(kept), 150)
+        self.assertEqual(kept[0].call("Acquire", **LOCK).status, 200)
+
+    def test_descriptors_that_others_have_used_up(self):
+        # Each process that is watched has one, which no count of connections knows.
+        self.start_limited(400)
+        kept = [self.connect() for _ in range(150)]
+        children = [subprocess.Popen(["sleep", "1000"]) for _ in range(260)]
+        try:
+            for child in children:
+                kept[0].call("OpenSession", Principal="ann", Bound="process", Pid=child.pid)
+            # The last of them may still be there.
+            for _ in range(3):
+                answer = self.connect().call("Ping")
+            self.assertEqual((answer.status, answer.error), (503, "LimitExceededException"))
+            self.assertEqual(kept[1].call("Ping").status, 200)
+        finally:
+            for child in children:
+                child.kill()
+            for child in children:
+                child.wait()
+        wait_until(lambda: self.connect_and_ping() == 200, "there is room again")
+
+    def start_limited(self, limit):
+        def lower():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+        process = self.start("serve", "--memory", preexec_fn=lower)
+        self.assertIn("listening on", process.stderr.readline())
+
+    def test_what_is_no_number_of_connections(self):
+        for value in ("0", "-1", "many", "", "1.5"):
+            done = self.rocklock("serve", "--memory", f"--max-connections={value}")
+            self.assertEqual(done.returncode, 64, value)
+            self.assertIn("whole number", done.stderr)
+
+    def test_waiters_and_metadata_have_limits(self):
+        self.serve("--memory")
+        api = self.connect()
+        api.call("PutClass", Pattern="a", QueueLimit=2)
+        api.call("Acquire", **LOCK)
+        for number in range(2):
+            self.connect().send("Acquire", LOCK | {"Principal": f"bob{number}", "PatienceMs": -1})
+        wait_until(lambda: len(api.call("ShowLock", Resource="a").json["Waiters"]) == 2, "two wait")
+        full = api.call("Acquire", **LOCK | {"Principal": "cy", "PatienceMs": -1})
+        self.assertEqual((full.status, full.error, full.json["Limit"]), (400, "QueueFullException", 2))
+        for members in ({"Metadata": {"x": "y" * 5000}}, {"Note": "y" * 5000}):
+            refused = api.call("OpenSession", Principal="ann", **members)
+            self.assertIn(refused.error, ("LimitExceededException", "ValidationException"))
+
+
+class Telling(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir()
+
+    def test_logfmt(self):
+        process = self.start("serve", "--memory", "--log-format", "logfmt")
+        line = process.stderr.readline()
+        self.assertRegex(line, r'^time=\d{4}-\d\d-\d\dT[\d:.]+Z level=info event=listening message="listening on /')
+        process.terminate()
+        self.assertIn('event=leaving message="leaving: SIGTERM"', process.stderr.read())
+        self.assertEqual(process.wait(), 0)
+
+    def test_json(self):
+        process = self.start("serve", "--memory", "--log-format", "json", "--log-level", "debug")
+        lines = [json.loads(process.stderr.readline()) for _ in range(2)]
+        self.assertEqual([line["event"] for line in lines], ["opened", "listening"])
+        self.assertEqual(lines[0]["level"], "debug")
+        api = self.connect()
+        grant = api.call("Acquire", **LOCK).json["Grant"]
+        api.call("Break", Grant=grant, Reason='"}\n{"event":"forged"}')
+        broken = json.loads(process.stderr.readline())
+        self.assertEqual((broken["event"], broken["grant"], broken["reason"]),
+                         ("break", str(grant), '"}\n{"event":"forged"}'))
+
+    def test_a_level_leaves_out_what_is_below(self):
+        process = self.start("serve", "--memory", "--log-level", "warning")
+        wait_until(self.socket.exists, "it listens")
+        wait_until(lambda: self.connect().call("Ping").status == 200, "it answers")
+        process.terminate()
+        self.assertEqual(process.stderr.read(), "")
+
+    def test_a_format_that_there_is_not(self):
+        for option in ("--log-format", "--log-level"):
+            done = self.rocklock("serve", "--memory", option, "loud")
+            self.assertEqual(done.returncode, 64)
+            self.assertIn("it can be one of", done.stderr)
+
+
+class Leaving(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir()
+
+    def test_within_two_seconds_with_clients_that_wait_and_that_read_nothing(self):
+        process = self.serve("--db", self.folder / "db")
+        api = self.connect()
+        self.assertEqual(api.call("Acquire", **LOCK).status, 200)
+        waiter = self.connect()
+        waiter.send("Acquire", LOCK | {"Principal": "bob", "PatienceMs": -1})
+        wait_until(lambda: len(api.call("ShowLock", Resource="a").json["Waiters"]) == 1, "bob waits")
+        deaf = self.connect()
+        deaf.socket.setblocking(False)
+        request = b"POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121.Ping\r\nContent-Length: 2\r\n\r\n{}"
+        try:
+            while True:
+                deaf.socket.send(request * 100)
+        except BlockingIOError:
+            pass
+        start = time.monotonic()
+        process.terminate()
+        self.assertEqual(waiter.receive().error, "ManagerClosingException")
+        self.assertEqual(process.wait(60), 0)
+        self.assertLess(time.monotonic() - start, 2 * max(SLOWNESS, 2))
+        # What was granted is still there.
+        self.serve("--db", self.folder / "db")
+        self.assertEqual([row["Principal"] for row in self.connect().call("ListLocks").json["Locks"]], ["ann"])
+
+    def test_a_second_signal_ends_it_at_once(self):
+        process = self.serve("--db", self.folder / "db")
+        self.assertEqual(self.connect().call("Acquire", **LOCK).status, 200)
+        deaf = self.connect()
+        deaf.socket.setblocking(False)
+        request = b"POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121.Ping\r\nContent-Length: 2\r\n\r\n{}"
+        try:
+            while True:
+                deaf.socket.send(request * 100)
+        except BlockingIOError:
+            pass
+        process.terminate()
+        self.assertIn("leaving", process.stderr.readline())
+        process.terminate()
+        self.assertIn(process.wait(60), (0, -signal.SIGTERM))
+        self.assertFalse(alive(process.pid))
+        self.serve("--db", self.folder / "db")
+        self.assertEqual(len(self.connect().call("ListLocks").json["Locks"]), 1)
+
+    def test_a_full_disk_is_told_and_ends_it(self):
+        if os.getuid() != 0:
+            self.skipTest("only root can mount a small disk")
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)],
+                                 capture_output=True, text=True, check=False)
+        if mounted.returncode:
+            self.skipTest(f"cannot mount: {mounted.stderr.strip()}")
+        try:
+            self.fill_the_disk(disk)
+        finally:
+            subprocess.run(["umount", "-l", str(disk)], check=True)
+
+    def fill_the_disk(self, disk):
+        process = self.serve("--db", disk / "db")
+        api = self.connect()
+        self.assertEqual(api.call("Acquire", **LOCK, LeaseMs=600_000).status, 200)
+        for number in range(10_000):
+            answer = api.call("OpenSession", Principal=f"user {number}", Note="x" * 4000)
+            if answer.status != 200:
+                break
+        self.assertEqual((answer.status, answer.error), (500, "StorageException"))
+        self.assertEqual(process.wait(60), 70)
+        log = process.stderr.read()
+        self.assertIn("the storage has failed", log)
+        self.assertIn("start the daemon again", log)
+        # Room is made, and all that was answered is there.
+        subprocess.run(["mount", "-o", "remount,size=200m", str(disk)], check=True)
+        self.serve("--db", disk / "db")
+        self.assertEqual(len(self.connect().call("ListLocks").json["Locks"]), 1)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,240 @@
+"""The page for people, in a real browser that shows no window."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+import urllib.error
+import urllib.request
+
+import tap
+from harness import Sandbox, wait_until
+
+CHROMEDRIVER = shutil.which("chromedriver", path="/usr/bin") or shutil.which("chromedriver")
+CHROMIUM = shutil.which("chromium", path="/usr/bin") or shutil.which("chromium")
+HOSTILE = "orders/<script>document.title='owned'</script><img src=x onerror=document.title='owned'>\"'&amp;"
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+
+class Browser:
+    """WebDriver, as far as it is needed."""
+
+    def __init__(self, folder):
+        self.log = (folder / "chromedriver.log").open("w+")
+        environment = os.environ | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"),
+                                    "XDG_CACHE_HOME": str(folder / "cache")}
+        self.driver = subprocess.Popen([CHROMEDRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=self.log,
+                                       text=True, env=environment, start_new_session=True)
+        try:
+            port = next(found.group(1) for found in
+                        (re.search(r"started successfully on port (\d+)", line) for line in self.driver.stdout)
+                        if found)
+            self.root = f"http://127.0.0.1:{port}"
+            options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                       f"--user-data-dir={folder / 'profile'}", "--window-size=1100,760"]
+            session = self.send("POST", "/session", {"capabilities": {"alwaysMatch": {
+                "browserName": "chrome", "goog:chromeOptions": {"binary": CHROMIUM, "args": options},
+                "goog:loggingPrefs": {"browser": "ALL"}}}})
+            self.root += f"/session/{session['sessionId']}"
+        except BaseException:
+            self.stop()
+            raise
+
+    def send(self, method, path, body=None):
+        request = urllib.request.Request(self.root + path, method=method,
+                                         data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()) from error
+
+    def run(self, script, *arguments):
+        return self.send("POST", "/execute/sync", {"script": script, "args": arguments})
+
+    def open(self, address):
+        self.send("POST", "/url", {"url": address})
+
+    def find(self, selector):
+        return self.send("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
+
+    def type(self, selector, text):
+        self.send("POST", f"/element/{self.find(selector)}/value", {"text": text})
+
+    def press(self, *keys):
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.send("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def resize(self, width, height):
+        self.send("POST", "/window/rect", {"width": width, "height": height})
+
+    def complaints(self):
+        return [entry["message"] for entry in self.send("POST", "/se/log", {"type": "browser"})
+                if entry["level"] in ("SEVERE", "WARNING")]
+
+    def screenshot(self):
+        return self.send("GET", "/screenshot")
+
+    def stop(self):
+        try:
+            if "/session/" in getattr(self, "root", ""):
+                self.send("DELETE", "")
+        except (OSError, AssertionError):
+            pass
+        # With the browser's processes, which are of its group.
+        try:
+            os.killpg(self.driver.pid, 9)
+        except ProcessLookupError:
+            pass
+        self.driver.wait()
+        self.driver.stdout.close()
+        self.log.close()
+
+
+@unittest.skipUnless(CHROMEDRIVER and CHROMIUM, "chromium and chromium-driver are not installed")
+class Page(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir()
+        process = self.serve("--memory", "--http", "127.0.0.1:0")
+        self.address = process.stderr.readline().split()[-1]
+        self.daemon = process
+        self.locks = self.connect()
+        self.browser = Browser(self.folder)
+
+    def tearDown(self):
+        # Before its folder goes.
+        self.browser.stop()
+        super().tearDown()
+
+    def acquire(self, resource, principal, **more):
+        answer = self.locks.call("Acquire", Principal=principal, LeaseMs=600_000,
+                                 Locks=[{"Resource": resource, "Mode": "write"}], **more)
+        self.assertEqual(answer.status, 200, answer.json)
+        return answer.json
+
+    def cells(self):
+        return self.browser.run("return [...document.querySelectorAll('#rows tr')].map(row => "
+                                "[...row.children].map(cell => cell.textContent))")
+
+    def names(self):
+        return [row[0] for row in self.cells()]
+
+    def text(self, selector):
+        return self.browser.run("return document.querySelector(arguments[0]).innerText", selector)
+
+    def open(self):
+        self.browser.open(self.address + "/")
+        wait_until(lambda: self.text("#state") == "live", "the page is live")
+
+    def test_what_it_shows(self):
+        self.acquire("orders/42", "ann", Note="prices of May")
+        self.acquire("orders/43", "ben")
+        self.acquire("tables/customers", "ann")
+        waiter = self.connect()
+        waiter.send("Acquire", {"Principal": "cy", "PatienceMs": -1, "Locks": [{"Resource": "orders/42"}]})
+        wait_until(lambda: len(self.locks.call("ShowLock", Resource="orders/42").json["Waiters"]) == 1, "cy waits")
+        self.open()
+        self.assertEqual(self.names(), ["orders/42", "orders/43", "tables/customers"])
+        row = self.cells()[0]
+        self.assertEqual((row[1], row[2], row[5], row[6]), ("write", "ann", "1", "prices of May"))
+        self.assertRegex(row[3], r"^\d+s$")
+        self.assertRegex(row[4], r"^9m \d+s$|^10m$|^9m$")
+        # Live: a lock that comes, and one that goes, without a hand.
+        new = self.acquire("orders/44", "dora")
+        wait_until(lambda: "orders/44" in self.names(), "the new lock is shown")
+        self.locks.call("Release", Session=new["Session"], Secret=new["Secret"], Grant=new["Grant"])
+        wait_until(lambda: "orders/44" not in self.names(), "it is gone")
+        # Search.
+        self.browser.type("#prefix", "orders/")
+        wait_until(lambda: self.names() == ["orders/42", "orders/43"], "by name")
+        self.browser.type("#principal", "BE")
+        wait_until(lambda: self.names() == ["orders/43"], "by principal")
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_the_keyboard_is_enough(self):
+        grant = self.acquire("orders/42", "ann")
+        tab, enter, escape = "\ue004", "\ue007", "\ue00c"
+        self.open()
+        self.browser.press(tab, tab, tab, enter)
+        wait_until(lambda: not self.browser.run("return document.getElementById('details').hidden"), "it opens")
+        wait_until(lambda: self.browser.run("return document.activeElement.id") == "name", "it has the focus")
+        self.assertIn("ann, write", self.text("#holders"))
+        command = self.text("#holders code")
+        self.assertEqual(command, f"rocklock break {grant['Grant']} --socket '{self.socket}' --reason 'why'")
+        # It is a command that does what it says.
+        done = subprocess.run(["sh", "-c", command.replace("rocklock", '"$0"', 1), os.environ["ROCKLOCK_PROGRAM"]],
+                              env=self.environment, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "broken\n"), done.stderr)
+        wait_until(lambda: "nobody" in self.text("#holders"), "nobody holds it")
+        wait_until(lambda: "broken" in self.text("#history"), "its history tells")
+        self.browser.press(escape)
+        wait_until(lambda: self.browser.run("return document.getElementById('details').hidden"), "it closes")
+
+    def test_hostile_names_are_text(self):
+        self.acquire(HOSTILE, "<b>ann</b>", Note="<svg onload=document.title='owned'>")
+        self.open()
+        wait_until(lambda: self.names() == [HOSTILE], "the name is shown as it is")
+        self.assertEqual(self.cells()[0][2], "<b>ann</b>")
+        self.browser.run("document.querySelector('#rows button').click()")
+        wait_until(lambda: self.text("#name") == HOSTILE, "its details are")
+        self.assertEqual(self.browser.run("return [document.title, document.querySelectorAll('img,svg,b').length, "
+                                          "document.querySelectorAll('script').length]"), ["Rocklock", 0, 1])
+        # Nor would a script run that came in some other way.
+        self.browser.run("const made = document.createElement('script'); made.textContent = \"document.title='owned'\";"
+                         "document.body.append(made)")
+        self.assertEqual(self.browser.run("return document.title"), "Rocklock")
+
+    def test_a_phone(self):
+        self.acquire("orders/" + "a-very-long-name-" * 12, "ann")
+        self.browser.resize(360, 700)
+        self.open()
+        wide = "return [document.documentElement.scrollWidth, innerWidth]"
+        width, room = self.browser.run(wide)
+        self.assertLessEqual(width, room)
+        self.browser.run("document.querySelector('#rows button').click()")
+        wait_until(lambda: not self.browser.run("return document.getElementById('details').hidden"), "it opens")
+        width, room = self.browser.run(wide)
+        self.assertLessEqual(width, room)
+
+    def test_it_says_that_the_daemon_has_gone(self):
+        self.open()
+        self.daemon.kill()
+        wait_until(lambda: self.text("#state").startswith("not reached"), "it says so")
+
+    def test_a_page_of_another_origin_cannot_lock(self):
+        # The same machine, another port: another origin, whose page asks as browsers do.
+        other = self.folder / "other"
+        other.mkdir()
+        second = self.start("serve", "--memory", "--socket", other / "s", "--http", "127.0.0.1:0")
+        second.stderr.readline()
+        self.browser.open(second.stderr.readline().split()[-1] + "/healthz")
+        for kind in ("text/plain", "application/json"):
+            got = self.browser.send("POST", "/execute/async", {"script": """
+                const [address, kind, done] = arguments;
+                fetch(address, {method: "POST", headers: {"Content-Type": kind,
+                    ...(kind === "text/plain" ? {} : {"X-Amz-Target": "Rocklock_20261121.Acquire"})},
+                    body: '{"Principal":"evil","Locks":[{"Resource":"a"}]}'})
+                  .then(answer => done("read " + answer.status), problem => done("refused"));
+                """, "args": [self.address + "/", kind]})
+            self.assertEqual(got, "refused", kind)
+        self.assertEqual(self.locks.call("ListLocks").json["Locks"], [])
+
+    def test_what_comes_with_it(self):
+        for accept, part in (("text/html,*/*", "<!doctype html>"), ("*/*", "healthy")):
+            request = urllib.request.Request(self.address + "/", headers={"Accept": accept})
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                text = answer.read().decode()
+                self.assertIn(part, text)
+                if part != "healthy":
+                    self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"])
+                    self.assertNotIn("unsafe", answer.headers["Content-Security-Policy"])
+                    self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+                    self.assertNotRegex(text, r'(?:src|href)="(?!/|data:,)')
+
+
+if __name__ == "__main__":
+    tap.main()
