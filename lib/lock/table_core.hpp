@@ -375,6 +375,7 @@ struct LockTable::Core {
     // as if that grant were `owner`'s.
     std::vector<Edge> blockers(const Wait& wait, const Grant* moved, const Session* owner) const;
     class BlockerSearch;
+    class Swept;
     class CycleSearch;
     class StuckSearch;
     // A chain of sessions from `start` back to itself, each waiting for the next; empty if there is

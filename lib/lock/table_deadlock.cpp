@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/planted_bug.hpp"
@@ -27,10 +28,48 @@ constexpr std::size_t deadlocks_kept = 16;
 
 // ---- Edges ----
 
+// What one search for a cycle has met already: two who wait for the same resource in the same mode
+// wait for the same holders, and for the same waiters as far as the earlier of them stands. So each
+// queue is walked once, however many wait in it.
+//
+// A session is no blocker of itself, and is left out where it waits itself. That loses nothing,
+// since it is reached by then; but the start must be met, so its own walks do not count.
+class LockTable::Core::Swept {
+public:
+    struct Place {
+        bool holds = false;
+        bool queue = false;
+        // Where the walk along the queue goes on.
+        const WaitLock* next = nullptr;
+    };
+    Place& at(const Resource& resource, Mode mode, bool only_subtree) {
+        return places_[{&resource, mode, only_subtree}];
+    }
+
+private:
+    struct Key {
+        const Resource* resource = nullptr;
+        Mode mode = Mode::read;
+        bool only_subtree = false;
+        friend bool operator==(const Key&, const Key&) = default;
+        friend std::size_t hash_value(const Key& key) {
+            std::size_t seed = boost::hash<const Resource*>()(key.resource);
+            boost::hash_combine(seed, static_cast<int>(key.mode) * 2 + (key.only_subtree ? 1 : 0));
+            return seed;
+        }
+    };
+    boost::unordered_flat_map<Key, Place, boost::hash<Key>> places_;
+};
+
 class LockTable::Core::BlockerSearch {
 public:
-    BlockerSearch(const Core& core, const Wait& wait, const Grant* moved, const Session* owner)
-        : core_(core), wait_(wait), moved_(moved), owner_(owner) {}
+    BlockerSearch(const Core& core, const Wait& wait, const Grant* moved, const Session* owner,
+                  Swept* swept = nullptr)
+        : core_(core),
+          wait_(wait),
+          moved_(moved),
+          owner_(owner),
+          swept_(wait.session == owner ? nullptr : swept) {}
 
     std::vector<Edge> run() {
         for (const Wish& wish : wait_.wishes) {
@@ -38,8 +77,14 @@ public:
             const bool queues = !core_.covered(*wait_.session, wish) && !covered_by_moved(wish) &&
                                 !planted(Bug::soft_edge_missing);
             core_.for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
-                if (!counting || &at != wish.resource) meet_holds(wish, at, only_subtree);
-                if (queues) meet_queue(wish, at, only_subtree);
+                Swept::Place own;
+                Swept::Place& place = swept_ != nullptr && wish.permits == 0
+                                          ? swept_->at(at, wish.mode, only_subtree)
+                                          : own;
+                if (!counting || &at != wish.resource) {
+                    if (!std::exchange(place.holds, true)) meet_holds(wish, at, only_subtree);
+                }
+                if (queues) meet_queue(wish, at, only_subtree, place);
             });
         }
         return std::move(edges_);
@@ -67,9 +112,11 @@ private:
         }
     }
 
-    void meet_queue(const Wish& wish, const Resource& at, bool only_subtree) {
-        for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
-            if (!lock->wait->before(wait_)) return;
+    void meet_queue(const Wish& wish, const Resource& at, bool only_subtree, Swept::Place& place) {
+        if (!std::exchange(place.queue, true)) place.next = at.queue();
+        for (; place.next != nullptr && place.next->wait->before(wait_);
+             place.next = place.next->next) {
+            const WaitLock* lock = place.next;
             if (only_subtree && !lock->wish->subtree) continue;
             if (stands_before(*lock->wait) && table::in_conflict(*lock->wish, wish)) {
                 edges_.push_back({lock->wait->session, &at, false, false});
@@ -102,6 +149,7 @@ private:
     const Wait& wait_;
     const Grant* const moved_;
     const Session* const owner_;
+    Swept* const swept_;
     std::vector<Edge> edges_;
 };
 
@@ -203,7 +251,7 @@ private:
 
     void follow(const Session& session, const Wait& wait) {
         if (moved_ != nullptr && wait.converts == moved_) return;
-        for (const Edge& edge : core_.blockers(wait, moved_, &start_)) {
+        for (const Edge& edge : BlockerSearch(core_, wait, moved_, &start_, &swept_).run()) {
             counted_ = counted_ || edge.counted;
             if (edge.to == &start_) {
                 if (last_.from == nullptr) last_ = {&session, edge.at};
@@ -229,6 +277,7 @@ private:
     boost::unordered_flat_map<const Session*, Step> seen_;
     std::vector<const Session*> open_;
     std::vector<const Session*> reached_;
+    Swept swept_;
     // An edge was met that need not be: see the top of this file.
     bool counted_ = false;
     // The step that closes the cycle.
