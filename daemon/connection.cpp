@@ -68,6 +68,14 @@ void Connection::start() {
         strand_, [self = shared_from_this()] { return self->read_loop(); }, asio::detached);
 }
 
+void Connection::on_strand(std::function<void()> run) { asio::post(strand_, std::move(run)); }
+
+bool Connection::has_unread() const {
+    if (closed_ || held_up_ || conversation_->broken()) return false;
+    error_code ignored;
+    return socket_.available(ignored) > 0;
+}
+
 asio::awaitable<void> Connection::read_loop() {
     // Keeps the connection alive as long as its client is there.
     const auto self = shared_from_this();
@@ -113,7 +121,9 @@ asio::awaitable<void> Connection::wait_until_drained() {
     error_code ignored;
     while (!closed_ && (sending_.size() - sent_ > most_unsent ||
                         conversation_->outstanding() > most_outstanding)) {
+        held_up_ = true;
         co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        held_up_ = false;
     }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -39,6 +40,10 @@ public:
     ~Connection();
 
     void start();
+    // Runs something on the strand.
+    void on_strand(std::function<void()> run);
+    // Whether the client has sent what is not understood yet, and would be if it were read.
+    bool has_unread() const;
 
 private:
     boost::asio::awaitable<void> read_loop();
@@ -61,6 +66,8 @@ private:
     bool writing_ = false;
     bool closed_ = false;
     bool counted_busy_ = false;
+    // Reads no more until its client has taken what it is sent.
+    bool held_up_ = false;
     // Never expires: cancelled to wake whoever waits for the output to be sent.
     boost::asio::steady_timer drained_;
 };

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@
 #include "daemon/listeners.hpp"
 #include "daemon/process_watch.hpp"
 #include "daemon/service_manager.hpp"
+#include "daemon/socket_drain.hpp"
 
 namespace rocklock {
 namespace {
@@ -149,6 +151,8 @@ private:
     asio::awaitable<void> say_too_many(std::shared_ptr<Protocol::socket> socket);
     asio::awaitable<void> keep_house();
     asio::awaitable<void> feed_watchdog();
+    asio::awaitable<void> catch_up();
+    bool somebody_waits();
     bool idle();
     void request_stop(const char* reason);
     void shut_down();
@@ -156,6 +160,7 @@ private:
     const Parts parts_;
     // Connections, which the context owns, count themselves out when they go.
     Traffic traffic_;
+    ConnectionSet connections_;
     asio::io_context io_;
     ProcessWatch watch_;
     std::atomic<bool> stopping_{false};
@@ -205,6 +210,9 @@ Server::Server(const Parts& parts)
 }
 
 std::optional<Error> Server::run() {
+    // Before anything is asked of it.
+    parts_.database.service().on_stall(
+        [this] { asio::co_spawn(control_, catch_up(), asio::detached); });
     watch_recovered();
     auto work = asio::make_work_guard(io_);
     signals_.async_wait([this](const error_code& error, int signal) {
@@ -275,7 +283,10 @@ void Server::admit(Protocol::socket socket, bool tcp) {
         {tcp, &places_},
         dispatcher_,
         traffic_};
-    std::make_shared<Connection>(std::move(socket), asio::make_strand(io_), side)->start();
+    const auto connection =
+        std::make_shared<Connection>(std::move(socket), asio::make_strand(io_), side);
+    connections_.add(connection);
+    connection->start();
 }
 
 // Tells a client that it is one too many, as far as there are descriptors for it.
@@ -322,6 +333,21 @@ asio::awaitable<void> Server::say_too_many(std::shared_ptr<Protocol::socket> soc
         limit.cancel();
     }
     --refusing_;
+}
+
+// After a stall: what was sent meanwhile is heard before anything is decided by time.
+asio::awaitable<void> Server::catch_up() {
+    co_await drain_sockets(control_, connections_, [this] { return somebody_waits(); });
+    parts_.database.service().resume();
+}
+
+// Whether a client waits to be accepted.
+bool Server::somebody_waits() {
+    return std::any_of(doors_.begin(), doors_.end(), [](const auto& door) {
+        if (!door->acceptor.is_open()) return false;
+        pollfd listener{door->acceptor.native_handle(), POLLIN, 0};
+        return ::poll(&listener, 1, 0) > 0;
+    });
 }
 
 // Forgets sessions that have ended, and leaves when nobody needs us.

@@ -1,0 +1,142 @@
+"""The daemon stopped for longer than a lease, and many clients that die at once."""
+
+import os
+import select
+import signal
+import threading
+import time
+
+import tap
+from harness import SLOWNESS, Connection, Sandbox, wait_until
+
+
+class Holder(threading.Thread):
+    """A client that renews every third of its lease, and notes what it is told."""
+
+    def __init__(self, path, number, lease_ms):
+        super().__init__()
+        self.connection = Connection(path)
+        self.resource = f"r/{number}"
+        self.lease_ms = lease_ms
+        answer = self.connection.call("OpenSession", Principal=f"holder-{number}", LeaseMs=lease_ms)
+        self.session = {"Session": answer.json["Session"], "Secret": answer.json["Secret"]}
+        answer = self.connection.call("Acquire", Locks=[{"Resource": self.resource}], **self.session)
+        assert answer.status == 200, answer.body
+        self.answers = []
+        self.enough = threading.Event()
+
+    def run(self):
+        while not self.enough.wait(self.lease_ms / 3000):
+            self.answers.append(self.connection.call("RenewSession", **self.session))
+
+    def stop(self):
+        self.enough.set()
+        self.join()
+        self.connection.close()
+
+
+class StoppedDaemon(Sandbox):
+    def test_who_renewed_on_time_keeps_every_lock(self):
+        lease_ms = int(3000 * max(1, SLOWNESS / 2))
+        self.api()
+        holders = [Holder(self.socket, number, lease_ms) for number in range(100)]
+        waiters = []
+        for holder in holders:
+            waiter = self.connect()
+            waiter.send("Acquire", {"Principal": "next", "PatienceMs": -1,
+                                    "Locks": [{"Resource": holder.resource}]})
+            waiters.append(waiter)
+        self.wait_for_waiters(holders[-1].resource, 1)
+        for holder in holders:
+            holder.start()
+        wait_until(lambda: all(len(holder.answers) >= 1 for holder in holders), "all have renewed")
+        daemon = self.daemon_pid()
+        os.kill(daemon, signal.SIGSTOP)
+        counts = [len(holder.answers) for holder in holders]
+        # The pause is what is tested.
+        time.sleep(2 * lease_ms / 1000)
+        os.kill(daemon, signal.SIGCONT)
+        wait_until(lambda: all(len(holder.answers) >= count + 2
+                               for holder, count in zip(holders, counts)), "all have renewed again")
+        for holder in holders:
+            holder.stop()
+        refused = [answer.body for holder in holders for answer in holder.answers
+                   if answer.status != 200 or answer.json.get("Lost")]
+        self.assertEqual(refused, [])
+        answered = select.select([waiter.socket for waiter in waiters], [], [], 0)[0]
+        self.assertEqual(len(answered), 0)
+
+    def test_who_did_not_renew_loses_to_whoever_waits(self):
+        api = self.api()
+        holder = Holder(self.socket, 1, 1000)
+        waiter = self.connect()
+        waiter.send("Acquire", {"Principal": "next", "PatienceMs": -1, "Locks": [{"Resource": "r/1"}]})
+        self.wait_for_waiters("r/1", 1)
+        daemon = self.daemon_pid()
+        os.kill(daemon, signal.SIGSTOP)
+        time.sleep(2)
+        os.kill(daemon, signal.SIGCONT)
+        self.assertEqual(waiter.receive().status, 200)
+        self.assertEqual(holder.connection.call("RenewSession", **holder.session).error,
+                         "SessionExpiredException")
+        self.assertEqual(api.call("ShowLock", Resource="r/1").json["Holders"][0]["Principal"], "next")
+        holder.connection.close()
+
+
+class Crowd(Sandbox):
+    def crowd(self, clients, waits):
+        """Processes that each wait `waits` times, but for the first: once less."""
+        pids = []
+        ready = self.folder / "ready"
+        ready.mkdir(exist_ok=True)
+        for number in range(clients):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    connection = Connection(self.socket)
+                    for _ in range(waits - (number == 0)):
+                        connection.send("Acquire", {"PatienceMs": -1, "Principal": f"crowd-{number}",
+                                                    "LeaseMs": 600_000, "Bound": "connection",
+                                                    "Locks": [{"Resource": "hot"}]})
+                    (ready / str(os.getpid())).touch()
+                    signal.pause()
+                finally:
+                    os._exit(1)
+            pids.append(pid)
+        wait_until(lambda: len(os.listdir(ready)) == clients, "all have asked")
+        return pids
+
+    def test_the_next_that_lives_is_granted_within_100_ms_of_a_thousand_deaths(self):
+        clients = int(1000 / SLOWNESS)
+        waits = 10
+
+        def handed_on():
+            api = self.connect()
+            first = api.call("Acquire", Principal="first", LeaseMs=600_000,
+                             Locks=[{"Resource": "hot"}]).json
+            pids = self.crowd(clients, waits)
+            self.wait_for_waiters("hot", clients * waits - 1)
+            last = self.connect()
+            last.send("Acquire", {"Principal": "last", "PatienceMs": -1, "LeaseMs": 600_000,
+                                  "Locks": [{"Resource": "hot"}]})
+            self.wait_for_waiters("hot", clients * waits)
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            for pid in pids:
+                os.waitpid(pid, 0)
+            start = time.monotonic()
+            api.call("Release", Grant=first["Grant"], Session=first["Session"],
+                     Secret=first["Secret"])
+            answer = last.receive()
+            took = time.monotonic() - start
+            self.assertEqual(answer.status, 200)
+            self.assertEqual(self.show("hot")["Waiters"], [])
+            last.call("Release", Grant=answer.json["Grant"], Session=answer.json["Session"],
+                      Secret=answer.json["Secret"])
+            return took
+
+        self.api()
+        self.assert_within(0.1, handed_on)
+
+
+tap.main()
