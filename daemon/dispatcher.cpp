@@ -26,8 +26,9 @@ template <typename T>
 inline constexpr bool is_decided = is_one_of<T, Request>;
 
 bool is_administration(const CallBody& body) {
+    const auto* steal = std::get_if<Steal>(&body);
     return std::holds_alternative<Break>(body) || std::holds_alternative<PutClass>(body) ||
-           std::holds_alternative<DeleteClass>(body);
+           std::holds_alternative<DeleteClass>(body) || (steal != nullptr && steal->force);
 }
 
 // The session that a verb's proof must be for.
@@ -41,7 +42,9 @@ const SessionId* proven_session(const CallBody& body) {
                                  std::is_same_v<Verb, JoinProcess> ||
                                  std::is_same_v<Verb, CloseSession> ||
                                  std::is_same_v<Verb, Convert> || std::is_same_v<Verb, Release> ||
-                                 std::is_same_v<Verb, Transfer> || std::is_same_v<Verb, Steal>) {
+                                 std::is_same_v<Verb, Transfer> || std::is_same_v<Verb, Steal> ||
+                                 std::is_same_v<Verb, AnswerWanted> ||
+                                 std::is_same_v<Verb, Reacquire>) {
                 return &verb.session;
             } else {
                 return nullptr;

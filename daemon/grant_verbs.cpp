@@ -1,4 +1,4 @@
-// acquire, renew, release, convert and break.
+// acquire, renew, release, convert, steal and break.
 #include <charconv>
 #include <cstdlib>
 
@@ -91,6 +91,35 @@ void print_shell(const Grant& grant, const Arguments& arguments) {
     }
 }
 
+Result<std::string> reason_of(const Arguments& arguments) {
+    const auto reason = arguments.get("reason");
+    if (!reason || reason->empty()) {
+        return Error(ErrorCode::invalid_argument,
+                     "say why, for the one who loses the lock and for the record: --reason TEXT");
+    }
+    return *reason;
+}
+
+// The session that is to steal, where ROCKLOCK_SESSION names none.
+Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
+                                                   const Settings& settings) {
+    const char* given = std::getenv("ROCKLOCK_SESSION");
+    if (given != nullptr && *given != '\0') {
+        if (!arguments.has("principal") && !arguments.has("lease")) {
+            return std::optional<OpenSession>{};
+        }
+        return Error(ErrorCode::invalid_argument,
+                     "--principal and --lease are for a new session: unset ROCKLOCK_SESSION, or "
+                     "leave them out");
+    }
+    const auto lease = settings.duration("lease", "30s");
+    if (!lease) return lease.error();
+    OpenSession opens;
+    opens.principal = principal_of(arguments);
+    opens.lease = *lease;
+    return std::optional(std::move(opens));
+}
+
 // A session made for one grant ends with it: then the grant is what is of interest.
 int fail_on(GrantCall& call, Error error) {
     if (error.code == ErrorCode::session_not_found || error.code == ErrorCode::session_expired) {
@@ -163,6 +192,7 @@ int renew_verb(const Arguments& arguments) {
     if (!call) return fail(call.error());
     RenewSession renew;
     renew.session = call->credentials.id;
+    renew.active = arguments.has("active");
     if (arguments.has("lease")) {
         const auto lease = call->settings.duration("lease", "30s");
         if (!lease) return fail(lease.error());
@@ -228,16 +258,55 @@ int convert_verb(const Arguments& arguments) {
     return exit_status::done;
 }
 
+int steal_verb(const Arguments& arguments) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return fail(settings.error());
+    const auto grant = grant_of(arguments);
+    if (!grant) return fail(grant.error());
+    const auto reason = reason_of(arguments);
+    if (!reason) return fail(reason.error());
+    const auto opens = session_for_theft(arguments, *settings);
+    if (!opens) return fail(opens.error());
+    auto manager = open_manager(arguments, *settings, std::chrono::milliseconds{0});
+    if (!manager) return fail(manager.error());
+
+    SessionCredentials thief;
+    std::optional<SessionInfo> opened;
+    if (*opens) {
+        const auto session = (*manager)->ask<SessionInfo>(Call{**opens, {}, {}});
+        if (!session) return fail(session.error());
+        opened = *session;
+        thief = {opened->id, opened->secret};
+    } else {
+        const auto proof = credentials();
+        if (!proof) return fail(proof.error());
+        thief = *proof;
+    }
+    Steal steal{thief.id, *grant, *reason};
+    steal.force = arguments.has("force");
+    auto taken = (*manager)->ask<Grant>(Call{std::move(steal), thief.secret, {}});
+    if (!taken) {
+        if (opened) [[maybe_unused]]
+            const auto closed =
+                (*manager)->ask<ClosedSession>(Call{CloseSession{thief.id}, thief.secret, {}});
+        return fail(taken.error());
+    }
+    if (opened) taken->own_session = *opened;
+    if (arguments.has("json")) {
+        print(write_reply(*taken));
+    } else {
+        print_shell(*taken, arguments);
+    }
+    return exit_status::done;
+}
+
 int break_verb(const Arguments& arguments) {
     const auto settings = Settings::load(arguments);
     if (!settings) return fail(settings.error());
     const auto grant = grant_of(arguments);
     if (!grant) return fail(grant.error());
-    const auto reason = arguments.get("reason");
-    if (!reason || reason->empty()) {
-        return fail({ErrorCode::invalid_argument,
-                     "say why, for the one who loses the lock and for the record: --reason TEXT"});
-    }
+    const auto reason = reason_of(arguments);
+    if (!reason) return fail(reason.error());
     auto manager = open_manager(arguments, *settings, std::chrono::milliseconds{0});
     if (!manager) return fail(manager.error());
     const auto broken = (*manager)->ask<Released>(Call{Break{*grant, *reason, {}}, {}, {}});

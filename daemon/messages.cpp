@@ -18,6 +18,8 @@ std::string advice(const Error& error) {
     switch (error.code) {
         case ErrorCode::conflict:
             return "wait with --patience, or look with `rocklock ls`";
+        case ErrorCode::steal_refused:
+            return "wait for it with `rocklock acquire --patience`, or ask an administrator";
         case ErrorCode::not_owner:
             return "ROCKLOCK_SESSION in the environment must be the one that `acquire` printed";
         case ErrorCode::unreachable:
@@ -85,7 +87,12 @@ std::string explain(const Error& error, WallTime now) {
         text += "\n  " + printable(step.principal) + " waits for " + printable(step.resource);
     }
     if (error.ended) text += "\n  it was " + describe_ending(*error.ended);
-    if (error.retry_after) text += "\n  free in " + format_duration(*error.retry_after);
+    if (error.policy) {
+        // When to try again is in the message.
+        text += "\n  its class says: steal " + std::string(word(*error.policy));
+    } else if (error.retry_after) {
+        text += "\n  free in " + format_duration(*error.retry_after);
+    }
     const auto what_to_do = advice(error);
     if (!what_to_do.empty()) text += "\n  " + what_to_do;
     return text;

@@ -98,8 +98,10 @@ std::vector<Entry> later_entries() {
     return {
         {{"renew", "GRANT", "Gives the session of a grant its full lease again (ROCKLOCK_SESSION).",
           "rocklock renew \"$ROCKLOCK_GRANT\"",
-          std::vector<Option>{{"lease", "DURATION", "a new lease from now on"}} + where + output, 1,
-          1},
+          std::vector<Option>{{"lease", "DURATION", "a new lease from now on"},
+                              {"active", "", "a person is at it: not to be stolen as idle"}} +
+              where + output,
+          1, 1},
          renew_verb},
         {{"release", "GRANT", "Gives a grant back (ROCKLOCK_SESSION).",
           "rocklock release \"$ROCKLOCK_GRANT\"", where + output, 1, 1},
@@ -119,6 +121,19 @@ std::vector<Entry> later_entries() {
          show_verb},
         {{"sessions", "", "Lists the sessions.", "rocklock sessions", where + output, 0, 0},
          sessions_verb},
+        {{"steal", "GRANT",
+          "Takes another's grant away, as its class allows (ROCKLOCK_SESSION, or a new session).\n"
+          "77: not allowed, or not yet; the message says when to try again.",
+          "rocklock steal 3745123 --reason \"ann left for the day\"",
+          std::vector<Option>{
+              {"reason", "TEXT", "why, for the record and for its holder"},
+              {"force", "", "at once, whatever the class says; for the daemon's own user and root"},
+              {"principal", "NAME", "for whom a new session is (the login name)"},
+              {"lease", "DURATION", "the lease of a new session (30s)"},
+          } + where +
+              output,
+          1, 1},
+         steal_verb},
         {{"break", "GRANT", "Ends another's grant. For the daemon's own user and root.",
           "rocklock break 3745123 --reason \"ann is on holiday\"",
           std::vector<Option>{{"reason", "TEXT", "why, for the record and for its holder"}} +

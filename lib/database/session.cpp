@@ -66,6 +66,7 @@ Result<Released> Guard::release() {
     if (kept->made_here.in_child()) return released;
     MutexLock lock(kept->mutex);
     kept->lost.erase(grant_.id);
+    kept->given_up.erase(grant_.id);
     return released;
 }
 
@@ -180,6 +181,43 @@ Result<SessionInfo> Session::renew(std::optional<std::chrono::milliseconds> leas
     kept_->renewed(*renewed, std::chrono::milliseconds{0});
     kept_->keeper.changed();
     return renewed;
+}
+
+Result<SessionInfo> Session::note_activity() {
+    if (!kept_) return empty_handle();
+    RenewSession request;
+    request.session = kept_->id;
+    request.active = true;
+    auto renewed = kept_->service.ask(std::move(request));
+    if (!renewed) return renewed;
+    kept_->renewed(*renewed, std::chrono::milliseconds{0});
+    kept_->keeper.changed();
+    return renewed;
+}
+
+Result<Guard> Session::steal(GrantId grant, std::string_view reason) {
+    if (!kept_) return empty_handle();
+    Steal request;
+    request.session = kept_->id;
+    request.grant = grant;
+    request.reason = reason;
+    auto taken = kept_->service.ask(std::move(request));
+    if (!taken) return std::move(taken).error();
+    kept_->granted(*taken);
+    return Guard(kept_, *std::move(taken));
+}
+
+Result<Released> Session::answer_wanted(GrantId grant, bool allow) {
+    if (!kept_) return empty_handle();
+    if (!allow || kept_->made_here.in_child()) {
+        return kept_->service.ask(AnswerWanted{kept_->id, grant, allow});
+    }
+    // Its guard does not count on it any more before somebody else may be granted it.
+    kept_->give_up(grant, true);
+    auto answered = kept_->service.ask(AnswerWanted{kept_->id, grant, true});
+    const bool released = answered && answered->outcome == Outcome::released;
+    if (!released) kept_->give_up(grant, false);
+    return answered;
 }
 
 void Session::on_lost(std::function<void(const LostNotice&)> callback) {

@@ -59,7 +59,7 @@ BootTime KeptSession::reliable_until(const Grant* grant) const {
     if (over) return BootTime::min();
     BootTime until = deadline;
     if (grant != nullptr) {
-        if (lost.contains(grant->id)) return BootTime::min();
+        if (lost.contains(grant->id) || given_up.contains(grant->id)) return BootTime::min();
         until = std::min(until, grant->cap.value_or(BootTime::max()));
     }
     return until - times.margin;
@@ -91,6 +91,15 @@ void KeptSession::granted(const Grant& grant) {
     decided = at;
     deadline = grant.deadline;
     warned = false;
+}
+
+void KeptSession::give_up(GrantId grant, bool gone) {
+    MutexLock lock(mutex);
+    if (gone) {
+        given_up.insert(grant);
+    } else {
+        given_up.erase(grant);
+    }
 }
 
 Result<void> KeptSession::assert_held(const Grant* grant, std::string_view resource,

@@ -67,6 +67,8 @@ struct KeptSession {
     // Ended, closed or detached: nothing is kept any more.
     bool over ROCKLOCK_GUARDED_BY(mutex) = false;
     std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
+    // Those that its owner has let others have.
+    std::set<GrantId> given_up ROCKLOCK_GUARDED_BY(mutex);
     std::function<void(const LostNotice&)> on_lost ROCKLOCK_GUARDED_BY(mutex);
     std::function<void(std::chrono::milliseconds)> on_warning ROCKLOCK_GUARDED_BY(mutex);
     std::function<void(const Wanted&)> on_wanted ROCKLOCK_GUARDED_BY(mutex);
@@ -79,6 +81,8 @@ struct KeptSession {
     void renewed(const SessionInfo& info, std::chrono::milliseconds jitter);
     // A grant has extended the lease too.
     void granted(const Grant& grant);
+    // Whether a grant is about to be given up, or has been: not to be relied upon.
+    void give_up(GrantId grant, bool gone);
     Result<void> assert_held(const Grant* grant, std::string_view resource, Mode mode) const;
 };
 

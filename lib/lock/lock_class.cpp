@@ -73,6 +73,23 @@ std::optional<Error> check_durations(const LockClass& lock_class) {
     return std::nullopt;
 }
 
+std::optional<Error> check_steal(const LockClass& lock_class) {
+    using std::chrono::milliseconds;
+    const bool waits =
+        lock_class.steal == StealPolicy::idle || lock_class.steal == StealPolicy::ask;
+    const bool given = lock_class.steal_after != milliseconds{0};
+    if (waits &&
+        (lock_class.steal_after <= milliseconds{0} || lock_class.steal_after > limits::lease_max)) {
+        return invalid(lock_class,
+                       "steal idle or ask needs steal_after: give 1 ms to 30 days, how long the "
+                       "holder is left alone");
+    }
+    if (!waits && given) {
+        return invalid(lock_class, "steal_after is for steal idle and ask: leave it out");
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 const LockClass& ClassTable::of(std::string_view resource) const {
@@ -104,6 +121,7 @@ void ClassTable::remove(std::string_view pattern) {
 std::optional<Error> check_class(const LockClass& lock_class) {
     if (auto error = check_name("class pattern", lock_class.pattern)) return error;
     if (auto error = check_durations(lock_class)) return error;
+    if (auto error = check_steal(lock_class)) return error;
     if (lock_class.queue_limit == 0 || lock_class.queue_limit > limits::waiters_total) {
         return invalid(lock_class, "queue_limit is out of range: give 1 to 1,000,000");
     }

@@ -25,8 +25,9 @@ SessionId random_session() {
 Durability durability_of(const Event& event, Durability decided) {
     const auto* request = std::get_if<Request>(&event);
     if (request == nullptr) return decided;
-    const bool lazy =
-        std::holds_alternative<Release>(*request) || std::holds_alternative<CloseSession>(*request);
+    const bool lazy = std::holds_alternative<Release>(*request) ||
+                      std::holds_alternative<AnswerWanted>(*request) ||
+                      std::holds_alternative<CloseSession>(*request);
     return lazy ? Durability::deferred : decided;
 }
 

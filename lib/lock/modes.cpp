@@ -32,6 +32,10 @@ std::string_view to_string(StealPolicy policy) {
             return "never";
         case StealPolicy::anyone:
             return "anyone";
+        case StealPolicy::idle:
+            return "idle";
+        case StealPolicy::ask:
+            return "ask";
     }
     return "unknown";
 }
@@ -45,7 +49,8 @@ std::optional<Policy> parse_policy(std::string_view text) {
 }
 
 std::optional<StealPolicy> parse_steal_policy(std::string_view text) {
-    for (const StealPolicy policy : {StealPolicy::never, StealPolicy::anyone}) {
+    for (const StealPolicy policy :
+         {StealPolicy::never, StealPolicy::anyone, StealPolicy::idle, StealPolicy::ask}) {
         if (text == to_string(policy)) return policy;
     }
     return std::nullopt;

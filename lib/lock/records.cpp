@@ -65,6 +65,11 @@ void append_lock(std::string& out, const table::Hold& hold) {
     append_varint(out, number(hold.before));
 }
 
+// Whether a class of this policy has a duration behind its dependants.
+bool has_steal_after(StealPolicy policy) {
+    return policy == StealPolicy::idle || policy == StealPolicy::ask;
+}
+
 // Reads the parts; each of these leaves `ok` false when the bytes run out or make no sense.
 struct Parts {
     Reader reader;
@@ -415,6 +420,7 @@ std::string encode(const LockClass& lock_class, std::uint64_t version) {
         append_string(out, dependant.resource);
         append_u8(out, static_cast<std::uint8_t>(dependant.mode));
     }
+    if (has_steal_after(lock_class.steal)) append_duration(out, lock_class.steal_after);
     return out;
 }
 
@@ -426,7 +432,7 @@ std::optional<LockClass> decode_class(std::string_view value) {
     const std::uint8_t policy = in.u8();
     const std::uint8_t steal = in.u8();
     if (policy > static_cast<std::uint8_t>(Policy::read_write)) return std::nullopt;
-    if (steal > static_cast<std::uint8_t>(StealPolicy::anyone)) return std::nullopt;
+    if (steal > static_cast<std::uint8_t>(StealPolicy::ask)) return std::nullopt;
     result.policy = static_cast<Policy>(policy);
     result.steal = static_cast<StealPolicy>(steal);
     result.lease = in.duration();
@@ -443,6 +449,7 @@ std::optional<LockClass> decode_class(std::string_view value) {
         dependant.mode = in.mode(in.u8());
         result.dependants.push_back(std::move(dependant));
     }
+    if (has_steal_after(result.steal)) result.steal_after = in.duration();
     if (!in.done()) return std::nullopt;
     return result;
 }

@@ -216,6 +216,7 @@ RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSess
 // ---- Acquiring ----
 
 void LockTable::Core::handle(const Acquire& request) {
+    if (request.session) note_activity(*request.session);
     if (auto error = check_acquire(request)) return refuse(ticket, *std::move(error));
     const RequestKey id =
         request_key(request.session ? &*request.session : nullptr,
@@ -439,6 +440,7 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
     }
     const bool ran_on = planted(Bug::lease_from_request) && wanting.waited && !session.unborn;
     if (!ran_on) extend(session);
+    session.active = now.boot;
     if (planted(Bug::shared_lease)) share_lease(grant);
     if (session.unborn) {
         session.unborn = false;

@@ -5,7 +5,8 @@
 //     table_acquire.cpp  from a request to wishes; granting, joining, counting, reacquiring
 //     table_wait.cpp     what is in the way; queues; who is served next; time
 //     table_deadlock.cpp the wait-for graph
-//     table_end.cpp      release, convert, transfer, steal, break; the end of a grant
+//     table_end.cpp      release, convert, transfer, break; the end of a grant
+//     table_steal.cpp    steal: who may, and what the holder says to that
 //     table_recover.cpp  from the records, and the records of sessions and classes
 //     table_view.cpp     looking
 //     table_audit.cpp    the table's check of itself
@@ -103,6 +104,11 @@ struct Obstacles {
 inline bool in_conflict(const Wish& one, const Wish& other) {
     return (one.permits > 0 && other.permits > 0) || conflicting(one.mode, other.mode);
 }
+
+// The refusal of what is done to a grant that has ended.
+Error ended_error(const Ending& ending);
+// What is forced is explained.
+std::optional<Error> check_reason(std::string_view reason);
 
 // When a wait is over that begins now. What the clock cannot count to never comes.
 constexpr BootTime patience_end(BootTime now, std::chrono::milliseconds patience) {
@@ -236,6 +242,8 @@ struct LockTable::Core {
     // An HMAC: only where somebody becomes the owner.
     SessionInfo info_with_secret(const Session& session) const;
     void extend(Session& session);
+    // Somebody is at it, if it lives.
+    void note_activity(const SessionId& id);
     void write_session(const Session& session);
     void write_deadline(Session& session);
     // Ends it: from now on none of its grants lives. They are cleaned up by clean().
@@ -342,6 +350,7 @@ struct LockTable::Core {
     void begin_wait(std::unique_ptr<Wait> made, std::span<const Wish> wishes);
     std::optional<Error> check_queues(std::span<const Wish> wishes) const;
     void tell_wanted(const Wait& wait, const Obstacles& obstacles);
+    void tell_wanted(Session& holder, const Wanted& wanted);
     void enqueue(Wait& wait);
     void dequeue(Wait& wait);
     // Takes it out of everything and frees it.
@@ -387,7 +396,6 @@ struct LockTable::Core {
     void handle(const Release& request);
     void handle(const Convert& request);
     void handle(const Transfer& request);
-    void handle(const Steal& request);
     void handle(const Break& request);
     // The caller's grant if it lives; otherwise the request is answered, and nothing is returned.
     Grant* require_grant(const SessionId& session, GrantId id, AskHistory::Verb verb);
@@ -405,6 +413,22 @@ struct LockTable::Core {
     Result<std::vector<Mode>> modes_after(const Grant& grant, const Convert& request) const;
     std::vector<Wish> wishes_up(const Grant& grant, std::span<const Mode> modes) const;
     Ending ending_of(const Grant& grant) const;
+
+    // ---- table_steal.cpp ----
+    void handle(const Steal& request);
+    void handle(const AnswerWanted& request);
+    struct StealTerms;
+    StealTerms steal_terms(const Grant& victim) const;
+    // Why this steal is refused, if it is; asks the holder where that is to be asked.
+    std::optional<Error> judge_steal(const Steal& request, const Session& thief, Grant& victim);
+    // What the thief has asked and was answered; asks for it if it has not.
+    Result<table::Ask> ask_holder(const Session& thief, Grant& victim, const StealTerms& terms);
+    void forget_old_refusals(Grant& grant, milliseconds steal_after) const;
+    Error steal_refusal(const Hold& hold, StealPolicy policy, std::string why,
+                        std::optional<BootTime> until) const;
+    // Whether somebody waits whom this grant keeps from being granted.
+    bool waited_for(const Grant& grant) const;
+    bool waited_for(const Hold& hold) const;
 
     // ---- table_recover.cpp ----
     void handle(const PutClass& request);

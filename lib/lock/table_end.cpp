@@ -1,4 +1,4 @@
-// Release, convert, transfer, steal, break: what becomes of a grant.
+// Release, convert, transfer, break: what becomes of a grant.
 #include <algorithm>
 #include <utility>
 
@@ -15,21 +15,6 @@ namespace {
 
 // What a session keeps for its next renewal, at most.
 constexpr std::size_t news_limit = 100;
-
-Error ended_error(const Ending& ending) {
-    Error error(ErrorCode::grant_ended,
-                "the grant has ended: " + std::string(to_string(ending.outcome)));
-    if (!ending.by.empty()) error.message += " by " + ending.by;
-    if (!ending.reason.empty()) error.message += " (" + ending.reason + ")";
-    error.message += "; acquire anew";
-    error.ended = ending;
-    return error;
-}
-
-std::optional<Error> check_reason(std::string_view reason) {
-    if (reason.empty()) return Error(ErrorCode::invalid_argument, "a forced change needs a reason");
-    return check_texts(reason, {});
-}
 
 // Whether those who wait are looked at when a grant has ended so: always, but for planted bugs.
 bool wakes(const table::Session& session, Outcome outcome) {
@@ -48,6 +33,21 @@ void free_readers(const table::Resource& resource, BootTime now) {
 }
 
 }  // namespace
+
+Error table::ended_error(const Ending& ending) {
+    Error error(ErrorCode::grant_ended,
+                "the grant has ended: " + std::string(to_string(ending.outcome)));
+    if (!ending.by.empty()) error.message += " by " + ending.by;
+    if (!ending.reason.empty()) error.message += " (" + ending.reason + ")";
+    error.message += "; acquire anew";
+    error.ended = ending;
+    return error;
+}
+
+std::optional<Error> table::check_reason(std::string_view reason) {
+    if (reason.empty()) return Error(ErrorCode::invalid_argument, "a forced change needs a reason");
+    return check_texts(reason, {});
+}
 
 // How a grant has ended that is dead by the clock, or with its session, but not cleaned up.
 Ending LockTable::Core::ending_of(const Grant& grant) const {
@@ -77,7 +77,7 @@ table::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId i
                                                                     : ending.outcome,
                                 0});
     } else {
-        refuse(ticket, ended_error(ending));
+        refuse(ticket, table::ended_error(ending));
     }
     return nullptr;
 }
@@ -264,6 +264,7 @@ std::vector<Wish> LockTable::Core::wishes_up(const Grant& grant,
 }
 
 void LockTable::Core::handle(const Convert& request) {
+    note_activity(request.session);
     Session* session = require_session(request.session);
     if (session == nullptr) return;
     if (request.patience < milliseconds{0} ||
@@ -372,6 +373,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         extra.convert_fingerprint = fingerprint;
     }
     extend(*grant.session);
+    grant.session->active = now.boot;
     write_grant(grant);
     if (grant.hold_count > 1) {
         write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
@@ -443,50 +445,17 @@ void LockTable::Core::handle(const Transfer& request) {
         return refuse(ticket, deadlock(std::move(cycle)));
     const Ending ending{Outcome::transferred, grant->session->principal, {}, now.wall};
     const BootTime deadline = receiver.deadline;
+    const BootTime active = receiver.active;
     Grant& given = take_over(*grant, receiver, ending);
     // To be given something is no sign of life.
     receiver.deadline = deadline;
+    receiver.active = active;
     write_grant(given);
     answer(ticket, view(given));
 }
 
-void LockTable::Core::handle(const Steal& request) {
-    Session* thief = require_session(request.session);
-    if (thief == nullptr) return;
-    if (auto error = check_reason(request.reason)) return refuse(ticket, *std::move(error));
-    const auto found = grants.find(number(request.grant));
-    if (found == grants.end()) {
-        decision->history.push_back({ticket, thief->id, request.grant, AskHistory::Verb::force, 0});
-        return;
-    }
-    Grant& victim = **found;
-    if (!table::live(victim, now.boot)) return refuse(ticket, ended_error(ending_of(victim)));
-    if (victim.session == thief) {
-        Error error(ErrorCode::already_held, "the grant is this session's own");
-        error.grant = victim.id;
-        return refuse(ticket, std::move(error));
-    }
-    for (const Hold& hold : victim.holds()) {
-        const LockClass& lock_class = classes.of(hold.resource->name());
-        if (lock_class.steal == StealPolicy::anyone || request.administrator) continue;
-        Error error(ErrorCode::steal_refused,
-                    "resource \"" + std::string(hold.resource->name()) +
-                        "\": its class does not allow to steal it; wait, or ask an administrator");
-        error.blockers.push_back(show_holder(hold));
-        return refuse(ticket, std::move(error));
-    }
-    if (auto error = left_behind(victim, *thief)) return refuse(ticket, *std::move(error));
-    if (!thief->waits.empty()) {
-        auto cycle = find_cycle(*thief, &victim);
-        if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
-    }
-    const Ending ending{Outcome::stolen, thief->principal, request.reason, now.wall};
-    answer(ticket, answer_grant(take_over(victim, *thief, ending)));
-    if (planted(Bug::lazy_steal)) decision->durability = Durability::written;
-}
-
 void LockTable::Core::handle(const Break& request) {
-    if (auto error = check_reason(request.reason)) return refuse(ticket, *std::move(error));
+    if (auto error = table::check_reason(request.reason)) return refuse(ticket, *std::move(error));
     if (auto error = check_name("who breaks it", request.by))
         return refuse(ticket, *std::move(error));
     auto found = grants.find(number(request.grant));
@@ -501,7 +470,7 @@ void LockTable::Core::handle(const Break& request) {
         return;
     }
     Grant& grant = **found;
-    if (!table::live(grant, now.boot)) return refuse(ticket, ended_error(ending_of(grant)));
+    if (!table::live(grant, now.boot)) return refuse(ticket, table::ended_error(ending_of(grant)));
     end_grant(grant, {Outcome::broken, request.by, request.reason, now.wall});
     need(Durability::durable);
     answer(ticket, Released{Outcome::broken, 0});

@@ -73,6 +73,18 @@ struct Hold {
     bool root() const { return cause == no_cause; }
 };
 
+// Somebody has asked to take a grant over. In memory only: after a restart they ask again.
+struct Ask {
+    enum class Answer : std::uint8_t { none, allowed, refused };
+
+    // Who, in whatever session.
+    std::uint32_t uid = 0;
+    std::string principal;
+    Answer answer = Answer::none;
+    // When they asked or, with an answer, when that was given.
+    BootTime since{};
+};
+
 // What few grants have.
 struct GrantExtra : InArena {
     // Another than its id, after an upward conversion.
@@ -89,6 +101,8 @@ struct GrantExtra : InArena {
     std::chrono::milliseconds max_hold{0};
     BootTime cap{BootTime::max()};
     Timer timer;
+    // Who wants to steal it, under the policy `ask`.
+    std::vector<Ask> asks;
 };
 
 struct Grant {
@@ -333,6 +347,8 @@ struct Session : InArena {
     Near<Grant> first;
     Near<Grant> last;
     std::uint64_t grants = 0;
+    // When somebody was last known to be at it. In memory only: a restart counts as one.
+    BootTime active{};
     std::vector<Wait*> waits;
     // Not later than the deadline.
     Timer timer;

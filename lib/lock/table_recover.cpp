@@ -147,6 +147,8 @@ Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
         session->ended = record->ended;
         session->deadline_version = record->version;
         session->deadline = record->deadline;
+        // Nobody knows when its owner was last at it.
+        session->active = now.boot;
         session->deadline_exact = facts.exact && record->boot_epoch == facts.boot_epoch;
         session->timer.owner = session.get();
         sessions.emplace(record->id, std::move(session));

@@ -45,6 +45,7 @@ Session& LockTable::Core::make_session(const OpenSession& request, milliseconds 
     session->metadata = request.metadata;
     session->request = request_key;
     session->opened = now.wall;
+    session->active = now.boot;
     session->order = next_session_order++;
     session->timer.owner = session.get();
     const auto [place, added] = sessions.emplace(fresh, std::move(session));
@@ -115,6 +116,7 @@ void LockTable::Core::handle(const RenewSession& request) {
     }
     const bool longer = lease > session->lease;
     session->lease = lease;
+    if (request.active) session->active = now.boot;
     extend(*session);
     if (request.note || request.metadata) {
         if (request.note) session->note = *request.note;
@@ -180,6 +182,11 @@ SessionInfo LockTable::Core::info(const Session& session) const {
     result.deadline = session.deadline;
     result.deadline_wall = wall_of(session.deadline);
     return result;
+}
+
+void LockTable::Core::note_activity(const SessionId& id) {
+    const auto found = sessions.find(id);
+    if (found != sessions.end() && found->second->live(now.boot)) found->second->active = now.boot;
 }
 
 // From now on for a full lease. The timer stays where it is when the deadline moves away from it:

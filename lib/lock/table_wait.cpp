@@ -369,11 +369,14 @@ void LockTable::Core::tell_wanted(const Wait& wait, const Obstacles& obstacles) 
     for (const Hold* hold : obstacles.holds) {
         const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
                             wait.session->principal, wait.wishes.front().mode, wait.since};
-        auto& news = hold->grant->session->wanted;
-        if (news.size() == news_limit) news.erase(news.begin());
-        news.push_back(wanted);
-        decision->wanted.push_back({hold->grant->session->id, wanted});
+        tell_wanted(*hold->grant->session, wanted);
     }
+}
+
+void LockTable::Core::tell_wanted(Session& holder, const Wanted& wanted) {
+    if (holder.wanted.size() == news_limit) holder.wanted.erase(holder.wanted.begin());
+    holder.wanted.push_back(wanted);
+    decision->wanted.push_back({holder.id, wanted});
 }
 
 void LockTable::Core::enqueue(Wait& wait) {

@@ -8,9 +8,10 @@ namespace {
 
 // In the order of CallBody.
 constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names = {
-    "OpenSession", "RenewSession", "JoinProcess", "CloseSession", "Acquire",  "Convert",
-    "Release",     "Transfer",     "Steal",       "Break",        "PutClass", "DeleteClass",
-    "ListClasses", "ShowLock",     "ListLocks",   "ListSessions", "Ping",
+    "OpenSession",  "RenewSession", "JoinProcess",  "CloseSession", "Acquire",
+    "Convert",      "Release",      "Transfer",     "Steal",        "Break",
+    "PutClass",     "DeleteClass",  "ListClasses",  "ShowLock",     "ListLocks",
+    "ListSessions", "Ping",         "AnswerWanted", "Reacquire",
 };
 
 template <std::size_t... index>

@@ -33,9 +33,10 @@ struct ListSessions {
 
 struct Ping {};
 
-using CallBody = std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire,
-                              Convert, Release, Transfer, Steal, Break, PutClass, DeleteClass,
-                              ListClasses, ShowLock, ListLocks, ListSessions, Ping>;
+using CallBody =
+    std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
+                 Transfer, Steal, Break, PutClass, DeleteClass, ListClasses, ShowLock, ListLocks,
+                 ListSessions, Ping, AnswerWanted, Reacquire>;
 
 struct Call {
     CallBody body;

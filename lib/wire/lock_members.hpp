@@ -78,6 +78,7 @@ void describe(Codec& codec, T& wanted) {
     codec.required("By", wanted.by);
     codec.required("Mode", wanted.mode);
     codec.required("Since", wanted.since);
+    codec.optional("AnswerBy", wanted.answer_by);
 }
 
 template <typename Codec, A<LostGrant> T>
@@ -102,6 +103,7 @@ void describe(Codec& codec, T& lock_class) {
     codec.optional("MinHoldMs", lock_class.min_hold);
     codec.optional("LockDelayMs", lock_class.lock_delay);
     codec.usual("Steal", lock_class.steal);
+    codec.optional("StealAfterMs", lock_class.steal_after);
     codec.optional("Dependants", lock_class.dependants);
     codec.usual("QueueLimit", lock_class.queue_limit);
     codec.optional("Permits", lock_class.permits);
@@ -176,6 +178,14 @@ void describe_call(Codec& codec, C& call, T& body) {
     codec.optional("LeaseMs", body.lease);
     codec.optional("Note", body.note);
     codec.optional("Metadata", body.metadata);
+    codec.optional("Active", body.active);
+}
+
+template <typename Codec, A<Call> C, A<AnswerWanted> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.required("Grant", body.grant);
+    codec.required("Allow", body.allow);
 }
 
 template <typename Codec, A<Call> C, A<JoinProcess> T>
@@ -262,6 +272,13 @@ void describe_call(Codec& codec, C& call, T& body) {
     describe_proof(codec, call, body.session);
     codec.required("Grant", body.grant);
     codec.required("Reason", body.reason);
+    codec.optional("Force", body.force);
+}
+
+template <typename Codec, A<Call> C, A<Reacquire> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.required("Grant", body.grant);
 }
 
 template <typename Codec, A<Call> C, A<Break> T>
@@ -419,6 +436,7 @@ void describe_facts(Codec& codec, T& error) {
     codec.optional("Cycle", error.cycle);
     codec.flat_optional("Outcome", error.ended);
     codec.optional("Grant", error.grant);
+    codec.optional("Policy", error.policy);
     codec.optional("RetryAfterMs", error.retry_after);
     codec.optional("Limit", error.limit);
     codec.optional("StorePid", error.pid);

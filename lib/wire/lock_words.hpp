@@ -36,8 +36,11 @@ inline constexpr Words<Policy, 3> words_of(Policy /*type*/) {
              {Policy::read_write, "read_write"}}};
 }
 
-inline constexpr Words<StealPolicy, 2> words_of(StealPolicy /*type*/) {
-    return {{{StealPolicy::never, "never"}, {StealPolicy::anyone, "anyone"}}};
+inline constexpr Words<StealPolicy, 4> words_of(StealPolicy /*type*/) {
+    return {{{StealPolicy::never, "never"},
+             {StealPolicy::anyone, "anyone"},
+             {StealPolicy::idle, "idle"},
+             {StealPolicy::ask, "ask"}}};
 }
 
 inline constexpr Words<Outcome, 8> words_of(Outcome /*type*/) {

@@ -182,7 +182,11 @@ private:
             made.min_hold = milliseconds{100 + random_.below(1000)};
         if (closures_ && random_.percent(50))
             made.lock_delay = milliseconds{100 + random_.below(1000)};
-        if (random_.percent(50)) made.steal = StealPolicy::anyone;
+        made.steal = random_.pick(std::vector{StealPolicy::anyone, StealPolicy::anyone,
+                                              StealPolicy::idle, StealPolicy::ask,
+                                              StealPolicy::never});
+        if (made.steal == StealPolicy::idle || made.steal == StealPolicy::ask)
+            made.steal_after = milliseconds{50 + random_.below(1500)};
         if (random_.percent(15))
             made.queue_limit = static_cast<std::uint32_t>(1 + random_.below(3));
         change(made);
@@ -205,7 +209,13 @@ private:
             if (life == life_) heard(notice);
         });
         manager_->on_wanted([this, life = life_](const WantedNotice& notice) {
-            if (life == life_) complain(mirror_.got(notice));
+            if (life != life_) return;
+            if (notice.wanted.answer_by) {
+                count_kind("wanted: asked");
+            } else {
+                waited_for_ = notice.wanted.grant;
+            }
+            complain(mirror_.got(notice));
         });
         if (first) return;
     }
@@ -424,10 +434,8 @@ private:
         if (dice < 88)
             return send(index, Request(Transfer{*client.session, any_grant(index, 85),
                                                 any_session(index)}));
-        if (dice < 92) {
-            return send(index, Request(Steal{*client.session, any_grant(index, 10), "wanted",
-                                             random_.percent(30)}));
-        }
+        if (dice < 92) return steal(index);
+        if (dice < 93) return answer_wanted(index);
         if (dice < 94) return send(index, Request(Break{any_grant(index, 30), "broken", "root"}));
         if (dice < 96) {
             return send(index, Request(Reacquire{*client.session, any_grant(index, 70)}));
@@ -490,6 +498,7 @@ private:
         RenewSession request;
         request.session = random_.percent(97) ? *client.session : any_session(index);
         if (random_.percent(20)) request.lease = milliseconds{100 + random_.below(8000)};
+        request.active = random_.percent(30);
         if (request.lease) {
             // From now on, whenever it may arrive.
             auto& shortest = shortest_.try_emplace(request.session, *request.lease).first->second;
@@ -519,6 +528,31 @@ private:
         }
         if (random_.percent(60)) request.patience = milliseconds{1 + random_.below(2000)};
         client.given_up.insert(request.grant);
+        send(index, Request(request));
+    }
+
+    // Mostly what was refused before: whoever has asked comes again.
+    void steal(std::size_t index) {
+        auto& client = clients_[index];
+        Steal request{*client.session, any_grant(index, 10), "wanted"};
+        if (refused_steal_ != GrantId{} && random_.percent(60)) request.grant = refused_steal_;
+        request.administrator = random_.percent(30);
+        request.force = random_.percent(10);
+        send(index, Request(request));
+    }
+
+    // Mostly by the one who was asked, if its owner is one of the clients.
+    void answer_wanted(std::size_t index) {
+        AnswerWanted request{*clients_[index].session, any_grant(index, 90), random_.percent(60)};
+        if (random_.percent(60)) {
+            const auto wanted = random_.percent(50) ? refused_steal_ : waited_for_;
+            const auto known = grants_.find(wanted);
+            if (known != grants_.end()) {
+                request.grant = wanted;
+                request.session = known->second.session;
+            }
+        }
+        clients_[index].given_up.insert(request.grant);
         send(index, Request(request));
     }
 
@@ -749,11 +783,21 @@ private:
 
     void count_answer(const Call& call, const Result<Answer>& answer) {
         const auto& request = std::get<Request>(call.event);
-        if (!answer) return count_kind("refused: " + std::string(to_string(answer.error().code)));
+        if (!answer) {
+            if (answer.error().policy) {
+                refused_steal_ = std::get<Steal>(request).grant;
+                count_kind("refused: steal, " + std::string(to_string(*answer.error().policy)));
+            }
+            return count_kind("refused: " + std::string(to_string(answer.error().code)));
+        }
         if (const auto* grant = std::get_if<Grant>(&*answer)) {
             std::string kind = "granted";
             if (std::holds_alternative<Convert>(request)) kind = "converted";
-            if (std::holds_alternative<Steal>(request)) kind = "stolen";
+            if (const auto* steal = std::get_if<Steal>(&request)) {
+                kind = "stolen";
+                if (!steal->administrator && steal->grant == refused_steal_)
+                    count_kind("stolen: what was refused before");
+            }
             if (std::holds_alternative<Transfer>(request)) kind = "transferred";
             if (std::holds_alternative<Reacquire>(request)) kind = "reacquired";
             if (grant->ended) return count_kind(kind + ": again, ended since");
@@ -771,7 +815,9 @@ private:
             return count_kind(kind + (grant->waited ? ": after a wait" : ": at once"));
         }
         if (const auto* released = std::get_if<Released>(&*answer)) {
-            return count_kind("released: " + std::string(to_string(released->outcome)));
+            const bool answered = std::holds_alternative<AnswerWanted>(request);
+            return count_kind((answered ? "answered: " : "released: ") +
+                              std::string(to_string(released->outcome)));
         }
         if (std::holds_alternative<ClosedSession>(*answer)) return count_kind("session: closed");
         if (std::holds_alternative<RenewSession>(request)) return count_kind("session: renewed");
@@ -1000,6 +1046,9 @@ private:
     std::set<GrantId> acknowledged_;
     std::set<GrantId> acknowledged_tokens_;
     std::set<GrantId> told_lost_;
+    // The last that somebody may not steal yet, and the last that somebody waits for.
+    GrantId refused_steal_{};
+    GrantId waited_for_{};
     std::uint64_t highest_token_ = 0;
 };
 
@@ -1039,6 +1088,14 @@ const char* const required[] = {
     "refused: grant_ended",
     "refused: not_owner",
     "refused: steal_refused",
+    "refused: steal, never",
+    "refused: steal, idle",
+    "refused: steal, ask",
+    "refused: access_denied",
+    "stolen: what was refused before",
+    "wanted: asked",
+    "answered: held",
+    "answered: released",
     "refused: queue_full",
     "refused: kind_mismatch",
     "refused: invalid_argument",

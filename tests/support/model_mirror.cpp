@@ -55,7 +55,7 @@ struct Describe {
     std::string operator()(const RenewSession& r) const {
         return "renew " + brief(r.session) +
                (r.lease ? " lease=" + std::to_string(r.lease->count()) + "ms" : "") +
-               (r.as_of ? " as_of=" + milliseconds_of(*r.as_of) : "");
+               (r.as_of ? " as_of=" + milliseconds_of(*r.as_of) : "") + (r.active ? " active" : "");
     }
     std::string operator()(const JoinProcess& r) const {
         return "join_process " + brief(r.session);
@@ -85,13 +85,17 @@ struct Describe {
     }
     std::string operator()(const Steal& r) const {
         return brief(r.session) + " steal " + std::to_string(number(r.grant)) +
-               (r.administrator ? " as administrator" : "");
+               (r.administrator ? " as administrator" : "") + (r.force ? " by force" : "");
     }
     std::string operator()(const Break& r) const {
         return "break " + std::to_string(number(r.grant));
     }
     std::string operator()(const Reacquire& r) const {
         return brief(r.session) + " reacquire " + std::to_string(number(r.grant));
+    }
+    std::string operator()(const AnswerWanted& r) const {
+        return brief(r.session) + (r.allow ? " allow " : " deny ") +
+               std::to_string(number(r.grant));
     }
     std::string operator()(const PutClass& r) const { return "class " + r.lock_class.pattern; }
     std::string operator()(const DeleteClass& r) const { return "delete_class " + r.pattern; }
@@ -232,7 +236,14 @@ void ModelMirror::expect(const Event& event, Ticket ticket, const SessionId& fre
     for (auto& reply : expected.replies)
         owed_.insert_or_assign(reply.ticket, std::move(reply.answer));
     for (auto& notice : expected.lost) lost_owed_.emplace(notice.grant.id, std::move(notice));
-    for (auto& notice : expected.wanted) ++wanted_owed_[{notice.session, notice.wanted.grant}];
+    for (auto& notice : expected.wanted) {
+        const std::pair whose{notice.session, notice.wanted.grant};
+        if (notice.wanted.answer_by) {
+            asked_owed_[whose].push_back(*notice.wanted.answer_by);
+        } else {
+            ++wanted_owed_[whose];
+        }
+    }
 }
 
 const Result<Answer>* ModelMirror::owed(Ticket ticket) const {
@@ -244,6 +255,7 @@ void ModelMirror::forget_owed() {
     owed_.clear();
     lost_owed_.clear();
     wanted_owed_.clear();
+    asked_owed_.clear();
 }
 
 // ---- Comparing ----
@@ -317,6 +329,13 @@ Complaint ModelMirror::compare(const Grant& expected, const Grant& real) {
 
 Complaint ModelMirror::compare(const Error& expected, const Error& real) {
     if (expected.code != real.code) return "another error";
+    if (expected.code == ErrorCode::steal_refused) {
+        if (expected.policy != real.policy) return "another policy";
+        if (expected.retry_after != real.retry_after) return "another time to try again";
+        const bool named = real.blockers.size() == 1 &&
+                           to_model(real.blockers.front().grant) == expected.blockers.front().grant;
+        return named ? std::nullopt : Complaint("another holder is named");
+    }
     if (expected.code != ErrorCode::conflict) return std::nullopt;
     // P4: the refusal names all that were in the way at that very moment, and nobody else.
     std::set<GrantId> theirs;
@@ -404,7 +423,20 @@ Complaint ModelMirror::got(const LostNotice& notice) {
     return std::nullopt;
 }
 
+// That somebody asks is told once, and of nothing but what was asked.
+Complaint ModelMirror::got_ask(const WantedNotice& notice) {
+    const auto found = asked_owed_.find({notice.session, to_model(notice.wanted.grant)});
+    if (found == asked_owed_.end()) return "a holder is asked for what nobody wants to steal";
+    const auto until =
+        std::find(found->second.begin(), found->second.end(), *notice.wanted.answer_by);
+    if (until == found->second.end()) return "a holder is asked to answer by another time";
+    found->second.erase(until);
+    if (found->second.empty()) asked_owed_.erase(found);
+    return std::nullopt;
+}
+
 Complaint ModelMirror::got(const WantedNotice& notice) {
+    if (notice.wanted.answer_by) return got_ask(notice);
     const auto found = wanted_owed_.find({notice.session, to_model(notice.wanted.grant)});
     // It may be told for each name, and again when a waiter comes to stand before a new holder.
     if (found != wanted_owed_.end()) wanted_owed_.erase(found);
@@ -456,6 +488,10 @@ Complaint ModelMirror::settled(bool time_is_up) const {
         if (!time_is_up && notice.ending.outcome == Outcome::expired) continue;
         return "nobody was told that the grant of " + brief(notice.session) + " was " +
                std::string(to_string(notice.ending.outcome));
+    }
+    if (!asked_owed_.empty()) {
+        return "the holder " + brief(asked_owed_.begin()->first.first) +
+               " was not asked to give it up";
     }
     if (!wanted_owed_.empty()) {
         return "the holder " + brief(wanted_owed_.begin()->first.first) +

@@ -27,6 +27,7 @@ public:
     Complaint got(Ticket ticket, const Result<Answer>& answer);
     Complaint got(const LostNotice& notice);
     Complaint got(const WantedNotice& notice);
+    Complaint got_ask(const WantedNotice& notice);
     // The table says that it does not know the grant any more.
     Complaint got(const AskHistory& question);
     // All that one decision said, and that nothing is missing of it.
@@ -86,6 +87,8 @@ private:
     std::map<Ticket, Result<Answer>> owed_;
     std::map<GrantId, LostNotice> lost_owed_;
     std::map<std::pair<SessionId, GrantId>, int> wanted_owed_;
+    // Asked to give it up, until when; each is told once.
+    std::map<std::pair<SessionId, GrantId>, std::vector<WallTime>> asked_owed_;
 };
 
 // For messages: one line.

@@ -433,6 +433,9 @@ void ReferenceModel::restart(Instant now, bool exact) {
     ++restarts_;
     waiters_.clear();
     std::erase_if(sessions_, [](const auto& s) { return s.own && !s.deadline; });
+    // Who was at it, who asked and who answered is forgotten; nobody loses a lock earlier by that.
+    for (auto& someone : sessions_) someone.active = now.boot;
+    for (auto& grant : grants_) grant.asks.clear();
     if (exact) return;
     for (auto& someone : sessions_) {
         if (!someone.ended) someone.deadline = now.boot + someone.lease;
@@ -517,6 +520,11 @@ ModelGrant* ReferenceModel::owned(const SessionId& who, GrantId id, Ticket ticke
     return found;
 }
 
+void ReferenceModel::seen_active(const SessionId& who, BootTime now) {
+    auto* someone = find(who);
+    if (someone != nullptr && !someone->ended) someone->active = now;
+}
+
 void ReferenceModel::extend(const SessionId& who, BootTime now) {
     auto* someone = find(who);
     someone->deadline = now + someone->lease;
@@ -557,6 +565,7 @@ GrantId ReferenceModel::give(const ModelWaiter& waiter, bool waited, Instant now
         made.parameters = printed(waiter.acquire);
     }
     extend(waiter.session, now.boot);
+    seen_active(waiter.session, now.boot);
     Grant told = answer(made);
     const auto* owner = session(waiter.session);
     if (owner->own) told.own_session = answer(*owner, now.boot);
@@ -577,6 +586,7 @@ void ReferenceModel::raise(const ModelWaiter& waiter, bool waited, Instant now) 
         changed->taken = ++steps_;
     }
     extend(waiter.session, now.boot);
+    seen_active(waiter.session, now.boot);
     Grant told = answer(*changed);
     told.waited = waited;
     reply(waiter.ticket, Answer(told));
@@ -661,6 +671,7 @@ void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const Ses
     opened.principal = request.principal;
     opened.uid = request.uid;
     opened.lease = lease;
+    opened.active = now.boot;
     opened.deadline = now.boot + lease;
     opened.request_id = request.request_id;
     sessions_.push_back(opened);
@@ -678,6 +689,7 @@ void ReferenceModel::handle(const RenewSession& request, Ticket ticket, const Se
     const auto judged = request.as_of ? std::min(*request.as_of, now.boot) : now.boot;
     if (*someone->deadline <= judged) return refuse(ticket, ErrorCode::session_expired);
     if (request.lease) someone->lease = *request.lease;
+    if (request.active) someone->active = now.boot;
     someone->deadline = now.boot + someone->lease;
     reply(ticket, Answer(answer(*someone, now.boot)));
 }
@@ -776,6 +788,7 @@ void ReferenceModel::add_dependants(std::vector<ModelLock>& locks) const {
 
 void ReferenceModel::handle(const Acquire& request, Ticket ticket, const SessionId& fresh,
                             Instant now) {
+    if (request.session) seen_active(*request.session, now.boot);
     if (auto error = check(request)) return reply(ticket, *error);
     if (!request.request_id.empty()) {
         const auto where = scope(request.session, request.opens);
@@ -963,6 +976,7 @@ void ReferenceModel::wait_or_refuse(ModelWaiter waiter, std::chrono::millisecond
 }
 
 void ReferenceModel::handle(const Convert& request, Ticket ticket, const SessionId&, Instant now) {
+    seen_active(request.session, now.boot);
     if (living(request.session, ticket) == nullptr) return;
     if (request.patience < std::chrono::milliseconds{0} ||
         request.request_id.size() > limits::request_id_bytes) {
@@ -1074,22 +1088,106 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
 
 void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId&, Instant now) {
     if (living(request.session, ticket) == nullptr) return;
+    if (request.force && !request.administrator) return refuse(ticket, ErrorCode::access_denied);
     auto* victim = find(request.grant);
     if (victim == nullptr) return refuse(ticket, ErrorCode::not_owner);
     if (victim->outcome != Outcome::held) return refuse(ticket, ErrorCode::grant_ended);
     if (victim->session == request.session) return refuse(ticket, ErrorCode::already_held);
-    for (const auto& lock : victim->locks) {
-        if (!request.administrator && class_of(lock.resource).steal != StealPolicy::anyone) {
-            return refuse(ticket, ErrorCode::steal_refused);
-        }
-    }
+    if (auto error = why_not(request, *victim, now)) return reply(ticket, *error);
     const auto locks = victim->locks;
     if (left_behind(*victim, request.session, ticket, now)) return;
     if (would_be_stuck(*victim, request.session, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*victim, Outcome::stolen, now.boot, true);
     auto& made = new_grant(request.session, locks, now);
     extend(request.session, now.boot);
+    seen_active(request.session, now.boot);
     reply(ticket, Answer(answer(made)));
+}
+
+std::optional<std::chrono::milliseconds> ReferenceModel::longest(StealPolicy policy,
+                                                                 const ModelGrant& grant) const {
+    std::optional<std::chrono::milliseconds> found;
+    for (const auto& lock : grant.locks) {
+        const auto its_class = class_of(lock.resource);
+        if (its_class.steal != policy) continue;
+        found = std::max(found.value_or(its_class.steal_after), its_class.steal_after);
+    }
+    return found;
+}
+
+void ReferenceModel::drop_old_refusals(ModelGrant& grant, BootTime now) const {
+    const auto lasts = longest(StealPolicy::ask, grant).value_or(std::chrono::milliseconds{0});
+    std::erase_if(grant.asks, [&](const auto& entry) {
+        return entry.second.allowed == false && now - entry.second.answered >= lasts;
+    });
+}
+
+std::optional<Error> ReferenceModel::why_not(const Steal& request, ModelGrant& victim,
+                                             Instant now) {
+    if (request.administrator && request.force) return std::nullopt;
+    Error error(ErrorCode::steal_refused, "model");
+    Holder holder;
+    holder.grant = victim.id;
+    error.blockers.push_back(holder);
+    if (longest(StealPolicy::never, victim) && !request.administrator) {
+        error.policy = StealPolicy::never;
+        return error;
+    }
+    const auto must_be_idle = longest(StealPolicy::idle, victim);
+    const auto may_answer = longest(StealPolicy::ask, victim);
+    // The moments from which on the one and the other allow it.
+    BootTime idle_from{};
+    BootTime asked_from{};
+    if (must_be_idle) {
+        const auto last = session(victim.session)->active;
+        idle_from = std::max(last, victim.since) + *must_be_idle;
+    }
+    if (may_answer) {
+        drop_old_refusals(victim, now.boot);
+        const auto* thief = session(request.session);
+        const std::pair who{thief->uid, thief->principal};
+        if (!victim.asks.contains(who)) {
+            if (victim.asks.size() == 100) return Error(ErrorCode::limit_exceeded, "model");
+            victim.asks[who].asked = now.boot;
+            WantedNotice notice;
+            notice.session = victim.session;
+            notice.wanted.grant = victim.id;
+            notice.wanted.answer_by = now.wall + *may_answer;
+            out_.wanted.push_back(notice);
+        }
+        const ModelAsk& ask = victim.asks[who];
+        if (!ask.allowed) asked_from = ask.asked + *may_answer;
+        if (ask.allowed == false) asked_from = ask.answered + *may_answer;
+    }
+    if (idle_from <= now.boot && asked_from <= now.boot) return std::nullopt;
+    error.policy = asked_from > now.boot ? StealPolicy::ask : StealPolicy::idle;
+    error.retry_after =
+        std::chrono::ceil<std::chrono::milliseconds>(std::max(idle_from, asked_from) - now.boot);
+    return error;
+}
+
+void ReferenceModel::handle(const AnswerWanted& request, Ticket ticket, const SessionId&,
+                            Instant now) {
+    if (living(request.session, ticket) == nullptr) return;
+    auto* wanted = owned(request.session, request.grant, ticket);
+    if (wanted == nullptr) return;
+    seen_active(request.session, now.boot);
+    drop_old_refusals(*wanted, now.boot);
+    for (auto& [who, ask] : wanted->asks) {
+        ask.allowed = request.allow;
+        ask.answered = now.boot;
+    }
+    bool waited_for = false;
+    for (const auto& waiter : waiters_) {
+        const auto in_its_way = blockers(waiter, now.boot).grants;
+        waited_for = waited_for ||
+                     std::find(in_its_way.begin(), in_its_way.end(), wanted) != in_its_way.end();
+    }
+    if (request.allow && wanted->asks.empty() && waited_for) {
+        reply(ticket, Answer(Released{Outcome::released, 0}));
+        return end(*wanted, Outcome::released, now.boot, false);
+    }
+    reply(ticket, Answer(Released{Outcome::held, wanted->count}));
 }
 
 void ReferenceModel::handle(const Break& request, Ticket ticket, const SessionId&, Instant now) {
@@ -1156,6 +1254,10 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
 void ReferenceModel::handle(const PutClass& request, Ticket ticket, const SessionId&, Instant) {
     const auto& wanted = request.lock_class;
     if (auto error = check_name(wanted.pattern)) return reply(ticket, *error);
+    const bool patient = wanted.steal == StealPolicy::idle || wanted.steal == StealPolicy::ask;
+    if (patient != (wanted.steal_after.count() != 0) || wanted.steal_after > limits::lease_max) {
+        return refuse(ticket, ErrorCode::invalid_argument);
+    }
     const auto before = classes_;
     std::erase_if(classes_, [&](const auto& known) { return known.pattern == wanted.pattern; });
     classes_.push_back(wanted);

@@ -34,8 +34,17 @@ struct ModelSession {
     // Made for one grant alone, and ends with it.
     bool own = false;
     bool ended = false;
+    // When somebody was at it last.
+    BootTime active;
     std::string request_id;
     std::string parameters;
+};
+
+// Somebody wants to take a grant over, and what its holder said to that.
+struct ModelAsk {
+    BootTime asked;
+    std::optional<bool> allowed;
+    BootTime answered;
 };
 
 struct ModelLock {
@@ -71,6 +80,8 @@ struct ModelGrant {
     std::string request_scope;
     std::string request_id;
     std::string parameters;
+    // By uid and principal.
+    std::map<std::pair<std::uint32_t, std::string>, ModelAsk> asks;
 };
 
 struct ModelWaiter {
@@ -162,6 +173,16 @@ private:
     void handle(const Reacquire& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const PutClass& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const DeleteClass& request, Ticket ticket, const SessionId& fresh, Instant now);
+    void handle(const AnswerWanted& request, Ticket ticket, const SessionId& fresh, Instant now);
+
+    // The longest `steal_after` among the classes of this policy that the grant falls under, if
+    // there is one.
+    std::optional<std::chrono::milliseconds> longest(StealPolicy policy,
+                                                     const ModelGrant& grant) const;
+    // Why this steal is refused; whoever must be asked has been asked then.
+    std::optional<Error> why_not(const Steal& request, ModelGrant& victim, Instant now);
+    void drop_old_refusals(ModelGrant& grant, BootTime now) const;
+    void seen_active(const SessionId& session, BootTime now);
 
     void wait_or_refuse(ModelWaiter waiter, std::chrono::milliseconds patience, Instant now);
     GrantId give(const ModelWaiter& waiter, bool waited, Instant now);

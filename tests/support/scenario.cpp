@@ -142,6 +142,7 @@ LockClass class_of(Words words) {
     if (const auto v = take(words, "min_hold")) made.min_hold = duration(*v);
     if (const auto v = take(words, "lock_delay")) made.lock_delay = duration(*v);
     if (const auto v = take(words, "steal")) made.steal = parse_steal_policy(*v).value();
+    if (const auto v = take(words, "steal_after")) made.steal_after = duration(*v);
     if (const auto v = take(words, "permits"))
         made.permits = static_cast<std::uint32_t>(std::stoul(*v));
     if (const auto v = take(words, "queue_limit"))
@@ -257,6 +258,7 @@ private:
             request.session = session;
             if (const auto v = take(words, "lease")) request.lease = duration(*v);
             if (const auto v = take(words, "late")) request.as_of = now_.boot - duration(*v);
+            request.active = take_flag(words, "active");
             return act(Request(request));
         }
         if (verb == "close") return act(Request(CloseSession{session}));
@@ -279,8 +281,13 @@ private:
             return;
         }
         if (verb == "steal") {
-            return act(
-                Request(Steal{session, grant, "because", take_flag(words, "administrator")}));
+            Steal request{session, grant, "because"};
+            request.administrator = take_flag(words, "administrator");
+            request.force = take_flag(words, "force");
+            return act(Request(request));
+        }
+        if (verb == "allow" || verb == "deny") {
+            return act(Request(AnswerWanted{session, grant, verb == "allow"}));
         }
         if (verb == "convert") {
             Convert request;
@@ -485,7 +492,8 @@ private:
             end(notice.grant.id, notice.ending.outcome);
         }
         for (const auto& notice : decision.wanted) {
-            said_.push_back(name_of(notice.session) + " wanted " +
+            said_.push_back(name_of(notice.session) +
+                            (notice.wanted.answer_by ? " asked for " : " wanted ") +
                             number_of(number(notice.wanted.grant)) + " by " + notice.wanted.by);
         }
     }
@@ -629,6 +637,11 @@ private:
             if (error.retry_after && blockers.empty() && behind.empty()) {
                 text += " retry " + std::to_string(error.retry_after->count()) + "ms";
             }
+        }
+        if (error.code == ErrorCode::steal_refused && error.policy) {
+            text += " " + std::string(to_string(*error.policy));
+            if (error.retry_after)
+                text += " retry " + std::to_string(error.retry_after->count()) + "ms";
         }
         if (error.code == ErrorCode::already_held && error.grant)
             text += " " + number_of(number(*error.grant));

@@ -23,7 +23,10 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
     return {
         {"OpenSession",
          R"({"Principal":"ann","LeaseMs":5000,"Bound":"process","Pid":7,"Note":"n","Metadata":{"k":"v"},"RequestId":"r"})"},
-        {"RenewSession", "{" + proof + R"(,"LeaseMs":5000,"Note":"n","Metadata":{"k":"v"}})"},
+        {"RenewSession",
+         "{" + proof + R"(,"LeaseMs":5000,"Note":"n","Metadata":{"k":"v"},"Active":true})"},
+        {"AnswerWanted", "{" + proof + R"(,"Grant":4,"Allow":true})"},
+        {"AnswerWanted", "{" + proof + R"(,"Grant":4,"Allow":false})"},
         {"JoinProcess", "{" + proof + R"(,"Pid":7})"},
         {"CloseSession", "{" + proof + "}"},
         {"Acquire",
@@ -40,10 +43,12 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
         {"Release", "{" + proof + R"(,"Grant":4})"},
         {"Transfer", "{" + proof + R"(,"Grant":4,"To":")" + session_text + "\"}"},
         {"Steal", "{" + proof + R"(,"Grant":4,"Reason":"r"})"},
+        {"Steal", "{" + proof + R"(,"Grant":4,"Reason":"r","Force":true})"},
+        {"Reacquire", "{" + proof + R"(,"Grant":4})"},
         {"Break", R"({"Grant":4,"Reason":"r"})"},
         {"PutClass",
          R"({"Pattern":"a/*","Policy":"read_write","LeaseMs":1000,"MaxLeaseMs":2,"MaxHoldMs":3,"MinHoldMs":4,"LockDelayMs":5,)"
-         R"("Steal":"anyone","Dependants":[{"Resource":"b","Mode":"read"}],"QueueLimit":6,"Permits":7})"},
+         R"("Steal":"ask","StealAfterMs":8,"Dependants":[{"Resource":"b","Mode":"read"}],"QueueLimit":6,"Permits":7})"},
         {"DeleteClass", R"({"Pattern":"a/*"})"},
         {"ListClasses", "{}"},
         {"ShowLock", R"({"Resource":"a"})"},
@@ -199,7 +204,8 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
     SessionInfo session;
     session.id.bytes[0] = 1;
     session.secret.bytes[0] = 2;
-    session.wanted = {{GrantId{1}, "a", "bob", Mode::read, WallTime{1ms}}};
+    session.wanted = {{GrantId{1}, "a", "bob", Mode::read, WallTime{1ms}},
+                      {GrantId{2}, "b", "cy", Mode::write, WallTime{2ms}, WallTime{3ms}}};
     session.lost = {{GrantId{2}, {Outcome::stolen, "bob", "r", WallTime{2ms}}}};
     LockView view;
     view.resource = "a";
@@ -267,6 +273,18 @@ BOOST_AUTO_TEST_CASE(carries_its_facts) {
     BOOST_TEST(json.find(R"("__type":"rocklock#LockConflictException")") != std::string::npos);
     BOOST_TEST(json.find(R"("You":true})") != std::string::npos);
     BOOST_TEST(write_error(read_error(json)) == json);
+}
+
+BOOST_AUTO_TEST_CASE(says_which_policy_refuses_a_steal_and_until_when) {
+    Error error(ErrorCode::steal_refused, "not yet");
+    error.policy = StealPolicy::ask;
+    error.retry_after = 6ms;
+    const auto json = write_error(error);
+    BOOST_TEST(json.find(R"("__type":"rocklock#StealRefusedException")") != std::string::npos);
+    BOOST_TEST(json.find(R"("Policy":"ask","RetryAfterMs":6})") != std::string::npos);
+    const auto read = read_error(json);
+    BOOST_TEST((read.policy == StealPolicy::ask));
+    BOOST_TEST((read.retry_after == 6ms));
 }
 
 BOOST_AUTO_TEST_CASE(that_expired_says_when) {

@@ -39,7 +39,8 @@ enum class ErrorCode : std::uint8_t {
     grant_ended,
     // Wrong secret, or somebody else's grant. Nothing was changed.
     not_owner,
-    // The class of the resource does not allow it.
+    // The class of the resource does not allow it, or not yet. Facts: policy, retry_after,
+    // blockers.
     steal_refused,
     // Too many waiters. Facts: limit.
     queue_full,
@@ -142,8 +143,11 @@ struct Error {
     std::vector<CycleStep> cycle;
     std::optional<Ending> ended;
     std::optional<GrantId> grant;
-    // When asking again makes sense: a minimum hold or a lock delay ends then.
+    // When asking again makes sense: a minimum hold or a lock delay ends then, or a steal may be
+    // tried again.
     std::optional<std::chrono::milliseconds> retry_after;
+    // Which policy refuses a steal.
+    std::optional<StealPolicy> policy;
     std::optional<std::uint64_t> limit;
     // The process that has the store open.
     std::optional<std::int64_t> pid;

@@ -40,9 +40,6 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 //     read_write         write         read
 enum class Policy : std::uint8_t { exclusive_write, exclusive_read, read_write };
 
-// Who may take a grant away from its holder. (An administrator always may.)
-enum class StealPolicy : std::uint8_t { never, anyone };
-
 ROCKLOCK_API std::string_view to_string(Policy policy);
 ROCKLOCK_API std::string_view to_string(StealPolicy policy);
 ROCKLOCK_API std::optional<Policy> parse_policy(std::string_view text);
@@ -73,6 +70,9 @@ struct LockClass {
     // A lock that expired or was broken is not granted again for this long. Zero: at once.
     std::chrono::milliseconds lock_delay{0};
     StealPolicy steal = StealPolicy::never;
+    // With `idle`: how long the holder must have been inactive; with `ask`: how long it may take to
+    // answer. 1 ms to 30 days with those two, zero with the others.
+    std::chrono::milliseconds steal_after{0};
     // Locked along with a resource of this class when that is locked to edit.
     std::vector<Dependant> dependants;
     // Waiters for one resource: 1 to limits::waiters_total.
@@ -97,14 +97,17 @@ struct ProcessId {
     friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };
 
-// Somebody waits for what a grant holds.
+// Somebody waits for what a grant holds, or asks to take it over.
 struct Wanted {
     GrantId grant{};
     std::string resource;
-    // The principal who waits, for which mode, and since when.
+    // The principal who wants it, in which mode, and since when.
     std::string by;
     Mode mode = Mode::write;
     WallTime since;
+    // Who asks to take it over may do so from then on, unless AnswerWanted says something else
+    // before. None for one that only waits.
+    std::optional<WallTime> answer_by{};
 };
 
 // A grant that ended otherwise than by its session.
@@ -155,6 +158,9 @@ struct RenewSession {
     // For a manager that was stalled and finds this renewal waiting: judge it as of that moment,
     // the last at which it could have been served. The new deadline still counts from now.
     std::optional<BootTime> as_of;
+    // A person is at it: who may steal from an inactive holder may not do so for a while. A plain
+    // renewal says only that the program runs.
+    bool active = false;
 };
 
 // Adds a process to a process-bound session.
@@ -273,16 +279,20 @@ struct Transfer {
 };
 
 // Ends another's grant and takes its place, in one step and ahead of the waiters, if the class of
-// every resource in it allows it, or the caller is an administrator. Errors: steal_refused,
-// grant_ended, already_held (one's own), conflict when the loser's other grants are in the way,
-// deadlock.
+// every resource in it allows it. A class that wants the holder to be asked makes the first Steal
+// of a principal ask: it is refused, the holder gets `Wanted`, and the refusal says when to come
+// again. Errors: steal_refused (with the policy in the way, and when to try again), grant_ended,
+// already_held (one's own), conflict when the loser's other grants are in the way, deadlock,
+// limit_exceeded when a hundred others have asked.
 struct Steal {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
     // For the loser and the audit; not empty.
     std::string reason;
+    // May steal what its class allows to nobody; and, with `force`, without asking or waiting too.
     bool administrator = false;
+    bool force = false;
 };
 
 // Ends another's grant. For administrators. Errors: grant_ended, not_owner for one that nobody
@@ -294,6 +304,21 @@ struct Break {
     std::string reason;
     // Who does it, under a name that people know; not empty.
     std::string by;
+};
+
+// The holder's answer to all who want a grant of its: those who asked to take it over, and those
+// who wait for it. Counts as activity of its session.
+//
+// Allowed: whoever has asked may steal it from now on, and the session holds it until one does. If
+// nobody has asked, it is released to those who wait, whatever its count. Not allowed: who has
+// asked may not steal it, and may ask again after its class's `steal_after`; who waits goes on
+// waiting. The last answer counts, until the grant ends. Nothing happens where nobody wants it.
+struct AnswerWanted {
+    // `released`, or `held`.
+    using Answer = Released;
+    SessionId session;
+    GrantId grant{};
+    bool allow = false;
 };
 
 // Takes an expired or broken grant again, with a new id and token, for a session of the same
@@ -315,8 +340,9 @@ struct DeleteClass {
     std::string pattern;
 };
 
-using Request = std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert,
-                             Release, Transfer, Steal, Break, Reacquire, PutClass, DeleteClass>;
+using Request =
+    std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
+                 Transfer, Steal, Break, Reacquire, PutClass, DeleteClass, AnswerWanted>;
 using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass>;
 
 // ---- Looking ----
@@ -440,7 +466,7 @@ struct LostNotice {
     Ending ending;
 };
 
-// Somebody began to wait for what this session holds.
+// Somebody began to wait for what this session holds, or asks to take it over.
 struct WantedNotice {
     SessionId session;
     Wanted wanted;

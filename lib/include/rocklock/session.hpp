@@ -164,12 +164,26 @@ public:
     // session_not_found, invalid_argument (the lease), io_error, no_space, closing.
     Result<SessionInfo> renew(std::optional<std::chrono::milliseconds> lease = {});
 
+    // Renews by hand, and tells that a person is at it: what others may steal from an inactive
+    // holder they may not for a while. Errors: as renew().
+    Result<SessionInfo> note_activity();
+
+    // Takes another session's grant away, as its classes allow. See Steal. Errors: steal_refused,
+    // with the policy in the way and when to try again; grant_ended, not_owner (unknown),
+    // already_held, conflict, deadlock, limit_exceeded, invalid_argument (no reason),
+    // session_expired, io_error, no_space, closing.
+    Result<Guard> steal(GrantId grant, std::string_view reason);
+    // Answers those who want a grant of this session's. See AnswerWanted. The guard of a grant that
+    // is released by it is not valid() any more. Errors: not_owner, grant_ended, session_expired,
+    // session_not_found, io_error, no_space, closing.
+    Result<Released> answer_wanted(GrantId grant, bool allow);
+
     // Called once for every grant that ends otherwise than by release. Set before acquiring.
     void on_lost(std::function<void(const LostNotice&)> callback);
     // Called when less than `warn_at` of the lease is left, once for each time that happens.
     void on_warning(std::function<void(std::chrono::milliseconds remaining)> callback);
 
-    // Called when somebody begins to wait for what this session holds.
+    // Called when somebody begins to wait for what this session holds, or asks to take it over.
     void on_wanted(std::function<void(const Wanted&)> callback);
 
     // Whether the session may still be relied upon: not over, and its lease not within its margin

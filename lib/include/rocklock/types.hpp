@@ -33,6 +33,16 @@ enum class Held : std::uint8_t {
     count,
 };
 
+// Who may take a grant away from its holder; classes have the rest. On the disk by number.
+enum class StealPolicy : std::uint8_t {
+    never,
+    anyone,
+    // Anyone, once the holder's session has been inactive for so long.
+    idle,
+    // Whoever has asked, once the holder has allowed it or not answered for so long.
+    ask,
+};
+
 // How a grant ended; `held` while it has not, and for a release that only lowered a count.
 enum class Outcome : std::uint8_t {
     held,

@@ -1,0 +1,266 @@
+"""Taking locks away from their holders: what the policies of classes say, over the socket and by the program."""
+
+import json
+import os
+import subprocess
+import time
+
+import tap
+from harness import Sandbox, wait_until
+
+# Longer than any test takes.
+LONG_MS = 600_000
+
+
+class Stealing(Sandbox):
+    def open(self, api, principal, **more):
+        session = api.call("OpenSession", Principal=principal, LeaseMs=LONG_MS, **more).json
+        return {"Session": session["Session"], "Secret": session["Secret"]}
+
+    def put_class(self, api, **members):
+        answer = api.call("PutClass", Pattern="a", **members)
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json
+
+    def taken(self, api, proof, resource="a", **more):
+        answer = api.call("Acquire", **proof, Locks=[{"Resource": resource}], **more)
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json["Grant"]
+
+    def refused(self, api, proof, grant, policy):
+        """Tries to steal, in vain; returns when to try again, in milliseconds."""
+        answer = api.call("Steal", **proof, Grant=grant, Reason="needed")
+        self.assertEqual((answer.status, answer.error, answer.json.get("Policy")),
+                         (400, "StealRefusedException", policy), answer.body)
+        self.assertEqual(answer.json["Blockers"][0]["Grant"], grant)
+        return answer.json.get("RetryAfterMs")
+
+
+class Policies(Stealing):
+    def test_a_class_says_what_it_says(self):
+        api = self.api()
+        put = self.put_class(api, Steal="ask", StealAfterMs=5000)
+        self.assertEqual((put["Steal"], put["StealAfterMs"]), ("ask", 5000))
+        self.assertEqual(api.call("ListClasses").json["Classes"], [put])
+        self.assertEqual(api.call("PutClass", Pattern="b", Steal="idle").error, "ValidationException")
+        self.assertEqual(api.call("PutClass", Pattern="b", Steal="never", StealAfterMs=1).error,
+                         "ValidationException")
+
+    def test_a_holder_is_asked_and_its_answers_count(self):
+        api = self.api()
+        self.put_class(api, Steal="ask", StealAfterMs=LONG_MS)
+        ann, bob = self.open(api, "ann"), self.open(api, "bob")
+        grant = self.taken(api, ann)
+        self.assertLessEqual(self.refused(api, bob, grant, "ask"), LONG_MS)
+        wanted = api.call("RenewSession", **ann).json["Wanted"]
+        self.assertEqual([(w["Grant"], w["Resource"], w["By"], w["Mode"]) for w in wanted],
+                         [(grant, "a", "bob", "write")])
+        self.assertIn("AnswerBy", wanted[0])
+        # Asked again, it is not told again.
+        self.refused(api, bob, grant, "ask")
+        self.assertNotIn("Wanted", api.call("RenewSession", **ann).json)
+        self.assertEqual(api.call("AnswerWanted", **bob, Grant=grant, Allow=True).error, "NotOwnerException")
+        no = api.call("AnswerWanted", **ann, Grant=grant, Allow=False)
+        self.assertEqual(no.json, {"Outcome": "held"})
+        self.refused(api, bob, grant, "ask")
+        yes = api.call("AnswerWanted", **ann, Grant=grant, Allow=True)
+        self.assertEqual(yes.json, {"Outcome": "held"})
+        stolen = api.call("Steal", **bob, Grant=grant, Reason="needed")
+        self.assertEqual(stolen.status, 200, stolen.body)
+        self.assertGreater(stolen.json["Token"], grant)
+        # The loser is told once, and what it does with the grant afterwards is refused.
+        lost = api.call("RenewSession", **ann).json["Lost"]
+        self.assertEqual([(l["Grant"], l["Outcome"], l["By"], l["Reason"]) for l in lost],
+                         [(grant, "stolen", "bob", "needed")])
+        self.assertNotIn("Lost", api.call("RenewSession", **ann).json)
+        self.assertEqual(api.call("Convert", **ann, Grant=grant, Mode="read").error, "GrantEndedException")
+        self.assertEqual(api.call("Release", **ann, Grant=grant).json, {"Outcome": "stolen"})
+        self.assertEqual(api.call("AnswerWanted", **ann, Grant=grant, Allow=True).error, "GrantEndedException")
+
+    def test_no_answer_allows_it_in_time(self):
+        api = self.api()
+        self.put_class(api, Steal="ask", StealAfterMs=400)
+        ann, bob = self.open(api, "ann"), self.open(api, "bob")
+        grant = self.taken(api, ann)
+        began = time.monotonic()
+        self.assertLessEqual(self.refused(api, bob, grant, "ask"), 400)
+        wait_until(lambda: api.call("Steal", **bob, Grant=grant, Reason="needed").status == 200, "stolen")
+        self.assertGreaterEqual(time.monotonic() - began, 0.4)
+
+    def test_who_is_at_it_is_not_stolen_from_as_idle(self):
+        api = self.api()
+        self.put_class(api, Steal="idle", StealAfterMs=LONG_MS)
+        ann, bob = self.open(api, "ann"), self.open(api, "bob")
+        grant = self.taken(api, ann)
+        wait_until(lambda: self.refused(api, bob, grant, "idle") <= LONG_MS - 100, "time passes")
+        api.call("RenewSession", **ann)
+        self.assertLessEqual(self.refused(api, bob, grant, "idle"), LONG_MS - 100)
+        before = time.monotonic()
+        self.assertEqual(api.call("RenewSession", **ann, Active=True).status, 200)
+        left = self.refused(api, bob, grant, "idle")
+        self.assertGreaterEqual(left, LONG_MS - (time.monotonic() - before) * 1000 - 1)
+        self.put_class(api, Steal="idle", StealAfterMs=50)
+        wait_until(lambda: api.call("Steal", **bob, Grant=grant, Reason="needed").status == 200, "stolen")
+
+    def test_a_holder_may_give_it_to_those_who_wait(self):
+        api = self.api()
+        ann = self.open(api, "ann")
+        grant = self.taken(api, ann)
+        waiter = self.connect()
+        waiter.send("Acquire", {"Principal": "bob", "PatienceMs": -1, "Locks": [{"Resource": "a"}]})
+        self.wait_for_waiters("a", 1)
+        wanted = api.call("RenewSession", **ann).json["Wanted"]
+        self.assertEqual([(w["By"], "AnswerBy" in w) for w in wanted], [("bob", False)])
+        self.assertEqual(api.call("AnswerWanted", **ann, Grant=grant, Allow=False).json, {"Outcome": "held"})
+        self.assertEqual(api.call("AnswerWanted", **ann, Grant=grant, Allow=True).json, {"Outcome": "released"})
+        answer = waiter.receive()
+        self.assertEqual((answer.status, answer.json["Waited"]), (200, True))
+        self.assertNotIn("Lost", api.call("RenewSession", **ann).json)
+
+    def test_what_was_broken_may_be_taken_again_if_nobody_had_it_since(self):
+        api = self.api()
+        ann = self.open(api, "ann")
+        grant = self.taken(api, ann)
+        self.assertEqual(api.call("Break", Grant=grant, Reason="by mistake").status, 200)
+        wrong = api.call("Reacquire", Session=ann["Session"], Secret="A" * 43, Grant=grant)
+        self.assertEqual(wrong.error, "NotOwnerException")
+        again = api.call("Reacquire", **ann, Grant=grant)
+        self.assertEqual(again.status, 200, again.body)
+        self.assertGreater(again.json["Token"], grant)
+        self.assertEqual([lock["Resource"] for lock in again.json["Locks"]], ["a"])
+        api.call("Break", Grant=again.json["Grant"], Reason="by mistake")
+        api.call("Release", **ann, Grant=self.taken(api, ann))
+        late = api.call("Reacquire", **ann, Grant=again.json["Grant"])
+        self.assertEqual(late.error, "PreconditionFailedException")
+
+    def test_force_is_for_administrators_and_never_is_never_for_others(self):
+        if os.getuid() != 0:
+            self.skipTest("only root can become another user")
+        api = self.api()
+        grants = [self.taken(api, self.open(api, "ann"), name) for name in ("a", "never")]
+        self.put_class(api, Steal="ask", StealAfterMs=LONG_MS)
+        self.folder.chmod(0o755)
+        self.state.chmod(0o755)
+        self.socket.chmod(0o666)
+        bob = self.open(api, "bob")
+        code = ("import json,socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
+                "for body in json.loads(sys.argv[2]):\n"
+                " d=json.dumps(body).encode()\n"
+                " s.sendall(b'POST / HTTP/1.1\\r\\nX-Amz-Target: Rocklock_20261121.Steal\\r\\n"
+                "Content-Length: %d\\r\\n\\r\\n'%len(d)+d)\n"
+                " print(s.recv(9999).decode().splitlines()[-1])\n")
+        tries = [bob | {"Grant": grants[1], "Reason": "r"},
+                 bob | {"Grant": grants[1], "Reason": "r", "Force": True},
+                 bob | {"Grant": grants[0], "Reason": "r"}]
+        done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                               "/usr/bin/python3", "-c", code, str(self.socket), json.dumps(tries)],
+                              capture_output=True, text=True, timeout=60, check=True)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([(line.get("__type"), line.get("Policy"), "RetryAfterMs" in line) for line in lines],
+                         [("rocklock#StealRefusedException", "never", False),
+                          ("rocklock#AccessDeniedException", None, False),
+                          ("rocklock#StealRefusedException", "ask", True)])
+        # An administrator is held to what a class allows later, but by force.
+        self.refused(api, bob, grants[0], "ask")
+        for grant, force in ((grants[0], True), (grants[1], False)):
+            forced = api.call("Steal", **bob, Grant=grant, Reason="r", Force=force)
+            self.assertEqual(forced.status, 200, forced.body)
+
+
+class Program(Stealing):
+    def test_steal_takes_it_and_says_so_as_acquire_does(self):
+        grant, loser = self.acquire("a", "--principal", "ann")
+        stolen = self.rocklock("steal", grant["Grant"], "--reason", "ann is away", "--principal", "bob",
+                               "--lease", "1m")
+        self.assertEqual(stolen.returncode, 0, stolen.stderr)
+        lines = dict(line.removeprefix("export ").split("=", 1) for line in stolen.stdout.splitlines())
+        self.assertEqual(set(lines), {"ROCKLOCK_GRANT", "ROCKLOCK_TOKEN", "ROCKLOCK_SESSION"})
+        self.assertGreater(int(lines["ROCKLOCK_TOKEN"]), grant["Token"])
+        holder = self.show("a")["Holders"][0]
+        self.assertEqual((holder["Principal"], holder["Grant"]), ("bob", int(lines["ROCKLOCK_GRANT"])))
+        # With the credentials it printed it may be released; the loser's are of no use.
+        late = self.rocklock("release", grant["Grant"], environment=loser)
+        self.assertEqual(late.returncode, 76)
+        self.assertIn("stolen", late.stderr)
+        renewed = self.rocklock("renew", grant["Grant"], environment=loser)
+        self.assertEqual(renewed.returncode, 76)
+        self.assertIn("stolen by bob", renewed.stderr)
+        self.assertIn("ann is away", renewed.stderr)
+        proof = {"ROCKLOCK_SESSION": lines["ROCKLOCK_SESSION"]}
+        done = self.rocklock("release", lines["ROCKLOCK_GRANT"], environment=proof)
+        self.assertEqual((done.returncode, done.stdout), (0, "released\n"), done.stderr)
+
+    def test_steal_for_a_session_that_there_is(self):
+        grant, _ = self.acquire("a", "--principal", "ann")
+        other, proof = self.acquire("b", "--principal", "bob")
+        both = self.rocklock("steal", grant["Grant"], "--reason", "r", "--principal", "cy", environment=proof)
+        self.assertEqual(both.returncode, 64)
+        stolen = self.rocklock("steal", grant["Grant"], "--reason", "r", "--json", environment=proof)
+        self.assertEqual(stolen.returncode, 0, stolen.stderr)
+        self.assertEqual(json.loads(stolen.stdout)["Session"], other["Session"])
+
+    def test_refused_says_by_what_policy_and_when_to_try_again(self):
+        api = self.api()
+        self.put_class(api, Steal="ask", StealAfterMs=90_000)
+        ann = self.open(api, "ann")
+        grant = self.taken(api, ann)
+        # Two calls are two sessions, of one who asks.
+        for _ in range(2):
+            refused = self.rocklock("steal", grant, "--reason", "r", "--principal", "bob")
+            self.assertEqual((refused.returncode, refused.stdout), (77, ""))
+            self.assertIn("ann was asked to give it up", refused.stderr)
+            self.assertRegex(refused.stderr, r"try again in 1m\d\ds|try again in \d+s")
+            self.assertIn("its class says: steal ask", refused.stderr)
+        self.assertEqual([row["Principal"] for row in api.call("ListSessions").json["Sessions"]], ["ann"])
+        api.call("AnswerWanted", **ann, Grant=grant, Allow=True)
+        stolen = self.rocklock("steal", grant, "--reason", "r", "--principal", "bob")
+        self.assertEqual(stolen.returncode, 0, stolen.stderr)
+
+    def test_force_does_not_ask(self):
+        api = self.api()
+        self.put_class(api, Steal="idle", StealAfterMs=LONG_MS)
+        grant = self.taken(api, self.open(api, "ann"))
+        self.assertEqual(self.rocklock("steal", grant, "--reason", "r").returncode, 77)
+        forced = self.rocklock("steal", grant, "--reason", "r", "--force")
+        self.assertEqual(forced.returncode, 0, forced.stderr)
+
+    def test_renew_active_says_that_a_person_is_at_it(self):
+        api = self.api()
+        self.put_class(api, Steal="idle", StealAfterMs=LONG_MS)
+        grant, proof = self.acquire("a", "--principal", "ann", "--lease", "10m")
+        bob = self.open(api, "bob")
+        wait_until(lambda: self.refused(api, bob, grant["Grant"], "idle") <= LONG_MS - 100, "time passes")
+        before = time.monotonic()
+        renewed = self.rocklock("renew", grant["Grant"], "--active", environment=proof)
+        self.assertEqual(renewed.returncode, 0, renewed.stderr)
+        left = self.refused(api, bob, grant["Grant"], "idle")
+        self.assertGreaterEqual(left, LONG_MS - (time.monotonic() - before) * 1000 - 1)
+
+    def test_without_a_reason_or_a_grant_it_does_nothing(self):
+        grant, _ = self.acquire("a")
+        self.assertEqual(self.rocklock("steal", grant["Grant"]).returncode, 64)
+        self.assertEqual(self.rocklock("steal", "a", "--reason", "r").returncode, 64)
+        self.assertEqual(self.rocklock("steal", 12345, "--reason", "r").returncode, 77)
+        self.assertEqual(self.show("a")["Holders"][0]["Grant"], grant["Grant"])
+
+    def test_a_run_whose_lock_is_stolen_stops_its_command_with_its_next_renewal(self):
+        for verb, how in (("steal", "stolen by bob"), ("break", "broken by")):
+            with self.subTest(verb):
+                holder = self.hold("a", "--lease", "2s")
+                grant = self.show("a")["Holders"][0]["Grant"]
+                more = ["--principal", "bob"] if verb == "steal" else []
+                taken = self.rocklock(verb, grant, "--reason", "to test it", *more)
+                self.assertEqual(taken.returncode, 0, taken.stderr)
+                self.assertEqual(holder.wait(60), 76)
+                errors = holder.stderr.read()
+                self.assertIn(how, errors)
+                self.assertIn("to test it", errors)
+                if verb == "steal":
+                    thief = dict(line.removeprefix("export ").split("=", 1)
+                                 for line in taken.stdout.splitlines())
+                    self.rocklock("release", thief["ROCKLOCK_GRANT"],
+                                  environment={"ROCKLOCK_SESSION": thief["ROCKLOCK_SESSION"]})
+
+
+if __name__ == "__main__":
+    tap.main()
