@@ -102,7 +102,7 @@ Result<std::string> reason_of(const Arguments& arguments) {
 
 // The session that is to steal, where ROCKLOCK_SESSION names none.
 Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
-                                                   const Settings& settings) {
+                                                     const Settings& settings) {
     const char* given = std::getenv("ROCKLOCK_SESSION");
     if (given != nullptr && *given != '\0') {
         if (!arguments.has("principal") && !arguments.has("lease")) {
@@ -123,7 +123,11 @@ Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
 // A session made for one grant ends with it: then the grant is what is of interest.
 int fail_on(GrantCall& call, Error error) {
     if (error.code == ErrorCode::session_not_found || error.code == ErrorCode::session_expired) {
-        if (auto ending = find_ending(*call.manager, call.credentials, call.grant)) {
+        // One that was taken from it tells by whom, which is told to its owner only once otherwise.
+        const bool forced = error.ended && !error.ended->by.empty();
+        auto ending =
+            forced ? error.ended : find_ending(*call.manager, call.credentials, call.grant);
+        if (ending) {
             error = Error(ErrorCode::grant_ended, "the grant has ended");
             error.ended = std::move(ending);
         }
