@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -38,11 +39,16 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
     return event;
 }
 
-// Whether a call may change something: a failure of its storage is the end of the store.
+template <typename T, typename Variant>
+inline constexpr bool is_one_of = false;
+template <typename T, typename... Types>
+inline constexpr bool is_one_of<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
+
+// Whether a call may change something: a failure of its storage is the end of the store. A look
+// that fails may only have met a bad place on the disk.
 bool is_decision(const CallBody& body) {
-    return !(std::holds_alternative<ListClasses>(body) || std::holds_alternative<ShowLock>(body) ||
-             std::holds_alternative<ListLocks>(body) ||
-             std::holds_alternative<ListSessions>(body) || std::holds_alternative<Ping>(body));
+    return std::visit(
+        [](const auto& verb) { return is_one_of<std::decay_t<decltype(verb)>, Request>; }, body);
 }
 
 }  // namespace

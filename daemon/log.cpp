@@ -44,6 +44,12 @@ void append_value(std::string& line, std::string_view value) {
             line += "\\x";
             line += hex[byte >> 4];
             line += hex[byte & 0xF];
+            if (byte == 0xC2) {
+                line += "\\x";
+                line += hex[next >> 4];
+                line += hex[next & 0xF];
+                ++i;
+            }
         } else {
             line += value[i];
         }

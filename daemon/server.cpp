@@ -437,7 +437,7 @@ Error storage_failure(const Error& error) {
 
 void tell_start(const Log& log, Database& database, const ServerOptions& options) {
     const auto statistics = database.statistics();
-    log.write({LogLevel::debug,
+    log.write({LogLevel::info,
                "opened",
                "the store is open",
                {{"store", options.store.empty() ? "memory" : options.store},
@@ -461,13 +461,12 @@ Result<void> serve_store(const ServerOptions& options) {
     const int descriptors = raise_descriptor_limit();
     auto database = open_database(options);
     if (!database) return std::move(database).error();
-    tell_start(log, *database, options);
-
     Server server({options, log, manager, *database, *listeners, group,
                    std::min(options.max_connections, descriptors)});
     for (const auto& listener : listeners->all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
     }
+    tell_start(log, *database, options);
     manager.notify("READY=1\nSTATUS=serving locks");
     tell(options.ready_fd, "ready\n");
     const auto failure = server.run();

@@ -67,6 +67,23 @@ class Installed(unittest.TestCase):
         self.assertNotIn("librocklock", output("ldd", str(program)))
         self.assertEqual(output(str(program)).strip(), self.pkg_config("--modversion").strip())
 
+    def test_units_are_clean(self):
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("systemd-analyze is not installed")
+        service = next(iter(self.place.rglob("rocklock.service")), None)
+        if service is None:
+            self.skipTest("built without the daemon")
+        program = next(path for path in self.place.rglob("bin/rocklock"))
+        text = service.read_text(encoding="utf-8")
+        named = next(line for line in text.splitlines() if line.startswith("ExecStart=")).split("=")[1].split()[0]
+        self.assertTrue(str(program).endswith(named), named)
+        service.write_text(text.replace(named, str(program)), encoding="utf-8")
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", service, service.with_suffix(".socket")],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if "rocklock" in line]),
+                         (0, []), done.stderr)
+        self.assertTrue(list(self.place.rglob("sysusers.d/rocklock.conf")))
+
     def test_no_name_of_the_inside_is_exported(self):
         library = next(self.place.rglob("librocklock.so"))
         names = output("nm", "-DC", "--defined-only", str(library))
