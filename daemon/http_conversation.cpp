@@ -19,16 +19,33 @@ HttpConversation::HttpConversation(std::shared_ptr<Peer> peer,
       output_ready_(std::move(output_ready)),
       site_(site) {}
 
+HttpConversation::~HttpConversation() {
+    if (site_.memory != nullptr) site_.memory->held -= held_;
+}
+
+// Refuses a large request that grows while all of them together are too much.
+std::optional<HttpProblem> HttpConversation::count_held() {
+    constexpr std::size_t small = 64u << 10;
+    if (site_.memory == nullptr) return std::nullopt;
+    const auto now = reader_.held_bytes();
+    const auto before = std::exchange(held_, now);
+    const auto all = site_.memory->held += now - before;
+    if (now <= before || now <= small || all <= site_.memory->most) return std::nullopt;
+    return HttpProblem{503, "the daemon holds too much of requests that are not whole: try again"};
+}
+
 void HttpConversation::receive(std::string_view bytes) {
     if (ending_) return;
-    const auto problem =
-        reader_.receive(bytes, [this](const HttpRequest& request) { take(request); });
+    auto problem = reader_.receive(bytes, [this](const HttpRequest& request) { take(request); });
+    const auto too_much = count_held();
+    if (!problem) problem = too_much;
     if (problem) {
         broken_ = true;
         slots_.push_back({++last_number_, {.keep_alive = false}, std::nullopt});
         ending_ = true;
-        const auto name =
-            problem->status == 400 ? "ValidationException" : "RequestTooLargeException";
+        const auto* name = "RequestTooLargeException";
+        if (problem->status == 400) name = "ValidationException";
+        if (problem->status == 503) name = "LimitExceededException";
         answer(last_number_, refusal(problem->status, name, problem->message));
     } else if (reader_.wants_continue() && slots_.empty()) {
         output_ += "HTTP/1.1 100 Continue\r\n\r\n";

@@ -5,6 +5,7 @@
 // that are no HTTP do.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,12 +23,22 @@ namespace rocklock {
 
 class Places;
 
+// What all connections of a server hold of requests that are not whole yet. Each may send 16 MB,
+// and there are many.
+struct RequestMemory {
+    std::atomic<std::size_t> held{0};
+    // When more is held, no request that is already large may grow.
+    std::size_t most = 256u << 20;
+};
+
 // Where a conversation takes place.
 struct HttpSite {
     // Over TCP, where a page in a browser may be at the other end.
     bool tcp = false;
     // What there is to GET; none: nothing.
     const Places* places = nullptr;
+    // None: nobody counts.
+    RequestMemory* memory = nullptr;
 };
 
 // Threads:  one at a time; answers come through `post`.
@@ -38,6 +49,9 @@ public:
     // is not empty any more, or that the conversation has ended.
     HttpConversation(std::shared_ptr<Peer> peer, std::function<void(std::function<void()>)> post,
                      std::function<void()> output_ready, const HttpSite& site = {});
+    HttpConversation(const HttpConversation&) = delete;
+    HttpConversation& operator=(const HttpConversation&) = delete;
+    ~HttpConversation();
 
     void receive(std::string_view bytes);
     // The client sends no more. It still gets the answers that are decided.
@@ -64,6 +78,7 @@ private:
     void ask(const HttpRequest& request, std::uint64_t number);
     void call(const HttpRequest& request, std::uint64_t number);
     void answer(std::uint64_t number, const HttpAnswer& answer);
+    std::optional<HttpProblem> count_held();
     void flush();
 
     std::shared_ptr<Peer> peer_;
@@ -71,6 +86,8 @@ private:
     std::function<void()> output_ready_;
     const HttpSite site_;
     HttpReader reader_;
+    // As it is counted in the site's memory.
+    std::size_t held_ = 0;
     std::deque<Slot> slots_;
     std::uint64_t last_number_ = 0;
     std::string output_;

@@ -67,6 +67,7 @@ public:
         request_.keep_alive = keep_alive();
         return std::move(request_);
     }
+    std::size_t held_bytes() const { return request_.body.size(); }
     bool expects_continue() const { return expects_continue_; }
 
 private:
@@ -155,6 +156,10 @@ std::optional<HttpProblem> HttpReader::parse(const std::function<void(HttpReques
     }
     unread_.erase(0, used);
     return problem;
+}
+
+std::size_t HttpReader::held_bytes() const {
+    return unread_.size() + (parser_ ? parser_->held_bytes() : 0);
 }
 
 bool HttpReader::wants_continue() { return std::exchange(wants_continue_, false); }

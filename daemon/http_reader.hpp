@@ -53,6 +53,9 @@ public:
     std::optional<HttpProblem> receive(std::string_view bytes,
                                        const std::function<void(HttpRequest)>& take);
 
+    // What has come of a request that is not whole yet.
+    std::size_t held_bytes() const;
+
     // True once, when a request waits for "100 Continue" before it sends its body.
     bool wants_continue();
 

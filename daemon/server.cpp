@@ -160,6 +160,7 @@ private:
     const Parts parts_;
     // Connections, which the context owns, count themselves out when they go.
     Traffic traffic_;
+    RequestMemory memory_;
     ConnectionSet connections_;
     asio::io_context io_;
     ProcessWatch watch_;
@@ -280,7 +281,7 @@ void Server::admit(Protocol::socket socket, bool tcp) {
     }
     const Connection::Side side{
         tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group),
-        {tcp, &places_},
+        {tcp, &places_, &memory_},
         dispatcher_,
         traffic_};
     const auto connection =

@@ -22,7 +22,7 @@ struct World {
 // One connection, whose answers arrive on this thread.
 class Line {
 public:
-    explicit Line(World& world, Caller caller = {4711, 42})
+    explicit Line(World& world, Caller caller = {4711, 42}, const HttpSite& site = {})
         : conversation_(std::make_shared<HttpConversation>(
               std::make_shared<Peer>(world.dispatcher, caller),
               [this](std::function<void()> run) {
@@ -30,7 +30,7 @@ public:
                   posted_.push_back(std::move(run));
                   arrived_.notify_all();
               },
-              [] {})) {}
+              [] {}, site)) {}
 
     void send(const std::string& verb, const std::string& body) {
         conversation_->receive("POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121." + verb +
@@ -111,6 +111,30 @@ BOOST_AUTO_TEST_CASE(ends_after_bytes_that_are_no_http) {
     BOOST_TEST(has(line.conversation().take_output(), "HTTP/1.1 400 "));
     BOOST_TEST(line.conversation().broken());
     BOOST_TEST(line.conversation().ended());
+}
+
+BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
+    World world;
+    RequestMemory memory;
+    memory.most = 300'000;
+    const HttpSite site{false, nullptr, &memory};
+    const std::string head = "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n";
+    {
+        Line first(world, {4711, 42}, site);
+        Line second(world, {4711, 42}, site);
+        first.conversation().receive(head + std::string(200'000, ' '));
+        BOOST_TEST(first.answers(1).empty());
+        second.conversation().receive(head + std::string(200'000, ' '));
+        BOOST_TEST(has(second.answers(), "HTTP/1.1 503 "));
+        BOOST_TEST(second.conversation().ended());
+        // Small ones go on, and what is whole counts no more.
+        Line third(world, {4711, 42}, site);
+        BOOST_TEST(has(third.call("Ping", "{}"), "HTTP/1.1 200 "));
+        first.conversation().receive(std::string(800'000, ' '));
+        BOOST_TEST(has(first.answers(), "HTTP/1.1 400 "));
+        BOOST_TEST(memory.held <= 200'000U);
+    }
+    BOOST_TEST(memory.held == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(withdraws_its_wait_when_the_client_hangs_up) {

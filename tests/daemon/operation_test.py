@@ -269,7 +269,8 @@ class Leaving(Sandbox):
         except BlockingIOError:
             pass
         process.terminate()
-        self.assertIn("leaving", process.stderr.readline())
+        while "leaving" not in process.stderr.readline():
+            self.assertIsNone(process.poll())
         process.terminate()
         self.assertIn(process.wait(60), (0, -signal.SIGTERM))
         self.assertFalse(alive(process.pid))
