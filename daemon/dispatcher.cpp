@@ -11,6 +11,7 @@
 #include <rocklock/version.hpp>
 
 #include "daemon/process_id.hpp"
+#include "storage/store_copy.hpp"
 #include "wire/time_format.hpp"
 
 namespace rocklock {
@@ -28,7 +29,8 @@ inline constexpr bool is_decided = is_one_of<T, Request>;
 bool is_administration(const CallBody& body) {
     const auto* steal = std::get_if<Steal>(&body);
     return std::holds_alternative<Break>(body) || std::holds_alternative<PutClass>(body) ||
-           std::holds_alternative<DeleteClass>(body) || (steal != nullptr && steal->force);
+           std::holds_alternative<DeleteClass>(body) ||
+           std::holds_alternative<Backup>(body) || (steal != nullptr && steal->force);
 }
 
 // The session that a verb's proof must be for.
@@ -120,12 +122,47 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
         [&](auto& verb) -> std::optional<Ticket> {
             if constexpr (is_decided<std::decay_t<decltype(verb)>>) {
                 return decide(Request(std::move(verb)), *std::move(binding), std::move(done));
+            } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, Backup>) {
+                back_up(verb.directory, std::move(done));
+                return std::nullopt;
             } else {
                 done(look(call.body));
                 return std::nullopt;
             }
         },
         call.body);
+}
+
+Dispatcher::~Dispatcher() {
+    if (backup_thread_.joinable()) backup_thread_.join();
+}
+
+void Dispatcher::back_up(const std::string& directory, Done done) {
+    if (!options_.backup) {
+        return done(Error(ErrorCode::invalid_argument,
+                          "this store is in memory: there is nothing to back up"));
+    }
+    if (!directory.starts_with('/')) {
+        return done(Error(ErrorCode::invalid_argument,
+                          "Directory must begin with /: it lies where the daemon runs"));
+    }
+    const std::unique_lock lock(backup_mutex_);
+    if (backing_up_) {
+        return done(Error(ErrorCode::store_in_use, "another backup is under way: try again later"));
+    }
+    if (backup_thread_.joinable()) backup_thread_.join();
+    backing_up_ = true;
+    backup_thread_ = std::thread([this, directory, done = std::move(done)] {
+        const auto copied = options_.backup(directory);
+        {
+            const std::lock_guard over(backup_mutex_);
+            backing_up_ = false;
+        }
+        if (!copied) return done(copied.error());
+        const auto size = size_of_directory(directory + "/db");
+        if (!size) return done(size.error());
+        done(Reply(BackedUp{directory, size->files, size->bytes}));
+    });
 }
 
 // Judges what the service does not, and fills in what the caller does not say itself.

@@ -7,8 +7,11 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <rocklock/lock.hpp>
@@ -52,6 +55,8 @@ struct DispatcherOptions {
     uid_t administrator = 0;
     // Sees all calls; may be none.
     CallObserver* observer = nullptr;
+    // Copies the store into a directory; none where there is nothing to copy.
+    std::function<Result<void>(const std::string& directory)> backup{};
 };
 
 // Threads:  thread-safe.
@@ -62,6 +67,10 @@ public:
 
     Dispatcher(LockService& service, SessionWatch* watch, DispatcherOptions options)
         : service_(service), watch_(watch), options_(std::move(options)) {}
+    Dispatcher(const Dispatcher&) = delete;
+    Dispatcher& operator=(const Dispatcher&) = delete;
+    // Waits for a backup that is under way.
+    ~Dispatcher();
 
     // Calls `done` exactly once, at once or later, on any thread. What is answered later has a
     // ticket.
@@ -84,11 +93,17 @@ private:
     Result<void> prove(const Call& call);
     Result<Reply> look(const CallBody& body);
     Result<SessionPage> list_sessions(const ListSessions& request);
+    void back_up(const std::string& directory, Done done);
     Ticket decide(Request request, Binding binding, Done done);
 
     LockService& service_;
     SessionWatch* watch_;
     DispatcherOptions options_;
+
+    // One backup at a time, on a thread of its own: it reads and writes whole files.
+    std::mutex backup_mutex_;
+    bool backing_up_ = false;
+    std::thread backup_thread_;
 };
 
 // Sees each call as it comes. Threads: thread-safe.

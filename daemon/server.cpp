@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -131,6 +132,12 @@ struct Parts {
     int most_connections = 0;
 };
 
+std::function<Result<void>(const std::string&)> backup_of(Database& database,
+                                                          const ServerOptions& options) {
+    if (options.store.empty()) return {};
+    return [&database](const std::string& directory) { return database.backup(directory); };
+}
+
 class Server {
 public:
     explicit Server(const Parts& parts);
@@ -198,7 +205,8 @@ Server::Server(const Parts& parts)
             }),
       dispatcher_(parts.database.service(), &watch_,
                   {parts.options.store.empty() ? "memory" : parts.options.store,
-                   durability_word(parts.options), ::geteuid(), &book_}),
+                   durability_word(parts.options), ::geteuid(), &book_,
+                   backup_of(parts.database, parts.options)}),
       places_(parts.database.service(), book_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
       control_(asio::make_strand(io_)),

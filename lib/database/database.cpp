@@ -9,6 +9,7 @@
 #include "base/fork.hpp"
 #include "database/session_keeper.hpp"
 #include "lock/lock_manager.hpp"
+#include "lock/records.hpp"
 
 namespace rocklock {
 
@@ -165,6 +166,11 @@ Result<Released> Database::break_grant(GrantId grant, std::string_view by,
 LockService& Database::service() { return *state_->manager; }
 
 Storage& Database::storage() { return *state_->storage; }
+
+Result<void> Database::backup(const std::string& directory) {
+    if (!state_) return empty_handle();
+    return state_->storage->copy_to(directory, {records::copy_mark(state_->clock.now().wall)});
+}
 
 std::optional<BootTime> Database::tick() {
     if (!state_ || state_->made_here.in_child()) return std::nullopt;

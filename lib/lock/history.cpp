@@ -150,6 +150,8 @@ Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
             holder.uid = record.uid;
             holder.pid = record.pid;
             holder.acquired_at = record.acquired_wall;
+            holder.deadline = record.acquired_wall + std::chrono::duration_cast<milliseconds>(
+                                                         record.deadline - record.acquired);
             holder.note = record.note;
             holder.metadata = record.metadata;
             if (lock.cause < record.locks.size()) holder.cause = record.locks[lock.cause].resource;

@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "lock/history.hpp"
 #include "lock/manager_core.hpp"
+#include "lock/names.hpp"
 #include "lock/records.hpp"
 
 namespace rocklock {
@@ -101,15 +102,17 @@ Result<void> LockManager::Core::recover() {
     }
     const auto marks = read_meta(storage, records::marks_key);
     if (!marks) return marks.error();
+    const auto copy = read_meta(storage, records::copy_key);
+    if (!copy) return copy.error();
     const std::string boot_id = clock.boot_id();
     RecoveryFacts facts;
     facts.now = clock.now();
-    facts.restored = options.restored;
+    facts.restored = options.restored || copy->has_value();
     // Deadlines are exact on the same boot, unless renewals may have been lost with a failed sync.
     facts.exact = !boot_id.empty() && boot_id == boot.boot_id && !storage.suspect() &&
                   !planted(Bug::lease_anew_on_same_boot);
     facts.boot_epoch = facts.exact ? boot.epoch : boot.epoch + 1;
-    if (!*marks || options.restored) facts.token_floor = token_floor(facts.now.wall);
+    if (!*marks || facts.restored) facts.token_floor = token_floor(facts.now.wall);
     decision.clear();
     const auto snapshot = storage.snapshot();
     if (auto done = table.recover(*snapshot, facts, decision); !done) return done;
@@ -118,6 +121,11 @@ Result<void> LockManager::Core::recover() {
     boot.boot_id = boot_id;
     decision.batch.writes.push_back(
         {Family::meta, std::string(records::boot_key), records::encode(boot)});
+    // With what it asked for, in one batch: done once, whenever we are killed.
+    if (*copy) {
+        decision.batch.writes.push_back(
+            {Family::meta, std::string(records::copy_key), std::nullopt});
+    }
     if (auto done = storage.commit(std::move(decision.batch)); !done) return done;
     last_decided = facts.now.boot;
     next_search = last_decided + manager::search_every;
@@ -159,6 +167,7 @@ Result<Answer> LockManager::call(Request request, std::stop_token stop) {
 
 Result<LockView> LockManager::show(std::string_view resource) {
     if (auto error = core_->not_ours()) return *std::move(error);
+    if (auto error = check_name("the resource", resource)) return *std::move(error);
     LockView view;
     GrantId last{};
     Standing standing;

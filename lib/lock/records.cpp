@@ -504,6 +504,13 @@ std::optional<Marks> decode_marks(std::string_view value) {
     return marks;
 }
 
+Write copy_mark(WallTime made) {
+    std::string value;
+    append_u64(value, 1);
+    append_u64(value, static_cast<std::uint64_t>(made.time_since_epoch().count()));
+    return {Family::meta, std::string(copy_key), std::move(value)};
+}
+
 std::string encode(const BootRecord& record) {
     std::string out;
     append_u64(out, record.version);

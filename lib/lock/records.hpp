@@ -32,6 +32,9 @@ std::string audit_key(std::uint64_t sequence);
 inline constexpr std::string_view marks_key = "lock marks";
 inline constexpr std::string_view boot_key = "lock boot";
 inline constexpr std::string_view secret_key = "lock secret";
+// There in a copy that nobody has opened yet. Whoever does ends what lives in it, as of a store
+// that was restored, and deletes the key in the same batch.
+inline constexpr std::string_view copy_key = "lock copy";
 
 inline constexpr char class_tag = 'c';
 inline constexpr char deadline_tag = 'd';
@@ -146,6 +149,8 @@ std::string encode(const LockClass& lock_class, std::uint64_t version);
 std::string encode(const AuditRow& row);
 std::string encode(const Marks& marks);
 std::string encode(const BootRecord& record);
+// The mark of a copy made at that time.
+Write copy_mark(WallTime made);
 
 // Each returns nothing when the bytes are not such a record.
 std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value);

@@ -7,19 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <rocksdb/cache.h>
 #include <rocksdb/db.h>
-#include <rocksdb/filter_policy.h>
-#include <rocksdb/options.h>
-#include <rocksdb/slice_transform.h>
-#include <rocksdb/table.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 
 #include <rocklock/storage.hpp>
@@ -30,24 +25,14 @@
 #include "base/kill_point.hpp"
 #include "base/random.hpp"
 #include "storage/group_commit.hpp"
+#include "storage/rocksdb_setup.hpp"
+#include "storage/store_copy.hpp"
 #include "storage/store_directory.hpp"
 
 namespace rocklock {
 namespace {
 
 constexpr std::uint32_t format = 1;
-constexpr std::array<const char*, family_count> family_names = {"meta", "items", "index", "locks",
-                                                                "history"};
-
-Error to_error(const rocksdb::Status& status) {
-    const std::string text = "RocksDB: " + status.ToString();
-    if (status.IsNoSpace()) {
-        return Error(ErrorCode::no_space,
-                     "the disk is full: make room, then open the store again (" + text + ")");
-    }
-    if (status.IsCorruption()) return Error(ErrorCode::corrupt, text);
-    return Error(ErrorCode::io_error, text);
-}
 
 // A failed open says more: the files are there, and one that is not was lost.
 Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory) {
@@ -74,60 +59,6 @@ Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directo
     return error;
 }
 
-// RocksDB's diary is not kept: what goes wrong comes back as a Status, and an open that fails is to
-// leave nothing behind.
-class NoDiary final : public rocksdb::Logger {
-public:
-    NoDiary() : Logger(rocksdb::InfoLogLevel::FATAL_LEVEL) {}
-    using Logger::Logv;
-    void Logv(const char*, va_list) override {}
-};
-
-rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, bool same_boot) {
-    rocksdb::DBOptions result;
-    result.create_if_missing = creating;
-    result.create_missing_column_families = creating;
-    result.info_log = std::make_shared<NoDiary>();
-    result.stats_dump_period_sec = 0;
-    result.stats_persist_period_sec = 0;
-    result.skip_stats_update_on_db_open = true;
-    // All corruption is an error at once, and none is repaired by leaving things out.
-    result.paranoid_checks = true;
-    // The group commit in front is the only writer.
-    result.allow_concurrent_memtable_write = false;
-    result.enable_write_thread_adaptive_yield = false;
-    // A commit is in the operating system before it counts as written.
-    result.manual_wal_flush = false;
-    // What a crash leaves must be a prefix of the commits. After a power cut the end of the log,
-    // which was never synced, may be damaged in any way: read up to there. As long as the machine
-    // runs, nothing but the very last record can be incomplete, because the process was killed in
-    // the midst of it; damage anywhere else would be bytes once promised and now lost.
-    result.wal_recovery_mode = same_boot ? rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords
-                                         : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-    // Bounds what the next open has to replay: memory not yet in files, and the log behind it.
-    result.db_write_buffer_size = options.write_buffer_bytes;
-    result.max_total_wal_size = 2 * options.write_buffer_bytes;
-    result.max_open_files = 256;
-    result.max_background_jobs = 2;
-    return result;
-}
-
-rocksdb::ColumnFamilyOptions family_options(const RocksdbOptions& options,
-                                            const std::shared_ptr<rocksdb::Cache>& cache) {
-    rocksdb::BlockBasedTableOptions table;
-    table.block_cache = cache;
-    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10, false));
-    rocksdb::ColumnFamilyOptions result;
-    result.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    result.write_buffer_size = options.write_buffer_bytes;
-    result.arena_block_size = 64u << 10;
-    result.compression = rocksdb::kNoCompression;
-    // Most keys come in order within their kind, which is their first byte: a place near the last
-    // one is found without a search from the top.
-    result.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
-    return result;
-}
-
 // RocksDB and the handles of its families.
 class Database {
 public:
@@ -146,19 +77,20 @@ public:
 
     Result<void> open(const StoreDirectory& directory, const RocksdbOptions& options,
                       bool same_boot) {
-        const bool creating = !directory.marker();
-        const auto cache = rocksdb::NewLRUCache(options.block_cache_bytes, 2);
-        const auto each = family_options(options, cache);
-        const auto whole = database_options(options, creating, same_boot);
-        std::vector<rocksdb::ColumnFamilyDescriptor> families;
-        families.emplace_back(rocksdb::kDefaultColumnFamilyName, each);
-        for (const char* const name : family_names) families.emplace_back(name, each);
+        const bool use = options.purpose == Purpose::use;
+        const bool creating = use && !directory.marker();
+        LogEnd log_end = same_boot ? LogEnd::killed : LogEnd::power_cut;
+        if (options.purpose == Purpose::check) log_end = LogEnd::whole;
+        const auto whole = database_options(options, creating, log_end);
+        const auto families = family_descriptors(options);
         if (directory.existing()) {
             if (auto known = require_known_families(directory, whole); !known) return known;
         }
         rocksdb::DB* opened = nullptr;
         const auto status =
-            rocksdb::DB::Open(whole, directory.database(), families, &handles_, &opened);
+            use ? rocksdb::DB::Open(whole, directory.database(), families, &handles_, &opened)
+                : rocksdb::DB::OpenForReadOnly(whole, directory.database(), families, &handles_,
+                                               &opened);
         if (!status.ok()) return to_open_error(status, directory);
         db_.reset(opened);
         return {};
@@ -387,6 +319,8 @@ public:
     }
     bool suspect() const override { return suspect_.load(); }
     Result<void> mark_sound() override;
+    Result<void> copy_to(const std::string& directory, const std::vector<Write>& marks) override;
+    Result<void> verify() const override;
     Result<void> close() override;
 
 private:
@@ -405,15 +339,20 @@ private:
     GroupCommit group_;
     RocksdbReader reader_{database_, group_};
     std::atomic<bool> suspect_{false};
+    bool read_only_ = false;
 };
 
 Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
+    read_only_ = options.purpose != Purpose::use;
+    if (read_only_) directory_->leave_marker();
     const std::string boot_id = clock_.boot_id();
     const auto marker = directory_->marker();
     const bool same_boot = marker && !boot_id.empty() && *marker == boot_id;
     if (auto opened = database_.open(*directory_, options, same_boot); !opened) return opened;
     if (auto checked = check_format(); !checked) return checked;
     suspect_ = directory_->existing() && !marker;
+    // What was made to look is taken away again.
+    if (options.purpose != Purpose::use) return {};
     if (!suspect_ && !same_boot) {
         if (auto marked = directory_->write_marker(boot_id); !marked) return marked;
     }
@@ -483,8 +422,27 @@ Result<void> RocksdbStorage::mark_sound() {
     return {};
 }
 
+Result<void> RocksdbStorage::copy_to(const std::string& directory,
+                                     const std::vector<Write>& marks) {
+    if (made_here_.in_child()) return not_ours();
+    return make_copy(directory, marks, [&](const std::string& path) -> Result<void> {
+        rocksdb::Checkpoint* made = nullptr;
+        auto status = rocksdb::Checkpoint::Create(&*database_, &made);
+        const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+        if (status.ok()) status = checkpoint->CreateCheckpoint(path);
+        return status.ok() ? Result<void>() : Result<void>(to_error(status));
+    });
+}
+
+Result<void> RocksdbStorage::verify() const {
+    if (made_here_.in_child()) return not_ours();
+    const auto status = database_->VerifyChecksum(rocksdb::ReadOptions());
+    return status.ok() ? Result<void>() : Result<void>(to_error(status));
+}
+
 Result<void> RocksdbStorage::close() {
     if (made_here_.in_child()) return not_ours();
+    if (read_only_) return {};
     if (auto drained = group_.close(); !drained) return drained;
     const auto flushed = database_->Flush(rocksdb::FlushOptions(), database_.families());
     return flushed.ok() ? Result<void>() : Result<void>(to_error(flushed));
@@ -502,7 +460,9 @@ Error RocksdbStorage::not_ours() const {
 
 Result<std::unique_ptr<Storage>> open_rocksdb_storage(const std::string& directory, Clock& clock,
                                                       const RocksdbOptions& options) {
-    auto prepared = StoreDirectory::prepare(directory, options.create_if_missing);
+    const bool may_create = options.create_if_missing && options.purpose == Purpose::use;
+    auto prepared =
+        StoreDirectory::prepare(directory, may_create, options.purpose == Purpose::glance);
     if (!prepared) return std::move(prepared).error();
     auto storage = std::make_unique<RocksdbStorage>(*std::move(prepared), clock);
     if (auto opened = storage->open(options); !opened) return std::move(opened).error();

@@ -36,6 +36,14 @@ Result<void> Storage::commit(Batch batch, Durability durability) {
     return {};
 }
 
+Result<void> Storage::copy_to(const std::string& /*directory*/,
+                              const std::vector<Write>& /*marks*/) {
+    return Error(ErrorCode::invalid_argument,
+                 "this store is not on a disk: there is no copying it");
+}
+
+Result<void> Storage::verify() const { return {}; }
+
 std::uint64_t version_of(std::string_view value) { return Reader(value).u64().value_or(0); }
 
 Error deadline_passed() {

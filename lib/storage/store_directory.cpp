@@ -125,12 +125,16 @@ Error system_error(const std::string& what, int number) {
 }
 
 Result<std::unique_ptr<StoreDirectory>> StoreDirectory::prepare(const std::string& directory,
-                                                                bool create_if_missing) {
+                                                                bool create_if_missing,
+                                                                bool beside) {
     std::unique_ptr<StoreDirectory> store(new StoreDirectory(directory));
     if (auto found = store->find_or_make(create_if_missing); !found) return found.error();
     if (auto looked = store->look_inside(create_if_missing); !looked) return looked.error();
     if (auto writable = store->require_writable(); !writable) return writable.error();
-    if (auto locked = store->take_lock(); !locked) return locked.error();
+    if (auto locked = store->take_lock(); !locked) {
+        const bool used = locked.error().code == ErrorCode::store_in_use;
+        if (!used || !beside) return locked.error();
+    }
     // Again: it may have been made, or closed in disgrace, before the lock was ours.
     if (auto looked = store->look_inside(create_if_missing); !looked) return looked.error();
     return store;
@@ -281,7 +285,9 @@ Result<void> StoreDirectory::write_marker(const std::string& boot_id) {
     return sync_directory(path_);
 }
 
-void StoreDirectory::remove_marker() noexcept { unlink(marker_file().c_str()); }
+void StoreDirectory::remove_marker() noexcept {
+    if (!leaves_marker_) unlink(marker_file().c_str());
+}
 
 std::optional<std::int64_t> holder_of_database(const std::string& database) {
     const Descriptor file(open((database + "/LOCK").c_str(), O_RDWR | O_CLOEXEC));

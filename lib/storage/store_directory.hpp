@@ -24,10 +24,12 @@ Error system_error(const std::string& what, int number);
 //           unless keep() was called. In a child of the process it does nothing.
 class StoreDirectory {
 public:
-    // Looks at the directory, makes it if it may, and takes the lock.
+    // Looks at the directory, makes it if it may, and takes the lock; `beside` goes without when
+    // another process has it.
     // Errors: store_in_use, not_a_store, read_only, corrupt, no_space, io_error.
     static Result<std::unique_ptr<StoreDirectory>> prepare(const std::string& directory,
-                                                           bool create_if_missing);
+                                                           bool create_if_missing,
+                                                           bool beside = false);
     StoreDirectory(const StoreDirectory&) = delete;
     StoreDirectory& operator=(const StoreDirectory&) = delete;
     ~StoreDirectory();
@@ -42,6 +44,8 @@ public:
     // Makes the file anew, and its entry in the directory durable.
     Result<void> write_marker(const std::string& boot_id);
     void remove_marker() noexcept;
+    // From now on remove_marker() does nothing: whoever only looks changes nothing.
+    void leave_marker() { leaves_marker_ = true; }
 
 private:
     explicit StoreDirectory(std::string path) : path_(std::move(path)) {}
@@ -62,6 +66,7 @@ private:
     bool made_pid_file_ = false;
     bool existing_ = false;
     bool kept_ = false;
+    bool leaves_marker_ = false;
     std::optional<std::string> marker_;
 };
 

@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names
     "OpenSession",  "RenewSession", "JoinProcess",  "CloseSession", "Acquire",
     "Convert",      "Release",      "Transfer",     "Steal",        "Break",
     "PutClass",     "DeleteClass",  "ListClasses",  "ShowLock",     "ListLocks",
-    "ListSessions", "Ping",         "AnswerWanted", "Reacquire",
+    "ListSessions", "Ping",         "AnswerWanted", "Reacquire",    "Backup",
 };
 
 template <std::size_t... index>

@@ -33,10 +33,16 @@ struct ListSessions {
 
 struct Ping {};
 
+// For administrators: a consistent copy of the store, on the daemon's machine.
+struct Backup {
+    // Absolute; it must not exist yet, or be empty.
+    std::string directory;
+};
+
 using CallBody =
     std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
                  Transfer, Steal, Break, PutClass, DeleteClass, ListClasses, ShowLock, ListLocks,
-                 ListSessions, Ping, AnswerWanted, Reacquire>;
+                 ListSessions, Ping, AnswerWanted, Reacquire, Backup>;
 
 struct Call {
     CallBody body;
@@ -75,7 +81,13 @@ struct Pong {
     std::string durability;
 };
 
+struct BackedUp {
+    std::string directory;
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;
+};
+
 using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
-                           LockView, LockPage, SessionPage, Pong>;
+                           LockView, LockPage, SessionPage, Pong, BackedUp>;
 
 }  // namespace rocklock

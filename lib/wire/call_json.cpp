@@ -185,6 +185,7 @@ struct ReplyReader {
         return reply_of<SessionPage>(json);
     }
     Result<Reply> operator()(const Ping& /*asked*/) const { return reply_of<Pong>(json); }
+    Result<Reply> operator()(const Backup& /*asked*/) const { return reply_of<BackedUp>(json); }
 };
 
 }  // namespace
@@ -270,5 +271,7 @@ Error read_error(std::string_view json) {
 std::string write_value(const Holder& holder) { return written(holder); }
 
 std::string write_value(const SessionView& session) { return written(session); }
+
+std::string write_value(const LockClass& lock_class) { return written(lock_class); }
 
 }  // namespace rocklock

@@ -33,5 +33,6 @@ Error read_error(std::string_view json);
 // One of the values in replies, alone: for lists of one object a line.
 std::string write_value(const Holder& holder);
 std::string write_value(const SessionView& session);
+std::string write_value(const LockClass& lock_class);
 
 }  // namespace rocklock

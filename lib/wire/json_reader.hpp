@@ -70,9 +70,13 @@ public:
     void patience(std::string_view name, std::chrono::milliseconds& value) {
         const auto* member = find(name);
         if (member == nullptr) return;
-        if (const auto* number = member->if_int64(); number != nullptr && *number == -1) {
+        const auto* number = member->if_int64();
+        if (number != nullptr && *number == -1) {
             value = no_limit;
             return;
+        }
+        if (number == nullptr || *number < 0) {
+            return report(name, "a whole number of milliseconds; 0 tries, and -1 waits for ever");
         }
         read(*member, name, value);
         if (value > longest_wait) value = no_limit;

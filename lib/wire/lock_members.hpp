@@ -320,6 +320,11 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.optional("Next", body.next);
 }
 
+template <typename Codec, A<Call> C, A<Backup> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Directory", body.directory);
+}
+
 template <typename Codec, A<Call> C, typename T>
 requires(A<T, ListClasses> || A<T, Ping>) void describe_call(Codec& /*codec*/, C& /*call*/,
                                                              T& /*body*/) {}
@@ -424,6 +429,13 @@ void describe(Codec& codec, T& pong) {
     codec.required("Pid", pong.pid);
     codec.required("Store", pong.store);
     codec.required("Durability", pong.durability);
+}
+
+template <typename Codec, A<BackedUp> T>
+void describe(Codec& codec, T& backed_up) {
+    codec.required("Directory", backed_up.directory);
+    codec.required("Files", backed_up.files);
+    codec.required("Bytes", backed_up.bytes);
 }
 
 // ---- Refusals ----

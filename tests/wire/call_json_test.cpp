@@ -56,6 +56,7 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
                           R"(","Class":"a/*","Contended":true,"Limit":5,"Next":"n"})"},
         {"ListSessions", R"({"Principal":"ann","Limit":5,"Next":"n"})"},
         {"Ping", "{}"},
+        {"Backup", R"({"Directory":"/b"})"},
     };
 }
 
@@ -227,6 +228,7 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
         {ListLocks{}, LockPage{{some_holder()}, "next"}},
         {ListSessions{}, SessionPage{{shown}, "next"}},
         {Ping{}, Pong{"1.2.3", 4, "/x", "durable"}},
+        {Backup{}, BackedUp{"/b", 2, 3}},
     };
     for (const auto& [asked, reply] : replies) {
         const auto json = write_reply(reply);

@@ -24,7 +24,7 @@ struct DatabaseOptions {
     Durability durability = Durability::durable;
     // The directory was put back from a copy. Every session and grant in it ends (`broken`,
     // "restored"), and tokens go on above all that may have been handed out since the copy was
-    // made.
+    // made. A copy that backup() or restore_store() made says so itself.
     bool restored = false;
     // Off: nothing happens by itself. The caller renews, and calls tick() for waiters to be woken
     // by time. For simulations, and for programs that own their threads.
@@ -78,7 +78,8 @@ public:
     // Most specific first.
     std::vector<LockClass> classes() const;
 
-    // Who holds one resource, waits for it, and had it last. Errors: io_error, corrupt.
+    // Who holds one resource, waits for it, and had it last. Errors: invalid_argument (what is no
+    // name), io_error, corrupt.
     Result<LockView> show(std::string_view resource) const;
     // Who holds what, a page at a time. Errors: invalid_argument (`limit` or `next`), io_error.
     Result<LockPage> list(const ListLocks& request = {}) const;
@@ -93,6 +94,12 @@ public:
     LockService& service();
     // Where it keeps its records; for looking, and for tests. Not of one that was moved from.
     Storage& storage();
+
+    // Makes a consistent copy in `directory`, which must not exist yet or be empty, while
+    // everything goes on. Whoever opens the copy opens it as with DatabaseOptions::restored, the
+    // first time. Errors: invalid_argument (the directory, or a store that is not on a disk),
+    // io_error, no_space, read_only.
+    Result<void> backup(const std::string& directory);
 
     // With DatabaseOptions::background off: does what is due now, and says when to come again; none
     // while nothing is to be done by time.

@@ -167,6 +167,17 @@ public:
     // Errors: io_error, no_space, read_only; it stays suspect then.
     virtual Result<void> mark_sound() = 0;
 
+    // Copies the store as of one moment, behind every commit whose wait() has returned, into
+    // `directory`, which must not exist yet or be empty. `marks` are written into the copy alone.
+    // Commits go on meanwhile. An interrupted copy is none, and is in nobody's way.
+    //
+    // Errors: invalid_argument (the directory, or a store that is not on a disk), io_error,
+    //         no_space, read_only. None of them fails the store.
+    virtual Result<void> copy_to(const std::string& directory, const std::vector<Write>& marks);
+
+    // Reads all that lies on the disk and compares its checksums. Errors: corrupt, io_error.
+    virtual Result<void> verify() const;
+
     // Writes and syncs all that is queued, and makes the next open quick. What comes afterwards
     // fails with `closing`; reads go on until the object ends. Without it, the end of the object is
     // like a crash.
@@ -177,7 +188,21 @@ public:
 // judges `not_after` and must outlive it.
 ROCKLOCK_API std::unique_ptr<Storage> make_memory_storage(Clock& clock);
 
+// What a store is opened for.
+enum class Purpose : std::uint8_t {
+    use,
+    // To look: nothing in it is changed, and commits fail.
+    look,
+    // To look, if need be beside the process that has it open: what that is just writing may be
+    // missing, and files that it removes meanwhile may make the look fail.
+    glance,
+    // To look, and damage anywhere is an error: also at the end of the log, which may be what a
+    // crash left and would be given up by the next open.
+    check,
+};
+
 struct RocksdbOptions {
+    Purpose purpose = Purpose::use;
     // Makes the directory and an empty store where there is none.
     bool create_if_missing = true;
     // Memory for records not yet in files, over all families. Small: it is what a crash leaves to

@@ -1,0 +1,92 @@
+#include "storage/rocksdb_setup.hpp"
+
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/table.h>
+
+namespace rocklock {
+namespace {
+
+// RocksDB's diary is not kept: what goes wrong comes back as a Status, and an open that fails is to
+// leave nothing behind.
+class NoDiary final : public rocksdb::Logger {
+public:
+    NoDiary() : Logger(rocksdb::InfoLogLevel::FATAL_LEVEL) {}
+    using Logger::Logv;
+    void Logv(const char*, va_list) override {}
+};
+
+rocksdb::WALRecoveryMode recovery_mode(LogEnd log_end) {
+    switch (log_end) {
+        case LogEnd::killed:
+            return rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+        case LogEnd::power_cut:
+            return rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+        case LogEnd::whole:
+            return rocksdb::WALRecoveryMode::kAbsoluteConsistency;
+    }
+    return rocksdb::WALRecoveryMode::kAbsoluteConsistency;
+}
+
+rocksdb::ColumnFamilyOptions family_options(const RocksdbOptions& options,
+                                            const std::shared_ptr<rocksdb::Cache>& cache) {
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = cache;
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10, false));
+    rocksdb::ColumnFamilyOptions result;
+    result.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    result.write_buffer_size = options.write_buffer_bytes;
+    result.arena_block_size = 64u << 10;
+    result.compression = rocksdb::kNoCompression;
+    // Most keys come in order within their kind, which is their first byte: a place near the last
+    // one is found without a search from the top.
+    result.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
+    return result;
+}
+
+}  // namespace
+
+Error to_error(const rocksdb::Status& status) {
+    const std::string text = "RocksDB: " + status.ToString();
+    if (status.IsNoSpace()) {
+        return Error(ErrorCode::no_space,
+                     "the disk is full: make room, then open the store again (" + text + ")");
+    }
+    if (status.IsCorruption()) return Error(ErrorCode::corrupt, text);
+    return Error(ErrorCode::io_error, text);
+}
+
+rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end) {
+    rocksdb::DBOptions result;
+    result.create_if_missing = creating;
+    result.create_missing_column_families = creating;
+    result.info_log = std::make_shared<NoDiary>();
+    result.stats_dump_period_sec = 0;
+    result.stats_persist_period_sec = 0;
+    result.skip_stats_update_on_db_open = true;
+    // All corruption is an error at once, and none is repaired by leaving things out.
+    result.paranoid_checks = true;
+    // The group commit in front is the only writer.
+    result.allow_concurrent_memtable_write = false;
+    result.enable_write_thread_adaptive_yield = false;
+    // A commit is in the operating system before it counts as written.
+    result.manual_wal_flush = false;
+    // What a crash leaves must be a prefix of the commits.
+    result.wal_recovery_mode = recovery_mode(log_end);
+    // Bounds what the next open has to replay: memory not yet in files, and the log behind it.
+    result.db_write_buffer_size = options.write_buffer_bytes;
+    result.max_total_wal_size = 2 * options.write_buffer_bytes;
+    result.max_open_files = 256;
+    result.max_background_jobs = 2;
+    return result;
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const RocksdbOptions& options) {
+    const auto each = family_options(options, rocksdb::NewLRUCache(options.block_cache_bytes, 2));
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    families.emplace_back(rocksdb::kDefaultColumnFamilyName, each);
+    for (const char* const name : family_names) families.emplace_back(name, each);
+    return families;
+}
+
+}  // namespace rocklock

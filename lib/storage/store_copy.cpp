@@ -1,0 +1,226 @@
+#include "storage/store_copy.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include "storage/rocksdb_setup.hpp"
+#include "storage/store_directory.hpp"
+
+namespace rocklock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view partial = "db.partial";
+
+// Closes when it goes.
+class File {
+public:
+    explicit File(int number) : number_(number) {}
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File() {
+        if (number_ >= 0) ::close(number_);
+    }
+    int number() const { return number_; }
+    bool valid() const { return number_ >= 0; }
+
+private:
+    int number_;
+};
+
+// The directory that is to hold a copy, ours while this lives.
+class Place {
+public:
+    explicit Place(std::string path) : path_(std::move(path)) {}
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() {
+        if (complete_ || !ours_) return;
+        remove_rest();
+        if (made_) ::rmdir(path_.c_str());
+    }
+
+    Result<void> take();
+    std::string partial_path() const { return path_ + "/" + std::string(partial); }
+    Result<void> complete();
+
+private:
+    Result<void> require_empty() const;
+    void remove_rest() const;
+
+    std::string path_;
+    std::unique_ptr<File> directory_;
+    bool made_ = false;
+    bool ours_ = false;
+    bool complete_ = false;
+};
+
+Result<void> Place::take() {
+    made_ = ::mkdir(path_.c_str(), 0700) == 0;
+    if (!made_ && errno != EEXIST) return system_error("cannot make the directory " + path_, errno);
+    directory_ = std::make_unique<File>(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory_->valid()) return system_error("cannot open " + path_, errno);
+    if (::flock(directory_->number(), LOCK_EX | LOCK_NB) != 0) {
+        return Error(ErrorCode::store_in_use, "another copy is being made in " + path_);
+    }
+    if (auto empty = require_empty(); !empty) return empty;
+    ours_ = true;
+    remove_rest();
+    return {};
+}
+
+// RocksDB makes a checkpoint beside where it is to be.
+bool is_rest(const std::string& name) {
+    return name == partial || name == std::string(partial) + ".tmp";
+}
+
+Result<void> Place::require_empty() const {
+    std::error_code failed;
+    for (fs::directory_iterator entry(path_, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        const auto name = entry->path().filename().string();
+        if (is_rest(name) || name == "lost+found") continue;
+        return Error(ErrorCode::invalid_argument,
+                     path_ + " is not empty (" + name +
+                         "): give a directory that is new or empty; nothing is written over");
+    }
+    if (failed) return system_error("cannot list " + path_, failed.value());
+    return {};
+}
+
+void Place::remove_rest() const {
+    std::error_code ignored;
+    fs::remove_all(partial_path(), ignored);
+    fs::remove_all(partial_path() + ".tmp", ignored);
+}
+
+Result<void> Place::complete() {
+    const auto database = path_ + "/db";
+    if (::rename(partial_path().c_str(), database.c_str()) != 0) {
+        return system_error("cannot make " + database, errno);
+    }
+    complete_ = true;
+    if (::fsync(directory_->number()) != 0) return system_error("cannot sync " + path_, errno);
+    auto parent = fs::absolute(path_).lexically_normal();
+    if (!parent.has_filename()) parent = parent.parent_path();
+    const File above(::open(parent.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (above.valid() && made_ && ::fsync(above.number()) != 0) {
+        return system_error("cannot sync " + parent.parent_path().string(), errno);
+    }
+    return {};
+}
+
+// Into a database that nobody has open, synced.
+Result<void> write_marks(const std::string& database, const std::vector<Write>& marks) {
+    rocksdb::DB* opened = nullptr;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    auto status = rocksdb::DB::Open(database_options({}, false, LogEnd::whole), database,
+                                    family_descriptors({}), &handles, &opened);
+    if (!status.ok()) return to_error(status);
+    const std::unique_ptr<rocksdb::DB> owner(opened);
+    rocksdb::WriteBatch batch;
+    for (const Write& mark : marks) {
+        auto* const family = handles[static_cast<std::size_t>(mark.family) + 1];
+        status =
+            mark.value ? batch.Put(family, mark.key, *mark.value) : batch.Delete(family, mark.key);
+        if (!status.ok()) break;
+    }
+    rocksdb::WriteOptions synced;
+    synced.sync = true;
+    if (status.ok()) status = opened->Write(synced, &batch);
+    for (auto* const handle : handles) std::ignore = opened->DestroyColumnFamilyHandle(handle);
+    const auto closed = opened->Close();
+    if (status.ok()) status = closed;
+    return status.ok() ? Result<void>() : Result<void>(to_error(status));
+}
+
+Result<void> copy_file(const fs::path& from, const fs::path& to,
+                       const std::function<void(std::uint64_t)>& copied) {
+    const File source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!source.valid()) return system_error("cannot read " + from.string(), errno);
+    const File target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!target.valid()) return system_error("cannot write " + to.string(), errno);
+    std::vector<char> buffer(std::size_t{1} << 20);
+    while (true) {
+        const ssize_t size = ::read(source.number(), buffer.data(), buffer.size());
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) return system_error("cannot read " + from.string(), errno);
+        if (size == 0) break;
+        for (ssize_t done = 0; done < size;) {
+            const ssize_t part = ::write(target.number(), buffer.data() + done,
+                                         static_cast<std::size_t>(size - done));
+            if (part < 0 && errno == EINTR) continue;
+            if (part < 0) return system_error("cannot write " + to.string(), errno);
+            done += part;
+        }
+        copied(static_cast<std::uint64_t>(size));
+    }
+    if (::fsync(target.number()) != 0) return system_error("cannot sync " + to.string(), errno);
+    return {};
+}
+
+}  // namespace
+
+Result<void> make_copy(const std::string& directory, const std::vector<Write>& marks,
+                       const std::function<Result<void>(const std::string& database)>& fill) {
+    Place place(directory);
+    if (auto taken = place.take(); !taken) return taken;
+    if (auto filled = fill(place.partial_path()); !filled) return filled;
+    if (auto marked = write_marks(place.partial_path(), marks); !marked) return marked;
+    return place.complete();
+}
+
+Result<void> copy_files(const std::string& from, const std::string& to,
+                        const CopyProgress& progress) {
+    const auto size = size_of_directory(from);
+    if (!size) return size.error();
+    if (::mkdir(to.c_str(), 0700) != 0) return system_error("cannot make " + to, errno);
+    std::uint64_t done = 0;
+    std::error_code failed;
+    for (fs::directory_iterator entry(from, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        if (!entry->is_regular_file()) continue;
+        auto copied = copy_file(entry->path(), fs::path(to) / entry->path().filename(),
+                                [&](std::uint64_t bytes) {
+                                    done += bytes;
+                                    if (progress) progress(done, size->bytes);
+                                });
+        if (!copied) return copied;
+    }
+    if (failed) return system_error("cannot list " + from, failed.value());
+    const File directory(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.valid() || ::fsync(directory.number()) != 0) {
+        return system_error("cannot sync " + to, errno);
+    }
+    return {};
+}
+
+Result<DirectorySize> size_of_directory(const std::string& path) {
+    DirectorySize size;
+    std::error_code failed;
+    for (fs::directory_iterator entry(path, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        std::error_code gone;
+        const auto bytes = entry->file_size(gone);
+        if (gone) continue;
+        ++size.files;
+        size.bytes += bytes;
+    }
+    if (failed) return system_error("cannot list " + path, failed.value());
+    return size;
+}
+
+}  // namespace rocklock
