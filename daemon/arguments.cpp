@@ -6,10 +6,6 @@
 namespace rocklock {
 namespace {
 
-std::string dashed(std::string_view name) {
-    return (name.size() == 1 ? "-" : "--") + std::string(name);
-}
-
 Error misused(const Verb& verb, const std::string& what) {
     return {ErrorCode::invalid_argument,
             what + "; `rocklock " + std::string(verb.name) + " --help` tells what there is"};
@@ -24,6 +20,7 @@ const Option* find_option(const Verb& verb, std::string_view name) {
 void keep(const Option& option, std::string_view value, Arguments& arguments) {
     auto& kept = arguments.options[std::string(option.name)];
     kept = option.adds && !kept.empty() ? kept + "," + std::string(value) : std::string(value);
+    arguments.every[std::string(option.name)].emplace_back(value);
 }
 
 // Reads words[at], which begins with a dash, and its value; moves `at` to the last word used.
@@ -43,14 +40,12 @@ Result<void> read_option(const Verb& verb, const std::vector<std::string>& words
         arguments.options[std::string(name)] = "";
         return {};
     }
-    if (equals != std::string_view::npos) {
-        keep(*option, word.substr(equals + 1), arguments);
-        return {};
-    }
-    if (at + 1 >= words.size()) {
+    if (equals == std::string_view::npos && at + 1 >= words.size()) {
         return misused(verb, dashed(name) + " needs a value: " + std::string(option->value));
     }
-    keep(*option, words[++at], arguments);
+    const auto value =
+        equals != std::string_view::npos ? std::string(word.substr(equals + 1)) : words[++at];
+    keep(*option, value, arguments);
     return {};
 }
 
@@ -68,6 +63,12 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
 }
 
 }  // namespace
+
+std::string dashed(std::string_view option) {
+    return (option.size() == 1 ? "-" : "--") + std::string(option);
+}
+
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
 std::optional<std::string> Arguments::get(std::string_view option) const {
     const auto found = options.find(option);

@@ -14,7 +14,7 @@ namespace rocklock {
 struct Option {
     // Without its dashes; one letter makes it "-E".
     std::string_view name;
-    // What its value is called in the help; empty for one without a value.
+    // What its value is called in the help; empty for one without a value. "a|b": all it can be.
     std::string_view value;
     // Empty: not in the help; for the program's own use.
     std::string_view help;
@@ -37,7 +37,10 @@ struct Verb {
 };
 
 struct Arguments {
+    // The last of those given twice.
     std::map<std::string, std::string, std::less<>> options;
+    // All of those with a value.
+    std::map<std::string, std::vector<std::string>, std::less<>> every{};
     std::vector<std::string> operands;
     std::vector<std::string> command;
     bool help = false;
@@ -51,5 +54,9 @@ Result<Arguments> parse_arguments(const Verb& verb, const std::vector<std::strin
 
 // The text of `rocklock VERB --help`.
 std::string help_text(const Verb& verb);
+
+// "--lease", "-E".
+std::string dashed(std::string_view option);
+std::string_view first_line(std::string_view text);
 
 }  // namespace rocklock

@@ -29,8 +29,8 @@ inline constexpr bool is_decided = is_one_of<T, Request>;
 bool is_administration(const CallBody& body) {
     const auto* steal = std::get_if<Steal>(&body);
     return std::holds_alternative<Break>(body) || std::holds_alternative<PutClass>(body) ||
-           std::holds_alternative<DeleteClass>(body) ||
-           std::holds_alternative<Backup>(body) || (steal != nullptr && steal->force);
+           std::holds_alternative<DeleteClass>(body) || std::holds_alternative<Backup>(body) ||
+           (steal != nullptr && steal->force);
 }
 
 // The session that a verb's proof must be for.

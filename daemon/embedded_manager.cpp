@@ -32,7 +32,9 @@ class EmbeddedManager final : public Manager {
 public:
     EmbeddedManager(Database database, const std::string& directory)
         : database_(std::move(database)),
-          dispatcher_(database_.service(), nullptr, {directory, "durable", ::geteuid()}) {
+          dispatcher_(database_.service(), nullptr,
+                      {directory, "durable", ::geteuid(),
+                       [this](const std::string& path) { return database_.backup(path); }}) {
         end_orphans();
     }
 
@@ -85,10 +87,12 @@ Result<Reply> EmbeddedManager::call(Call call, const CallLimits& limits) {
 }  // namespace
 
 Result<std::unique_ptr<Manager>> make_embedded_manager(const std::string& directory,
-                                                       milliseconds patience) {
+                                                       milliseconds patience, bool may_create) {
+    DatabaseOptions options;
+    options.create_if_missing = may_create;
     const auto start = steady_clock::now();
     while (true) {
-        auto database = Database::open(directory);
+        auto database = Database::open(directory, options);
         if (database) {
             return std::unique_ptr<Manager>(
                 std::make_unique<EmbeddedManager>(*std::move(database), directory));

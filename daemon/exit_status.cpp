@@ -9,6 +9,8 @@ int of(const Error& error) {
         case ErrorCode::parameter_mismatch:
         // Asked for more than there ever is: trying again does not help.
         case ErrorCode::limit_exceeded:
+        // Another directory was meant.
+        case ErrorCode::not_a_store:
             return usage;
         case ErrorCode::conflict:
         case ErrorCode::patience_expired:
@@ -26,6 +28,7 @@ int of(const Error& error) {
         case ErrorCode::not_owner:
         case ErrorCode::steal_refused:
         case ErrorCode::access_denied:
+        case ErrorCode::read_only:
             return not_allowed;
         case ErrorCode::closing:
         case ErrorCode::indeterminate:
@@ -33,8 +36,6 @@ int of(const Error& error) {
             return unreachable;
         case ErrorCode::io_error:
         case ErrorCode::no_space:
-        case ErrorCode::not_a_store:
-        case ErrorCode::read_only:
         case ErrorCode::newer_format:
         case ErrorCode::corrupt:
             return internal;

@@ -1,5 +1,6 @@
 // acquire, renew, release, convert, steal and break.
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 
 #include <rocklock/clock.hpp>
@@ -71,7 +72,8 @@ Result<GrantCall> begin(const Arguments& arguments) {
     const auto proof = credentials();
     if (!proof) return proof.error();
     call.credentials = *proof;
-    auto manager = open_manager(arguments, call.settings, std::chrono::milliseconds{0});
+    auto manager =
+        open_manager(arguments, call.settings, std::chrono::milliseconds{0}, Opening::existing);
     if (!manager) return std::move(manager).error();
     call.manager = *std::move(manager);
     return call;
@@ -118,6 +120,17 @@ Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
     opens.principal = principal_of(arguments);
     opens.lease = *lease;
     return std::optional(std::move(opens));
+}
+
+// A grant that nobody was told of is given back: nobody could release it.
+int keep_if_told(Manager& manager, const Grant& grant) {
+    if (std::fflush(stdout) == 0) return exit_status::done;
+    std::perror("rocklock: standard output");
+    const auto released = manager.ask<Released>(
+        Call{Release{grant.session, grant.id}, grant.own_session->secret, {}});
+    complain(released ? "the lock was given back, since nobody would know of it"
+                      : "the lock could not be given back and ends with its lease");
+    return exit_status::internal;
 }
 
 // A session made for one grant ends with it: then the grant is what is of interest.
@@ -168,7 +181,7 @@ int acquire_verb(const Arguments& arguments) {
     if (!locks) return fail(locks.error());
     const auto patience = settings->patience("0");
     if (!patience) return fail(patience.error());
-    const auto lease = settings->duration("lease", "30s");
+    const auto lease = settings->optional_duration("lease");
     if (!lease) return fail(lease.error());
     auto manager = open_manager(arguments, *settings, *patience);
     if (!manager) return fail(manager.error());
@@ -188,7 +201,7 @@ int acquire_verb(const Arguments& arguments) {
     } else {
         print_shell(*grant, arguments);
     }
-    return exit_status::done;
+    return keep_if_told(**manager, *grant);
 }
 
 int renew_verb(const Arguments& arguments) {
@@ -311,7 +324,8 @@ int break_verb(const Arguments& arguments) {
     if (!grant) return fail(grant.error());
     const auto reason = reason_of(arguments);
     if (!reason) return fail(reason.error());
-    auto manager = open_manager(arguments, *settings, std::chrono::milliseconds{0});
+    auto manager =
+        open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
     if (!manager) return fail(manager.error());
     const auto broken = (*manager)->ask<Released>(Call{Break{*grant, *reason, {}}, {}, {}});
     if (!broken) return fail(broken.error());

@@ -21,11 +21,7 @@ constexpr std::uint32_t page_size = 1000;
 Result<std::unique_ptr<Manager>> open_to_look(const Arguments& arguments) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
-    return open_manager(arguments, *settings, std::chrono::milliseconds{0});
-}
-
-bool colour(const Arguments& arguments) {
-    return !arguments.has("no-color") && stdout_takes_colour();
+    return open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
 }
 
 std::string word_of(const Holder& holder) {
@@ -95,10 +91,7 @@ int list_verb(const Arguments& arguments) {
         }
         list.next = page->next;
     } while (!list.next.empty());
-    if (!arguments.has("json")) {
-        const auto text = table.text(colour(arguments));
-        print(std::string_view(text).substr(0, text.size() - 1));
-    }
+    if (!arguments.has("json")) print_table(table, arguments);
     return exit_status::done;
 }
 
@@ -134,10 +127,7 @@ int sessions_verb(const Arguments& arguments) {
         }
         list.next = page->next;
     } while (!list.next.empty());
-    if (!arguments.has("json")) {
-        const auto text = table.text(colour(arguments));
-        print(std::string_view(text).substr(0, text.size() - 1));
-    }
+    if (!arguments.has("json")) print_table(table, arguments);
     return exit_status::done;
 }
 

@@ -58,8 +58,9 @@ std::unique_ptr<Manager> make_daemon_manager(DaemonManagerOptions options);
 
 // Opens the store; one that another process has open is awaited for `patience`.
 //
-// Errors: as Database::open.
+// Errors: as Database::open; invalid_argument when there is no such store and none may be made.
 Result<std::unique_ptr<Manager>> make_embedded_manager(const std::string& directory,
-                                                       std::chrono::milliseconds patience);
+                                                       std::chrono::milliseconds patience,
+                                                       bool may_create);
 
 }  // namespace rocklock

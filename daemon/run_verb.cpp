@@ -39,9 +39,9 @@ Result<RunPlan> plan_of(const Arguments& arguments, const Settings& settings) {
     plan.command = arguments.command;
     plan.principal = principal_of(arguments);
     plan.note = arguments.get("note").value_or("");
-    const auto lease = settings.duration("lease", "30s");
+    const auto lease = settings.optional_duration("lease");
     if (!lease) return lease.error();
-    if (*lease < shortest_lease) {
+    if (lease->value_or(shortest_lease) < shortest_lease) {
         return Error(ErrorCode::invalid_argument,
                      "the lease is too short to be renewed in time: give at least 1s");
     }

@@ -129,7 +129,7 @@ private:
 
     Events next_event(std::optional<BootTime> until);
     // One margin before the lock may be somebody else's.
-    BootTime stop_at() const { return deadline_ - std::max(smallest_margin, plan_.lease / 10); }
+    BootTime stop_at() const { return deadline_ - std::max(smallest_margin, session_.lease / 10); }
     void tell(std::string_view event, const std::function<void(JsonWriter&)>& facts = {});
     void say(const std::string& text) const {
         if (!plan_.quiet) complain(text);
@@ -251,7 +251,7 @@ void Runner::accept_grant(Grant grant) {
     session_ = *grant_.own_session;
     const auto now = boot_now();
     deadline_ = std::min(grant_.deadline, now + grant_.remaining);
-    renew_at_ = now + plan_.lease / 3;
+    renew_at_ = now + session_.lease / 3;
     tell("granted", [&](JsonWriter& json) {
         json.key("Grant");
         json.number(number(grant_.id));
@@ -426,10 +426,10 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
         for (const auto& lost : renewed->lost) {
             if (lost.grant == grant_.id) lose("it was " + describe_ending(lost.ending), true);
         }
-        deadline_ = std::max(deadline_, std::min(renewed->deadline, sent_at + plan_.lease));
+        deadline_ = std::max(deadline_, std::min(renewed->deadline, sent_at + session_.lease));
         // Some jitter, downwards, so that what started together does not renew together.
         const auto jitter = random_bytes<1>()[0] % 64;
-        renew_at_ = now + plan_.lease / 3 * (256 - jitter) / 256;
+        renew_at_ = now + session_.lease / 3 * (256 - jitter) / 256;
         return;
     }
     switch (reply ? ErrorCode::io_error : reply.error().code) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct RunPlan {
     std::vector<std::string> command;
     std::string principal;
     std::string note;
-    std::chrono::milliseconds lease{};
+    // None: what the class of the resources says.
+    std::optional<std::chrono::milliseconds> lease;
     std::chrono::milliseconds patience{};
     OnLost on_lost = OnLost::term;
     // The exit status when the lock is not to be had.

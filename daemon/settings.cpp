@@ -137,6 +137,14 @@ Result<std::int64_t> Settings::number(std::string_view name, std::string_view de
                      std::to_string(range.most));
 }
 
+Result<std::optional<std::chrono::milliseconds>> Settings::optional_duration(
+    std::string_view name) const {
+    if (get(name, "").source == "default") return std::optional<std::chrono::milliseconds>();
+    const auto found = duration(name, "");
+    if (!found) return found.error();
+    return std::optional(*found);
+}
+
 Result<std::chrono::milliseconds> Settings::patience(std::string_view default_value) const {
     if (flags_.contains("no-wait")) return std::chrono::milliseconds{0};
     if (get("patience", default_value).value == "forever") return no_limit;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ public:
     };
     Result<std::int64_t> number(std::string_view name, std::string_view default_value,
                                 Range range) const;
+    // Nothing where nobody says anything.
+    Result<std::optional<std::chrono::milliseconds>> optional_duration(std::string_view name) const;
     // "forever" is no_limit.
     Result<std::chrono::milliseconds> patience(std::string_view default_value) const;
     // Errors: invalid_argument, unless it is one of the words.

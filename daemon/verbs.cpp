@@ -21,14 +21,14 @@ int fail(const Error& error) {
 }
 
 Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
-                                              std::chrono::milliseconds patience) {
+                                              std::chrono::milliseconds patience, Opening opening) {
     if (const auto directory = arguments.get("db")) {
         if (arguments.has("socket")) {
             return Error(ErrorCode::invalid_argument,
                          "--db opens a store without a daemon, --socket talks to one: give one of "
                          "them");
         }
-        return make_embedded_manager(*directory, patience);
+        return make_embedded_manager(*directory, patience, opening == Opening::may_create);
     }
     DaemonManagerOptions options;
     options.socket = client_socket(settings);
@@ -77,6 +77,11 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
 void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fputc('\n', stdout);
+}
+
+void print_table(const Table& table, const Arguments& arguments) {
+    const auto text = table.text(!arguments.has("no-color") && stdout_takes_colour());
+    print(std::string_view(text).substr(0, text.size() - 1));
 }
 
 int version_verb(const Arguments& arguments) {

@@ -11,6 +11,7 @@
 #include "daemon/arguments.hpp"
 #include "daemon/manager.hpp"
 #include "daemon/settings.hpp"
+#include "daemon/table.hpp"
 
 namespace rocklock {
 
@@ -25,16 +26,29 @@ int break_verb(const Arguments& arguments);
 int list_verb(const Arguments& arguments);
 int show_verb(const Arguments& arguments);
 int sessions_verb(const Arguments& arguments);
+int top_verb(const Arguments& arguments);
+int class_put_verb(const Arguments& arguments);
+int class_list_verb(const Arguments& arguments);
+int class_remove_verb(const Arguments& arguments);
+int db_check_verb(const Arguments& arguments);
+int db_stats_verb(const Arguments& arguments);
+int db_backup_verb(const Arguments& arguments);
+int db_restore_verb(const Arguments& arguments);
 int version_verb(const Arguments& arguments);
+int completion_verb(const Arguments& arguments);
+int complete_words_verb(const Arguments& arguments);
+int man_page_verb(const Arguments& arguments);
 
 // ---- What they share ----
 
 // Says what is wrong, on stderr, and returns the exit status for it.
 int fail(const Error& error);
 
-// Whoever --socket, --db and the settings name.
+// Whoever --socket, --db and the settings name. To look at a store with --db never makes one.
+enum class Opening : std::uint8_t { may_create, existing };
 Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
-                                              std::chrono::milliseconds patience);
+                                              std::chrono::milliseconds patience,
+                                              Opening opening = Opening::may_create);
 
 // --principal, or the login name.
 std::string principal_of(const Arguments& arguments);
@@ -44,5 +58,7 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments);
 
 // Prints to stdout, with a newline.
 void print(std::string_view text);
+// In colour where that is wanted.
+void print_table(const Table& table, const Arguments& arguments);
 
 }  // namespace rocklock

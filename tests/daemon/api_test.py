@@ -124,7 +124,7 @@ class Refusals(Sandbox):
             ({"Principal": "ann", "Locks": [{"Resource": 7}]}, "Locks[0].Resource must be a string"),
             ({"Principal": "ann", "Locks": [{"Resource": "a", "Mode": "rw"}]}, "read, write, exclusive"),
             ({"Principal": "ann", "Locks": [{"Resource": "a", "Mode": "read", "To": "read"}]}, "not both"),
-            ({"Principal": "ann", "Locks": lock, "PatienceMs": -2}, "PatienceMs must be a whole number"),
+            ({"Principal": "ann", "Locks": lock, "PatienceMs": -2}, "-1 waits for ever"),
             ({"Principal": "ann", "Locks": lock, "PatienceMs": 1.5}, "PatienceMs must be a whole number"),
             ({"Principal": "ann", "Locks": lock, "LeaseMs": 5}, "100"),
             ({"Principal": "ann", "Locks": [{"Resource": ""}]}, "1"),

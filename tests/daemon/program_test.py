@@ -1,5 +1,6 @@
 """The command line: verbs, options, settings, output, and a store without a daemon."""
 
+import datetime
 import json
 import os
 import pty
@@ -32,16 +33,18 @@ class Usage(Sandbox):
         self.assertIn("at least 1s", self.refused("run", "--lease", "300ms", "a", "--", "true"))
         self.assertIn("is no grant", self.refused("release", "a"))
         self.assertIn("--reason", self.refused("break", "7"))
+        self.assertIn("no option --quiet", self.refused("ls", "--quiet"))
+        self.assertIn("no option --no-color", self.refused("run", "--no-color", "a", "--", "true"))
         self.assertEqual(self.rocklock().returncode, 64)
         self.assertIsNone(self.daemon_pid())
 
     def test_every_verb_has_help_with_an_example(self):
         overview = self.rocklock("--help").stdout
-        verbs = [line.split()[0] for line in overview.splitlines() if line.startswith("  ") and
+        verbs = [line.strip().partition("  ")[0] for line in overview.splitlines() if line.startswith("  ") and
                  not line.startswith("  rocklock")]
         self.assertIn("run", verbs)
         for verb in verbs:
-            done = self.rocklock(verb, "--help")
+            done = self.rocklock(*verb.split(), "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("Example:\n  ", done.stdout)
 
@@ -173,6 +176,14 @@ class OneGrant(Sandbox):
         self.assertEqual((converted["Token"], converted["Locks"][0]["Mode"]), (grant["Token"], "read"))
         self.assertEqual(self.list()[0]["Mode"], "read")
 
+    def test_a_grant_that_could_not_be_told_is_given_back(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([PROGRAM, "acquire", "a"], env=self.environment, stdout=full, timeout=60,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 70)
+        self.assertIn("given back", done.stderr)
+        self.assertEqual(self.list(), [])
+
     def test_breaking_says_so_to_everyone(self):
         grant, _ = self.acquire("a", "--principal", "ann")
         done = self.rocklock("break", grant["Grant"], "--reason", "gone home")
@@ -210,6 +221,18 @@ class Output(Sandbox):
         self.assertRegex(shown, r"held by +bob \(write\)")
         self.assertRegex(shown, r"waiting 1 +cleo \(write\)")
         self.assertRegex(shown, r"last held by ann \(write\), released")
+
+    def test_the_last_holders_deadline_is_the_one_it_had(self):
+        grant, proof = self.acquire("a", "--lease", "10m")
+        self.rocklock("release", grant["Grant"], environment=proof)
+        past = self.show("a")["LastHolder"]
+        times = [datetime.datetime.fromisoformat(each["Deadline"].rstrip("Z")) for each in (past, grant)]
+        self.assertLess(abs(times[0] - times[1]), datetime.timedelta(seconds=1))
+
+    def test_what_is_no_name_is_not_shown(self):
+        done = self.rocklock("show", "")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("is empty", done.stderr)
 
     def test_sessions_are_listed(self):
         self.acquire("a", "--principal", "ann")

@@ -182,9 +182,9 @@ private:
             made.min_hold = milliseconds{100 + random_.below(1000)};
         if (closures_ && random_.percent(50))
             made.lock_delay = milliseconds{100 + random_.below(1000)};
-        made.steal = random_.pick(std::vector{StealPolicy::anyone, StealPolicy::anyone,
-                                              StealPolicy::idle, StealPolicy::ask,
-                                              StealPolicy::never});
+        made.steal =
+            random_.pick(std::vector{StealPolicy::anyone, StealPolicy::anyone, StealPolicy::idle,
+                                     StealPolicy::ask, StealPolicy::never});
         if (made.steal == StealPolicy::idle || made.steal == StealPolicy::ask)
             made.steal_after = milliseconds{50 + random_.below(1500)};
         if (random_.percent(15))

@@ -1,0 +1,193 @@
+"""What is made of the one table of verbs and options: help, completion by the shells, the man page."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import tap
+from harness import PROGRAM, Sandbox
+
+# Completes a line as bash does, and prints what it offers.
+BASH = r"""
+eval "$(rocklock completion bash)"
+COMP_LINE=$1 COMP_POINT=${#1}
+# Cuts the line as readline does: at blanks, and around ':' and '='.
+COMP_WORDS=()
+rest=$1
+while [[ -n $rest ]]; do
+    if [[ $rest == [[:space:]]* ]]; then rest=${rest#?}; [[ -n $rest ]] || COMP_WORDS+=("")
+    elif [[ $rest =~ ^[:=]+ ]] || [[ $rest =~ ^[^:=[:space:]]+ ]]; then
+        COMP_WORDS+=("${BASH_REMATCH[0]}"); rest=${rest#"${BASH_REMATCH[0]}"}
+    fi
+done
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+compopt() { :; }
+_rocklock
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+class Table(Sandbox):
+    def verbs(self):
+        return [re.split(r"  +", line.strip())[0] for line in self.rocklock("--help").stdout.splitlines()
+                if line.startswith("  ") and not line.startswith("  rocklock")]
+
+    def options(self, verb):
+        """The options in a verb's help, each with whether it has a value."""
+        found = re.findall(r"^  (--?[\w-]+)( \S+)?  ", self.rocklock(*verb.split(), "--help").stdout, re.M)
+        return {name: bool(value) for name, value in found}
+
+
+class Help(Table):
+    def test_every_option_of_the_help_is_taken(self):
+        for verb in self.verbs():
+            for option, has_value in self.options(verb).items():
+                words = [option, "1"] if has_value else [option]
+                done = self.rocklock(*verb.split(), *words, "--help")
+                self.assertEqual(done.returncode, 0, (verb, option, done.stderr))
+
+    def test_no_verb_takes_an_option_that_another_has(self):
+        everything = {option for verb in self.verbs() for option in self.options(verb)}
+        for verb in self.verbs():
+            for option in everything - self.options(verb).keys():
+                done = self.rocklock(*verb.split(), option, "--help")
+                self.assertEqual(done.returncode, 64, (verb, option))
+
+    def test_help_of_a_verb_both_ways_round(self):
+        self.assertEqual(self.rocklock("help", "run").stdout, self.rocklock("run", "--help").stdout)
+
+    def test_verbs_of_its_own_use_are_not_told(self):
+        self.assertFalse({"complete-words", "man-page"} & set(self.verbs()))
+
+
+class Completion(Table):
+    def setUp(self):
+        super().setUp()
+        self.environment["PATH"] = f"{pathlib.Path(PROGRAM).parent}:{self.environment['PATH']}"
+
+    def offered(self, *words):
+        done = self.rocklock("complete-words", "--", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+        return done.stdout.splitlines()
+
+    def bash(self, line):
+        done = subprocess.run(["bash", "--norc", "-c", BASH, "bash", line], env=self.environment,
+                              cwd=self.folder, capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.splitlines()
+
+    def test_verbs(self):
+        self.assertEqual(set(self.offered("")), {verb.split()[0] for verb in self.verbs()})
+        self.assertEqual(self.offered("acq"), ["acquire"])
+        self.assertEqual(self.offered("help", "acq"), ["acquire"])
+        self.assertEqual(self.offered("no-such-verb", ""), [])
+
+    def test_options_that_are_not_given_yet(self):
+        self.assertEqual(set(self.offered("ls", "--")), set(self.options("ls")) | {"--help"})
+        self.assertNotIn("--json", self.offered("ls", "--json", "--"))
+        self.assertEqual(self.offered("run", "--wait"), ["--wait-group"])
+
+    def test_values(self):
+        self.assertEqual(self.offered("acquire", "--mode", ""), ["read", "write", "exclusive"])
+        self.assertEqual(self.offered("acquire", "--mode=e"), ["--mode=exclusive"])
+        self.assertEqual(self.offered("ls", "--db", ""), [":directory"])
+        self.assertEqual(self.offered("completion", "f"), ["fish"])
+        self.assertEqual(self.offered("acquire", "--lease", ""), [])
+
+    def test_the_command_of_run_is_the_shells(self):
+        self.assertEqual(self.offered("run", "a", "--", ""), [":command"])
+        self.assertEqual(self.offered("run", "a", "--", "cat", ""), [":file"])
+
+    def test_resources_and_grants_of_the_daemon(self):
+        grant, _ = self.acquire("orders/42")
+        self.acquire("orders/43")
+        self.acquire("parts/1")
+        self.assertEqual(self.offered("show", "ord"), ["orders/42", "orders/43"])
+        self.assertEqual(self.offered("acquire", "new", "p"), ["parts/1"])
+        self.assertIn(str(grant["Grant"]), self.offered("break", ""))
+        # The one that is named counts.
+        elsewhere = ["show", "--socket", str(self.folder / "none"), ""]
+        self.assertEqual(self.offered(*elsewhere), [])
+
+    def test_to_look_starts_no_daemon(self):
+        self.assertEqual(self.offered("show", ""), [])
+        self.assertIsNone(self.daemon_pid())
+        self.assertFalse(self.state.exists())
+
+    def test_bash_completes(self):
+        self.acquire("orders/42")
+        self.acquire("eu:orders:7")
+        self.acquire("two words")
+        (self.folder / "store").mkdir()
+        self.assertEqual(self.bash("rocklock rel"), ["release"])
+        self.assertEqual(self.bash("rocklock acquire --no-"), ["--no-wait", "--no-start"])
+        self.assertEqual(self.bash("rocklock show o"), ["orders/42"])
+        # Bash puts only what follows the last colon in the place of the word.
+        self.assertEqual(self.bash("rocklock show eu:or"), ["orders:7"])
+        self.assertEqual(self.bash("rocklock show eu:"), ["orders:7"])
+        self.assertEqual(self.bash("rocklock acquire --mode=re"), ["read"])
+        self.assertEqual(self.bash("rocklock show tw"), ["two\\ words"])
+        self.assertEqual(self.bash("rocklock ls --db st"), ["store"])
+        self.assertIn("sleep", self.bash("rocklock run a -- slee"))
+
+    def check_syntax(self, shell, *command):
+        if shutil.which(shell) is None:
+            raise unittest.SkipTest(f"{shell} is not installed")
+        script = self.folder / "script"
+        script.write_text(self.rocklock("completion", shell).stdout)
+        done = subprocess.run([shell, *command, script], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_bash_takes_its_script(self):
+        self.check_syntax("bash", "-n")
+
+    def test_zsh_takes_its_script(self):
+        self.check_syntax("zsh", "-n")
+
+    def test_fish_takes_its_script(self):
+        self.check_syntax("fish", "-n")
+
+    def test_fish_completes(self):
+        if shutil.which("fish") is None:
+            raise unittest.SkipTest("fish is not installed")
+        self.acquire("orders/42")
+        ask = 'rocklock completion fish | source; complete -C "$ROCKLOCK_LINE"'
+
+        def fish(line):
+            done = subprocess.run(["fish", "--no-config", "-c", ask], capture_output=True, text=True, timeout=60,
+                                  env=self.environment | {"ROCKLOCK_LINE": line, "HOME": str(self.folder)},
+                                  check=True)
+            return done.stdout.split()
+
+        self.assertEqual(fish("rocklock rel"), ["release"])
+        self.assertEqual(fish("rocklock show o"), ["orders/42"])
+        self.assertEqual(fish("rocklock acquire --mode "), ["exclusive", "read", "write"])
+
+    def test_another_shell_is_64(self):
+        self.assertEqual(self.rocklock("completion", "tcsh").returncode, 64)
+
+
+class ManPage(Table):
+    def test_it_names_every_verb_and_option(self):
+        page = self.rocklock("man-page").stdout.replace("\\-", "-")
+        for verb in self.verbs():
+            self.assertIn(f".SS {verb}\n", page)
+            for option in self.options(verb):
+                self.assertIn(f"\\fB{option}\\fR", page)
+
+    def test_troff_has_nothing_to_say_against_it(self):
+        if shutil.which("groff") is None:
+            raise unittest.SkipTest("groff is not installed")
+        page = self.folder / "rocklock.1"
+        page.write_text(self.rocklock("man-page").stdout)
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True,
+                              env=os.environ | {"LC_ALL": "C.UTF-8"}, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("EXIT STATUS", re.sub(r".\x08|\x1b\[\d+m", "", done.stdout))
+
+
+if __name__ == "__main__":
+    tap.main()
