@@ -21,6 +21,25 @@ int main() {{
 """
 
 
+# The README's example, in the program that it wants to be part of.
+EXAMPLE = """
+#include <cstdio>
+
+#include <rocklock/database.hpp>
+
+void complain(const rocklock::Error& error) {{ std::puts(error.message.c_str()); }}
+void save_order(int number, rocklock::Token token) {{
+    std::printf("order %d saved %s a token\\n", number, rocklock::number(token) > 0 ? "with" : "without");
+}}
+
+void lock_and_save() {{
+{example}
+}}
+
+int main() {{ lock_and_save(); }}
+"""
+
+
 def output(*command, **options):
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
 
@@ -60,6 +79,18 @@ class Installed(unittest.TestCase):
         ran = output(str(self.build(*flags)), env={"LD_LIBRARY_PATH": libraries})
         self.assertEqual(ran.strip(), self.pkg_config("--modversion").strip())
 
+    def test_the_example_of_the_readme_builds_and_runs(self):
+        readme = pathlib.Path(os.environ["ROCKLOCK_SOURCE_ROOT"], "README.md").read_text(encoding="utf-8")
+        example = readme.partition("```cpp\n")[2].partition("```")[0]
+        source = self.place / "example.cpp"
+        source.write_text(EXAMPLE.format(example=example), encoding="utf-8")
+        program = self.place / "example"
+        output("c++", "-std=c++20", str(source), "-o", str(program), *self.pkg_config("--cflags", "--libs").split())
+        libraries = self.pkg_config("--variable=libdir").strip()
+        with tempfile.TemporaryDirectory() as folder:
+            ran = output(str(program), env={"LD_LIBRARY_PATH": libraries}, cwd=folder)
+        self.assertEqual(ran, "order 42 saved with a token\n")
+
     def test_a_program_links_the_static_library(self):
         flags = self.pkg_config("--cflags", "--libs", "--static").replace(
             "-lrocklock", "-l:librocklock.a").split()
@@ -89,6 +120,24 @@ class Installed(unittest.TestCase):
         names = output("nm", "-DC", "--defined-only", str(library))
         self.assertIn("rocklock::version()", names)
         self.assertNotIn("rocklock::base64url_encode", names)
+
+    def installed(self, name):
+        found = list(self.place.rglob(name))
+        self.assertEqual(len(found), 1, (name, found))
+        return found[0]
+
+    def test_the_program_runs_and_has_its_page_and_completion(self):
+        page = self.installed("rocklock.1")
+        self.assertEqual(page.parent.name, "man1")
+        self.assertIn("rocklock run", page.read_text(encoding="utf-8").replace("\\-", "-"))
+        program = next(path for path in self.place.rglob("bin/rocklock"))
+        version = self.pkg_config("--modversion").strip()
+        self.assertEqual(output(str(program), "version"), f"rocklock {version}\n")
+        for shell, name, folder in (("bash", "rocklock.bash", "completions"), ("zsh", "_rocklock", "site-functions"),
+                                    ("fish", "rocklock.fish", "vendor_completions.d")):
+            script = self.installed(name)
+            self.assertEqual(script.parent.name, folder)
+            self.assertEqual(script.read_text(encoding="utf-8"), output(str(program), "completion", shell))
 
 
 if __name__ == "__main__":
