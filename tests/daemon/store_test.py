@@ -106,9 +106,13 @@ class Backup(Stores):
 
     def test_one_that_fails_leaves_nothing(self):
         self.acquire("a")
+        pid = self.daemon_pid()
         done = self.db("backup", self.folder / "no" / "such" / "folder", status=70)
         self.assertIn("No such file", done.stderr)
         self.assertFalse((self.folder / "no").exists())
+        # It is the backup that failed, and not the store.
+        self.acquire("b")
+        self.assertEqual(self.daemon_pid(), pid)
 
     def test_a_store_in_memory_has_none(self):
         api = self.api()
