@@ -33,7 +33,7 @@ public:
     EmbeddedManager(Database database, const std::string& directory)
         : database_(std::move(database)),
           dispatcher_(database_.service(), nullptr,
-                      {directory, "durable", ::geteuid(),
+                      {directory, "durable", ::geteuid(), nullptr,
                        [this](const std::string& path) { return database_.backup(path); }}) {
         end_orphans();
     }

@@ -284,7 +284,8 @@ int steal_verb(const Arguments& arguments) {
     if (!reason) return fail(reason.error());
     const auto opens = session_for_theft(arguments, *settings);
     if (!opens) return fail(opens.error());
-    auto manager = open_manager(arguments, *settings, std::chrono::milliseconds{0});
+    auto manager =
+        open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
     if (!manager) return fail(manager.error());
 
     SessionCredentials thief;

@@ -74,6 +74,9 @@ int list_verb(const Arguments& arguments) {
     if (!manager) return fail(manager.error());
     ListLocks list;
     if (!arguments.operands.empty()) list.prefix = arguments.operands.front();
+    list.principal = arguments.get("principal").value_or("");
+    list.class_pattern = arguments.get("class");
+    list.contended = arguments.has("contended");
     list.limit = page_size;
     Table table({"RESOURCE", "MODE", "PRINCIPAL", "AGE", "LEFT", "GRANT", "NOTE"});
     do {
@@ -108,6 +111,7 @@ int sessions_verb(const Arguments& arguments) {
     auto manager = open_to_look(arguments);
     if (!manager) return fail(manager.error());
     ListSessions list;
+    list.principal = arguments.get("principal").value_or("");
     list.limit = page_size;
     Table table({"SESSION", "PRINCIPAL", "BOUND", "UID", "PID", "AGE", "LEFT", "GRANTS", "NOTE"});
     do {

@@ -93,8 +93,9 @@ Wakeup Screen::wait(std::chrono::milliseconds longest) {
     if (sources[0].revents != 0) {
         signalfd_siginfo info{};
         if (::read(signals_, &info, sizeof info) != sizeof info) return Wakeup::time;
+        if (info.ssi_signo == SIGWINCH) return Wakeup::resized;
         signal_ = static_cast<int>(info.ssi_signo);
-        return signal_ == SIGWINCH ? Wakeup::resized : Wakeup::signal;
+        return Wakeup::signal;
     }
     if (::read(STDIN_FILENO, &key_, 1) == 1) return Wakeup::key;
     // The terminal has gone.

@@ -36,7 +36,7 @@ public:
     void draw(const std::string& text);
 
     Wakeup wait(std::chrono::milliseconds longest);
-    // The last one pressed, and the last signal that came.
+    // The last one pressed, and the signal that asks to leave.
     char key() const { return key_; }
     int signal() const { return signal_; }
 

@@ -204,6 +204,24 @@ class Output(Sandbox):
         self.assertEqual(len({line.index(word) for line, word in zip(lines, ("MODE", "write", "read"))}), 1)
         self.assertTrue(lines[1].endswith("prices"))
 
+    def test_ls_and_sessions_can_be_narrowed(self):
+        self.acquire("a/1", "--principal", "ann")
+        self.hold("a/2", "--principal", "bob")
+        self.acquire("b", "--principal", "ann")
+        self.rocklock("class", "put", "a/*")
+        self.start("run", "a/2", "--", "true")
+        self.wait_for_waiters("a/2", 1)
+
+        def names(*options):
+            return [row["Resource"] for row in self.list(*options)]
+
+        self.assertEqual(names("--principal", "ann"), ["a/1", "b"])
+        self.assertEqual(names("--class", "a/*"), ["a/1", "a/2"])
+        self.assertEqual(names("--contended"), ["a/2"])
+        self.assertEqual(names("--class", "a/*", "--principal", "ann"), ["a/1"])
+        found = self.rocklock("sessions", "--json", "--principal", "bob").stdout.splitlines()
+        self.assertEqual([json.loads(line)["Principal"] for line in found], ["bob"])
+
     def test_json_is_one_object_a_line_with_stable_keys(self):
         self.acquire("a", "--principal", "ann")
         row = self.list()[0]
@@ -258,6 +276,22 @@ class Output(Sandbox):
         self.assertNotIn(b"\x1b", seen({"TERM": "xterm", "NO_COLOR": "1"}))
         self.assertNotIn(b"\x1b", seen({"TERM": "dumb"}))
         self.assertNotIn(b"\x1b", seen({"TERM": "xterm"}, "--no-color"))
+
+
+class Bench(Sandbox):
+    def test_it_counts_pairs_and_leaves_nothing(self):
+        for where in ((), ("--db", "store")):
+            for same in ((), ("--same",)):
+                done = self.rocklock("bench", "--json", "--clients", "3", "--duration", "200ms", *same, *where)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                result = json.loads(done.stdout)
+                self.assertEqual((result["Clients"], result["Same"]), (3, bool(same)))
+                self.assertGreater(result["Pairs"], 0)
+                self.assertLessEqual(result["P50Us"], result["MaxUs"])
+                self.assertEqual(self.list(*where), [])
+        self.assertIn("PAIRS/S", self.rocklock("bench", "--duration", "50ms").stdout)
+        for words in (("--clients", "0"), ("--clients", "x"), ("--duration", "0"), ("--duration", "1h")):
+            self.assertEqual(self.rocklock("bench", *words).returncode, 64, words)
 
 
 class Embedded(Sandbox):

@@ -1,0 +1,202 @@
+// Copies of stores, what the first to open one does, and looking after stores as directories.
+#include <rocklock/maintenance.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+#include <rocklock/testing/faulty_storage.hpp>
+
+#include "database/simulated_database.hpp"
+#include "lock/lock_manager.hpp"
+#include "lock/records.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A store in which ann holds "a", with the mark of a copy.
+std::unique_ptr<FaultyStorage> marked_store(SimulatedClock& clock) {
+    auto storage = std::make_unique<FaultyStorage>(clock);
+    FaultyStorage& disk = *storage;
+    Database database = Database::open_on(std::move(storage), simulated(clock)).value();
+    Session session = database.open_session("ann").value();
+    session.acquire("a").value().detach();
+    auto copy = disk.reopen_after_kill();
+    Batch batch;
+    batch.writes.push_back(records::copy_mark(clock.now().wall));
+    BOOST_REQUIRE(copy->commit(std::move(batch)).has_value());
+    return copy;
+}
+
+bool is_marked(const Storage& storage) {
+    return storage.get(Family::meta, records::copy_key).value().has_value();
+}
+
+// A store on disk in which `count` locks are held.
+void make_store(const std::string& path, int count) {
+    Database database = Database::open(path).value();
+    Session session = database.open_session("ann").value();
+    for (int i = 0; i < count; ++i) session.acquire("a/" + std::to_string(i)).value().detach();
+    session.detach();
+    BOOST_REQUIRE(database.close().has_value());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(the_first_to_open_a_copy)
+
+BOOST_AUTO_TEST_CASE(ends_what_lived_in_it_and_takes_the_mark_away) {
+    SimulatedClock clock;
+    auto copy = marked_store(clock);
+    FaultyStorage& disk = *copy;
+    Database database = Database::open_on(std::move(copy), simulated(clock)).value();
+    BOOST_TEST(database.list().value().locks.empty());
+    const auto past = database.show("a").value().last_holder;
+    BOOST_REQUIRE(past.has_value());
+    BOOST_TEST((past->ending.outcome == Outcome::broken));
+    BOOST_TEST(past->ending.reason == "restored");
+    BOOST_TEST(!is_marked(disk));
+}
+
+BOOST_AUTO_TEST_CASE(is_the_only_one_who_does) {
+    SimulatedClock clock;
+    auto copy = marked_store(clock);
+    FaultyStorage& disk = *copy;
+    std::unique_ptr<FaultyStorage> later;
+    {
+        Database database = Database::open_on(std::move(copy), simulated(clock)).value();
+        Session session = database.open_session("bob").value();
+        session.acquire("a").value().detach();
+        later = disk.reopen_after_kill();
+    }
+    Database database = Database::open_on(std::move(later), simulated(clock)).value();
+    BOOST_TEST(database.list().value().locks.size() == 1U);
+}
+
+// Whatever of its first opening reaches the disk: all of it is done, or none and the mark stands.
+BOOST_AUTO_TEST_CASE(does_it_wholly_or_leaves_it_to_the_next) {
+    SimulatedClock clock;
+    for (const auto call : {FaultyStorage::Call::write, FaultyStorage::Call::sync}) {
+        const auto copy = marked_store(clock);
+        copy->fail_nth(call, 1);
+        LockManagerOptions options;
+        options.background = false;
+        BOOST_REQUIRE(!LockManager::open(*copy, clock, options).has_value());
+        for (std::size_t bytes = 0; bytes <= copy->log().size(); ++bytes) {
+            auto survived = copy->reopen_after_power_cut(bytes);
+            FaultyStorage& disk = *survived;
+            const bool done = !is_marked(disk);
+            BOOST_TEST((!done || bytes == copy->log().size()));
+            const Database database =
+                Database::open_on(std::move(survived), simulated(clock)).value();
+            BOOST_TEST(database.list().value().locks.empty());
+            BOOST_TEST(database.show("a").value().last_holder.value().ending.reason == "restored");
+            BOOST_TEST(!is_marked(disk));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(hands_out_tokens_above_all_since_the_copy) {
+    SimulatedClock clock;
+    auto copy = marked_store(clock);
+    Token later{};
+    {
+        auto original = marked_store(clock);
+        Database database = Database::open_on(std::move(original), simulated(clock)).value();
+        Session session = database.open_session("ann").value();
+        for (int i = 0; i < 70'000; ++i) later = session.acquire("b").value().token();
+    }
+    clock.advance(1min);
+    Database database = Database::open_on(std::move(copy), simulated(clock)).value();
+    Session session = database.open_session("bob").value();
+    BOOST_TEST((session.acquire("a").value().token() > later));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_backup, *boost::unit_test::label("rocksdb"))
+
+BOOST_AUTO_TEST_CASE(of_a_store_in_memory_is_refused) {
+    Database database = Database::in_memory().value();
+    BOOST_TEST(failure_of(database.backup("/nowhere")) == "invalid_argument");
+    BOOST_TEST(database.open_session("ann").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(holds_what_was_answered_before_and_is_sound) {
+    const TemporaryDirectory directory;
+    Database database = Database::open(directory / "store").value();
+    Session session = database.open_session("ann").value();
+    session.acquire("a").value().detach();
+    BOOST_REQUIRE(database.backup(directory / "backup").has_value());
+    session.acquire("b").value().detach();
+    const auto report = check_store(directory / "backup").value();
+    BOOST_TEST(report.problems.empty());
+    BOOST_TEST(report.facts.grants == 1U);
+    BOOST_TEST(report.facts.copy);
+    BOOST_TEST(failure_of(database.backup(directory / "backup")) == "invalid_argument");
+    // The store itself is no copy.
+    BOOST_TEST(!look_into_store(directory / "store").value().copy);
+}
+
+BOOST_AUTO_TEST_CASE(that_fails_leaves_nothing_and_does_not_fail_the_store) {
+    const TemporaryDirectory directory;
+    Database database = Database::open(directory / "store").value();
+    BOOST_TEST(failure_of(database.backup(directory / "no/such")) == "io_error");
+    std::ofstream(directory / "file") << "x";
+    BOOST_TEST(failure_of(database.backup(directory / "file")) == "not_a_store");
+    BOOST_TEST(database.open_session("ann").has_value());
+    BOOST_TEST(!fs::exists(directory / "no"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_store_as_a_directory, *boost::unit_test::label("rocksdb"))
+
+BOOST_AUTO_TEST_CASE(is_counted_beside_its_owner_but_not_checked) {
+    const TemporaryDirectory directory;
+    Database database = Database::open(directory / "store").value();
+    Session session = database.open_session("ann").value();
+    session.acquire("a").value().detach();
+    BOOST_TEST(look_into_store(directory / "store").value().grants == 1U);
+    BOOST_TEST(failure_of(check_store(directory / "store")) == "store_in_use");
+    BOOST_TEST(session.acquire("b").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(is_not_made_by_looking) {
+    const TemporaryDirectory directory;
+    BOOST_TEST(failure_of(look_into_store(directory / "store")) == "not_a_store");
+    BOOST_TEST(failure_of(check_store(directory / "store")) == "not_a_store");
+    BOOST_TEST(failure_of(restore_store(directory / "store", directory / "other")) ==
+               "not_a_store");
+    BOOST_TEST(fs::is_empty(directory.path()));
+}
+
+BOOST_AUTO_TEST_CASE(is_restored_into_an_empty_place_alone) {
+    const TemporaryDirectory directory;
+    make_store(directory / "store", 3);
+    std::uint64_t last = 0;
+    std::uint64_t of = 0;
+    const auto progress = [&](std::uint64_t done, std::uint64_t whole) {
+        BOOST_TEST(done > last);
+        last = done;
+        of = whole;
+    };
+    BOOST_REQUIRE(restore_store(directory / "store", directory / "new", progress).has_value());
+    BOOST_TEST(last == of);
+    BOOST_TEST(look_into_store(directory / "new").value().copy);
+    BOOST_TEST(failure_of(restore_store(directory / "store", directory / "new")) ==
+               "invalid_argument");
+    Database database = Database::open(directory / "new").value();
+    BOOST_TEST(database.list().value().locks.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
