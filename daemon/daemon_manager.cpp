@@ -30,12 +30,14 @@ public:
         const auto patience = std::max(left, milliseconds{0});
         if (auto* acquire = std::get_if<Acquire>(&call.body)) acquire->patience = patience;
         if (auto* convert = std::get_if<Convert>(&call.body)) convert->patience = patience;
+        if (auto* watch = std::get_if<WatchRequest>(&call.body)) watch->patience = patience;
     }
 
 private:
     static std::optional<milliseconds> patience_of(const CallBody& body) {
         if (const auto* acquire = std::get_if<Acquire>(&body)) return acquire->patience;
         if (const auto* convert = std::get_if<Convert>(&body)) return convert->patience;
+        if (const auto* watch = std::get_if<WatchRequest>(&body)) return watch->patience;
         return std::nullopt;
     }
 

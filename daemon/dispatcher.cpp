@@ -125,6 +125,8 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, Backup>) {
                 back_up(verb.directory, std::move(done));
                 return std::nullopt;
+            } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, WatchRequest>) {
+                return watch(std::move(verb), std::move(done));
             } else {
                 done(look(call.body));
                 return std::nullopt;
@@ -229,6 +231,14 @@ Ticket Dispatcher::decide(Request request, Binding binding, Done done) {
     });
 }
 
+Ticket Dispatcher::watch(WatchRequest request, Done done) {
+    return service_.submit_watch(std::move(request),
+                                 [done = std::move(done)](Result<EventPage> page) {
+                                     if (!page) return done(std::move(page).error());
+                                     done(Reply(*std::move(page)));
+                                 });
+}
+
 Result<Reply> Dispatcher::look(const CallBody& body) {
     if (const auto* show = std::get_if<ShowLock>(&body)) {
         auto view = service_.show(show->resource);
@@ -242,6 +252,11 @@ Result<Reply> Dispatcher::look(const CallBody& body) {
     }
     if (const auto* sessions = std::get_if<ListSessions>(&body)) {
         auto page = list_sessions(*sessions);
+        if (!page) return std::move(page).error();
+        return Reply(*std::move(page));
+    }
+    if (const auto* history = std::get_if<HistoryRequest>(&body)) {
+        auto page = service_.history(*history);
         if (!page) return std::move(page).error();
         return Reply(*std::move(page));
     }

@@ -94,6 +94,7 @@ private:
     Result<Reply> look(const CallBody& body);
     Result<SessionPage> list_sessions(const ListSessions& request);
     void back_up(const std::string& directory, Done done);
+    Ticket watch(WatchRequest request, Done done);
     Ticket decide(Request request, Binding binding, Done done);
 
     LockService& service_;

@@ -86,10 +86,15 @@ Caller caller_of(int socket, std::optional<gid_t> admin_group) {
     return {credentials.uid, credentials.pid, admin_group && peer_is_member(socket, *admin_group)};
 }
 
+// For those who watch: minutes of a busy daemon, in some ten megabytes.
+constexpr std::size_t events_kept = 100'000;
+
 // Opens the store, waiting for one that is just leaving it.
 Result<Database> open_database(const ServerOptions& options) {
     DatabaseOptions database;
     database.durability = options.durability;
+    database.events_kept = events_kept;
+    database.timings = true;
     if (options.store.empty()) return Database::in_memory(database);
     const auto deadline = steady_clock::now() + options.patience;
     while (true) {

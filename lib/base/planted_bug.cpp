@@ -47,6 +47,8 @@ constexpr std::array bugs{
     Known{Bug::unwoken_set_withdrawal, "unwoken_set_withdrawal"},
     Known{Bug::unwoken_restart, "unwoken_restart"},
     Known{Bug::stall_unseen, "stall_unseen"},
+    Known{Bug::event_before_durable, "event_before_durable"},
+    Known{Bug::event_missing, "event_missing"},
 };
 
 constexpr Bug none{0};

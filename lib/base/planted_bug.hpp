@@ -73,6 +73,11 @@ enum class Bug : std::uint8_t {
 
     // A server that stood still decides at once what it finds in its sockets.
     stall_unseen = 33,
+
+    // An event is told when it is decided.
+    event_before_durable = 34,
+    // Of a grant's end nobody who watches is told.
+    event_missing = 35,
 };
 
 #ifdef ROCKLOCK_PLANTED_BUGS

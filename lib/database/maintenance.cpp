@@ -95,9 +95,9 @@ Result<void> Reading::read_meta(const Storage& storage) {
 }
 
 Result<void> Reading::each(const Snapshot& snapshot, Family family,
-                           void (Reading::*read)(std::string_view, std::string_view)) {
+                           void (Reading::*take)(std::string_view, std::string_view)) {
     const auto cursor = snapshot.scan(family, "", "");
-    for (; cursor->valid(); cursor->next()) (this->*read)(cursor->key(), cursor->value());
+    for (; cursor->valid(); cursor->next()) (this->*take)(cursor->key(), cursor->value());
     return cursor->status();
 }
 

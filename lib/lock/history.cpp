@@ -1,6 +1,7 @@
 #include "lock/history.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "lock/names.hpp"
@@ -47,6 +48,27 @@ Grant past_grant(const GrantRecord& record) {
         grant.locks.push_back(std::move(granted));
     }
     return grant;
+}
+
+Holder past_holder(const GrantRecord& record, const records::Lock& lock) {
+    Holder holder;
+    holder.resource = lock.resource;
+    holder.mode = lock.mode;
+    holder.subtree = lock.subtree;
+    holder.permits = lock.permits;
+    holder.grant = record.id;
+    holder.token = record.token;
+    holder.principal = record.principal;
+    holder.session = record.session;
+    holder.uid = record.uid;
+    holder.pid = record.pid;
+    holder.acquired_at = record.acquired_wall;
+    holder.deadline = record.acquired_wall +
+                      std::chrono::duration_cast<milliseconds>(record.deadline - record.acquired);
+    holder.note = record.note;
+    holder.metadata = record.metadata;
+    if (lock.cause < record.locks.size()) holder.cause = record.locks[lock.cause].resource;
+    return holder;
 }
 
 Result<Answer> answer_replay(const SessionKey& key, const AskHistory& asked,
@@ -136,30 +158,86 @@ Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
         for (const records::Lock& lock : record.locks) {
             if (fnv1a(lock.resource) == fnv1a(resource)) before = lock.before;
             if (lock.resource != resource || !record.ended) continue;
-            PastHolder past;
-            past.ending = *record.ended;
-            Holder& holder = past.holder;
-            holder.resource = lock.resource;
-            holder.mode = lock.mode;
-            holder.subtree = lock.subtree;
-            holder.permits = lock.permits;
-            holder.grant = record.id;
-            holder.token = record.token;
-            holder.principal = record.principal;
-            holder.session = record.session;
-            holder.uid = record.uid;
-            holder.pid = record.pid;
-            holder.acquired_at = record.acquired_wall;
-            holder.deadline = record.acquired_wall + std::chrono::duration_cast<milliseconds>(
-                                                         record.deadline - record.acquired);
-            holder.note = record.note;
-            holder.metadata = record.metadata;
-            if (lock.cause < record.locks.size()) holder.cause = record.locks[lock.cause].resource;
-            return std::optional(std::move(past));
+            return std::optional(PastHolder{past_holder(record, lock), *record.ended});
         }
         last = before;
     }
     return std::optional<PastHolder>{};
+}
+
+namespace {
+
+// Where a page ended, and so how the next one begins: which grants on the name it has shown, and
+// which is looked up next.
+struct Place {
+    std::uint64_t shown = 0;
+    std::uint64_t link = 0;
+};
+
+std::optional<Place> parse_place(std::string_view next) {
+    Place place;
+    const char* const end = next.data() + next.size();
+    const auto shown = std::from_chars(next.data(), end, place.shown);
+    if (shown.ec != std::errc{} || shown.ptr == end || *shown.ptr != ':') return std::nullopt;
+    const auto link = std::from_chars(shown.ptr + 1, end, place.link);
+    if (link.ec != std::errc{} || link.ptr != end) return std::nullopt;
+    return place;
+}
+
+}  // namespace
+
+Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& request,
+                                 GrantId last, std::vector<HistoryRow> present) {
+    if (request.limit == 0 || request.limit > 1000) {
+        return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 1,000");
+    }
+    HistoryPage page;
+    if (!request.next.empty()) {
+        const auto place = parse_place(request.next);
+        if (!place) {
+            return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
+        }
+        last = GrantId{place->link};
+        std::erase_if(present, [&](const HistoryRow& row) {
+            return number(row.holder.grant) >= place->shown;
+        });
+    }
+    auto living = present.begin();
+    const auto full = [&] {
+        if (page.rows.size() < request.limit) return false;
+        page.next = std::to_string(number(page.rows.back().holder.grant)) + ":" +
+                    std::to_string(number(last));
+        return true;
+    };
+    // One that has been forgotten ends the chain; what the table has is older then, and goes last.
+    while (last != GrantId{}) {
+        for (; living != present.end() && living->holder.grant > last; ++living) {
+            if (full()) return page;
+            page.rows.push_back(std::move(*living));
+        }
+        if (full()) return page;
+        auto read = read_grant(storage, last);
+        if (!read) return std::move(read).error();
+        if (!*read) break;
+        const GrantRecord& record = **read;
+        GrantId before{};
+        for (const records::Lock& lock : record.locks) {
+            if (fnv1a(lock.resource) == fnv1a(request.resource)) before = lock.before;
+            if (lock.resource != request.resource || !record.ended) continue;
+            page.rows.push_back({past_holder(record, lock), record.ended});
+        }
+        if (living != present.end() && living->holder.grant == record.id) {
+            if (!record.ended) page.rows.push_back(std::move(*living));
+            ++living;
+        }
+        last = before;
+    }
+    last = GrantId{};
+    for (; living != present.end(); ++living) {
+        if (full()) return page;
+        page.rows.push_back(std::move(*living));
+    }
+    return page;
 }
 
 Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t after,

@@ -31,6 +31,11 @@ Error past_session_error(const Storage& storage, const SessionId& session);
 Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
                                                    std::string_view resource, GrantId last);
 
+// The grants on a name, newest first: those on disk, going back from `last`, and those in the table
+// that `present` has, in the same order. `next` of the page says where to go on.
+Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& request,
+                                 GrantId last, std::vector<HistoryRow> present);
+
 Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t after,
                                          std::uint32_t limit);
 

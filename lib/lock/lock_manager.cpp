@@ -127,6 +127,11 @@ Result<void> LockManager::Core::recover() {
             {Family::meta, std::string(records::copy_key), std::nullopt});
     }
     if (auto done = storage.commit(std::move(decision.batch)); !done) return done;
+    {
+        MutexLock watch_lock(watching);
+        log.start(table.first_sequence());
+        log.add(decision.events, {});
+    }
     last_decided = facts.now.boot;
     next_search = last_decided + manager::search_every;
     next_trim = last_decided + manager::trim_every;
@@ -157,7 +162,8 @@ Ticket LockManager::submit(Request request, Completion done) {
 }
 
 void LockManager::cancel(Ticket ticket) {
-    if (!core_->made_here.in_child()) core_->cancel(ticket);
+    if (core_->made_here.in_child()) return;
+    if (!core_->cancel_watch(ticket)) core_->cancel(ticket);
 }
 
 Result<Answer> LockManager::call(Request request, std::stop_token stop) {
@@ -289,8 +295,71 @@ Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint3
 
 LockStatistics LockManager::statistics() {
     if (core_->made_here.in_child()) return {};
-    MutexLock lock(core_->mutex);
-    return core_->table.statistics();
+    LockStatistics counts;
+    {
+        MutexLock lock(core_->mutex);
+        counts = core_->table.statistics();
+    }
+    counts.acquire = core_->acquires.take_stock();
+    MutexLock lock(core_->watching);
+    counts.events = core_->log.kept();
+    counts.events_dropped = core_->log.dropped();
+    return counts;
+}
+
+Result<Outliers> LockManager::outliers(std::uint32_t limit) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    if (limit == 0 || limit > 1000) {
+        return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 1,000");
+    }
+    Outliers outliers;
+    Standing standing;
+    {
+        MutexLock lock(core_->mutex);
+        if (core_->failed) return *core_->failed;
+        outliers = core_->table.outliers(limit, core_->looking_now());
+        standing = core_->standing_now();
+    }
+    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    return outliers;
+}
+
+Result<HistoryPage> LockManager::history(const HistoryRequest& request) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    GrantId last{};
+    std::vector<HistoryRow> present;
+    Standing standing;
+    Standing all;
+    {
+        MutexLock lock(core_->mutex);
+        if (core_->failed) return *core_->failed;
+        last = core_->table.last_grant(request.resource);
+        present = core_->table.present(request.resource, core_->looking_now());
+        standing = core_->standing_now();
+        all = {core_->last_commit, Durability::written};
+    }
+    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    if (auto done = core_->await_looking(all); !done) return std::move(done).error();
+    return read_history(core_->storage, request, last, std::move(present));
+}
+
+Result<EventPage> LockManager::watch(const WatchRequest& request, std::stop_token stop) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    return core_->watch(request, stop);
+}
+
+Ticket LockManager::submit_watch(WatchRequest request, WatchCompletion done) {
+    Ticket ticket{};
+    if (auto error = core_->not_ours()) {
+        done(*std::move(error));
+        return ticket;
+    }
+    {
+        MutexLock lock(core_->mutex);
+        ticket = core_->take_ticket();
+    }
+    core_->submit_watch(ticket, std::move(request), std::move(done));
+    return ticket;
 }
 
 void LockManager::on_lost(std::function<void(const LostNotice&)> notify) {
@@ -362,6 +431,10 @@ Result<void> LockManager::close() {
     core_->thread.stop();
     for (auto& late : deferred) {
         if (late.done) core_->submit_now(late.event, late.ticket, std::move(late.done));
+    }
+    {
+        MutexLock lock(core_->watching);
+        core_->unwatched = true;
     }
     auto done = core_->durable(last);
     if (done) done = core_->durable(durable_last);

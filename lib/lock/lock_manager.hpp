@@ -44,6 +44,14 @@ struct LockManagerOptions {
     // request (ten minutes).
     std::chrono::milliseconds history_age = std::chrono::hours{24};
     std::uint64_t history_records = 1'000'000;
+    // How many events are kept for those who watch; 0: none are made.
+    std::size_t events_kept = 0;
+    // Counts how long acquires take: two readings of the clock for each.
+    bool timings = false;
+    // A wait that lasts so long is told of, once, while it waits. Zero: never. Called as on_lost()
+    // is.
+    std::chrono::milliseconds slow_wait{0};
+    std::function<void(const SlowWait&)> on_slow_wait;
     LockTableOptions table;
 };
 
@@ -75,6 +83,10 @@ public:
     LockStatistics statistics() override;
     void on_stall(std::function<void()> notify) override;
     void resume() override;
+    Result<Outliers> outliers(std::uint32_t limit) override;
+    Result<HistoryPage> history(const HistoryRequest& request) override;
+    Result<EventPage> watch(const WatchRequest& request, std::stop_token stop = {}) override;
+    Ticket submit_watch(WatchRequest request, WatchCompletion done) override;
 
     // Set before the first request. Called in order, one at a time, on the thread that completes.
     void on_lost(std::function<void(const LostNotice&)> notify);

@@ -18,6 +18,8 @@ void Decision::clear() {
     lost.clear();
     wanted.clear();
     history.clear();
+    events.clear();
+    slow.clear();
 }
 
 LockTable::Core::Core(const LockTableOptions& table_options, const SessionKey& session_key)
@@ -36,7 +38,9 @@ LockTable::Core::~Core() {
 void LockTable::Core::apply(const Event& event) {
     std::visit([this](const auto& what) { handle(what); }, event);
     settle();
-    if (marks_are_low() && !decision->batch.empty()) reserve_marks();
+    // An event takes a number although nothing may be written with it.
+    const bool numbers_used = !decision->batch.empty() || !decision->events.empty();
+    if (marks_are_low() && numbers_used) reserve_marks();
     ROCKLOCK_ASSERT(counts.granted + counts.recovered == grants.size() + counts.released +
                                                              counts.expired + counts.stolen +
                                                              counts.broken + counts.transferred);
@@ -203,6 +207,10 @@ void LockTable::forget_sessions(std::uint64_t count) {
 std::uint64_t LockTable::ended_sessions() const { return core_->ended_sessions; }
 
 bool LockTable::has_sessions() const { return !core_->sessions.empty(); }
+
+std::size_t LockTable::waiting() const { return core_->waits.size(); }
+
+std::uint64_t LockTable::first_sequence() const { return core_->first_sequence; }
 
 bool LockTable::cleaning() const { return !core_->ending_sessions.empty(); }
 

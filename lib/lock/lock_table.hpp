@@ -90,6 +90,9 @@ struct Decision {
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
     std::vector<AskHistory> history;
+    // With LockTableOptions::events. In order.
+    std::vector<LockEvent> events;
+    std::vector<SlowWait> slow;
 
     void clear();
 };
@@ -99,6 +102,10 @@ struct LockTableOptions {
     // repeats.
     std::uint64_t reserve = 1u << 16;
     std::uint32_t waiters_total = limits::waiters_total;
+    // Says what happens in Decision::events.
+    bool events = false;
+    // A wait that lasts so long is in Decision::slow, once. Zero: never.
+    std::chrono::milliseconds slow_wait{0};
 };
 
 // What recovery must know of the store besides its records.
@@ -166,6 +173,12 @@ public:
     const std::vector<Deadlock>& recent_deadlocks() const;
     LockStatistics statistics() const;
     bool has_sessions() const;
+    Outliers outliers(std::uint32_t limit, Instant now) const;
+    // The grants on a name that are not in the history yet, newest first; some may be out of time.
+    std::vector<HistoryRow> present(std::string_view resource, Instant now) const;
+    std::size_t waiting() const;
+    // No event has a lower sequence.
+    std::uint64_t first_sequence() const;
 
     // Forgets what is trimmed from the history.
     void forget(const ForgottenGrant& grant);

@@ -4,11 +4,13 @@
 //     manager_decide.cpp   one decision: the table, the commit, who is told; blocking calls
 //     manager_deliver.cpp  asynchronous calls, and what happens by time
 //     manager_stall.cpp    what waits while a server reads its sockets after a stall
+//     manager_watch.cpp    events, and who waits for them
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -19,8 +21,10 @@
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
 #include "base/parker.hpp"
+#include "lock/event_log.hpp"
 #include "lock/history.hpp"
 #include "lock/lock_manager.hpp"
+#include "lock/standing.hpp"
 #include "lock/table_core.hpp"
 #include "lock/wake_thread.hpp"
 
@@ -36,14 +40,6 @@ inline constexpr std::chrono::milliseconds linger{1};
 // How often a server's time is minded while there are sessions, and what is a stall.
 inline constexpr std::chrono::milliseconds beat{100};
 inline constexpr std::chrono::milliseconds stall{250};
-
-// The commits that something rests on.
-struct Standing {
-    CommitNumber number = 0;
-    Durability durability = Durability::deferred;
-    // And this one must be written: a renewal, for example, whose deadline is shown.
-    CommitNumber kept = 0;
-};
 
 // A thread that waits for its answer.
 struct Caller {
@@ -67,6 +63,40 @@ struct Delivery {
     std::optional<AskHistory> history;
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
+    std::vector<SlowWait> slow;
+    // Of an acquire that did not wait, with `timings`.
+    std::optional<BootTime> acquired_at;
+};
+
+// Who waits for an event.
+struct Watch {
+    WatchRequest request;
+    LockService::WatchCompletion done;
+    BootTime patience_ends{BootTime::max()};
+    bool cancelled = false;
+};
+
+// What was measured outside of the table, by many threads at once.
+class Timings {
+public:
+    void add(std::chrono::nanoseconds duration) {
+        const auto& bounds = histogram_bounds::calls;
+        std::size_t bucket = 0;
+        while (bucket < bounds.size() && duration > bounds[bucket]) ++bucket;
+        counts_[bucket].fetch_add(1, std::memory_order_relaxed);
+        sum_.fetch_add(duration.count(), std::memory_order_relaxed);
+    }
+    Histogram take_stock() const {
+        std::array<std::uint64_t, histogram_bounds::calls.size() + 1> counts{};
+        for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = counts_[i].load();
+        Histogram result(histogram_bounds::calls);
+        result.set(counts, std::chrono::nanoseconds(sum_.load()));
+        return result;
+    }
+
+private:
+    std::array<std::atomic<std::uint64_t>, histogram_bounds::calls.size() + 1> counts_{};
+    std::atomic<std::int64_t> sum_{0};
 };
 
 // A request that came during a stall; one without `done` is a CancelWait.
@@ -90,7 +120,8 @@ struct LockManager::Core {
           clock(used_clock),
           options(std::move(chosen)),
           session_key(key),
-          table(options.table, key),
+          table(table_options(options), key),
+          log(options.events_kept),
           trimmer({options.history_age, options.history_records}) {}
 
     Storage& storage;
@@ -102,6 +133,13 @@ struct LockManager::Core {
     std::function<void(const LostNotice&)> tell_lost ROCKLOCK_GUARDED_BY(mutex);
     std::function<void(const WantedNotice&)> tell_wanted ROCKLOCK_GUARDED_BY(mutex);
     LockTable table ROCKLOCK_GUARDED_BY(mutex);
+    // What has happened, and who waits to hear of it. Taken after `mutex`, or by itself.
+    Mutex watching ROCKLOCK_ACQUIRED_AFTER(mutex);
+    EventLog log ROCKLOCK_GUARDED_BY(watching);
+    std::map<Ticket, manager::Watch> watches ROCKLOCK_GUARDED_BY(watching);
+    // Nobody is left to answer one who would wait.
+    bool unwatched ROCKLOCK_GUARDED_BY(watching) = false;
+    manager::Timings acquires;
     // Held while the history is read; taken before `mutex`.
     Mutex trimming;
     HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(trimming);
@@ -150,7 +188,16 @@ struct LockManager::Core {
         bool call_thread = false;
         // To be told that a stall is over.
         std::function<void()> tell_stall;
+        // Of an acquire, with `timings`: when it was decided.
+        std::optional<BootTime> acquired_at;
     };
+
+    static LockTableOptions table_options(const LockManagerOptions& options) {
+        LockTableOptions result = options.table;
+        result.events = options.events_kept > 0;
+        result.slow_wait = options.slow_wait;
+        return result;
+    }
 
     Result<void> recover();
     // What a child of the process that opened the store is told, before it touches a mutex.
@@ -200,6 +247,25 @@ struct LockManager::Core {
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
     Result<void> await_looking(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
+
+    bool log_is_on() const { return options.events_kept > 0; }
+    // Puts the decision's events into the log. Whether somebody waits for any.
+    bool log_events(const Standing& standing) ROCKLOCK_REQUIRES(mutex) ROCKLOCK_EXCLUDES(watching);
+    void submit_watch(Ticket ticket, WatchRequest request, LockService::WatchCompletion done)
+        ROCKLOCK_EXCLUDES(mutex, watching);
+    Result<EventPage> watch(const WatchRequest& request, const std::stop_token& stop)
+        ROCKLOCK_EXCLUDES(mutex, watching);
+    bool cancel_watch(Ticket ticket) ROCKLOCK_EXCLUDES(watching);
+    // Answers those whose events may be told, whose patience is over, or who can't be told any
+    // more.
+    void deliver_events() ROCKLOCK_EXCLUDES(mutex, watching);
+    // What the thread must know: whether somebody waits for events that are not told yet, and when
+    // the first patience ends.
+    bool events_awaited() ROCKLOCK_EXCLUDES(watching);
+    std::optional<BootTime> first_impatience() ROCKLOCK_EXCLUDES(watching);
+    // Why nobody is told anything any more; nothing while all is well.
+    std::optional<Error> end_of_events() ROCKLOCK_EXCLUDES(mutex);
+    void note_answered(const Aftermath& after, const Result<Answer>& answer);
 };
 
 }  // namespace rocklock

@@ -31,6 +31,11 @@ Durability durability_of(const Event& event, Durability decided) {
     return lazy ? Durability::deferred : decided;
 }
 
+bool is_acquire(const Event& event) {
+    const auto* request = std::get_if<Request>(&event);
+    return request != nullptr && std::holds_alternative<Acquire>(*request);
+}
+
 }  // namespace
 
 // ---- Deciding ----
@@ -58,8 +63,10 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& aft
         }
     }
     table.apply(event, ticket, fresh, now, decision);
+    if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
     const bool changed = !decision.batch.empty();
     const Standing standing = commit(decision.synced);
+    if (!decision.events.empty() && log_events(standing)) after.call_thread = true;
     after.standing = standing;
     after.standing.durability = durability_of(event, standing.durability);
     // It rests on nothing.
@@ -107,12 +114,14 @@ void LockManager::Core::distribute(Ticket own, const Standing& standing, Afterma
         // It is read from the storage, and what ended may have ended in a deferred commit.
         after.standing = {last_commit, Durability::written};
     }
-    if (decision.lost.empty() && decision.wanted.empty()) return;
-    if (!tell_lost && !tell_wanted) return;
+    const bool slow = !decision.slow.empty() && options.on_slow_wait;
+    if (decision.lost.empty() && decision.wanted.empty() && !slow) return;
+    if (!tell_lost && !tell_wanted && !slow) return;
     Delivery news;
     if (!planted(Bug::told_before_durable)) news.standing = standing;
     news.lost = std::move(decision.lost);
     news.wanted = std::move(decision.wanted);
+    news.slow = std::move(decision.slow);
     committing.push_back(std::move(news));
     after.call_thread = true;
 }
@@ -203,6 +212,7 @@ std::variant<Result<Answer>, Retake> LockManager::Core::settle_own(Aftermath& af
     if (!own) after.standing = {after.standing.number, Durability::deferred};
     auto done = leave(after.standing);
     if (!done && own) return Result<Answer>(std::move(done).error());
+    note_answered(after, own);
     return std::move(own);
 }
 
@@ -241,6 +251,8 @@ void LockManager::Core::fail(const Error& error) {
         if (failed || closing) return;
         failed = error;
         failed->message += "; nothing more is granted until the store is opened again";
+        // Those who watch are told, too.
+        after.call_thread = true;
         answer_all(*failed, after);
     }
     finish(after);

@@ -48,6 +48,7 @@ void LockManager::Core::submit_now(const Event& event, Ticket ticket,
             lazily = after.standing.durability == Durability::deferred;
             const bool at_once = !*after.own || lazily;
             delivery.answer = std::move(after.own);
+            delivery.acquired_at = after.acquired_at;
             (at_once ? ready : committing).push_back(std::move(delivery));
         } else {
             Pending to;
@@ -91,25 +92,26 @@ bool LockManager::Core::take_delivery(Delivery& delivery) {
         return true;
     }
     if (committing.empty()) return false;
-    const Standing& standing = committing.front().standing;
-    if (standing.number != 0 && !storage.done(standing.number, standing.durability)) return false;
-    if (standing.kept != 0 && !storage.done(standing.kept, Durability::written)) return false;
+    if (!committing.front().standing.done(storage)) return false;
     delivery = std::move(committing.front());
     committing.pop_front();
     return true;
 }
 
 void LockManager::Core::deliver_done() {
-    MutexLock lock(mutex);
-    // One at a time and in order, whoever comes.
-    if (delivering) return;
-    delivering = true;
-    for (Delivery delivery; take_delivery(delivery); delivery = {}) {
-        lock.unlock();
-        deliver(delivery);
-        lock.lock();
+    {
+        MutexLock lock(mutex);
+        // One at a time and in order, whoever comes.
+        if (delivering) return;
+        delivering = true;
+        for (Delivery delivery; take_delivery(delivery); delivery = {}) {
+            lock.unlock();
+            deliver(delivery);
+            lock.lock();
+        }
+        delivering = false;
     }
-    delivering = false;
+    if (log_is_on()) deliver_events();
 }
 
 void LockManager::Core::deliver(Delivery& delivery) {
@@ -132,7 +134,12 @@ void LockManager::Core::deliver(Delivery& delivery) {
         }
         return delivery.done(std::get<Result<Answer>>(std::move(answer)));
     }
-    if (delivery.done) return delivery.done(*std::move(delivery.answer));
+    if (delivery.done) {
+        if (delivery.acquired_at && *delivery.answer) {
+            acquires.add(clock.now().boot - *delivery.acquired_at);
+        }
+        return delivery.done(*std::move(delivery.answer));
+    }
     std::function<void(const LostNotice&)> lost;
     std::function<void(const WantedNotice&)> wanted;
     {
@@ -146,6 +153,7 @@ void LockManager::Core::deliver(Delivery& delivery) {
     for (const WantedNotice& notice : delivery.wanted) {
         if (wanted) wanted(notice);
     }
+    for (const SlowWait& slow : delivery.slow) options.on_slow_wait(slow);
 }
 
 // ---- Time ----
@@ -170,8 +178,7 @@ std::optional<BootTime> LockManager::Core::decide_due() {
         next = next_wake();
         // The search, and the trimming, go on while there is something to look at.
         if (options.background || !next) {
-            const LockStatistics counts = table.statistics();
-            if (counts.waiting > 0) next = std::min(next.value_or(BootTime::max()), next_search);
+            if (table.waiting() > 0) next = std::min(next.value_or(BootTime::max()), next_search);
         }
         wakes_at = next.value_or(BootTime::max());
     }
@@ -223,12 +230,13 @@ bool LockManager::Core::linger_is_over() {
 std::optional<BootTime> LockManager::Core::work() {
     std::optional<BootTime> next = decide_due();
     trim();
+    const bool watched = events_awaited();
     Standing last;
     Standing durable_last;
     {
         MutexLock lock(mutex);
         const bool own = std::exchange(decided_by_time, false) || !options.background;
-        const bool awaited = !committing.empty();
+        const bool awaited = !committing.empty() || watched;
         if (linger_is_over() || own) last = {last_commit, Durability::deferred};
         if (awaited) last = {last_commit, Durability::written};
         if (awaited || own) durable_last = standing_now();
@@ -236,8 +244,11 @@ std::optional<BootTime> LockManager::Core::work() {
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto synced = durable(durable_last);
     deliver_done();
+    const bool more = events_awaited();
+    const auto impatience = first_impatience();
     MutexLock lock(mutex);
-    if (!ready.empty() || !committing.empty()) return last_decided;
+    if (!ready.empty() || !committing.empty() || more) return last_decided;
+    if (impatience) next = std::min(next.value_or(BootTime::max()), *impatience);
     if (linger_until) next = std::min(next.value_or(BootTime::max()), *linger_until);
     return next;
 }

@@ -419,6 +419,8 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
         hold.cause = wishes[i].cause;
         hold.before = hold.resource->last.grant();
         link(hold);
+        ++(hold.permits > 0 ? counts.permits_granted
+                            : counts.locks_granted[static_cast<std::size_t>(hold.mode)]);
     }
     grant.previous = session.last;
     (session.last != nullptr ? session.last->next : session.first) = &grant;
@@ -450,6 +452,7 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
     if (grant.hold_count > 1) {
         write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
     }
+    if (options.events) note_grant(grant);
     need(Durability::durable);
     // What it holds now may let its other requests pass waiters that wait for it, or refuse them.
     for (Wait* wait : session.waits) {

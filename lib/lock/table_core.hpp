@@ -7,6 +7,7 @@
 //     table_deadlock.cpp the wait-for graph
 //     table_end.cpp      release, convert, transfer, break; the end of a grant
 //     table_steal.cpp    steal: who may, and what the holder says to that
+//     table_event.cpp    what is told to those who watch
 //     table_recover.cpp  from the records, and the records of sessions and classes
 //     table_view.cpp     looking
 //     table_audit.cpp    the table's check of itself
@@ -24,6 +25,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include "lock/hot_names.hpp"
 #include "lock/lock_class.hpp"
 #include "lock/lock_table.hpp"
 #include "lock/modes.hpp"
@@ -132,6 +134,7 @@ struct Wanting {
 struct LockTable::Core {
     using Grant = table::Grant;
     using Hold = table::Hold;
+    using HotNames = table::HotNames;
     using Resource = table::Resource;
     using Session = table::Session;
     using Wait = table::Wait;
@@ -171,6 +174,8 @@ struct LockTable::Core {
     std::uint64_t next_version = 1;
     std::uint64_t token_mark = 1;
     std::uint64_t version_mark = 1;
+    // Where this run's numbers begin.
+    std::uint64_t first_sequence = 1;
     std::uint64_t next_order = 1;
     std::uint64_t next_session_order = 1;
     // Holds and waits with `subtree`; while there are none, nobody looks up or down the paths.
@@ -179,6 +184,7 @@ struct LockTable::Core {
     std::uint64_t ended_sessions = 0;
     std::uint32_t boot_epoch = 1;
     LockStatistics counts;
+    HotNames hot_names;
     std::vector<Deadlock> deadlocks;
 
     // ---- The event being decided ----
@@ -429,6 +435,20 @@ struct LockTable::Core {
     // Whether somebody waits whom this grant keeps from being granted.
     bool waited_for(const Grant& grant) const;
     bool waited_for(const Hold& hold) const;
+
+    // ---- table_event.cpp ----
+    void note(EventType type, const Hold& hold, WallTime at);
+    void note_grant(const Grant& grant);
+    void note_conversion(const Grant& grant);
+    void note_end(const Grant& grant, const Ending& ending);
+    void note_wanted(const Hold& hold, const Wanted& wanted);
+    // Says that the session's lease runs low; how many of its grants that concerned.
+    std::size_t warn(Session& session);
+    BootTime warning_time(const Session& session) const;
+    // Sets the timer for what comes first, its warning or its deadline.
+    void arm_session(Session& session);
+    void note_slow(Wait& wait);
+    bool slow(const Wait& wait) const;
 
     // ---- table_recover.cpp ----
     void handle(const PutClass& request);

@@ -103,6 +103,9 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     write(Family::locks, records::grant_key(grant.id),
           records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), &ending, closures));
     ++ended_records;
+    counts.hold.add(now.boot - grant.acquired);
+    const bool unsaid = planted(Bug::event_missing) && ending.outcome == Outcome::expired;
+    if (options.events && !unsaid) note_end(grant, ending);
     if (ending.outcome == Outcome::stolen || ending.outcome == Outcome::broken) {
         write_audit(grant, ending);
     }
@@ -372,12 +375,14 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         extra.convert_request = convert_request;
         extra.convert_fingerprint = fingerprint;
     }
+    ++counts.conversions;
     extend(*grant.session);
     grant.session->active = now.boot;
     write_grant(grant);
     if (grant.hold_count > 1) {
         write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
     }
+    if (options.events) note_conversion(grant);
     // Down may be lost, but not the new deadline that rides in the record.
     need(up ? Durability::durable : Durability::written);
 }

@@ -187,6 +187,9 @@ struct Wait {
     std::uint64_t fingerprint = 0;
     BootTime patience_ends{BootTime::max()};
     WallTime since;
+    BootTime began{};
+    // Told that it has become long.
+    bool slow_told = false;
     // Armed to the earliest moment at which time alone may decide something.
     Timer timer;
     // In the list of those to look at again; in that of those who waited long enough.
@@ -333,6 +336,8 @@ struct Session : InArena {
     bool single = false;
     // Waits for its first grant: not written yet, and without a deadline.
     bool unborn = false;
+    // Told that its lease runs low.
+    bool warned = false;
     // A renewal has been written beside the session's own record.
     bool renewed = false;
     std::uint32_t uid = 0;
@@ -350,7 +355,7 @@ struct Session : InArena {
     // When somebody was last known to be at it. In memory only: a restart counts as one.
     BootTime active{};
     std::vector<Wait*> waits;
-    // Not later than the deadline.
+    // Not later than the deadline, or the warning before it.
     Timer timer;
     // During recovery: the record that the deadline is from, and whether it is of this boot.
     std::uint64_t deadline_version = 0;

@@ -101,6 +101,7 @@ Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFac
     }
     next_token = std::max(marks.token, facts.token_floor);
     next_version = marks.sequence;
+    first_sequence = next_version;
     token_mark = next_token;
     version_mark = next_version;
     if (auto done = recover_classes(records); !done) return done;
@@ -342,7 +343,7 @@ void LockTable::Core::arm_recovered() {
         if (session->request) requests[session->request] = table::Remembered::of(id);
         if (session->deadline_exact) {
             if (planted(Bug::unwoken_restart)) continue;
-            session_timers.set(session->timer, session->deadline);
+            arm_session(*session);
         } else {
             extend(*session);
             write_deadline(*session);

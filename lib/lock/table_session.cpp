@@ -48,6 +48,7 @@ Session& LockTable::Core::make_session(const OpenSession& request, milliseconds 
     session->active = now.boot;
     session->order = next_session_order++;
     session->timer.owner = session.get();
+    ++counts.sessions_opened;
     const auto [place, added] = sessions.emplace(fresh, std::move(session));
     ROCKLOCK_ASSERT(added);
     return *place->second;
@@ -115,6 +116,8 @@ void LockTable::Core::handle(const RenewSession& request) {
         return refuse(ticket, *std::move(error));
     }
     const bool longer = lease > session->lease;
+    ++counts.renewals;
+    counts.renew_margin.add(std::max(session->deadline - now.boot, std::chrono::nanoseconds{0}));
     session->lease = lease;
     if (request.active) session->active = now.boot;
     extend(*session);
@@ -193,9 +196,8 @@ void LockTable::Core::note_activity(const SessionId& id) {
 // it finds out when it fires, so a renewal costs the same however many sessions there are.
 void LockTable::Core::extend(Session& session) {
     session.deadline = now.boot + session.lease;
-    if (!session.timer.armed() || session.deadline < session.timer.at) {
-        session_timers.set(session.timer, session.deadline);
-    }
+    session.warned = false;
+    if (!session.timer.armed() || warning_time(session) < session.timer.at) arm_session(session);
     for (Wait* wait : session.waits) {
         if (session.deadline < wait->timer.at) recheck(*wait);
     }

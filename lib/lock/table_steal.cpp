@@ -140,6 +140,7 @@ Result<Ask> LockTable::Core::ask_holder(const Session& thief, Grant& victim,
                   terms.ask->mode, now.wall};
     wanted.answer_by = wall_of(now.boot + terms.ask_after);
     tell_wanted(*victim.session, wanted);
+    if (options.events) note_wanted(*terms.ask, wanted);
     return asks.back();
 }
 
@@ -164,7 +165,10 @@ void LockTable::Core::handle(const Steal& request) {
         error.grant = victim.id;
         return refuse(ticket, std::move(error));
     }
-    if (auto error = judge_steal(request, *thief, victim)) return refuse(ticket, *std::move(error));
+    if (auto error = judge_steal(request, *thief, victim)) {
+        ++counts.steals_refused;
+        return refuse(ticket, *std::move(error));
+    }
     if (auto error = left_behind(victim, *thief)) return refuse(ticket, *std::move(error));
     if (!thief->waits.empty()) {
         auto cycle = find_cycle(*thief, &victim);

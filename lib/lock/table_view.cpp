@@ -280,4 +280,63 @@ LockStatistics LockTable::statistics() const {
     return result;
 }
 
+// A session's grants are in order of their age: so the oldest of all are found by looking at as
+// many as there are sessions, not at as many as there are grants.
+Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
+    const AsOf moment(*core_, now);
+    const auto live_from = [&](const table::Grant* grant) {
+        while (grant != nullptr && !table::live(*grant, now.boot)) grant = grant->next;
+        return grant;
+    };
+    const auto older = [](const table::Grant* a, const table::Grant* b) {
+        return a->acquired != b->acquired ? a->acquired < b->acquired : a->id < b->id;
+    };
+    const auto younger = [&](const table::Grant* a, const table::Grant* b) { return older(b, a); };
+    std::vector<const table::Grant*> firsts;
+    for (const auto& [id, session] : core_->sessions) {
+        const table::Grant* first = live_from(session->first);
+        if (first == nullptr) continue;
+        if (firsts.size() == limit) {
+            if (!older(first, firsts.front())) continue;
+            std::pop_heap(firsts.begin(), firsts.end(), older);
+            firsts.pop_back();
+        }
+        firsts.push_back(first);
+        std::push_heap(firsts.begin(), firsts.end(), older);
+    }
+    std::make_heap(firsts.begin(), firsts.end(), younger);
+    Outliers result;
+    while (!firsts.empty() && result.longest_held.size() < limit) {
+        std::pop_heap(firsts.begin(), firsts.end(), younger);
+        const table::Grant* oldest = firsts.back();
+        firsts.pop_back();
+        for (const Hold& hold : oldest->holds()) {
+            if (result.longest_held.size() == limit) break;
+            result.longest_held.push_back(core_->show_holder(hold));
+        }
+        if (const table::Grant* next = live_from(oldest->next)) {
+            firsts.push_back(next);
+            std::push_heap(firsts.begin(), firsts.end(), younger);
+        }
+    }
+    result.hottest = core_->hot_names.most(limit);
+    return result;
+}
+
+std::vector<HistoryRow> LockTable::present(std::string_view resource, Instant now) const {
+    const AsOf moment(*core_, now);
+    std::vector<HistoryRow> rows;
+    const Resource* at = core_->find(resource);
+    if (at == nullptr) return rows;
+    for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
+        HistoryRow row{core_->show_holder(*hold), std::nullopt};
+        if (!table::live(*hold, now.boot)) {
+            row.ended = core_->ending_of(*hold->grant);
+            row.holder.remaining = {};
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
 }  // namespace rocklock

@@ -338,7 +338,10 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
         refuse(ticket, std::move(error));
         if (session.unborn) sessions.erase(SessionId(session.id));
     };
-    if (auto error = check_queues(wishes)) return discard(*std::move(error));
+    if (auto error = check_queues(wishes)) {
+        ++counts.queue_full;
+        return discard(*std::move(error));
+    }
     const bool one_by_one = planted(Bug::set_one_by_one) && !wait.conversion && wishes.size() > 1;
     if (one_by_one && wishes.back().root() &&
         !look(session, wishes.last(1), nullptr, false).blocked) {
@@ -347,6 +350,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
     }
     wait.order = next_order++;
     wait.since = now.wall;
+    wait.began = now.boot;
     wait.wishes.assign(wishes.begin(), wishes.end());
     wait.timer.owner = &wait;
     waits.emplace(ticket, std::move(made));
@@ -358,6 +362,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
         return end_wait(wait);
     }
     ++counts.waits;
+    for (const Wish& wish : wait.wishes) hot_names.count(wish.resource->name());
     if (wait.request) requests[wait.request] = table::Remembered::of(ticket);
     const Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion, true);
     ROCKLOCK_ASSERT(obstacles.blocked);
@@ -370,6 +375,7 @@ void LockTable::Core::tell_wanted(const Wait& wait, const Obstacles& obstacles) 
         const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
                             wait.session->principal, wait.wishes.front().mode, wait.since};
         tell_wanted(*hold->grant->session, wanted);
+        if (options.events) note_wanted(*hold, wanted);
     }
 }
 
@@ -433,7 +439,10 @@ void LockTable::Core::end_wait(Wait& wait) {
 }
 
 void LockTable::Core::arm(Wait& wait, BootTime look_again) {
-    const BootTime at = std::min({wait.patience_ends, wait.session->deadline, look_again});
+    BootTime at = std::min({wait.patience_ends, wait.session->deadline, look_again});
+    if (options.slow_wait > milliseconds{0} && !wait.slow_told) {
+        at = std::min(at, table::patience_end(wait.began, options.slow_wait));
+    }
     if (at == BootTime::max()) {
         wait_timers.remove(wait.timer);
     } else {
@@ -469,6 +478,7 @@ bool LockTable::Core::reconsider(Wait& wait) {
         grant_waiting(wait, obstacles);
         return true;
     }
+    if (slow(wait)) note_slow(wait);
     if (wait.patience_ends > now.boot) {
         arm(wait, obstacles.look_again);
     } else if (!wait.overdue) {
@@ -493,6 +503,7 @@ void LockTable::Core::lose_patience() {
 
 void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
     const Ticket to = wait.ticket;
+    counts.wait.add(now.boot - wait.began);
     if (wait.conversion) {
         Grant& grant = *wait.converts;
         end_dead(obstacles.dead, *grant.session);
@@ -590,9 +601,11 @@ void LockTable::Core::sweep(std::size_t budget) {
         Timer& timer = session_timers.top();
         auto& session = *static_cast<Session*>(timer.owner);
         if (session.deadline > now.boot) {
-            session_timers.set(timer, session.deadline);
+            if (warning_time(session) <= now.boot) left -= std::min(left, warn(session));
+            arm_session(session);
             continue;
         }
+        ++counts.sessions_expired;
         need(Durability::durable);
         left -= std::min<std::size_t>(left, session.grants + 1);
         end_session(session, {Outcome::expired, {}, {}, wall_of(session.deadline)});

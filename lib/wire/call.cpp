@@ -8,10 +8,10 @@ namespace {
 
 // In the order of CallBody.
 constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names = {
-    "OpenSession",  "RenewSession", "JoinProcess",  "CloseSession", "Acquire",
-    "Convert",      "Release",      "Transfer",     "Steal",        "Break",
-    "PutClass",     "DeleteClass",  "ListClasses",  "ShowLock",     "ListLocks",
-    "ListSessions", "Ping",         "AnswerWanted", "Reacquire",    "Backup",
+    "OpenSession", "RenewSession", "JoinProcess", "CloseSession", "Acquire",  "Convert",
+    "Release",     "Transfer",     "Steal",       "Break",        "PutClass", "DeleteClass",
+    "ListClasses", "ShowLock",     "ListLocks",   "ListSessions", "Ping",     "AnswerWanted",
+    "Reacquire",   "Backup",       "Watch",       "ListHistory",
 };
 
 template <std::size_t... index>

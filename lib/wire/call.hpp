@@ -42,7 +42,7 @@ struct Backup {
 using CallBody =
     std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
                  Transfer, Steal, Break, PutClass, DeleteClass, ListClasses, ShowLock, ListLocks,
-                 ListSessions, Ping, AnswerWanted, Reacquire, Backup>;
+                 ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest>;
 
 struct Call {
     CallBody body;
@@ -88,6 +88,6 @@ struct BackedUp {
 };
 
 using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
-                           LockView, LockPage, SessionPage, Pong, BackedUp>;
+                           LockView, LockPage, SessionPage, Pong, BackedUp, EventPage, HistoryPage>;
 
 }  // namespace rocklock

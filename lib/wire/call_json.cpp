@@ -186,6 +186,12 @@ struct ReplyReader {
     }
     Result<Reply> operator()(const Ping& /*asked*/) const { return reply_of<Pong>(json); }
     Result<Reply> operator()(const Backup& /*asked*/) const { return reply_of<BackedUp>(json); }
+    Result<Reply> operator()(const WatchRequest& /*asked*/) const {
+        return reply_of<EventPage>(json);
+    }
+    Result<Reply> operator()(const HistoryRequest& /*asked*/) const {
+        return reply_of<HistoryPage>(json);
+    }
 };
 
 }  // namespace
@@ -273,5 +279,8 @@ std::string write_value(const Holder& holder) { return written(holder); }
 std::string write_value(const SessionView& session) { return written(session); }
 
 std::string write_value(const LockClass& lock_class) { return written(lock_class); }
+std::string write_value(const LockEvent& event) { return written(event); }
+
+std::string write_value(const HistoryRow& row) { return written(row); }
 
 }  // namespace rocklock

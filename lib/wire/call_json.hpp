@@ -34,5 +34,7 @@ Error read_error(std::string_view json);
 std::string write_value(const Holder& holder);
 std::string write_value(const SessionView& session);
 std::string write_value(const LockClass& lock_class);
+std::string write_value(const LockEvent& event);
+std::string write_value(const HistoryRow& row);
 
 }  // namespace rocklock

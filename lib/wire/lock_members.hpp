@@ -153,6 +153,26 @@ void describe(Codec& codec, T& session) {
     codec.required("Grants", session.grants);
 }
 
+template <typename Codec, A<LockEvent> T>
+void describe(Codec& codec, T& event) {
+    codec.required("Sequence", event.sequence);
+    codec.required("Type", event.type);
+    codec.required("Resource", event.resource);
+    codec.required("Grant", event.grant);
+    codec.required("Token", event.token);
+    codec.required("Principal", event.principal);
+    codec.required("Mode", event.mode);
+    codec.required("At", event.at);
+    codec.optional("By", event.by);
+    codec.optional("Reason", event.reason);
+}
+
+template <typename Codec, A<HistoryRow> T>
+void describe(Codec& codec, T& row) {
+    describe(codec, row.holder);
+    codec.flat_optional("Outcome", row.ended);
+}
+
 // ---- Calls ----
 
 template <typename Codec, A<Call> C, A<OpenSession> T>
@@ -325,6 +345,21 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("Directory", body.directory);
 }
 
+template <typename Codec, A<Call> C, A<WatchRequest> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.optional("Prefix", body.prefix);
+    codec.optional("After", body.after);
+    codec.usual("Limit", body.limit);
+    codec.patience("PatienceMs", body.patience);
+}
+
+template <typename Codec, A<Call> C, A<HistoryRequest> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Resource", body.resource);
+    codec.usual("Limit", body.limit);
+    codec.optional("Next", body.next);
+}
+
 template <typename Codec, A<Call> C, typename T>
 requires(A<T, ListClasses> || A<T, Ping>) void describe_call(Codec& /*codec*/, C& /*call*/,
                                                              T& /*body*/) {}
@@ -420,6 +455,19 @@ void describe(Codec& codec, T& page) {
 template <typename Codec, A<SessionPage> T>
 void describe(Codec& codec, T& page) {
     codec.required("Sessions", page.sessions);
+    codec.optional("Next", page.next);
+}
+
+template <typename Codec, A<EventPage> T>
+void describe(Codec& codec, T& page) {
+    codec.required("Events", page.events);
+    codec.required("After", page.after);
+    codec.optional("Gap", page.gap);
+}
+
+template <typename Codec, A<HistoryPage> T>
+void describe(Codec& codec, T& page) {
+    codec.required("Rows", page.rows);
     codec.optional("Next", page.next);
 }
 

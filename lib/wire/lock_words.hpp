@@ -54,6 +54,18 @@ inline constexpr Words<Outcome, 8> words_of(Outcome /*type*/) {
              {Outcome::converted, "converted"}}};
 }
 
+inline constexpr Words<EventType, 9> words_of(EventType /*type*/) {
+    return {{{EventType::granted, "granted"},
+             {EventType::wanted, "wanted"},
+             {EventType::warned, "warned"},
+             {EventType::converted, "converted"},
+             {EventType::transferred, "transferred"},
+             {EventType::released, "released"},
+             {EventType::expired, "expired"},
+             {EventType::stolen, "stolen"},
+             {EventType::broken, "broken"}}};
+}
+
 template <typename Enum>
 constexpr std::string_view word(Enum value) {
     for (const auto& [known, text] : words_of(value)) {

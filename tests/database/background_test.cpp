@@ -2,6 +2,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <future>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -409,6 +411,86 @@ BOOST_AUTO_TEST_CASE(may_share_a_session_and_its_guards) {
     }
     threads.clear();
     BOOST_TEST(database.statistics().held == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(whoever_follows_the_events)
+
+BOOST_AUTO_TEST_CASE(hears_each_grant_and_its_end_once_while_many_threads_lock) {
+    constexpr int threads = 4;
+    constexpr int rounds = 100;
+    DatabaseOptions options;
+    options.events_kept = 100'000;
+    Database database = Database::in_memory(options).value();
+    std::map<GrantId, std::vector<EventType>> heard;
+    std::uint64_t last = 0;
+    bool in_order = true;
+    std::jthread watcher([&] {
+        WatchRequest watch;
+        watch.patience = no_limit;
+        // In small pages, so that it waits, falls behind and catches up.
+        watch.limit = 7;
+        std::size_t ends = 0;
+        while (ends < threads * rounds) {
+            const EventPage page = database.service().watch(watch).value();
+            in_order = in_order && !page.gap;
+            for (const LockEvent& event : page.events) {
+                in_order = in_order && event.sequence > last;
+                last = event.sequence;
+                if (event.type == EventType::wanted) continue;
+                heard[event.grant].push_back(event.type);
+                if (event.type == EventType::released) ++ends;
+            }
+            watch.after = page.after;
+        }
+    });
+    {
+        std::vector<std::jthread> holders;
+        for (int thread = 0; thread < threads; ++thread) {
+            holders.emplace_back([&, thread] {
+                Session session = database.open_session(std::to_string(thread)).value();
+                AcquireOptions patient;
+                patient.patience = no_limit;
+                for (int i = 0; i < rounds; ++i) {
+                    session.acquire(std::to_string(i % 3), patient).value().release();
+                }
+            });
+        }
+    }
+    watcher.join();
+    BOOST_TEST(in_order);
+    BOOST_TEST(heard.size() == static_cast<std::size_t>(threads * rounds));
+    const std::vector<EventType> life{EventType::granted, EventType::released};
+    for (const auto& [grant, events] : heard) BOOST_CHECK(events == life);
+}
+
+BOOST_AUTO_TEST_CASE(is_told_in_time_that_nothing_happened_and_can_be_stopped) {
+    DatabaseOptions options;
+    options.events_kept = 10;
+    Database database = Database::in_memory(options).value();
+    WatchRequest watch;
+    watch.patience = 20ms;
+    const auto start = std::chrono::steady_clock::now();
+    BOOST_TEST(database.service().watch(watch).value().events.empty());
+    BOOST_CHECK(std::chrono::steady_clock::now() - start >= 20ms);
+    watch.patience = no_limit;
+    std::stop_source stop;
+    std::jthread stopper([&] { stop.request_stop(); });
+    BOOST_TEST(failure_of(database.service().watch(watch, stop.get_token())) == "cancelled");
+}
+
+BOOST_AUTO_TEST_CASE(is_answered_when_the_database_closes) {
+    DatabaseOptions options;
+    options.events_kept = 10;
+    Database database = Database::in_memory(options).value();
+    std::promise<std::string> told;
+    WatchRequest watch;
+    watch.patience = no_limit;
+    database.service().submit_watch(
+        watch, [&](const Result<EventPage>& page) { told.set_value(failure_of(page)); });
+    database.close().value();
+    BOOST_TEST(told.get_future().get() == "closing");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

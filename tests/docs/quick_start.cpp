@@ -144,6 +144,27 @@ BOOST_FIXTURE_TEST_CASE(of_being_told, Opened) {
     BOOST_TEST(told[0] == "lost: broken");
 }
 
+BOOST_FIXTURE_TEST_CASE(of_watching, InOwnDirectory) {
+    rocklock::DatabaseOptions options;
+    options.events_kept = 1000;
+    auto database = rocklock::Database::open("locks", options).value();
+    auto session = database.open_session("ann").value();
+    const auto guard = session.acquire("orders/42").value();
+    //! [watch]
+    rocklock::WatchRequest watch;
+    watch.prefix = "orders/";
+    watch.patience = 10s;
+    auto page = database.service().watch(watch).value();  // waits for the first that matches
+    for (const auto& event : page.events) {
+        told.push_back(std::string(to_string(event.type)) + " " + event.resource + " " +
+                       event.principal);
+    }
+    watch.after = page.after;  // where to go on
+    //! [watch]
+    BOOST_REQUIRE(told.size() == 1U);
+    BOOST_TEST(told[0] == "granted orders/42 ann");
+}
+
 BOOST_FIXTURE_TEST_CASE(of_a_lock_that_outlives_its_process, InOwnDirectory) {
     rocklock::SessionCredentials kept;
     {

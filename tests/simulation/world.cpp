@@ -12,6 +12,7 @@
 
 #include "lock/lock_manager.hpp"
 #include "simulation/random.hpp"
+#include "simulation/watcher.hpp"
 #include "support/model_mirror.hpp"
 
 namespace rocklock::simulation {
@@ -200,6 +201,7 @@ private:
         options.background = false;
         options.session_ids = [this] { return fresh_; };
         options.table.reserve = 64;
+        if (watched()) options.events_kept = 100'000;
         auto opened = LockManager::open(*storage_, clock_, std::move(options));
         storage_->obliging = false;
         if (!opened) return fail("opening: " + opened.error().message);
@@ -369,9 +371,39 @@ private:
         }
         count_kind("quiet: everything compared");
         complain(mirror_.settled(true));
+        watch();
         compare("at rest");
         const auto stuck = mirror_.model().stuck(clock_.now().boot);
         if (!stuck.empty()) fail("Q6: a cycle persists");
+    }
+
+    // In some worlds there is somebody who follows what happens.
+    bool watched() const { return verdict_.seed % 4 != 0; }
+
+    void watch() {
+        if (!watched() || verdict_.wrong || manager_->failure() || storage_->disk().failure()) {
+            return;
+        }
+        WatchRequest request;
+        request.after = watcher_.after();
+        request.limit = 10'000;
+        manager_->submit_watch(request, [this](const Result<EventPage>& page) {
+            if (!page) return fail("watching: " + page.error().message);
+            for (const LockEvent& event : page->events) {
+                count_kind("event: " + std::string(to_string(event.type)));
+            }
+            complain(after_restart_ ? watch_anew(*page) : watcher_.hear(*page));
+        });
+    }
+
+    std::optional<std::string> watch_anew(const EventPage& page) {
+        ListLocks all;
+        all.limit = 10'000;
+        const auto table = manager_->list(all);
+        if (!table) return table.error().message;
+        return watcher_.restart(page, *table, [this](const std::string& resource) {
+            return manager_->history({resource, 1000, ""});
+        });
     }
 
     void compare(const std::string& when) {
@@ -381,6 +413,7 @@ private:
         const auto page = manager_->list(all);
         if (!page) return fail(when + ": " + page.error().message);
         if (auto wrong = mirror_.same_holders(*page, now)) return fail(when + ": " + *wrong);
+        if (watched() && !after_restart_) complain(watcher_.same(*page));
         const auto sessions = manager_->sessions({});
         if (!sessions) return fail(when + ": " + sessions.error().message);
         if (auto wrong = mirror_.same_sessions(*sessions, now)) return fail(when + ": " + *wrong);
@@ -883,8 +916,11 @@ private:
         failed_closed_ = false;
         in_flight_.clear();
         storage_->obliging = true;
+        after_restart_ = true;
         compare("after the crash");
         remember(before, !power && !forgetful);
+        watch();
+        after_restart_ = false;
         storage_->obliging = false;
         after_crash_ = true;
     }
@@ -963,6 +999,7 @@ private:
             if (manager_->failure()) failed_closed_ = true;
             return;
         }
+        watch();
         const auto now = clock_.now();
         if (ticked_) {
             if (auto wrong = manager_->audit_invariants()) return fail("audit: " + *wrong);
@@ -1037,6 +1074,8 @@ private:
     bool ticked_ = false;
     bool failed_closed_ = false;
     bool after_crash_ = false;
+    Watcher watcher_;
+    bool after_restart_ = false;
     std::vector<Call> calls_waiting_;
     std::map<Ticket, Call> calls_;
     std::map<Ticket, Ticket> in_flight_;
@@ -1078,6 +1117,15 @@ const char* const required[] = {
     "ended: expired",
     "ended: stolen",
     "ended: broken",
+    "event: granted",
+    "event: wanted",
+    "event: warned",
+    "event: converted",
+    "event: transferred",
+    "event: released",
+    "event: expired",
+    "event: stolen",
+    "event: broken",
     "refused: conflict",
     "refused: patience_expired",
     "refused: cancelled",

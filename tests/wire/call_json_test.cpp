@@ -57,6 +57,8 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
         {"ListSessions", R"({"Principal":"ann","Limit":5,"Next":"n"})"},
         {"Ping", "{}"},
         {"Backup", R"({"Directory":"/b"})"},
+        {"Watch", R"({"Prefix":"a","After":9007199254740991,"Limit":5,"PatienceMs":-1})"},
+        {"ListHistory", R"({"Resource":"a","Limit":5,"Next":"n"})"},
     };
 }
 
@@ -105,7 +107,7 @@ BOOST_AUTO_TEST_CASE(of_every_verb_survives_being_written) {
 }
 
 BOOST_AUTO_TEST_CASE(of_an_unknown_verb_is_none) {
-    for (const char* verb : {"", "acquire", "Watch", "Acquire "})
+    for (const char* verb : {"", "acquire", "Watch ", "Acquire "})
         BOOST_TEST(!call_named(verb).has_value());
 }
 
@@ -218,6 +220,8 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
     shown.principal = "ann";
     shown.bound = Bound::process;
     shown.processes = {{7, 8}};
+    const LockEvent event{7,     EventType::stolen, "a",           GrantId{1}, Token{2},
+                          "ann", Mode::exclusive,   WallTime{3ms}, "bob",      "r"};
     const std::vector<std::pair<CallBody, Reply>> replies = {
         {RenewSession{}, session},
         {CloseSession{}, ClosedSession{{GrantId{1}, GrantId{2}}}},
@@ -229,6 +233,11 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
         {ListSessions{}, SessionPage{{shown}, "next"}},
         {Ping{}, Pong{"1.2.3", 4, "/x", "durable"}},
         {Backup{}, BackedUp{"/b", 2, 3}},
+        {WatchRequest{}, EventPage{{event}, 8, true}},
+        {HistoryRequest{},
+         HistoryPage{{{some_holder(), std::nullopt},
+                      {some_holder(), Ending{Outcome::broken, "root", "r", WallTime{6ms}}}},
+                     "next"}},
     };
     for (const auto& [asked, reply] : replies) {
         const auto json = write_reply(reply);

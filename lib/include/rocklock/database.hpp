@@ -1,6 +1,9 @@
 // A store, opened: the way in for a program that embeds Rocklock.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +32,14 @@ struct DatabaseOptions {
     // Off: nothing happens by itself. The caller renews, and calls tick() for waiters to be woken
     // by time. For simulations, and for programs that own their threads.
     bool background = true;
+    // How many events are kept in memory for LockService::watch(); with 0 none are made.
+    std::size_t events_kept = 0;
+    // Counts how long acquires take (LockStatistics::acquire), for two readings of the clock each.
+    bool timings = false;
+    // Told of a wait that lasts so long, once, while it waits; zero: never. On a thread of the
+    // database's.
+    std::chrono::milliseconds slow_wait{0};
+    std::function<void(const SlowWait&)> on_slow_wait;
     // None: the machine's. It must outlive the database.
     Clock* clock = nullptr;
     // For open() only. Its `create_if_missing` does not count: the one above does.

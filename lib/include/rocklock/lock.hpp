@@ -23,7 +23,9 @@
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
 #include <rocklock/result.hpp>
+#include <rocklock/statistics.hpp>
 #include <rocklock/types.hpp>
+#include <rocklock/watch.hpp>
 
 namespace rocklock {
 
@@ -405,29 +407,6 @@ struct SessionView {
     std::uint64_t grants = 0;
 };
 
-// Counts since the store was opened, but for `sessions`, `held` and `waiting`, which are of now. At
-// all times granted + recovered = held + released + expired + stolen + broken + transferred.
-struct LockStatistics {
-    std::uint64_t sessions = 0;
-    std::uint64_t held = 0;
-    std::uint64_t waiting = 0;
-    std::uint64_t recovered = 0;
-    std::uint64_t granted = 0;
-    std::uint64_t released = 0;
-    std::uint64_t expired = 0;
-    std::uint64_t stolen = 0;
-    std::uint64_t broken = 0;
-    std::uint64_t transferred = 0;
-    std::uint64_t waits = 0;
-    std::uint64_t refused = 0;
-    std::uint64_t patience_expired = 0;
-    std::uint64_t cancelled = 0;
-    std::uint64_t deadlocks = 0;
-    std::uint64_t replays = 0;
-    // Waiters that the periodic sweep found grantable: must stay 0.
-    std::uint64_t sweep_finds = 0;
-};
-
 // One waiter and one of those it waits for: a holder, or an earlier waiter.
 struct WaitEdge {
     std::string resource;
@@ -489,6 +468,7 @@ enum class Ticket : std::uint64_t {};
 class ROCKLOCK_API LockService {
 public:
     using Completion = std::function<void(Result<Answer>)>;
+    using WatchCompletion = std::function<void(Result<EventPage>)>;
 
     LockService() = default;
     LockService(const LockService&) = delete;
@@ -538,6 +518,19 @@ public:
     // At most `limit` forced changes whose sequence is above `after`, in order.
     virtual Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) = 0;
     virtual LockStatistics statistics() = 0;
+    // At most `limit` of each: 1 to 1,000.
+    virtual Result<Outliers> outliers(std::uint32_t limit) = 0;
+
+    // The grants on one name, live and ended, as far back as they are remembered. Errors:
+    // invalid_argument (`limit` or `next`).
+    virtual Result<HistoryPage> history(const HistoryRequest& request) = 0;
+
+    // The events after one that is known, and waits for the first if it has patience, in the
+    // caller's thread. A stop request ends the wait. Errors: invalid_argument (`limit`, or where no
+    // events are kept), cancelled.
+    virtual Result<EventPage> watch(const WatchRequest& request, std::stop_token stop = {}) = 0;
+    // The same; calls `done` exactly once. cancel() ends it with `cancelled`.
+    virtual Ticket submit_watch(WatchRequest request, WatchCompletion done) = 0;
 
     // For a server. When it goes on after a stall (it was stopped, swapped out, suspended),
     // renewals that were sent in time may lie in its sockets behind requests for what they renew.

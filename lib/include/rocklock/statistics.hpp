@@ -1,0 +1,145 @@
+// The numbers of a lock manager: what it has counted since it opened its store.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <rocklock/error.hpp>
+#include <rocklock/types.hpp>
+
+namespace rocklock {
+
+// How long things took, in buckets. Bucket `i` counts what lasted up to `bounds[i]` and longer than
+// the bound before it; the last one, all that lasted longer.
+template <std::size_t Size>
+class DurationHistogram {
+public:
+    using Bounds = std::array<std::chrono::microseconds, Size>;
+
+    explicit constexpr DurationHistogram(const Bounds& bounds) : bounds_(&bounds) {}
+
+    void add(std::chrono::nanoseconds duration) {
+        std::size_t bucket = 0;
+        while (bucket < Size && duration > (*bounds_)[bucket]) ++bucket;
+        ++counts_[bucket];
+        sum_ += duration;
+    }
+
+    const Bounds& bounds() const { return *bounds_; }
+    const std::array<std::uint64_t, Size + 1>& counts() const { return counts_; }
+    std::chrono::nanoseconds sum() const { return sum_; }
+    std::uint64_t count() const {
+        std::uint64_t all = 0;
+        for (const std::uint64_t bucket : counts_) all += bucket;
+        return all;
+    }
+    // For one that was kept, or sent, as numbers.
+    void set(const std::array<std::uint64_t, Size + 1>& counts, std::chrono::nanoseconds sum) {
+        counts_ = counts;
+        sum_ = sum;
+    }
+
+private:
+    const Bounds* bounds_;
+    std::array<std::uint64_t, Size + 1> counts_{};
+    std::chrono::nanoseconds sum_{};
+};
+
+namespace histogram_bounds {
+using std::chrono::microseconds;
+// Of calls: 10 us to 1 s.
+inline constexpr std::array<microseconds, 16> calls{
+    microseconds{10},      microseconds{25},      microseconds{50},      microseconds{100},
+    microseconds{250},     microseconds{500},     microseconds{1'000},   microseconds{2'500},
+    microseconds{5'000},   microseconds{10'000},  microseconds{25'000},  microseconds{50'000},
+    microseconds{100'000}, microseconds{250'000}, microseconds{500'000}, microseconds{1'000'000}};
+// Of waits, holds and leases: 1 ms to 7 days.
+inline constexpr std::array<microseconds, 16> leases{
+    std::chrono::milliseconds{1},   std::chrono::milliseconds{10}, std::chrono::milliseconds{100},
+    std::chrono::milliseconds{500}, std::chrono::seconds{1},       std::chrono::milliseconds{2'500},
+    std::chrono::seconds{5},        std::chrono::seconds{10},      std::chrono::seconds{30},
+    std::chrono::minutes{1},        std::chrono::minutes{5},       std::chrono::minutes{15},
+    std::chrono::hours{1},          std::chrono::hours{8},         std::chrono::hours{24},
+    std::chrono::hours{24 * 7}};
+}  // namespace histogram_bounds
+
+using Histogram = DurationHistogram<16>;
+
+// Counts since the store was opened, but for `sessions`, `held` and `waiting`, which are of now. At
+// all times granted + recovered = held + released + expired + stolen + broken + transferred.
+struct LockStatistics {
+    std::uint64_t sessions = 0;
+    std::uint64_t held = 0;
+    std::uint64_t waiting = 0;
+    std::uint64_t recovered = 0;
+    std::uint64_t granted = 0;
+    std::uint64_t released = 0;
+    std::uint64_t expired = 0;
+    std::uint64_t stolen = 0;
+    std::uint64_t broken = 0;
+    std::uint64_t transferred = 0;
+    std::uint64_t waits = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t patience_expired = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t deadlocks = 0;
+    std::uint64_t replays = 0;
+    // Waiters that the periodic sweep found grantable: must stay 0.
+    std::uint64_t sweep_finds = 0;
+
+    // Locks, not grants: a set has several. By Mode; permits by themselves, as grants of a counting
+    // resource, however many of them.
+    std::array<std::uint64_t, 3> locks_granted{};
+    std::uint64_t permits_granted = 0;
+    // Waits refused because a queue was full.
+    std::uint64_t queue_full = 0;
+    std::uint64_t steals_refused = 0;
+    std::uint64_t conversions = 0;
+    std::uint64_t sessions_opened = 0;
+    std::uint64_t sessions_expired = 0;
+    std::uint64_t renewals = 0;
+    // Events kept, and those that have made room for others.
+    std::uint64_t events = 0;
+    std::uint64_t events_dropped = 0;
+
+    // From a request that waited to its grant.
+    Histogram wait{histogram_bounds::leases};
+    // From a grant to its end.
+    Histogram hold{histogram_bounds::leases};
+    // What was left of a lease when it was renewed: how close it came.
+    Histogram renew_margin{histogram_bounds::leases};
+    // From the call to the answer of an acquire that did not wait, its sync included. Only counted
+    // where LockManagerOptions::timings is on.
+    Histogram acquire{histogram_bounds::calls};
+};
+
+// A resource that was waited for.
+struct HotResource {
+    std::string resource;
+    // How many requests have waited for it. May be too high by as much as `error`: only so many
+    // names are counted, and one that is new takes over the count of the least of them.
+    std::uint64_t waits = 0;
+    std::uint64_t error = 0;
+};
+
+// What stands out.
+struct Outliers {
+    // Live, longest held first.
+    std::vector<Holder> longest_held;
+    // Most waits first.
+    std::vector<HotResource> hottest;
+};
+
+// A wait that has become long, with those in its way.
+struct SlowWait {
+    Waiter waiter;
+    std::chrono::milliseconds waited{};
+    // At most 100; none while earlier waiters, or a closed resource, are all that is in the way.
+    std::vector<Holder> holders;
+};
+
+}  // namespace rocklock
