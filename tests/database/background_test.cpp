@@ -453,7 +453,7 @@ BOOST_AUTO_TEST_CASE(hears_each_grant_and_its_end_once_while_many_threads_lock) 
                 AcquireOptions patient;
                 patient.patience = no_limit;
                 for (int i = 0; i < rounds; ++i) {
-                    session.acquire(std::to_string(i % 3), patient).value().release();
+                    session.acquire(std::to_string(i % 3), patient).value().release().value();
                 }
             });
         }

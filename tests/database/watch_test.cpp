@@ -188,15 +188,15 @@ BOOST_AUTO_TEST_CASE(is_told_of_a_gap_when_it_comes_too_late) {
     const auto look = [&](std::uint64_t after) {
         return few.service().watch({"", after, 1000, 0ms}).value();
     };
-    ann.acquire("a").value().release();
+    ann.acquire("a").value().release().value();
     const EventPage first = look(0);
     BOOST_TEST(first.events.size() == 2U);
     BOOST_TEST(!first.gap);
-    ann.acquire("b").value().release();
+    ann.acquire("b").value().release().value();
     // All of it has been seen or is still there.
     BOOST_TEST(!look(first.after).gap);
     BOOST_TEST(look(first.after).events.size() == 2U);
-    ann.acquire("c").value().release();
+    ann.acquire("c").value().release().value();
     const EventPage late = look(first.after);
     BOOST_TEST(late.gap);
     BOOST_TEST(brief(late) == "released b ann write\ngranted c ann write\nreleased c ann write\n");
@@ -461,7 +461,7 @@ BOOST_AUTO_TEST_CASE(tell_of_a_wait_that_takes_long_while_it_waits) {
     testing::pass(watched, clock, 10s);
     BOOST_TEST(slow.size() == 1U);
     BOOST_TEST(!granted);
-    held.release();
+    held.release().value();
     testing::pass(watched, clock, 1ms);
     BOOST_TEST(granted);
 }
