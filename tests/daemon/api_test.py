@@ -158,7 +158,7 @@ class Refusals(Sandbox):
 
     def test_unknown_verbs_and_places(self):
         api = self.api()
-        self.assertEqual(api.call("Watch").error, "UnknownOperationException")
+        self.assertEqual(api.call("Dance").error, "UnknownOperationException")
         api.send("x", {}, headers="X-Amz-Target: DynamoDB_20120810.PutItem\r\n")
         self.assertEqual(api.receive().status, 400)
         api.socket.sendall(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
