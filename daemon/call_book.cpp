@@ -35,6 +35,8 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
         tell("put_class", "a class was put", {{"pattern", put->lock_class.pattern}});
     } else if (const auto* gone = std::get_if<DeleteClass>(&call.body)) {
         tell("delete_class", "a class was deleted", {{"pattern", gone->pattern}});
+    } else if (const auto* backup = std::get_if<Backup>(&call.body)) {
+        tell("backup", "the store was backed up", {{"directory", backup->directory}});
     }
     return event;
 }

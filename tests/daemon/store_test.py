@@ -42,6 +42,7 @@ class Backup(Stores):
         self.assertEqual((stats["Grants"], stats["LastToken"], stats["Copy"]), (1, grant["Token"], True))
         self.assertEqual(self.list()[0]["Grant"], grant["Grant"])
         self.db("check", "--db", self.backup)
+        self.assertIn(f"the store was backed up directory={self.backup}", self.log())
 
     def test_what_was_granted_before_it_is_in_it_and_what_came_in_between_is_whole(self):
         self.acquire("first")
