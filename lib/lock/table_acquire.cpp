@@ -216,7 +216,6 @@ RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSess
 // ---- Acquiring ----
 
 void LockTable::Core::handle(const Acquire& request) {
-    if (request.session) note_activity(*request.session);
     if (auto error = check_acquire(request)) return refuse(ticket, *std::move(error));
     const RequestKey id =
         request_key(request.session ? &*request.session : nullptr,
@@ -228,6 +227,8 @@ void LockTable::Core::handle(const Acquire& request) {
     if (request.session) {
         session = require_session(*request.session);
         if (session == nullptr) return;
+        // Whether or not it is granted.
+        session->active = now.boot;
     }
     auto resolved = resolve(request.locks);
     if (!resolved) return refuse(ticket, std::move(resolved).error());

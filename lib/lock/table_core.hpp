@@ -248,8 +248,6 @@ struct LockTable::Core {
     // An HMAC: only where somebody becomes the owner.
     SessionInfo info_with_secret(const Session& session) const;
     void extend(Session& session);
-    // Somebody is at it, if it lives.
-    void note_activity(const SessionId& id);
     void write_session(const Session& session);
     void write_deadline(Session& session);
     // Ends it: from now on none of its grants lives. They are cleaned up by clean().

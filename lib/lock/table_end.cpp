@@ -267,9 +267,9 @@ std::vector<Wish> LockTable::Core::wishes_up(const Grant& grant,
 }
 
 void LockTable::Core::handle(const Convert& request) {
-    note_activity(request.session);
     Session* session = require_session(request.session);
     if (session == nullptr) return;
+    session->active = now.boot;
     if (request.patience < milliseconds{0} ||
         request.request_id.size() > limits::request_id_bytes) {
         return refuse(ticket, {ErrorCode::invalid_argument,

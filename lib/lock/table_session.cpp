@@ -187,11 +187,6 @@ SessionInfo LockTable::Core::info(const Session& session) const {
     return result;
 }
 
-void LockTable::Core::note_activity(const SessionId& id) {
-    const auto found = sessions.find(id);
-    if (found != sessions.end() && found->second->live(now.boot)) found->second->active = now.boot;
-}
-
 // From now on for a full lease. The timer stays where it is when the deadline moves away from it:
 // it finds out when it fires, so a renewal costs the same however many sessions there are.
 void LockTable::Core::extend(Session& session) {

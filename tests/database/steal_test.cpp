@@ -1,5 +1,6 @@
 // Locks that others want: the holder is asked, answers, and hears how it ended.
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -86,6 +87,29 @@ BOOST_AUTO_TEST_CASE(is_in_the_audit_when_it_was_taken_not_when_that_was_refused
     BOOST_TEST(rows[0].by == "bob");
     BOOST_TEST(rows[0].principal == "ann");
     BOOST_TEST(rows[0].reason == "why");
+}
+
+BOOST_AUTO_TEST_CASE(is_asked_for_by_a_hundred_at_most) {
+    Session ann = database.open_session("ann").value();
+    const Guard guard = ann.acquire("a").value();
+    std::vector<Session> others;
+    const auto refusal = [&](std::size_t number) {
+        return others[number].steal(guard.id(), "why").error();
+    };
+    for (std::size_t i = 0; i <= 100; ++i) {
+        others.push_back(database.open_session("asker " + std::to_string(i)).value());
+    }
+    for (std::size_t i = 0; i < 100; ++i) {
+        BOOST_TEST((refusal(i).code == ErrorCode::steal_refused));
+    }
+    BOOST_TEST((refusal(100).code == ErrorCode::limit_exceeded));
+    BOOST_TEST((refusal(100).limit == 100U));
+    BOOST_TEST((refusal(0).code == ErrorCode::steal_refused));
+    // Refusals that are over make room.
+    ann.answer_wanted(guard.id(), false).value();
+    pass(10s);
+    BOOST_TEST((refusal(100).code == ErrorCode::steal_refused));
+    BOOST_TEST(guard.valid());
 }
 
 BOOST_AUTO_TEST_CASE(goes_to_those_who_wait_and_its_guard_says_so) {

@@ -788,7 +788,6 @@ void ReferenceModel::add_dependants(std::vector<ModelLock>& locks) const {
 
 void ReferenceModel::handle(const Acquire& request, Ticket ticket, const SessionId& fresh,
                             Instant now) {
-    if (request.session) seen_active(*request.session, now.boot);
     if (auto error = check(request)) return reply(ticket, *error);
     if (!request.request_id.empty()) {
         const auto where = scope(request.session, request.opens);
@@ -818,6 +817,7 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
         }
     }
     if (request.session && living(*request.session, ticket) == nullptr) return;
+    if (request.session) seen_active(*request.session, now.boot);
     std::vector<ModelLock> locks;
     if (auto malformed = resolve(request.locks, locks)) return reply(ticket, *malformed);
     add_dependants(locks);
@@ -976,8 +976,8 @@ void ReferenceModel::wait_or_refuse(ModelWaiter waiter, std::chrono::millisecond
 }
 
 void ReferenceModel::handle(const Convert& request, Ticket ticket, const SessionId&, Instant now) {
-    seen_active(request.session, now.boot);
     if (living(request.session, ticket) == nullptr) return;
+    seen_active(request.session, now.boot);
     if (request.patience < std::chrono::milliseconds{0} ||
         request.request_id.size() > limits::request_id_bytes) {
         return refuse(ticket, ErrorCode::invalid_argument);
