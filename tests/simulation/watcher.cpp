@@ -32,10 +32,14 @@ Watcher::Wrong Watcher::hear(const LockEvent& event) {
     const auto known = held_.find(key);
     if (event.type == EventType::granted) {
         if (known != held_.end()) return "P5: told twice: " + name_of(event);
+        if (!first_) first_ = event.grant;
         held_[key] = {event.mode, event.token, event.principal};
         return std::nullopt;
     }
-    if (known == held_.end()) return "P5: not held by then: " + name_of(event);
+    if (known == held_.end()) {
+        if (had_run_out(event)) return std::nullopt;
+        return "P5: not held by then: " + name_of(event);
+    }
     if (known->second.principal != event.principal) return "P5: whose is it? " + name_of(event);
     if (event.type == EventType::converted) {
         if (event.token < known->second.token) return "P5: the token fell: " + name_of(event);
@@ -50,6 +54,13 @@ Watcher::Wrong Watcher::hear(const LockEvent& event) {
         if (event.type != EventType::released) over_.insert(key);
     }
     return std::nullopt;
+}
+
+// Whether it is the end, told once, of a grant that nobody held any more at the last restart.
+bool Watcher::had_run_out(const LockEvent& event) {
+    const bool older = restarted_ && (!first_ || event.grant < *first_);
+    return older && event.type == EventType::expired &&
+           over_.insert({event.grant, event.resource}).second;
 }
 
 std::map<Watcher::Key, Watcher::Held> Watcher::table_of(const LockPage& page) {
@@ -99,6 +110,8 @@ Watcher::Wrong Watcher::restart(const EventPage& first, const LockPage& page,
         }
     }
     over_.clear();
+    first_.reset();
+    restarted_ = true;
     held_ = table;
     after_ = first.after;
     for (const LockEvent& event : first.events) last_ = std::max(last_, event.sequence);

@@ -37,11 +37,16 @@ private:
         friend bool operator==(const Held&, const Held&) = default;
     };
     Wrong hear(const LockEvent& event);
+    bool had_run_out(const LockEvent& event);
     static std::map<Key, Held> table_of(const LockPage& page);
 
     std::uint64_t after_ = 0;
     std::uint64_t last_ = 0;
     std::map<Key, Held> held_;
+    // The first grant since the last restart: what is not shown after one, and older, had run out
+    // by then, and its end may be told yet.
+    std::optional<GrantId> first_;
+    bool restarted_ = false;
     // Ended for good: not by a release, which a crash may take back.
     std::set<Key> over_;
 };
