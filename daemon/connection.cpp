@@ -23,6 +23,8 @@ constexpr std::size_t most_outstanding = 1024;
 // After bytes that are no HTTP, the rest is read and dropped for so long, since a socket that is
 // closed with something unread takes the answer with it.
 constexpr std::chrono::seconds farewell{2};
+// For so long a reader of events may take nothing of what waits for it.
+constexpr std::chrono::seconds longest_stall{10};
 
 // One for each thread rather than for each connection: most of those have nothing to read.
 std::array<char, read_bytes>& read_buffer() {
@@ -45,7 +47,8 @@ Connection::Connection(Socket socket, Strand strand, const Side& side)
       traffic_(side.traffic),
       site_(side.site),
       peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
-      drained_(strand_, asio::steady_timer::time_point::max()) {
+      drained_(strand_, asio::steady_timer::time_point::max()),
+      stalled_(strand_) {
     ++traffic_.connections;
 }
 
@@ -158,6 +161,8 @@ void Connection::write() {
             return written(0, false);
         }
     }
+    stalled_.cancel();
+    conversation_->output_taken();
     update_busy();
     drained_.cancel();
     if (conversation_->ended() && !conversation_->broken()) hang_up(false);
@@ -176,12 +181,22 @@ void Connection::written(std::size_t size, bool failed) {
         drained_.cancel();
         return write();
     }
+    if (conversation_->streams()) drop_if_stalled();
     socket_.async_write_some(
         asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
         asio::bind_executor(strand_,
                             [self = shared_from_this()](const error_code& error, std::size_t more) {
                                 self->written(more, static_cast<bool>(error));
                             }));
+}
+
+// A stream of events goes to readers that keep up: this one took nothing for too long.
+void Connection::drop_if_stalled() {
+    stalled_.expires_after(longest_stall);
+    stalled_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+        const auto self = weak.lock();
+        if (self && !cancelled) self->hang_up(true);
+    });
 }
 
 void Connection::update_busy() {
@@ -197,6 +212,7 @@ void Connection::hang_up(bool unread) {
     update_busy();
     peer_->hang_up(unread);
     drained_.cancel();
+    stalled_.cancel();
     error_code ignored;
     socket_.shutdown(Socket::shutdown_both, ignored);
     socket_.close(ignored);

@@ -52,6 +52,7 @@ private:
     boost::asio::awaitable<void> discard_rest();
     void write();
     void written(std::size_t size, bool failed);
+    void drop_if_stalled();
     void update_busy();
     void hang_up(bool unread);
 
@@ -70,6 +71,8 @@ private:
     bool held_up_ = false;
     // Never expires: cancelled to wake whoever waits for the output to be sent.
     boost::asio::steady_timer drained_;
+    // Runs while a reader of events has something to take.
+    boost::asio::steady_timer stalled_;
 };
 
 }  // namespace rocklock

@@ -56,6 +56,10 @@ void HttpConversation::receive(std::string_view bytes) {
 void HttpConversation::end_of_input() {
     ending_ = true;
     peer_->hang_up(false);
+    if (stream_ && !slots_.empty() && slots_.back().open) {
+        slots_.back().open = false;
+        flush();
+    }
     if (slots_.empty()) output_ready_();
 }
 
@@ -76,6 +80,10 @@ void HttpConversation::ask(const HttpRequest& request, std::uint64_t number) {
         }
     }
     if (request.method == "POST" && request.target == "/") return call(request, number);
+    if (request.method == "GET" &&
+        std::string_view(request.target).substr(0, request.target.find('?')) == "/events") {
+        return start_stream(request, number);
+    }
     if (site_.places != nullptr) return answer(number, site_.places->get(request));
     answer(number, refusal(404, "UnknownOperationException",
                            "there is nothing at " + request.target + ": calls go to POST /"));
@@ -108,6 +116,50 @@ void HttpConversation::call(const HttpRequest& request, std::uint64_t number) {
                });
 }
 
+// A stream ends with its connection: what the client sends behind its request is not looked at.
+void HttpConversation::start_stream(const HttpRequest& request, std::uint64_t number) {
+    auto stream = EventStream::open(request.target, request.last_event_id);
+    if (!stream) return answer(number, {400, json_type, {}, write_error(stream.error())});
+    ending_ = true;
+    stream_ = *std::move(stream);
+    slots_.back().open = true;
+    slots_.back().answer = std::string(EventStream::head());
+    // What is sent asks for more.
+    flush();
+    if (!asked_for_events_) ask_for_events();
+}
+
+void HttpConversation::ask_for_events() {
+    asked_for_events_ = true;
+    peer_->ask(Call{stream_->next(), {}, {}},
+               [weak = weak_from_this(), post = post_](Result<Reply> reply) {
+                   Result<EventPage> page = EventPage{};
+                   if (reply) {
+                       page = std::get<EventPage>(*std::move(reply));
+                   } else {
+                       page = std::move(reply).error();
+                   }
+                   post([weak, page = std::move(page)] {
+                       if (const auto self = weak.lock()) self->append_events(page);
+                   });
+               });
+}
+
+void HttpConversation::append_events(const Result<EventPage>& page) {
+    asked_for_events_ = false;
+    if (slots_.empty() || !slots_.back().open) return;
+    auto& slot = slots_.back();
+    *slot.answer += page ? stream_->page(*page) : EventStream::last_words(page.error());
+    slot.open = page.has_value();
+    flush();
+}
+
+void HttpConversation::output_taken() {
+    const bool sent = stream_ && slots_.size() == 1 && slots_.back().open &&
+                      slots_.back().answer->empty() && output_.empty();
+    if (sent && !asked_for_events_) ask_for_events();
+}
+
 void HttpConversation::answer(std::uint64_t number, const HttpAnswer& answer) {
     for (auto& slot : slots_) {
         if (slot.number != number) continue;
@@ -121,9 +173,11 @@ void HttpConversation::answer(std::uint64_t number, const HttpAnswer& answer) {
 void HttpConversation::flush() {
     bool more = false;
     while (!slots_.empty() && slots_.front().answer) {
+        more = more || !slots_.front().answer->empty() || !slots_.front().open;
         output_ += *slots_.front().answer;
+        slots_.front().answer->clear();
+        if (slots_.front().open) break;
         slots_.pop_front();
-        more = true;
     }
     if (more) output_ready_();
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/event_stream.hpp"
 #include "daemon/http_answer.hpp"
 #include "daemon/http_reader.hpp"
 #include "daemon/peer.hpp"
@@ -62,6 +63,10 @@ public:
     bool has_output() const { return !output_.empty(); }
     // Requests that are not answered yet.
     std::size_t outstanding() const { return slots_.size(); }
+    // All output has been sent: a stream of events may go on.
+    void output_taken();
+    // Whether it ends with a stream of events, whose reader must keep up.
+    bool streams() const { return stream_.has_value(); }
     // Nothing more will come: send the output and close.
     bool ended() const { return ending_ && slots_.empty(); }
     // The connection ends because of its bytes, which are not read any further.
@@ -72,11 +77,16 @@ private:
         std::uint64_t number = 0;
         HttpManner manner;
         std::optional<std::string> answer;
+        // More will follow the answer.
+        bool open = false;
     };
 
     void take(const HttpRequest& request);
     void ask(const HttpRequest& request, std::uint64_t number);
     void call(const HttpRequest& request, std::uint64_t number);
+    void start_stream(const HttpRequest& request, std::uint64_t number);
+    void ask_for_events();
+    void append_events(const Result<EventPage>& page);
     void answer(std::uint64_t number, const HttpAnswer& answer);
     std::optional<HttpProblem> count_held();
     void flush();
@@ -89,6 +99,9 @@ private:
     // As it is counted in the site's memory.
     std::size_t held_ = 0;
     std::deque<Slot> slots_;
+    // In the last slot, once it has begun; nothing follows it.
+    std::optional<EventStream> stream_;
+    bool asked_for_events_ = false;
     std::uint64_t last_number_ = 0;
     std::string output_;
     bool ending_ = false;

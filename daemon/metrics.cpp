@@ -28,6 +28,30 @@ void append_head(std::string& text, std::string_view name, std::string_view type
 
 std::string verb_at(std::size_t index) { return std::string(verb_name_at(index)); }
 
+void append_locks(std::string& text, const LockStatistics& now) {
+    append_head(text, "rocklock_locks_granted_total", "counter", "Locks given, a set's each.");
+    constexpr std::array<std::string_view, 3> modes = {"read", "write", "exclusive"};
+    const auto line = [&](std::string_view mode, std::uint64_t count) {
+        text += "rocklock_locks_granted_total{mode=\"" + std::string(mode) + "\"} " +
+                std::to_string(count) + "\n";
+    };
+    for (std::size_t i = 0; i < modes.size(); ++i) line(modes.at(i), now.locks_granted.at(i));
+    line("permits", now.permits_granted);
+}
+
+void append_histogram(std::string& text, const std::string& name, std::string_view help,
+                      const Histogram& histogram) {
+    append_head(text, name, "histogram", help);
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
+        total += histogram.counts().at(i);
+        const auto end = i < histogram.bounds().size() ? seconds(histogram.bounds().at(i)) : "+Inf";
+        text += name + "_bucket{le=\"" + end + "\"} " + std::to_string(total) + "\n";
+    }
+    text += name + "_sum " + seconds(histogram.sum()) + "\n";
+    text += name + "_count " + std::to_string(total) + "\n";
+}
+
 }  // namespace
 
 void LatencyHistogram::add(std::chrono::nanoseconds took) {
@@ -113,6 +137,25 @@ void append_statistics(std::string& text, const LockStatistics& now) {
     counter("rocklock_replays_total", "Requests answered from their request id.", now.replays);
     counter("rocklock_sweep_finds_total", "Waiters found grantable by the sweep: must stay 0.",
             now.sweep_finds);
+    counter("rocklock_queue_full_total", "Waits refused because a queue was full.", now.queue_full);
+    counter("rocklock_steals_refused_total", "Steals that the class did not allow.",
+            now.steals_refused);
+    counter("rocklock_conversions_total", "Grants converted to another mode.", now.conversions);
+    counter("rocklock_sessions_opened_total", "Sessions opened.", now.sessions_opened);
+    counter("rocklock_sessions_expired_total", "Sessions whose lease ran out.",
+            now.sessions_expired);
+    counter("rocklock_renewals_total", "Renewals.", now.renewals);
+    counter("rocklock_events_dropped_total", "Events that have made room for others.",
+            now.events_dropped);
+    gauge("rocklock_events", "Events that are kept.", now.events);
+    append_locks(text, now);
+    append_histogram(text, "rocklock_acquire_duration_seconds",
+                     "From an acquire that did not wait to its answer.", now.acquire);
+    append_histogram(text, "rocklock_wait_duration_seconds",
+                     "From an acquire that waited to its grant.", now.wait);
+    append_histogram(text, "rocklock_hold_duration_seconds", "From a grant to its end.", now.hold);
+    append_histogram(text, "rocklock_renewal_margin_seconds",
+                     "What was left of a lease when it was renewed.", now.renew_margin);
 }
 
 }  // namespace rocklock

@@ -54,7 +54,7 @@ HttpAnswer plain(int status, std::string body) {
 
 bool is_place(std::string_view path) {
     return path == "/" || path == "/healthz" || path == "/readyz" || path == "/metrics" ||
-           path == "/page.css" || path == "/page.js";
+           path == "/events" || path == "/page.css" || path == "/page.js";
 }
 
 }  // namespace
@@ -71,9 +71,10 @@ Places::Places(LockService& service, const CallBook& book, const Traffic& traffi
 HttpAnswer Places::get(const HttpRequest& request) const {
     const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
     if (!is_place(path)) {
-        return refusal(404, "UnknownOperationException",
-                       "there is nothing at " + request.target +
-                           ": calls go to POST /, and GET has /healthz, /readyz and /metrics");
+        return refusal(
+            404, "UnknownOperationException",
+            "there is nothing at " + request.target +
+                ": calls go to POST /, and GET has /healthz, /readyz, /metrics and /events");
     }
     if (request.method != "GET" && request.method != "HEAD") {
         auto answer = refusal(
@@ -84,6 +85,8 @@ HttpAnswer Places::get(const HttpRequest& request) const {
     }
     if (path == "/readyz") return ready();
     if (path == "/metrics") return metrics();
+    // GET is a stream, which is not made here.
+    if (path == "/events") return {200, "text/event-stream", not_kept, {}};
     if (path == "/") return front(request);
     if (path == "/page.css") {
         return {200, "text/css; charset=utf-8", page_rules, std::string(page::css)};

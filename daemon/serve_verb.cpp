@@ -22,10 +22,11 @@ std::string directory_of(const std::string& path) {
     return slash == std::string::npos || slash == 0 ? "" : path.substr(0, slash);
 }
 
-constexpr std::array<std::pair<const char*, const char*>, 5> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 6> operation_defaults = {
     {{"http", ""},
      {"admin-group", ""},
      {"max-connections", "20000"},
+     {"slow-wait", "5s"},
      {"log-format", "text"},
      {"log-level", "info"}}};
 
@@ -49,6 +50,9 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     const auto most = settings.number("max-connections", "20000", {1, 1'000'000});
     if (!most) return most.error();
     options.max_connections = static_cast<int>(*most);
+    const auto slow_wait = settings.duration("slow-wait", "5s");
+    if (!slow_wait) return slow_wait.error();
+    options.slow_wait = *slow_wait;
     const auto format = settings.choice("log-format", "text", {"text", "logfmt", "json"});
     if (!format) return format.error();
     if (*format != "text") {

@@ -35,6 +35,9 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <rocklock/clock.hpp>
+
+#include "base/duration_text.hpp"
 #include "base/mutex.hpp"
 #include "daemon/admin_group.hpp"
 #include "daemon/call_book.hpp"
@@ -89,12 +92,37 @@ Caller caller_of(int socket, std::optional<gid_t> admin_group) {
 // For those who watch: minutes of a busy daemon, in some ten megabytes.
 constexpr std::size_t events_kept = 100'000;
 
+// A wait that has become long, and who is in its way: the first of them, and how many.
+LogEvent slow_wait_event(const SlowWait& wait) {
+    const auto now = system_clock().now().wall;
+    LogEvent event{LogLevel::warning,
+                   "slow_wait",
+                   "a wait has become long",
+                   {{"resource", wait.waiter.resource},
+                    {"principal", wait.waiter.principal},
+                    {"mode", std::string(to_string(wait.waiter.mode))},
+                    {"waited", format_duration(wait.waited)},
+                    {"holders", std::to_string(wait.holders.size())}}};
+    if (!wait.holders.empty()) {
+        const auto& holder = wait.holders.front();
+        event.facts.push_back({"holder", holder.principal});
+        event.facts.push_back({"grant", std::to_string(number(holder.grant))});
+        event.facts.push_back({"held_for", format_duration(now - holder.acquired_at)});
+        event.facts.push_back({"left", format_duration(holder.remaining)});
+        event.facts.push_back({"pid", std::to_string(holder.pid)});
+        event.facts.push_back({"note", holder.note});
+    }
+    return event;
+}
+
 // Opens the store, waiting for one that is just leaving it.
-Result<Database> open_database(const ServerOptions& options) {
+Result<Database> open_database(const ServerOptions& options, const Log& log) {
     DatabaseOptions database;
     database.durability = options.durability;
     database.events_kept = events_kept;
     database.timings = true;
+    database.slow_wait = options.slow_wait;
+    database.on_slow_wait = [&log](const SlowWait& wait) { log.write(slow_wait_event(wait)); };
     if (options.store.empty()) return Database::in_memory(database);
     const auto deadline = steady_clock::now() + options.patience;
     while (true) {
@@ -473,7 +501,7 @@ Result<void> serve_store(const ServerOptions& options) {
     auto listeners = open_listeners(*std::move(passed), options, group);
     if (!listeners) return std::move(listeners).error();
     const int descriptors = raise_descriptor_limit();
-    auto database = open_database(options);
+    auto database = open_database(options, log);
     if (!database) return std::move(database).error();
     Server server({options, log, manager, *database, *listeners, group,
                    std::min(options.max_connections, descriptors)});

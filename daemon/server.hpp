@@ -24,6 +24,8 @@ struct ServerOptions {
     std::string admin_group;
     // More are refused.
     int max_connections = 20'000;
+    // A wait that lasts longer is told of. 0: none.
+    std::chrono::milliseconds slow_wait{0};
     LogFormat log_format = LogFormat::text;
     LogLevel log_level = LogLevel::info;
     // Leaves when there was neither a session nor a request for so long. 0: never.

@@ -21,9 +21,9 @@ namespace rocklock {
 namespace {
 
 constexpr std::string_view system_socket = "/run/rocklock/rocklock.sock";
-constexpr std::array<std::string_view, 12> known_settings = {
-    "socket",  "db",   "durability",  "idle-exit",       "lease",      "patience",
-    "on-lost", "http", "admin-group", "max-connections", "log-format", "log-level"};
+constexpr std::array<std::string_view, 13> known_settings = {
+    "socket", "db",          "durability",      "idle-exit",  "lease",     "patience", "on-lost",
+    "http",   "admin-group", "max-connections", "log-format", "slow-wait", "log-level"};
 
 // An environment variable; empty counts as not set.
 std::string environment(const std::string& name) {

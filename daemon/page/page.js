@@ -4,10 +4,14 @@
 // markup.
 "use strict";
 
-const period_ms = 2000;
+// Events say at once that something has changed; in between, what no event tells.
+const period_ms = 5000;
+const least_ms = 250;
+const event_types = ["granted", "wanted", "warned", "converted", "transferred", "released", "expired", "stolen",
+  "broken", "gap"];
 const most_rows = 500;
 const most_asked = 40;
-const most_events = 100;
+const most_past = 50;
 
 const by_id = (id) => document.getElementById(id);
 let rows = [];
@@ -16,6 +20,9 @@ let shown_resource = null;
 let opener = null;
 let asked_at = performance.now();
 let busy = false;
+let again = false;
+let stream = null;
+let due = 0;
 
 async function call(verb, members) {
   const answer = await fetch("/", {
@@ -167,18 +174,20 @@ function list_into(id, lines, nothing) {
   by_id(id).replaceChildren(...(lines.length > 0 ? lines : [element("li", nothing)]));
 }
 
-function event_line(event) {
-  const by = event.By ? " by " + event.By : "";
-  const reason = event.Reason ? ": " + event.Reason : "";
-  return element("li", new Date(event.At).toLocaleString() + " " + event.Type + ", " + event.Principal +
-    (event.Mode ? ", " + event.Mode : "") + by + reason);
+function history_line(row) {
+  const since = new Date(row.AcquiredAt).toLocaleString();
+  let text = since + " " + row.Principal + ", " + mode_of(row) + ", ";
+  if (!row.Outcome) return element("li", text + "held now");
+  text += row.Outcome + " " + new Date(row.At).toLocaleString();
+  if (row.By && row.By !== row.Principal) text += " by " + row.By;
+  return element("li", text + (row.Reason ? ": " + row.Reason : "") + (row.Note ? " (" + row.Note + ")" : ""));
 }
 
 async function look_closer() {
   const resource = shown_resource;
   if (resource === null) return;
   const view = await call("ShowLock", {Resource: resource});
-  const past = await history_of(view);
+  const past = await call("ListHistory", {Resource: resource, Limit: most_past});
   if (shown_resource !== resource) return;
   by_id("name").textContent = resource;
   by_id("class").textContent = "class " + (view.Class.Pattern || "(default)") + ", " + view.Class.Policy +
@@ -192,22 +201,20 @@ async function look_closer() {
   }
   list_into("waiters", view.Waiters.map((waiter) => element("li", waiter.Principal + ", " + waiter.Mode + ", for " +
     ago(waiter.Since))), "nobody");
-  by_id("history").replaceChildren(...past);
+  list_into("history", past.Rows.map(history_line), "nothing is remembered");
   by_id("details").hidden = false;
-}
-
-async function history_of(view) {
-  const last = view.LastHolder;
-  if (!last) return [element("li", "nothing is remembered")];
-  return [element("li", last.Principal + " " + last.Outcome + (last.By ? " by " + last.By : "") +
-    (last.Reason ? ": " + last.Reason : ""))];
 }
 
 async function show(resource, from) {
   shown_resource = resource;
   opener = from;
   delete by_id("holders").dataset.holders;
-  await refresh();
+  try {
+    await look_closer();
+  } catch (problem) {
+    say_unreached(problem);
+    return;
+  }
   by_id("name").focus();
   by_id("details").scrollIntoView({block: "nearest"});
 }
@@ -223,7 +230,14 @@ function close_details() {
 
 // ---- Going on ----
 
+function say_unreached(problem) {
+  by_id("state").textContent = "not reached: " + problem.message;
+  by_id("state").classList.add("bad");
+}
+
 async function refresh() {
+  // Once more when it has changed meanwhile.
+  again = busy;
   if (busy) return;
   busy = true;
   const state = by_id("state");
@@ -234,10 +248,39 @@ async function refresh() {
     state.textContent = "live";
     state.classList.remove("bad");
   } catch (problem) {
-    state.textContent = "not reached: " + problem.message;
-    state.classList.add("bad");
+    say_unreached(problem);
   }
   busy = false;
+  if (again) soon();
+}
+
+function soon() {
+  due = due || setTimeout(() => {
+    due = 0;
+    refresh();
+  }, least_ms);
+}
+
+// A browser opens but a few connections to one place: a page that nobody sees keeps none.
+async function listen() {
+  if (stream !== null || document.hidden) return;
+  try {
+    // There is hardly such a name: the answer tells where the events are now.
+    const {After} = await call("Watch", {Prefix: "\u0001"});
+    if (stream !== null) return;
+    stream = new EventSource("/events?after=" + After);
+    for (const type of event_types) stream.addEventListener(type, soon);
+    stream.addEventListener("error", () => {
+      if (stream.readyState === EventSource.CLOSED) stop_listening();
+    });
+  } catch {
+    // The next round tries again.
+  }
+}
+
+function stop_listening() {
+  stream?.close();
+  stream = null;
 }
 
 by_id("close").addEventListener("click", close_details);
@@ -252,9 +295,17 @@ by_id("search").addEventListener("input", () => {
 });
 setInterval(tick, 1000);
 setInterval(() => {
-  if (!document.hidden) refresh();
+  if (document.hidden) return;
+  refresh();
+  listen();
 }, period_ms);
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) refresh();
+  if (document.hidden) {
+    stop_listening();
+  } else {
+    refresh();
+    listen();
+  }
 });
 refresh();
+listen();

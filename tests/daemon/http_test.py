@@ -257,7 +257,145 @@ class Places(TcpSandbox):
         self.assertEqual(figures['rocklock_requests_total{verb="Acquire",outcome="patience_expired"}'], 1)
         self.assertGreaterEqual(figures['rocklock_request_duration_seconds_sum{verb="Acquire"}'], 0.12)
         self.assertEqual(figures["rocklock_timeouts_total"], 1)
+        third = json.loads(other.call("Acquire", LOCK | {"Locks": [{"Resource": "b", "Mode": "exclusive"}]}).text)
+        other.call("Release", {name: third[name] for name in ("Session", "Secret", "Grant")})
+        figures = self.metrics(web)
+        for name, count in (("acquire", 2), ("hold", 1)):
+            self.assertEqual(figures[f"rocklock_{name}_duration_seconds_count"], count, name)
+            self.assertEqual(figures[f'rocklock_{name}_duration_seconds_bucket{{le="+Inf"}}'], count, name)
+            self.assertGreater(figures[f"rocklock_{name}_duration_seconds_sum"], 0, name)
+        self.assertEqual(figures['rocklock_locks_granted_total{mode="exclusive"}'], 1)
         wait_until(lambda: self.metrics(web)["rocklock_waiters"] == 0, "nobody waits")
+
+
+class Stream:
+    """A stream of events, as it comes."""
+
+    def __init__(self, web, query="", headers=None):
+        lines = {"Host": web.host, **(headers or {})}
+        head = f"GET /events{query} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        web.socket.sendall(head.encode() + b"\r\n")
+        self.file = web.file
+        self.status = int(self.file.readline().split()[1])
+        self.headers = {}
+        while (line := self.file.readline().strip()):
+            name, _, value = line.decode().partition(": ")
+            self.headers[name.lower()] = value
+
+    def block(self):
+        """The lines of the next block; None at the end."""
+        lines = {}
+        while (line := self.file.readline()):
+            line = line.decode().rstrip("\n")
+            if not line and lines:
+                return lines
+            name, _, value = line.partition(": ")
+            if line:
+                lines[name or "comment"] = value
+        return None
+
+    def event(self):
+        """The next block that is an event."""
+        while (block := self.block()) is not None:
+            if "data" in block:
+                return block
+        return None
+
+
+class Events(TcpSandbox):
+    def release(self, web, grant):
+        return web.call("Release", {name: grant[name] for name in ("Session", "Secret", "Grant")})
+
+    def test_they_come_as_they_happen_and_can_be_taken_up_again(self):
+        port = self.serve_tcp()
+        web = self.web()
+        first = Stream(self.web(port), "?prefix=a")
+        self.assertEqual((first.status, first.headers["content-type"]), (200, "text/event-stream"))
+        grant = json.loads(web.call("Acquire", LOCK).text)
+        web.call("Acquire", LOCK | {"Locks": [{"Resource": "b"}]})
+        self.release(web, grant)
+        granted, released = first.event(), first.event()
+        self.assertEqual((granted["event"], released["event"]), ("granted", "released"))
+        told = json.loads(granted["data"])
+        self.assertEqual((told["Resource"], told["Principal"], told["Grant"], str(told["Sequence"])),
+                         ("a", "ann", grant["Grant"], granted["id"]))
+        # As a browser does that was cut off, and by the query.
+        again = Stream(self.web(), "?prefix=&after=0", {"Last-Event-ID": granted["id"]})
+        self.assertEqual([json.loads(again.event()["data"])["Resource"] for _ in range(2)], ["b", "a"])
+        queried = Stream(self.web(), f"?after={granted['id']}&prefix=%61")
+        self.assertEqual(queried.event()["id"], released["id"])
+
+    def test_they_are_those_of_watch(self):
+        self.serve_tcp()
+        web = self.web()
+        for _ in range(300):
+            self.release(web, json.loads(web.call("Acquire", LOCK).text))
+        stream = Stream(self.web())
+        streamed = [json.loads(stream.event()["data"]) for _ in range(600)]
+        watched, after = [], 0
+        while len(watched) < 600:
+            page = json.loads(web.call("Watch", {"After": after, "Limit": 1000}).text)
+            watched += page["Events"]
+            after = page["After"]
+        self.assertEqual(streamed, watched)
+
+    def test_a_gap_is_told(self):
+        self.serve_tcp()
+        web = self.web()
+        web.call("Acquire", LOCK)
+        stream = Stream(self.web(), "?after=9007199254740990")
+        self.assertEqual(stream.event()["event"], "gap")
+        self.assertEqual(stream.event()["event"], "granted")
+
+    def test_what_is_no_query(self):
+        self.serve_tcp()
+        web = self.web()
+        for query in ("?after=x", "?after=-1", "?after=9007199254740992", "?prefix=%f", "?prefix=%zz", "?other=1"):
+            answer = web.ask("GET", "/events" + query)
+            self.assertEqual((answer.status, answer.error), (400, "ValidationException"), query)
+        self.assertEqual(web.ask("GET", "/events", {"Last-Event-ID": "x"}).status, 400)
+        self.assertEqual(web.ask("HEAD", "/events").status, 200)
+        self.assertEqual(web.ask("POST", "/events").status, 405)
+
+    def test_requests_before_it_are_answered_first(self):
+        self.serve_tcp()
+        web = self.web()
+        web.socket.sendall(b"GET /healthz HTTP/1.1\r\n\r\nGET /events HTTP/1.1\r\n\r\n")
+        self.assertEqual(web.receive().text, "ok\n")
+        self.assertEqual(web.file.readline(), b"HTTP/1.1 200 OK\r\n")
+        self.assertIn(b"text/event-stream", web.file.readline())
+
+    def test_a_reader_that_reads_nothing_is_dropped(self):
+        self.serve_tcp()
+        web = self.web()
+        deaf = self.web()
+        deaf.socket.sendall(b"GET /events HTTP/1.1\r\n\r\n")
+        wait_until(lambda: "rocklock_connections 2\n" in web.ask("GET", "/metrics").text, "both are there")
+        note = {"Resource": "a" * 1000}
+        for _ in range(600):
+            self.release(web, json.loads(web.call("Acquire", LOCK | {"Locks": [note]}).text))
+        wait_until(lambda: "rocklock_connections 1\n" in web.ask("GET", "/metrics").text, "it is dropped")
+
+    def test_one_that_hangs_up_is_forgotten(self):
+        self.serve_tcp()
+        web = self.web()
+        for _ in range(20):
+            other = self.web()
+            Stream(other)
+            other.close()
+        wait_until(lambda: "rocklock_connections 1\n" in web.ask("GET", "/metrics").text, "all are gone")
+
+    def test_the_end_is_told(self):
+        self.state.mkdir()
+        process = self.serve("--memory")
+        stream = Stream(self.web())
+        self.connections.append(stream.file)
+        process.terminate()
+        last = stream.event()
+        self.assertEqual((last["event"], json.loads(last["data"])["__type"]),
+                         ("end", "rocklock#ManagerClosingException"))
+        self.assertIsNone(stream.event())
+        self.assertEqual(process.wait(PATIENCE_S), 0)
 
 
 if __name__ == "__main__":

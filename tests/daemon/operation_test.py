@@ -221,6 +221,23 @@ class Telling(Sandbox):
         process.terminate()
         self.assertEqual(process.stderr.read(), "")
 
+    def test_a_wait_that_is_long_is_told_once_with_its_holder(self):
+        process = self.serve("--memory", "--slow-wait", "50ms", "--log-format", "json")
+        api = self.connect()
+        held = api.call("Acquire", **LOCK, Note="for \"long\"").json
+        waiter = self.connect()
+        waiter.send("Acquire", LOCK | {"Principal": "bob", "PatienceMs": -1})
+        while (line := json.loads(process.stderr.readline()))["event"] != "slow_wait":
+            pass
+        self.assertEqual([line[name] for name in ("level", "resource", "principal", "mode", "holder", "grant", "note")],
+                         ["warning", "a", "bob", "write", "ann", str(held["Grant"]), 'for "long"'])
+        for name in ("waited", "held_for", "left"):
+            self.assertRegex(line[name], r"^[\d.]+m?s$")
+        api.call("Release", Session=held["Session"], Secret=held["Secret"], Grant=held["Grant"])
+        self.assertTrue(waiter.receive().json["Waited"])
+        process.terminate()
+        self.assertNotIn("slow_wait", process.stderr.read())
+
     def test_a_format_that_there_is_not(self):
         for option in ("--log-format", "--log-level"):
             done = self.rocklock("serve", "--memory", option, "loud")

@@ -148,9 +148,18 @@ class Page(Sandbox):
         wait_until(lambda: "orders/44" in self.names(), "the new lock is shown")
         self.locks.call("Release", Session=new["Session"], Secret=new["Secret"], Grant=new["Grant"])
         wait_until(lambda: "orders/44" not in self.names(), "it is gone")
+        # The past of one, newest first.
+        old = self.acquire("orders/45", "emil")
+        self.locks.call("Release", Session=old["Session"], Secret=old["Secret"], Grant=old["Grant"])
+        self.acquire("orders/45", "fritz")
+        wait_until(lambda: "orders/45" in self.names(), "it is shown")
+        self.browser.run("[...document.querySelectorAll('#rows button')].find(open => "
+                         "open.textContent === 'orders/45').click()")
+        wait_until(lambda: re.search("fritz, write, held now.*emil, write, released", self.text("#history"), re.DOTALL),
+                   "its history")
         # Search.
         self.browser.type("#prefix", "orders/")
-        wait_until(lambda: self.names() == ["orders/42", "orders/43"], "by name")
+        wait_until(lambda: self.names() == ["orders/42", "orders/43", "orders/45"], "by name")
         self.browser.type("#principal", "BE")
         wait_until(lambda: self.names() == ["orders/43"], "by principal")
         self.assertEqual(self.browser.complaints(), [])
@@ -171,6 +180,7 @@ class Page(Sandbox):
         self.assertEqual((done.returncode, done.stdout), (0, "broken\n"), done.stderr)
         wait_until(lambda: "nobody" in self.text("#holders"), "nobody holds it")
         wait_until(lambda: "broken" in self.text("#history"), "its history tells")
+        self.assertIn(": why", self.text("#history"))
         self.browser.press(escape)
         wait_until(lambda: self.browser.run("return document.getElementById('details').hidden"), "it closes")
 
