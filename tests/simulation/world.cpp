@@ -187,7 +187,7 @@ private:
             random_.pick(std::vector{StealPolicy::anyone, StealPolicy::anyone, StealPolicy::idle,
                                      StealPolicy::ask, StealPolicy::never});
         if (made.steal == StealPolicy::idle || made.steal == StealPolicy::ask)
-            made.steal_after = milliseconds{50 + random_.below(1500)};
+            made.steal_after = milliseconds{20 + random_.below(600)};
         if (random_.percent(15))
             made.queue_limit = static_cast<std::uint32_t>(1 + random_.below(3));
         change(made);
@@ -445,6 +445,7 @@ private:
     // ---- Clients
     // -----------------------------------------------------------------------------------------
     void act() {
+        if (refused_steal_ != GrantId{} && random_.percent(40)) return come_again();
         const std::size_t index = random_.below(clients_.size());
         auto& client = clients_[index];
         if (!client.session || random_.percent(3)) {
@@ -572,6 +573,19 @@ private:
         request.administrator = random_.percent(30);
         request.force = random_.percent(10);
         send(index, Request(request));
+    }
+
+    // Whoever was refused comes again, or is answered before.
+    void come_again() {
+        const auto* grant = mirror_.model().grant(mirror_.to_model(refused_steal_));
+        const auto& thief = clients_[refused_thief_];
+        if (grant == nullptr || grant->outcome != Outcome::held || !thief.session) {
+            refused_steal_ = {};
+        } else if (random_.percent(30)) {
+            answer_wanted(refused_thief_);
+        } else {
+            send(refused_thief_, Request(Steal{*thief.session, refused_steal_, "wanted"}));
+        }
     }
 
     // Mostly by the one who was asked, if its owner is one of the clients.
@@ -818,7 +832,10 @@ private:
         const auto& request = std::get<Request>(call.event);
         if (!answer) {
             if (answer.error().policy) {
-                refused_steal_ = std::get<Steal>(request).grant;
+                if (answer.error().policy != StealPolicy::never) {
+                    refused_steal_ = std::get<Steal>(request).grant;
+                    refused_thief_ = call.client;
+                }
                 count_kind("refused: steal, " + std::string(to_string(*answer.error().policy)));
             }
             return count_kind("refused: " + std::string(to_string(answer.error().code)));
@@ -1087,6 +1104,7 @@ private:
     std::set<GrantId> told_lost_;
     // The last that somebody may not steal yet, and the last that somebody waits for.
     GrantId refused_steal_{};
+    std::size_t refused_thief_ = 0;
     GrantId waited_for_{};
     std::uint64_t highest_token_ = 0;
 };
