@@ -149,9 +149,14 @@ async function look() {
 
 // ---- One resource ----
 
+function holder_text(holder) {
+  return holder.Principal + ", " + mode_of(holder) + ", for " + ago(holder.AcquiredAt) + ", " +
+    duration(holder.RemainingMs || 0) + " left, grant " + holder.Grant + (holder.Note ? ": " + holder.Note : "");
+}
+
 function holder_line(holder) {
-  const made = element("li", holder.Principal + ", " + mode_of(holder) + ", for " + ago(holder.AcquiredAt) + ", " +
-    duration(holder.RemainingMs || 0) + " left, grant " + holder.Grant + (holder.Note ? ": " + holder.Note : ""));
+  const made = element("li");
+  made.append(element("span", holder_text(holder)));
   const line = element("div", undefined, {class: "command"});
   const command = element("code", break_command(holder.Grant));
   const copy = element("button", "Copy", {type: "button"});
@@ -199,6 +204,9 @@ async function look_closer() {
     list_into("holders", view.Holders.map(holder_line), "nobody");
     list.dataset.holders = holders;
   }
+  view.Holders.forEach((holder, i) => {
+    list.children[i].firstChild.textContent = holder_text(holder);
+  });
   list_into("waiters", view.Waiters.map((waiter) => element("li", waiter.Principal + ", " + waiter.Mode + ", for " +
     ago(waiter.Since))), "nobody");
   list_into("history", past.Rows.map(history_line), "nothing is remembered");

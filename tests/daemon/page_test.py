@@ -172,6 +172,9 @@ class Page(Sandbox):
         wait_until(lambda: not self.browser.run("return document.getElementById('details').hidden"), "it opens")
         wait_until(lambda: self.browser.run("return document.activeElement.id") == "name", "it has the focus")
         self.assertIn("ann, write", self.text("#holders"))
+        # It goes on, though the command below it is left alone.
+        before = self.text("#holders span")
+        wait_until(lambda: self.text("#holders span") != before, "its age rises")
         command = self.text("#holders code")
         self.assertEqual(command, f"rocklock break {grant['Grant']} --socket '{self.socket}' --reason 'why'")
         # It is a command that does what it says.
