@@ -113,7 +113,7 @@ std::string none_or(milliseconds duration) {
 }
 
 std::string steal_of(const LockClass& lock_class) {
-    const std::string who(word(lock_class.steal));
+    std::string who(word(lock_class.steal));
     if (lock_class.steal_after == milliseconds{0}) return who;
     return who + " " + exact_duration(lock_class.steal_after);
 }
