@@ -11,6 +11,8 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "daemon/frame_conversation.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -19,7 +21,6 @@ using boost::system::error_code;
 
 constexpr std::size_t read_bytes = 64u << 10;
 constexpr std::size_t most_unsent = 1u << 20;
-constexpr std::size_t most_outstanding = 1024;
 // After bytes that are no HTTP, the rest is read and dropped for so long, since a socket that is
 // closed with something unread takes the answer with it.
 constexpr std::chrono::seconds farewell{2};
@@ -47,6 +48,7 @@ Connection::Connection(Socket socket, Strand strand, const Side& side)
       traffic_(side.traffic),
       site_(side.site),
       peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
+      clock_(side.dispatcher.clock()),
       drained_(strand_, asio::steady_timer::time_point::max()),
       stalled_(strand_) {
     ++traffic_.connections;
@@ -60,13 +62,6 @@ Connection::~Connection() {
 void Connection::start() {
     error_code ignored;
     socket_.non_blocking(true, ignored);
-    conversation_ = std::make_shared<HttpConversation>(
-        peer_,
-        [strand = strand_](std::function<void()> run) { asio::post(strand, std::move(run)); },
-        [weak = weak_from_this()] {
-            if (const auto self = weak.lock()) self->write();
-        },
-        site_);
     asio::co_spawn(
         strand_, [self = shared_from_this()] { return self->read_loop(); }, asio::detached);
 }
@@ -74,9 +69,23 @@ void Connection::start() {
 void Connection::on_strand(std::function<void()> run) { asio::post(strand_, std::move(run)); }
 
 bool Connection::has_unread() const {
-    if (closed_ || held_up_ || conversation_->broken()) return false;
+    if (closed_ || held_up_ || (conversation_ && conversation_->broken())) return false;
     error_code ignored;
     return socket_.available(ignored) > 0;
+}
+
+// What the client speaks.
+std::shared_ptr<Conversation> Connection::begin(char first) {
+    auto post = [strand = strand_](std::function<void()> run) {
+        asio::post(strand, std::move(run));
+    };
+    auto output_ready = [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->write();
+    };
+    if (first == frame_greeting.front()) {
+        return std::make_shared<FrameConversation>(peer_, clock_, post, output_ready, site_.memory);
+    }
+    return std::make_shared<HttpConversation>(peer_, post, output_ready, site_);
 }
 
 asio::awaitable<void> Connection::read_loop() {
@@ -84,16 +93,16 @@ asio::awaitable<void> Connection::read_loop() {
     const auto self = shared_from_this();
     error_code error;
     error_code ignored;
-    while (!closed_ && !conversation_->broken()) {
+    while (!closed_ && !(conversation_ && conversation_->broken())) {
         co_await socket_.async_wait(Socket::wait_read,
                                     asio::redirect_error(asio::use_awaitable, error));
         if (!error) error = read_some();
         if (error) break;
         co_await wait_until_drained();
     }
-    if (conversation_->broken()) {
+    if (conversation_ && conversation_->broken()) {
         co_await discard_rest();
-    } else if (error == asio::error::eof) {
+    } else if (conversation_ && error == asio::error::eof) {
         conversation_->end_of_input();
         // What is decided is still answered, to a client that only closed its sending side.
         while (!closed_ && !(conversation_->ended() && !writing_)) {
@@ -114,6 +123,7 @@ error_code Connection::read_some() {
     traffic_.last_request = std::chrono::duration_cast<std::chrono::milliseconds>(
                                 std::chrono::steady_clock::now().time_since_epoch())
                                 .count();
+    if (!conversation_) conversation_ = begin(buffer.front());
     conversation_->receive({buffer.data(), size});
     update_busy();
     return {};
@@ -122,8 +132,9 @@ error_code Connection::read_some() {
 // Holds up reading while too much is unsent or unanswered.
 asio::awaitable<void> Connection::wait_until_drained() {
     error_code ignored;
-    while (!closed_ && (sending_.size() - sent_ > most_unsent ||
-                        conversation_->outstanding() > most_outstanding)) {
+    while (!closed_ && conversation_ &&
+           (sending_.size() - sent_ > most_unsent ||
+            conversation_->outstanding() > conversation_->most_outstanding())) {
         held_up_ = true;
         co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
         held_up_ = false;
@@ -200,7 +211,7 @@ void Connection::drop_if_stalled() {
 }
 
 void Connection::update_busy() {
-    const bool busy = !closed_ && (writing_ || conversation_->outstanding() > 0);
+    const bool busy = !closed_ && conversation_ && (writing_ || conversation_->outstanding() > 0);
     if (busy == counted_busy_) return;
     counted_busy_ = busy;
     traffic_.busy += busy ? 1 : -1;

@@ -1,7 +1,7 @@
 // One accepted socket: reads, lets the conversation answer, writes.
 //
-// A slow or stopped client costs others nothing: nobody waits for it, and no more is read from it
-// while what it has not taken is more than a megabyte.
+// The first byte tells HTTP from frames. A slow or stopped client costs others nothing: nobody
+// waits for it, and no more is read from it while what it has not taken is more than a megabyte.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 
+#include "daemon/conversation.hpp"
 #include "daemon/http_conversation.hpp"
 #include "daemon/places.hpp"
 
@@ -48,6 +49,7 @@ public:
 private:
     boost::asio::awaitable<void> read_loop();
     boost::system::error_code read_some();
+    std::shared_ptr<Conversation> begin(char first);
     boost::asio::awaitable<void> wait_until_drained();
     boost::asio::awaitable<void> discard_rest();
     void write();
@@ -61,7 +63,9 @@ private:
     Traffic& traffic_;
     const HttpSite site_;
     std::shared_ptr<Peer> peer_;
-    std::shared_ptr<HttpConversation> conversation_;
+    Clock& clock_;
+    // None until the first byte has come.
+    std::shared_ptr<Conversation> conversation_;
     std::string sending_;
     std::size_t sent_ = 0;
     bool writing_ = false;

@@ -33,28 +33,6 @@ bool is_administration(const CallBody& body) {
            (steal != nullptr && steal->force);
 }
 
-// The session that a verb's proof must be for.
-const SessionId* proven_session(const CallBody& body) {
-    return std::visit(
-        [](const auto& verb) -> const SessionId* {
-            using Verb = std::decay_t<decltype(verb)>;
-            if constexpr (std::is_same_v<Verb, Acquire>) {
-                return verb.session ? &*verb.session : nullptr;
-            } else if constexpr (std::is_same_v<Verb, RenewSession> ||
-                                 std::is_same_v<Verb, JoinProcess> ||
-                                 std::is_same_v<Verb, CloseSession> ||
-                                 std::is_same_v<Verb, Convert> || std::is_same_v<Verb, Release> ||
-                                 std::is_same_v<Verb, Transfer> || std::is_same_v<Verb, Steal> ||
-                                 std::is_same_v<Verb, AnswerWanted> ||
-                                 std::is_same_v<Verb, Reacquire>) {
-                return &verb.session;
-            } else {
-                return nullptr;
-            }
-        },
-        body);
-}
-
 // What the caller knows already, or must not learn again, is left out of a reply.
 Reply reply_of(Answer answer, bool opened) {
     return std::visit(
@@ -128,7 +106,7 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, WatchRequest>) {
                 return watch(std::move(verb), std::move(done));
             } else {
-                done(look(call.body));
+                done(look(call));
                 return std::nullopt;
             }
         },
@@ -239,21 +217,32 @@ Ticket Dispatcher::watch(WatchRequest request, Done done) {
                                  });
 }
 
-Result<Reply> Dispatcher::look(const CallBody& body) {
+namespace {
+
+template <typename T>
+Result<Reply> as_reply(Result<T> looked) {
+    if (!looked) return std::move(looked).error();
+    return Reply(*std::move(looked));
+}
+
+}  // namespace
+
+Result<Reply> Dispatcher::look(const Call& call) {
+    const CallBody& body = call.body;
     if (const auto* show = std::get_if<ShowLock>(&body)) {
-        auto view = service_.show(show->resource);
-        if (!view) return std::move(view).error();
-        return Reply(*std::move(view));
+        return as_reply(service_.show(show->resource));
     }
-    if (const auto* list = std::get_if<ListLocks>(&body)) {
-        auto page = service_.list(*list);
-        if (!page) return std::move(page).error();
-        return Reply(*std::move(page));
-    }
+    if (const auto* list = std::get_if<ListLocks>(&body)) return as_reply(service_.list(*list));
     if (const auto* sessions = std::get_if<ListSessions>(&body)) {
-        auto page = list_sessions(*sessions);
-        if (!page) return std::move(page).error();
-        return Reply(*std::move(page));
+        return as_reply(list_sessions(*sessions));
+    }
+    if (const auto* session = std::get_if<ShowSession>(&body)) {
+        return as_reply(show_session(*session, call.secret.value_or(Secret{})));
+    }
+    if (const auto* audit = std::get_if<ListAudit>(&body)) {
+        auto rows = service_.audit(audit->after, std::min(audit->limit, 10'000U));
+        if (!rows) return std::move(rows).error();
+        return Reply(AuditPage{*std::move(rows)});
     }
     if (const auto* history = std::get_if<HistoryRequest>(&body)) {
         auto page = service_.history(*history);
@@ -261,8 +250,21 @@ Result<Reply> Dispatcher::look(const CallBody& body) {
         return Reply(*std::move(page));
     }
     if (std::holds_alternative<ListClasses>(body)) return Reply(ClassList{service_.classes()});
+    if (std::holds_alternative<ShowStatistics>(body)) return Reply(service_.statistics());
+    if (std::holds_alternative<ListWaits>(body)) return Reply(WaitList{service_.wait_graph()});
+    if (std::holds_alternative<ListDeadlocks>(body)) {
+        return Reply(DeadlockList{service_.recent_deadlocks()});
+    }
     return Reply(Pong{std::string(version()), static_cast<std::int32_t>(::getpid()), options_.store,
                       options_.durability});
+}
+
+Result<SessionDetail> Dispatcher::show_session(const ShowSession& request, const Secret& secret) {
+    auto session = service_.authenticate(request.session, secret);
+    if (!session) return std::move(session).error();
+    auto grants = service_.grants(request.session);
+    if (!grants) return std::move(grants).error();
+    return SessionDetail{*std::move(session), *std::move(grants)};
 }
 
 // Pages by the last session shown. When that has ended meanwhile, goes on with those opened after

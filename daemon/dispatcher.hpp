@@ -57,6 +57,8 @@ struct DispatcherOptions {
     CallObserver* observer = nullptr;
     // Copies the store into a directory; none where there is nothing to copy.
     std::function<Result<void>(const std::string& directory)> backup{};
+    // The service's; none: the machine's.
+    Clock* clock = nullptr;
 };
 
 // Threads:  thread-safe.
@@ -76,6 +78,7 @@ public:
     // ticket.
     std::optional<Ticket> submit(Call call, const Caller& caller, Done done);
     void cancel(Ticket ticket) { service_.cancel(ticket); }
+    Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock(); }
 
     // Takes back a grant that reached nobody, with the session that was made for it.
     void give_back(const Grant& grant);
@@ -91,7 +94,8 @@ private:
 
     Result<Binding> prepare(Call& call, const Caller& caller);
     Result<void> prove(const Call& call);
-    Result<Reply> look(const CallBody& body);
+    Result<Reply> look(const Call& call);
+    Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);
     Result<SessionPage> list_sessions(const ListSessions& request);
     void back_up(const std::string& directory, Done done);
     Ticket watch(WatchRequest request, Done done);

@@ -14,7 +14,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "daemon/conversation.hpp"
 #include "daemon/event_stream.hpp"
 #include "daemon/http_answer.hpp"
 #include "daemon/http_reader.hpp"
@@ -44,33 +46,25 @@ struct HttpSite {
 
 // Threads:  one at a time; answers come through `post`.
 // Lifetime: owned by shared pointers; answers that come late are dropped.
-class HttpConversation : public std::enable_shared_from_this<HttpConversation> {
+class HttpConversation final : public Conversation,
+                               public std::enable_shared_from_this<HttpConversation> {
 public:
     // `post` runs a function on the conversation's thread, soon. `output_ready` says that output()
     // is not empty any more, or that the conversation has ended.
     HttpConversation(std::shared_ptr<Peer> peer, std::function<void(std::function<void()>)> post,
                      std::function<void()> output_ready, const HttpSite& site = {});
-    HttpConversation(const HttpConversation&) = delete;
-    HttpConversation& operator=(const HttpConversation&) = delete;
-    ~HttpConversation();
+    ~HttpConversation() override;
 
-    void receive(std::string_view bytes);
-    // The client sends no more. It still gets the answers that are decided.
-    void end_of_input();
-
-    // What is to be sent, in order; the caller takes it.
-    std::string take_output() { return std::move(output_); }
-    bool has_output() const { return !output_.empty(); }
-    // Requests that are not answered yet.
-    std::size_t outstanding() const { return slots_.size(); }
-    // All output has been sent: a stream of events may go on.
-    void output_taken();
-    // Whether it ends with a stream of events, whose reader must keep up.
-    bool streams() const { return stream_.has_value(); }
-    // Nothing more will come: send the output and close.
-    bool ended() const { return ending_ && slots_.empty(); }
-    // The connection ends because of its bytes, which are not read any further.
-    bool broken() const { return broken_; }
+    void receive(std::string_view bytes) override;
+    void end_of_input() override;
+    std::string take_output() override { return std::exchange(output_, {}); }
+    bool has_output() const override { return !output_.empty(); }
+    std::size_t outstanding() const override { return slots_.size(); }
+    std::size_t most_outstanding() const override { return 1024; }
+    bool ended() const override { return ending_ && slots_.empty(); }
+    bool broken() const override { return broken_; }
+    void output_taken() override;
+    bool streams() const override { return stream_.has_value(); }
 
 private:
     struct Slot {

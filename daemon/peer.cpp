@@ -36,11 +36,9 @@ Error client_gone() {
 
 }  // namespace
 
-void Peer::ask(Call call, Dispatcher::Done done) {
-    std::uint64_t number = 0;
+void Peer::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
     {
         MutexLock lock(mutex_);
-        number = ++last_number_;
         unconfirmed_.clear();
         asked_[number] = {std::nullopt, binds_to_connection(call), may_ask_again(call)};
     }
@@ -53,12 +51,24 @@ void Peer::ask(Call call, Dispatcher::Done done) {
     MutexLock lock(mutex_);
     const auto asked = asked_.find(number);
     if (asked == asked_.end()) return;
-    if (!gone_) {
+    if (!gone_ && !asked->second.withdrawn) {
         asked->second.ticket = ticket;
         return;
     }
     lock.unlock();
     dispatcher_.cancel(*ticket);
+}
+
+void Peer::cancel(std::uint64_t number) {
+    std::optional<Ticket> ticket;
+    {
+        MutexLock lock(mutex_);
+        const auto asked = asked_.find(number);
+        if (asked == asked_.end()) return;
+        asked->second.withdrawn = true;
+        ticket = asked->second.ticket;
+    }
+    if (ticket) dispatcher_.cancel(*ticket);
 }
 
 void Peer::answered(std::uint64_t number, Result<Reply> reply, const Dispatcher::Done& done) {

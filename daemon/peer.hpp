@@ -8,10 +8,12 @@
 // gets the same one. If it does not, the session's process or lease ends it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <rocklock/lock.hpp>
@@ -32,7 +34,14 @@ public:
     Peer& operator=(const Peer&) = delete;
 
     // Calls `done` exactly once, on any thread.
-    void ask(Call call, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
+    void ask(Call call, Dispatcher::Done done) {
+        ask(std::move(call), next_number(), std::move(done));
+    }
+    // The same under a number from next_number(), by which the call can be withdrawn: if it waits,
+    // it is answered `cancelled`.
+    void ask(Call call, std::uint64_t number, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
+    std::uint64_t next_number() { return ++last_number_; }
+    void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 
     // The client is gone, or hears no more. `unread`: the last answers did not reach it for
     // certain.
@@ -44,6 +53,8 @@ private:
         std::optional<Ticket> ticket;
         bool opens_with_connection = false;
         bool may_ask_again = false;
+        // Withdrawn before it had a ticket.
+        bool withdrawn = false;
     };
 
     void answered(std::uint64_t number, Result<Reply> reply, const Dispatcher::Done& done)
@@ -53,7 +64,7 @@ private:
     const Caller caller_;
     Mutex mutex_;
     bool gone_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
+    std::atomic<std::uint64_t> last_number_{0};
     std::unordered_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     // Grants in answers since the last call: whoever calls again has read what came before.
     std::vector<Grant> unconfirmed_ ROCKLOCK_GUARDED_BY(mutex_);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fork.hpp"
+#include "client/remote_service.hpp"
 #include "database/session_keeper.hpp"
 #include "lock/lock_manager.hpp"
 #include "lock/records.hpp"
@@ -17,10 +18,23 @@ namespace rocklock {
 struct Database::State {
     Clock& clock;
     std::unique_ptr<Storage> storage;
+    // One of these two answers: our own, or the daemon's.
     std::unique_ptr<LockManager> manager;
+    std::unique_ptr<RemoteService> remote;
     std::unique_ptr<SessionKeeper> keeper;
     bool closed = false;
     MadeHere made_here{};
+
+    LockService& service() const {
+        if (manager != nullptr) return *manager;
+        return *remote;
+    }
+    Result<void> close_service() const {
+        return manager != nullptr ? manager->close() : remote->close();
+    }
+    std::optional<BootTime> tick_service() const {
+        return manager != nullptr ? manager->tick() : remote->tick();
+    }
 
     // In a child of the process that opened it, its threads are not there to be waited for, and its
     // files are not to be touched.
@@ -75,7 +89,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
             "a store is durable or written: deferred would answer before anything is kept");
     }
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
-    auto state = std::make_unique<State>(State{clock, std::move(storage), nullptr, nullptr});
+    auto state =
+        std::make_unique<State>(State{clock, std::move(storage), nullptr, nullptr, nullptr});
     LockManagerOptions manager_options;
     manager_options.durability = options.durability;
     manager_options.background = options.background;
@@ -95,6 +110,27 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     return Database(std::move(state));
 }
 
+Result<Database> Database::connect(const std::string& socket_path, ConnectOptions options) {
+    Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+    if (options.patience.count() < 0) {
+        return Error(ErrorCode::invalid_argument, "patience can't be negative: give 0 for none");
+    }
+    auto remote =
+        RemoteService::connect(socket_path, clock, {options.patience, options.background});
+    if (!remote) return std::move(remote).error();
+    // There is no storage here: whoever looks finds one that is closed.
+    auto storage = make_memory_storage(clock);
+    std::ignore = storage->close();
+    auto state = std::make_unique<State>(
+        State{clock, std::move(storage), nullptr, *std::move(remote), nullptr});
+    state->keeper = std::make_unique<SessionKeeper>(*state->remote, clock, options.background);
+    state->remote->on_lost(
+        [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
+    state->remote->on_wanted(
+        [keeper = state->keeper.get()](const WantedNotice& notice) { keeper->wanted(notice); });
+    return Database(std::move(state));
+}
+
 Result<Session> Database::open_session(std::string_view principal, SessionOptions options) {
     if (!state_) return empty_handle();
     auto times = keeping_times(options);
@@ -107,7 +143,7 @@ Result<Session> Database::open_session(std::string_view principal, SessionOption
     // Shown to others: they may have to find out who it is.
     request.pid = ::getpid();
     request.uid = ::getuid();
-    auto opened = state_->manager->ask(std::move(request));
+    auto opened = state_->service().ask(std::move(request));
     if (!opened) return std::move(opened).error();
     return Session(state_->keeper->keep(*opened, *times));
 }
@@ -115,12 +151,12 @@ Result<Session> Database::open_session(std::string_view principal, SessionOption
 Result<Session> Database::resume_session(const SessionCredentials& credentials,
                                          SessionOptions options) {
     if (!state_) return empty_handle();
-    auto known = state_->manager->authenticate(credentials.id, credentials.secret);
+    auto known = state_->service().authenticate(credentials.id, credentials.secret);
     if (!known) return std::move(known).error();
     options.lease = known->lease;
     auto times = keeping_times(options);
     if (!times) return std::move(times).error();
-    auto renewed = state_->manager->ask(RenewSession{credentials.id, {}, {}, {}, {}});
+    auto renewed = state_->service().ask(RenewSession{credentials.id, {}, {}, {}, {}});
     if (!renewed) return std::move(renewed).error();
     renewed->secret = credentials.secret;
     return Session(state_->keeper->keep(*renewed, *times));
@@ -128,46 +164,46 @@ Result<Session> Database::resume_session(const SessionCredentials& credentials,
 
 Result<LockClass> Database::put_class(const LockClass& lock_class) {
     if (!state_) return empty_handle();
-    return state_->manager->ask(PutClass{lock_class});
+    return state_->service().ask(PutClass{lock_class});
 }
 
 Result<LockClass> Database::delete_class(std::string_view pattern) {
     if (!state_) return empty_handle();
-    return state_->manager->ask(DeleteClass{std::string(pattern)});
+    return state_->service().ask(DeleteClass{std::string(pattern)});
 }
 
 std::vector<LockClass> Database::classes() const {
     if (!state_) return {};
-    return state_->manager->classes();
+    return state_->service().classes();
 }
 
 Result<LockView> Database::show(std::string_view resource) const {
     if (!state_) return empty_handle();
-    return state_->manager->show(resource);
+    return state_->service().show(resource);
 }
 
 Result<LockPage> Database::list(const ListLocks& request) const {
     if (!state_) return empty_handle();
-    return state_->manager->list(request);
+    return state_->service().list(request);
 }
 
 Result<std::vector<SessionView>> Database::sessions(std::string_view principal) const {
     if (!state_) return empty_handle();
-    return state_->manager->sessions(principal);
+    return state_->service().sessions(principal);
 }
 
 LockStatistics Database::statistics() const {
     if (!state_) return {};
-    return state_->manager->statistics();
+    return state_->service().statistics();
 }
 
 Result<Released> Database::break_grant(GrantId grant, std::string_view by,
                                        std::string_view reason) {
     if (!state_) return empty_handle();
-    return state_->manager->ask(Break{grant, std::string(reason), std::string(by)});
+    return state_->service().ask(Break{grant, std::string(reason), std::string(by)});
 }
 
-LockService& Database::service() { return *state_->manager; }
+LockService& Database::service() { return state_->service(); }
 
 Storage& Database::storage() { return *state_->storage; }
 
@@ -178,22 +214,23 @@ Result<void> Database::backup(const std::string& directory) {
 
 std::optional<BootTime> Database::tick() {
     if (!state_ || state_->made_here.in_child()) return std::nullopt;
-    const auto manager_next = state_->manager->tick();
+    const auto service_next = state_->tick_service();
     const auto keeper_next = state_->keeper->work();
-    if (!manager_next) return keeper_next;
-    return std::min(*manager_next, keeper_next.value_or(BootTime::max()));
+    if (!service_next) return keeper_next;
+    return std::min(*service_next, keeper_next.value_or(BootTime::max()));
 }
 
 Result<void> Database::close() {
     if (!state_) return empty_handle();
-    if (state_->made_here.in_child()) return state_->manager->close();
+    if (state_->made_here.in_child()) return state_->close_service();
     if (std::exchange(state_->closed, true)) return {};
+    if (state_->remote != nullptr) state_->remote->begin_closing();
     state_->keeper->close();
-    auto manager_closed = state_->manager->close();
+    auto service_closed = state_->close_service();
     // What was decided before has been told by now, if not before the keeper closed.
     state_->keeper->tell();
     auto storage_closed = state_->storage->close();
-    if (!manager_closed) return manager_closed;
+    if (!service_closed) return service_closed;
     return storage_closed;
 }
 

@@ -3,16 +3,35 @@
 #include <array>
 #include <utility>
 
+#include "wire/frame_tag.hpp"
+
 namespace rocklock {
 namespace {
 
 // In the order of CallBody.
 constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names = {
-    "OpenSession", "RenewSession", "JoinProcess", "CloseSession", "Acquire",  "Convert",
-    "Release",     "Transfer",     "Steal",       "Break",        "PutClass", "DeleteClass",
-    "ListClasses", "ShowLock",     "ListLocks",   "ListSessions", "Ping",     "AnswerWanted",
-    "Reacquire",   "Backup",       "Watch",       "ListHistory",
+    "OpenSession", "RenewSession",  "JoinProcess", "CloseSession", "Acquire",     "Convert",
+    "Release",     "Transfer",      "Steal",       "Break",        "PutClass",    "DeleteClass",
+    "ListClasses", "ShowLock",      "ListLocks",   "ListSessions", "Ping",        "AnswerWanted",
+    "Reacquire",   "Backup",        "Watch",       "ListHistory",  "ShowSession", "ShowStatistics",
+    "ListWaits",   "ListDeadlocks", "ListAudit",
 };
+
+constexpr auto verb_numbers = [] {
+    std::array<std::uint16_t, verb_names.size()> numbers{};
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = frame_number(verb_names[i]);
+    return numbers;
+}();
+
+constexpr bool all_differ() {
+    for (std::size_t i = 0; i < verb_numbers.size(); ++i) {
+        for (std::size_t k = 0; k < i; ++k) {
+            if (verb_numbers[i] == verb_numbers[k]) return false;
+        }
+    }
+    return true;
+}
+static_assert(all_differ(), "two verbs have one number in frames: give one another name");
 
 template <std::size_t... index>
 CallBody body_at(std::size_t wanted, std::index_sequence<index...> /*all*/) {
@@ -23,18 +42,45 @@ CallBody body_at(std::size_t wanted, std::index_sequence<index...> /*all*/) {
 
 }  // namespace
 
+const SessionId* proven_session(const CallBody& body) {
+    return std::visit(
+        [](const auto& verb) -> const SessionId* {
+            using Verb = std::decay_t<decltype(verb)>;
+            if constexpr (std::is_same_v<Verb, Acquire>) {
+                return verb.session ? &*verb.session : nullptr;
+            } else if constexpr (requires { verb.session.bytes; }) {
+                return &verb.session;
+            } else {
+                return nullptr;
+            }
+        },
+        body);
+}
+
 std::string_view verb_name(const CallBody& body) { return verb_names[body.index()]; }
 
 std::string_view verb_name_at(std::size_t index) { return verb_names.at(index); }
 
-std::optional<Call> call_named(std::string_view verb) {
-    for (std::size_t i = 0; i < verb_names.size(); ++i) {
-        if (verb_names[i] != verb) continue;
+std::uint16_t verb_number(const CallBody& body) { return verb_numbers[body.index()]; }
+
+namespace {
+
+// An empty call of the verb that has this name, or number.
+template <typename Names, typename Name>
+std::optional<Call> call_with(const Names& names, const Name& wanted) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i] != wanted) continue;
         Call call;
         call.body = body_at(i, std::make_index_sequence<verb_names.size()>());
         return call;
     }
     return std::nullopt;
 }
+
+}  // namespace
+
+std::optional<Call> call_named(std::string_view verb) { return call_with(verb_names, verb); }
+
+std::optional<Call> call_numbered(std::uint16_t number) { return call_with(verb_numbers, number); }
 
 }  // namespace rocklock

@@ -2,13 +2,15 @@
 //
 // A call is a request of the lock service, or a look at it, with what only a connection needs: the
 // secret that proves the session, and the process a session is to be bound to. JSON (call_json.hpp)
-// is one form of it; the server and the clients know this one set of types.
+// and frames (call_frame.hpp) are forms of it; the server and the clients know this one set of
+// types.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -31,6 +33,24 @@ struct ListSessions {
     std::string next;
 };
 
+// For the session's owner: how it stands, and what it holds.
+struct ShowSession {
+    SessionId session;
+};
+
+struct ShowStatistics {};
+// Who waits for whom.
+struct ListWaits {};
+// The last deadlocks that were refused.
+struct ListDeadlocks {};
+
+// Forced changes, in order.
+struct ListAudit {
+    std::uint64_t after = 0;
+    // At most 10,000 are given.
+    std::uint32_t limit = 1000;
+};
+
 struct Ping {};
 
 // For administrators: a consistent copy of the store, on the daemon's machine.
@@ -42,7 +62,8 @@ struct Backup {
 using CallBody =
     std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
                  Transfer, Steal, Break, PutClass, DeleteClass, ListClasses, ShowLock, ListLocks,
-                 ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest>;
+                 ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest,
+                 ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit>;
 
 struct Call {
     CallBody body;
@@ -51,6 +72,9 @@ struct Call {
     // The process to bind to; none: the caller.
     std::optional<std::int32_t> pid;
 };
+
+// The session whose secret a call must carry; none for one that needs no proof.
+const SessionId* proven_session(const CallBody& body);
 
 // What stands before a verb's name in the header X-Amz-Target: "Rocklock_20261121.Acquire".
 inline constexpr std::string_view target_prefix = "Rocklock_20261121.";
@@ -61,6 +85,9 @@ std::string_view verb_name(const CallBody& body);
 std::string_view verb_name_at(std::size_t index);
 // An empty call of that verb; none for a name that is no verb.
 std::optional<Call> call_named(std::string_view verb);
+// The same by the number that the verb has in frames.
+std::uint16_t verb_number(const CallBody& body);
+std::optional<Call> call_numbered(std::uint16_t number);
 
 struct ClassList {
     std::vector<LockClass> classes;
@@ -70,6 +97,24 @@ struct SessionPage {
     std::vector<SessionView> sessions;
     // Empty on the last page.
     std::string next;
+};
+
+struct SessionDetail {
+    SessionInfo session;
+    // Live ones, oldest first.
+    std::vector<Grant> grants;
+};
+
+struct WaitList {
+    std::vector<WaitEdge> waits;
+};
+
+struct DeadlockList {
+    std::vector<Deadlock> deadlocks;
+};
+
+struct AuditPage {
+    std::vector<AuditRow> rows;
 };
 
 struct Pong {
@@ -88,6 +133,39 @@ struct BackedUp {
 };
 
 using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
-                           LockView, LockPage, SessionPage, Pong, BackedUp, EventPage, HistoryPage>;
+                           LockView, LockPage, SessionPage, SessionDetail, LockStatistics, WaitList,
+                           DeadlockList, AuditPage, Pong, BackedUp, EventPage, HistoryPage>;
+
+// The type of the reply to a call. Requests of the lock service name their own.
+template <typename Body>
+struct ReplyType : std::type_identity<typename Body::Answer> {};
+template <>
+struct ReplyType<ListClasses> : std::type_identity<ClassList> {};
+template <>
+struct ReplyType<ShowLock> : std::type_identity<LockView> {};
+template <>
+struct ReplyType<ListLocks> : std::type_identity<LockPage> {};
+template <>
+struct ReplyType<ListSessions> : std::type_identity<SessionPage> {};
+template <>
+struct ReplyType<ShowSession> : std::type_identity<SessionDetail> {};
+template <>
+struct ReplyType<ShowStatistics> : std::type_identity<LockStatistics> {};
+template <>
+struct ReplyType<ListWaits> : std::type_identity<WaitList> {};
+template <>
+struct ReplyType<ListDeadlocks> : std::type_identity<DeadlockList> {};
+template <>
+struct ReplyType<ListAudit> : std::type_identity<AuditPage> {};
+template <>
+struct ReplyType<Backup> : std::type_identity<BackedUp> {};
+template <>
+struct ReplyType<WatchRequest> : std::type_identity<EventPage> {};
+template <>
+struct ReplyType<HistoryRequest> : std::type_identity<HistoryPage> {};
+template <>
+struct ReplyType<Ping> : std::type_identity<Pong> {};
+template <typename Body>
+using ReplyTo = typename ReplyType<Body>::type;
 
 }  // namespace rocklock

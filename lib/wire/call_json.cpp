@@ -44,7 +44,7 @@ public:
     }
     template <typename T>
     void optional(std::string_view name, const T& value) {
-        if (!(says_nothing(value))) required(name, value);
+        if (!says_nothing(value)) required(name, value);
     }
     void patience(std::string_view name, std::chrono::milliseconds value) {
         json_.key(name);
@@ -65,19 +65,6 @@ public:
     void write(const std::string& value) { json_.string(value); }
 
 private:
-    template <typename T>
-    static bool says_nothing(const std::optional<T>& value) {
-        return !value;
-    }
-    template <typename T>
-    static bool says_nothing(const std::vector<T>& value) {
-        return value.empty();
-    }
-    template <typename T>
-    static bool says_nothing(const T& value) {
-        return value == T{};
-    }
-
     void write(bool value) { json_.boolean(value); }
     void write(std::uint32_t value) { json_.number(value); }
     void write(std::int32_t value) { json_.number(value); }
@@ -167,33 +154,6 @@ Result<Reply> reply_of(std::string_view json) {
     return Reply(std::move(value));
 }
 
-// The reply to a verb.
-struct ReplyReader {
-    std::string_view json;
-
-    template <typename Body>
-    requires requires { typename Body::Answer; }
-    Result<Reply> operator()(const Body& /*asked*/) const {
-        return reply_of<typename Body::Answer>(json);
-    }
-    Result<Reply> operator()(const ListClasses& /*asked*/) const {
-        return reply_of<ClassList>(json);
-    }
-    Result<Reply> operator()(const ShowLock& /*asked*/) const { return reply_of<LockView>(json); }
-    Result<Reply> operator()(const ListLocks& /*asked*/) const { return reply_of<LockPage>(json); }
-    Result<Reply> operator()(const ListSessions& /*asked*/) const {
-        return reply_of<SessionPage>(json);
-    }
-    Result<Reply> operator()(const Ping& /*asked*/) const { return reply_of<Pong>(json); }
-    Result<Reply> operator()(const Backup& /*asked*/) const { return reply_of<BackedUp>(json); }
-    Result<Reply> operator()(const WatchRequest& /*asked*/) const {
-        return reply_of<EventPage>(json);
-    }
-    Result<Reply> operator()(const HistoryRequest& /*asked*/) const {
-        return reply_of<HistoryPage>(json);
-    }
-};
-
 }  // namespace
 
 Result<Call> read_call(Call empty, std::string_view json) {
@@ -218,7 +178,9 @@ std::string write_call(const Call& call) {
 }
 
 Result<Reply> read_reply(const CallBody& asked, std::string_view json) {
-    return std::visit(ReplyReader{json}, asked);
+    return std::visit(
+        [&](const auto& verb) { return reply_of<ReplyTo<std::decay_t<decltype(verb)>>>(json); },
+        asked);
 }
 
 std::string write_reply(const Reply& reply) {

@@ -54,6 +54,13 @@ std::optional<ErrorCode> error_code(std::string_view name, std::string_view caus
     return found;
 }
 
+std::optional<ErrorCode> error_code(std::string_view word) {
+    for (const auto& [code, name] : names) {
+        if (to_string(code) == word) return code;
+    }
+    return std::nullopt;
+}
+
 int http_status(ErrorCode code) {
     const auto name = error_name(code);
     if (code == ErrorCode::closing || code == ErrorCode::unreachable) return 503;

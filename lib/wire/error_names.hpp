@@ -13,6 +13,8 @@ namespace rocklock {
 std::string_view error_name(ErrorCode code);
 // The code with that name, and that cause where it has one.
 std::optional<ErrorCode> error_code(std::string_view name, std::string_view cause);
+// The code that to_string() names so.
+std::optional<ErrorCode> error_code(std::string_view word);
 
 int http_status(ErrorCode code);
 

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <type_traits>
+#include <vector>
 
 #include <rocklock/lock.hpp>
 
@@ -22,6 +24,20 @@ namespace rocklock {
 // T is a Type, const for a codec that writes.
 template <typename T, typename Type>
 concept A = std::same_as<std::remove_const_t<T>, Type>;
+
+// Whether an optional member is left out.
+template <typename T>
+bool says_nothing(const T& value) {
+    return value == T{};
+}
+template <typename T>
+bool says_nothing(const std::optional<T>& value) {
+    return !value;
+}
+template <typename T>
+bool says_nothing(const std::vector<T>& value) {
+    return value.empty();
+}
 
 // ---- Values ----
 
@@ -360,9 +376,20 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.optional("Next", body.next);
 }
 
+template <typename Codec, A<Call> C, A<ShowSession> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+}
+
+template <typename Codec, A<Call> C, A<ListAudit> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.optional("After", body.after);
+    codec.usual("Limit", body.limit);
+}
+
 template <typename Codec, A<Call> C, typename T>
-requires(A<T, ListClasses> || A<T, Ping>) void describe_call(Codec& /*codec*/, C& /*call*/,
-                                                             T& /*body*/) {}
+requires(A<T, ListClasses> || A<T, ShowStatistics> || A<T, ListWaits> || A<T, ListDeadlocks> ||
+         A<T, Ping>) void describe_call(Codec& /*codec*/, C& /*call*/, T& /*body*/) {}
 
 // ---- Replies ----
 
@@ -398,6 +425,7 @@ void describe(Codec& codec, T& grant) {
     codec.required("Waited", grant.waited);
     codec.optional("Count", grant.count);
     describe_deadline(codec, grant);
+    codec.optional("CapBootMs", grant.cap);
     // How it has ended since, in the answer to a repeated request.
     codec.flat_optional("Outcome", grant.ended);
     codec.optional("Session", grant.session);
@@ -469,6 +497,78 @@ template <typename Codec, A<HistoryPage> T>
 void describe(Codec& codec, T& page) {
     codec.required("Rows", page.rows);
     codec.optional("Next", page.next);
+}
+
+template <typename Codec, A<SessionDetail> T>
+void describe(Codec& codec, T& detail) {
+    codec.required("LeaseMs", detail.session.lease);
+    describe_deadline(codec, detail.session);
+    codec.required("Grants", detail.grants);
+}
+
+template <typename Codec, A<LockStatistics> T>
+void describe(Codec& codec, T& counts) {
+    codec.required("Sessions", counts.sessions);
+    codec.required("Held", counts.held);
+    codec.required("Waiting", counts.waiting);
+    codec.required("Recovered", counts.recovered);
+    codec.required("Granted", counts.granted);
+    codec.required("Released", counts.released);
+    codec.required("Expired", counts.expired);
+    codec.required("Stolen", counts.stolen);
+    codec.required("Broken", counts.broken);
+    codec.required("Transferred", counts.transferred);
+    codec.required("Waits", counts.waits);
+    codec.required("Refused", counts.refused);
+    codec.required("PatienceExpired", counts.patience_expired);
+    codec.required("Cancelled", counts.cancelled);
+    codec.required("Deadlocks", counts.deadlocks);
+    codec.required("Replays", counts.replays);
+    codec.required("SweepFinds", counts.sweep_finds);
+}
+
+template <typename Codec, A<WaitEdge> T>
+void describe(Codec& codec, T& edge) {
+    codec.required("Resource", edge.resource);
+    codec.required("Waiter", edge.waiter);
+    codec.required("WaiterPrincipal", edge.waiter_principal);
+    codec.required("Blocker", edge.blocker);
+    codec.required("BlockerPrincipal", edge.blocker_principal);
+    codec.required("BlockerHolds", edge.blocker_holds);
+}
+
+template <typename Codec, A<WaitList> T>
+void describe(Codec& codec, T& list) {
+    codec.required("Waits", list.waits);
+}
+
+template <typename Codec, A<Deadlock> T>
+void describe(Codec& codec, T& deadlock) {
+    codec.required("At", deadlock.at);
+    codec.required("Cycle", deadlock.cycle);
+}
+
+template <typename Codec, A<DeadlockList> T>
+void describe(Codec& codec, T& list) {
+    codec.required("Deadlocks", list.deadlocks);
+}
+
+template <typename Codec, A<AuditRow> T>
+void describe(Codec& codec, T& row) {
+    codec.required("Sequence", row.sequence);
+    codec.required("At", row.at);
+    codec.required("Outcome", row.outcome);
+    codec.required("By", row.by);
+    codec.required("Reason", row.reason);
+    codec.required("Resource", row.resource);
+    codec.required("Grant", row.grant);
+    codec.required("Token", row.token);
+    codec.required("Principal", row.principal);
+}
+
+template <typename Codec, A<AuditPage> T>
+void describe(Codec& codec, T& page) {
+    codec.required("Rows", page.rows);
 }
 
 template <typename Codec, A<Pong> T>

@@ -46,7 +46,8 @@ private:
 };
 
 struct RunningDatabase {
-    Database database = Database::in_memory().value();
+    Hosted host{system_clock(), {}};
+    Database database = host.connect_or_open({});
 
     // Until somebody waits in a queue.
     void until_waiting(std::uint64_t count) {

@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(shows_a_name_that_nobody_ever_locked) {
     BOOST_TEST(view.lock_class.pattern == "");
 }
 
-BOOST_AUTO_TEST_CASE(lists_in_order_and_in_pages) {
+BOOST_AUTO_TEST_CASE(lists_in_order_and_in_pages, *boost::unit_test::label("embedded")) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     std::vector<Guard> guards;

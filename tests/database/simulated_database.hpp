@@ -1,15 +1,22 @@
-// A database in memory on a clock that is set by hand, without threads of its own.
+// A database in memory on a clock that is set by hand, without threads of its own; or, in the run
+// over a socket, a connection to such a one.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <rocklock/database.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
+
+#ifdef ROCKLOCK_TEST_SERVED
+#include "database/served_database.hpp"
+#endif
 
 namespace rocklock::testing {
 
@@ -44,15 +51,80 @@ inline void pass(Database& database, SimulatedClock& clock, std::chrono::nanosec
     }
 }
 
+#ifdef ROCKLOCK_TEST_SERVED
+
+// Connected to a database of this process, if the tests run over a socket.
+class Hosted {
+public:
+    Hosted(Clock& clock, DatabaseOptions options) {
+        if (!over_a_socket()) return;
+        database_.emplace(Database::in_memory(options).value());
+        server_.emplace(*database_, clock, !options.background);
+    }
+
+    Database connect_or_open(const DatabaseOptions& options) {
+        if (!database_) return Database::in_memory(options).value();
+        ConnectOptions how;
+        how.background = options.background;
+        how.clock = options.clock;
+        return Database::connect(server_->path(), how).value();
+    }
+
+    // The one that decides.
+    Database& manager(Database& own) { return database_ ? *database_ : own; }
+    // What was due is done, and whoever was answered has heard it.
+    void settle(Database& own) {
+        if (!database_) return;
+        database_->tick();
+        // What came before the first answer has been told before the second one is read.
+        std::ignore = own.classes();
+        std::ignore = own.classes();
+    }
+
+private:
+    std::optional<Database> database_;
+    std::optional<ServedDatabase> server_;
+};
+
+#else
+
+class Hosted {
+public:
+    Hosted(Clock& /*clock*/, const DatabaseOptions& /*options*/) {}
+    static Database connect_or_open(const DatabaseOptions& options) {
+        return Database::in_memory(options).value();
+    }
+    static Database& manager(Database& own) { return own; }
+    static void settle(Database& /*own*/) {}
+};
+inline bool over_a_socket() { return false; }
+
+#endif
+
 struct SimulatedDatabase {
     SimulatedClock clock;
-    Database database = Database::in_memory(simulated(clock)).value();
+    Hosted host{clock, simulated(clock)};
+    Database database = host.connect_or_open(simulated(clock));
 
-    void pass(std::chrono::nanoseconds duration) { testing::pass(database, clock, duration); }
+    void pass(std::chrono::nanoseconds duration) {
+        if (!over_a_socket()) return testing::pass(database, clock, duration);
+        const BootTime end = clock.now().boot + duration;
+        for (;;) {
+            const auto due = host.manager(database).tick();
+            const auto next = database.tick();
+            host.settle(database);
+            const BootTime now = clock.now().boot;
+            if (now >= end) return;
+            BootTime until = end;
+            if (due && *due < until) until = std::max(*due, now + 1ms);
+            if (next && *next < until) until = std::max(*next, now + 1ms);
+            clock.advance(until - now);
+        }
+    }
 
     // What the manager says of a session, which may know better than its owner.
     std::optional<milliseconds> manager_says(const SessionId& session) {
-        const auto sessions = database.sessions().value();
+        const auto sessions = host.manager(database).sessions().value();
         for (const SessionView& view : sessions) {
             if (view.id == session) return view.remaining;
         }
@@ -60,7 +132,7 @@ struct SimulatedDatabase {
     }
     bool manager_holds(const SessionId& session, std::string_view resource,
                        Mode mode = Mode::write) {
-        return database.service().holds(session, resource, mode);
+        return host.manager(database).service().holds(session, resource, mode);
     }
 };
 

@@ -28,7 +28,8 @@ struct StealableDatabase : SimulatedDatabase {
 
 BOOST_FIXTURE_TEST_SUITE(a_lock_that_is_asked_for, StealableDatabase)
 
-BOOST_AUTO_TEST_CASE(goes_to_the_one_who_asked_when_its_holder_allows_it) {
+BOOST_AUTO_TEST_CASE(goes_to_the_one_who_asked_when_its_holder_allows_it,
+                     *boost::unit_test::label("embedded")) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     std::vector<Wanted> wanted;
@@ -68,7 +69,8 @@ BOOST_AUTO_TEST_CASE(goes_to_the_one_who_asked_when_its_holder_allows_it) {
 }
 
 // A steal that is refused changes nothing; only what was forced is in the audit.
-BOOST_AUTO_TEST_CASE(is_in_the_audit_when_it_was_taken_not_when_that_was_refused) {
+BOOST_AUTO_TEST_CASE(is_in_the_audit_when_it_was_taken_not_when_that_was_refused,
+                     *boost::unit_test::label("embedded")) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     const Guard guard = ann.acquire("a").value();

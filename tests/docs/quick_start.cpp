@@ -51,6 +51,14 @@ struct InOwnDirectory {
         if (guard->valid()) save_order(42, guard->token());  // the token goes with every write
         //! [quick_start]
     }
+
+    void connect() {
+        //! [connect]
+        auto database = rocklock::Database::connect("/run/rocklock/rocklock.sock");
+        if (!database) return complain(database.error());  // `unreachable`: nobody listens there
+        //! [connect]
+        told.emplace_back("connected");
+    }
 };
 
 struct Opened : InOwnDirectory {
@@ -70,6 +78,13 @@ BOOST_FIXTURE_TEST_CASE(of_a_quick_start, InOwnDirectory) {
     auto database = rocklock::Database::open("locks").value();
     quick_start();
     BOOST_TEST(told.back().find("is open already in process") != std::string::npos);
+}
+
+// Nobody needs to listen there; whoever does is told nothing but hello.
+BOOST_FIXTURE_TEST_CASE(of_a_connection, InOwnDirectory) {
+    connect();
+    BOOST_REQUIRE(told.size() == 1U);
+    BOOST_TEST((told[0] == "connected" || told[0].find("no daemon answers on") == 0));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_waiting, Opened) {

@@ -1,4 +1,4 @@
-// A store, opened: the way in for a program that embeds Rocklock.
+// A store, opened, or a daemon that has one: the way in for a program.
 #pragma once
 
 #include <chrono>
@@ -46,6 +46,17 @@ struct DatabaseOptions {
     RocksdbOptions rocksdb;
 };
 
+// For Database::connect().
+struct ConnectOptions {
+    // How long a daemon that has gone away is waited for, and how long one that does not answer. A
+    // renewal, a release and a closing of a session wait less long.
+    std::chrono::milliseconds patience{10'000};
+    // Off: sessions are not renewed by themselves; the caller does it, or calls tick().
+    bool background = true;
+    // None: the machine's. It must outlive the database.
+    Clock* clock = nullptr;
+};
+
 // Threads:    thread-safe. Not after a fork: a child is answered store_in_use, and may end its
 //             copies.
 // Lifetime:   sessions and guards must end before it does. One that was moved from answers
@@ -65,6 +76,22 @@ public:
     // On a storage of one's own: the test kit's, for example. Errors: invalid_argument, corrupt,
     // and those of the storage.
     static Result<Database> open_on(std::unique_ptr<Storage> storage, DatabaseOptions options = {});
+
+    // The store of the daemon that listens on a Unix socket. Everything below holds, with these
+    // differences:
+    //   - The connection comes back by itself, and what can be sent again without harm is. Besides
+    //     the errors named below there are `unreachable`, when nothing was done, and
+    //     `indeterminate`, when nobody can say whether it was.
+    //   - Leases are counted from when they were asked for, so they end a little earlier.
+    //   - What happens to a session's grants is heard with its next renewal.
+    //   - A session's grants outlive the connection: close() leaves them to their leases.
+    //   - Looking at what has no error to return (classes(), statistics()) finds nothing when the
+    //     daemon cannot be asked.
+    //   - Whoever breaks a grant goes by the user name that the daemon sees.
+    //   - With ConnectOptions::background off, tick() renews sessions and looks after those whose
+    //     lease has run out; waiting takes no tick().
+    // Errors: unreachable, invalid_argument.
+    static Result<Database> connect(const std::string& socket_path, ConnectOptions options = {});
 
     Database(Database&&) noexcept;
     Database& operator=(Database&&) noexcept;
@@ -103,7 +130,8 @@ public:
     // Everything above and more, as requests: for servers and tools. Not of one that was moved
     // from.
     LockService& service();
-    // Where it keeps its records; for looking, and for tests. Not of one that was moved from.
+    // Where it keeps its records; for looking, and for tests. Not of one that was moved from. After
+    // connect(), one that is closed: the records are the daemon's.
     Storage& storage();
 
     // Makes a consistent copy in `directory`, which must not exist yet or be empty, while

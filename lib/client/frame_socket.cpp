@@ -1,0 +1,111 @@
+#include "client/frame_socket.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "client/unix_socket.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::size_t receive_size = 64U << 10;
+// What a long answer may leave behind.
+constexpr std::size_t kept_buffer = 1U << 20;
+
+Error over(const std::string& why) {
+    return {ErrorCode::unreachable, "the connection to the daemon is over: " + why};
+}
+
+}  // namespace
+
+Result<FrameSocket> FrameSocket::connect(const std::string& path) {
+    FrameSocket socket(connect_unix(path));
+    if (!socket) {
+        return Error(ErrorCode::unreachable,
+                     "no daemon answers on " + path + ": " + std::strerror(errno));
+    }
+    socket.outgoing_ = frame_greeting;
+    return socket;
+}
+
+FrameSocket::FrameSocket(FrameSocket&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      outgoing_(std::move(other.outgoing_)),
+      sent_(std::exchange(other.sent_, 0)) {}
+
+FrameSocket& FrameSocket::operator=(FrameSocket&& other) noexcept {
+    if (this == &other) return *this;
+    close();
+    fd_ = std::exchange(other.fd_, -1);
+    outgoing_ = std::move(other.outgoing_);
+    sent_ = std::exchange(other.sent_, 0);
+    return *this;
+}
+
+FrameSocket::~FrameSocket() { close(); }
+
+void FrameSocket::close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+}
+
+bool FrameSocket::send_some() {
+    while (has_outgoing()) {
+        const auto size = ::send(fd_, outgoing_.data() + sent_, outgoing_.size() - sent_,
+                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (size >= 0) {
+            sent_ += static_cast<std::size_t>(size);
+        } else if (errno == EAGAIN) {
+            return true;
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    outgoing_.clear();
+    sent_ = 0;
+    return true;
+}
+
+Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame&)>& take) {
+    std::array<char, receive_size> buffer;
+    const auto size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size == 0) return over("it has closed it");
+    if (size < 0) {
+        if (errno == EAGAIN || errno == EINTR) return {};
+        return over(std::strerror(errno));
+    }
+    std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
+    const bool joined = !incoming_.empty();
+    if (joined) {
+        incoming_ += bytes;
+        bytes = incoming_;
+    }
+    if (!greeted_ && bytes.size() >= frame_greeting.size()) {
+        if (!bytes.starts_with(frame_greeting)) {
+            return over("it is no Rocklock daemon, or one that speaks no frames of version 1");
+        }
+        bytes.remove_prefix(frame_greeting.size());
+        greeted_ = true;
+    }
+    while (greeted_) {
+        const auto frame = take_frame(bytes, longest_reply_frame);
+        if (!frame) return over("what it sends is no frame");
+        if (!*frame) break;
+        take(**frame);
+    }
+    if (joined) {
+        incoming_.erase(0, incoming_.size() - bytes.size());
+    } else {
+        incoming_ = bytes;
+    }
+    if (incoming_.empty() && incoming_.capacity() > kept_buffer) incoming_ = {};
+    return {};
+}
+
+}  // namespace rocklock

@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "client/framed_service.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+// When a daemon could not be asked after a session, it is asked again so much later.
+constexpr milliseconds next_try{1'000};
+// A daemon that says a session lives on past what is believed of it is asked again so much later.
+constexpr milliseconds second_look{2};
+constexpr std::size_t most_known = 4096;
+
+template <typename T>
+T* reply_in(Result<Reply>& reply) {
+    return reply ? std::get_if<T>(&*reply) : nullptr;
+}
+
+bool session_is_over(const Error& error) {
+    return error.code == ErrorCode::session_expired || error.code == ErrorCode::session_not_found;
+}
+
+void count_grant(Grant& grant, BootTime from) {
+    // What is left of it is cut to whole milliseconds, so this is not before the decision.
+    const auto decided = grant.deadline - grant.remaining;
+    if (grant.cap) grant.cap = from + (*grant.cap - decided);
+    grant.deadline = from + grant.remaining;
+    if (grant.own_session) {
+        grant.own_session->deadline = grant.deadline;
+        grant.own_session->remaining = grant.remaining;
+    }
+}
+
+}  // namespace
+
+void FramedService::count_from_here(Reply& reply, BootTime from) {
+    if (auto* session = std::get_if<SessionInfo>(&reply)) {
+        session->deadline = from + session->remaining;
+    } else if (auto* grant = std::get_if<Grant>(&reply)) {
+        count_grant(*grant, from);
+    } else if (auto* detail = std::get_if<SessionDetail>(&reply)) {
+        detail->session.deadline = from + detail->session.remaining;
+        for (Grant& held : detail->grants) count_grant(held, from);
+    }
+}
+
+FramedService::News FramedService::learn(std::uint64_t number, const Asked& asked,
+                                         Result<Reply>& reply) {
+    News news;
+    const auto* proven = proven_session(asked.call.body);
+    if (!reply) {
+        const auto known = proven == nullptr ? known_.end() : known_.find(*proven);
+        if (session_is_over(reply.error()) && known != known_.end()) {
+            lose_all(
+                *proven, known->second,
+                reply.error().ended.value_or(Ending{Outcome::expired, {}, {}, clock_.now().wall}),
+                news);
+        }
+        return news;
+    }
+    if (auto* session = reply_in<SessionInfo>(reply)) learn_session(asked, *session, news);
+    if (const auto* grant = reply_in<Grant>(reply)) learn_grant(asked, *grant);
+    if (const auto* detail = reply_in<SessionDetail>(reply)) {
+        learn_detail(number, asked, *detail, news);
+    }
+    const auto known = proven == nullptr ? known_.end() : known_.find(*proven);
+    if (known == known_.end()) return news;
+    if (reply_in<ClosedSession>(reply) != nullptr) {
+        known->second.over = true;
+        known->second.grants.clear();
+    }
+    if (const auto* release = std::get_if<Release>(&asked.call.body)) {
+        learn_release(known->second, release->grant, *reply_in<Released>(reply));
+    }
+    return news;
+}
+
+void FramedService::learn_release(Known& known, GrantId grant, const Released& released) {
+    const auto held = known.grants.find(grant);
+    if (held == known.grants.end()) return;
+    const bool lost = released.outcome == Outcome::expired || released.outcome == Outcome::stolen ||
+                      released.outcome == Outcome::broken;
+    // How it was lost, the next renewal tells.
+    held->second.releasing = false;
+    held->second.grant.count = released.count;
+    if (released.outcome != Outcome::held && !lost) known.grants.erase(held);
+}
+
+void FramedService::learn_session(const Asked& asked, SessionInfo& session, News& news) {
+    if (const auto* proven = proven_session(asked.call.body)) session.id = *proven;
+    if (known_.size() > most_known) {
+        std::erase_if(known_, [](const auto& entry) { return entry.second.over; });
+    }
+    Known& known = known_[session.id];
+    if (session.secret != Secret{}) known.secret = session.secret;
+    known.lease = session.lease;
+    known.deadline = std::max(known.deadline, session.deadline);
+    if (std::holds_alternative<RenewSession>(asked.call.body)) known.deadline = session.deadline;
+    next_look_ = std::min(next_look_, known.deadline);
+    for (const Wanted& wanted : session.wanted) news.wanted.push_back({session.id, wanted});
+    for (const LostGrant& lost : session.lost) {
+        const auto grant = known.grants.find(lost.grant);
+        if (grant == known.grants.end()) continue;
+        news.lost.push_back({session.id, std::move(grant->second.grant), lost.ending});
+        known.grants.erase(grant);
+    }
+}
+
+void FramedService::learn_grant(const Asked& asked, const Grant& grant) {
+    if (const auto* transfer = std::get_if<Transfer>(&asked.call.body)) {
+        const auto giver = known_.find(transfer->session);
+        if (giver != known_.end()) giver->second.grants.erase(transfer->grant);
+    }
+    if (grant.ended) return;
+    if (grant.own_session) {
+        Known& own = known_[grant.session];
+        own.secret = grant.own_session->secret;
+        own.lease = grant.own_session->lease;
+    }
+    const auto known = known_.find(grant.session);
+    if (known == known_.end()) return;
+    known->second.grants[grant.id] = {grant, last_number_, false};
+    // Granting renews the session.
+    if (!grant.cap) known->second.deadline = std::max(known->second.deadline, grant.deadline);
+    next_look_ = std::min(next_look_, known->second.deadline);
+}
+
+// What was known to be held when this was asked for, and is not among what is, has ended.
+void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
+                                 const SessionDetail& detail, News& news) {
+    const auto& session = std::get<ShowSession>(asked.call.body).session;
+    Known& known = known_[session];
+    known.secret = asked.call.secret.value_or(known.secret);
+    known.lease = detail.session.lease;
+    known.deadline = std::max(known.deadline, detail.session.deadline + second_look);
+    next_look_ = std::min(next_look_, known.deadline);
+    std::map<GrantId, const Grant*> live;
+    for (const Grant& grant : detail.grants) live[grant.id] = &grant;
+    std::erase_if(known.grants, [&](auto& entry) {
+        const bool gone = entry.second.known_at < number && !live.contains(entry.first);
+        if (gone && !entry.second.releasing && !known.closing) {
+            // It ended otherwise than by us; the answer that said how was lost.
+            news.lost.push_back({session,
+                                 std::move(entry.second.grant),
+                                 {Outcome::expired, {}, "seen to be gone", clock_.now().wall}});
+        }
+        return gone;
+    });
+    for (const auto& [id, grant] : live) known.grants.try_emplace(id, Held{*grant, number, false});
+}
+
+void FramedService::lose_all(const SessionId& session, Known& known, const Ending& ending,
+                             News& news) {
+    known.over = true;
+    for (auto& [id, held] : std::exchange(known.grants, {})) {
+        if (known.closing || held.releasing) continue;
+        news.lost.push_back({session, std::move(held.grant), ending});
+    }
+}
+
+void FramedService::tell(const News& news) {
+    for (const LostNotice& notice : news.lost) {
+        if (tell_lost_) tell_lost_(notice);
+    }
+    for (const WantedNotice& notice : news.wanted) {
+        if (tell_wanted_) tell_wanted_(notice);
+    }
+}
+
+void FramedService::on_lost(std::function<void(const LostNotice&)> notify) {
+    tell_lost_ = std::move(notify);
+}
+
+void FramedService::on_wanted(std::function<void(const WantedNotice&)> notify) {
+    tell_wanted_ = std::move(notify);
+}
+
+std::optional<BootTime> FramedService::tick() {
+    if (made_here_.in_child()) return std::nullopt;
+    return look_after(true);
+}
+
+// Asks after sessions that hold something and whose lease seems to have run out, without renewing
+// them.
+std::optional<BootTime> FramedService::look_after(bool waits) {
+    std::vector<SessionId> due;
+    std::optional<BootTime> next;
+    {
+        MutexLock lock(mutex_);
+        const auto now = clock_.now().boot;
+        if (!connected_) return std::nullopt;
+        if (now < next_look_) {
+            return next_look_ == BootTime::max() ? std::nullopt : std::optional(next_look_);
+        }
+        for (auto& [session, known] : known_) {
+            if (known.over || known.closing || known.grants.empty() || known.looking) continue;
+            if (known.deadline <= now && connected_) {
+                known.looking = true;
+                due.push_back(session);
+            } else {
+                next = std::min(next.value_or(BootTime::max()), known.deadline);
+            }
+        }
+        next_look_ = next.value_or(BootTime::max());
+    }
+    for (const SessionId& session : due) {
+        auto looked = [this, session](const Result<Reply>& reply) {
+            MutexLock lock(mutex_);
+            Known& known = known_[session];
+            known.looking = false;
+            if (!reply) known.deadline = clock_.now().boot + next_try;
+            next_look_ = std::min(next_look_, known.deadline);
+        };
+        if (waits) {
+            looked(wait_for({ShowSession{session}, {}, {}}, {}));
+        } else {
+            send({ShowSession{session}, {}, {}}, std::move(looked), true);
+        }
+    }
+    return next;
+}
+
+}  // namespace rocklock

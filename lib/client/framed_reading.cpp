@@ -1,0 +1,268 @@
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "client/framed_service.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The reader looks around so often, whatever happens.
+constexpr milliseconds longest_sleep{1'000};
+constexpr milliseconds first_pause{5};
+constexpr milliseconds longest_pause{500};
+
+Error in_doubt_error(const Error& why) {
+    return {ErrorCode::indeterminate,
+            "nobody can say whether it happened: the daemon did not answer (" + why.message + ")"};
+}
+
+}  // namespace
+
+void FramedService::wake() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto size = ::write(wake_event_, &one, sizeof one);
+}
+
+void FramedService::read_loop(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        step();
+        while (!completions_.empty()) {
+            auto finished = std::move(completions_.front());
+            completions_.pop_front();
+            finished.done(std::move(finished.reply));
+        }
+    }
+}
+
+// One round of the reader: waits for something to do, and does it. Completions are only queued, so
+// that one of them may call this for an answer that it waits for.
+void FramedService::step() {
+    bool outgoing = false;
+    int timeout = 0;
+    {
+        const auto next = options_.background ? look_after(false) : std::nullopt;
+        MutexLock lock(mutex_);
+        const auto now = Steady::now();
+        auto until = std::min(next_expiry_, now + longest_sleep);
+        if (!connected_) until = std::min(until, next_attempt_);
+        if (next) until = std::min(until, now + (*next - clock_.now().boot));
+        if (!completions_.empty()) until = now;
+        reader_wakes_at_ = until;
+        timeout = static_cast<int>(
+            std::max<std::int64_t>(std::chrono::ceil<milliseconds>(until - now).count(), 0));
+        outgoing = connected_ && socket_.has_outgoing();
+    }
+    const auto events = static_cast<short>(POLLIN | (outgoing ? POLLOUT : 0));
+    std::array<pollfd, 2> sources{pollfd{wake_event_, POLLIN, 0}, pollfd{reader_fd_, events, 0}};
+    ::poll(sources.data(), sources.size(), timeout);
+    if (sources[0].revents != 0) {
+        std::uint64_t count = 0;
+        [[maybe_unused]] const auto size = ::read(wake_event_, &count, sizeof count);
+    }
+    if (reader_fd_ < 0) {
+        reconnect();
+    } else {
+        if ((sources[1].revents & POLLOUT) != 0) {
+            MutexLock lock(mutex_);
+            socket_.send_some();
+        }
+        if ((sources[1].revents & ~POLLOUT) != 0) {
+            auto received =
+                receiver_.receive(reader_fd_, [this](const Frame& frame) { take(frame); });
+            if (!received) connection_lost(std::move(received).error());
+        }
+    }
+    expire();
+}
+
+void FramedService::reconnect() {
+    {
+        MutexLock lock(mutex_);
+        if (closed_ || Steady::now() < next_attempt_) return;
+    }
+    auto socket = FrameSocket::connect(path_);
+    MutexLock lock(mutex_);
+    if (!socket) {
+        away_ = std::move(socket).error();
+        pause_ = std::min(2 * pause_, longest_pause);
+        next_attempt_ = Steady::now() + pause_;
+        return;
+    }
+    receiver_ = {};
+    reader_fd_ = socket->fd();
+    socket_ = *std::move(socket);
+    connected_ = true;
+    for (auto& [number, asked] : asked_) transmit(number, asked);
+}
+
+// Whether it can do no harm that a call is taken up twice.
+bool FramedService::may_repeat(const Asked& asked) const {
+    const CallBody& body = asked.call.body;
+    if (const auto* release = std::get_if<Release>(&body)) {
+        const auto known = known_.find(release->session);
+        if (known == known_.end()) return false;
+        const auto grant = known->second.grants.find(release->grant);
+        // Each release of a counted one counts.
+        return grant != known->second.grants.end() && grant->second.grant.count == 0;
+    }
+    return !(std::holds_alternative<Transfer>(body) || std::holds_alternative<Steal>(body) ||
+             std::holds_alternative<Reacquire>(body) ||
+             std::holds_alternative<AnswerWanted>(body) || std::holds_alternative<Break>(body) ||
+             std::holds_alternative<PutClass>(body) || std::holds_alternative<DeleteClass>(body));
+}
+
+void FramedService::connection_lost(Error why) {
+    std::vector<Finished> finished;
+    {
+        MutexLock lock(mutex_);
+        reader_fd_ = -1;
+        socket_ = FrameSocket();
+        connected_ = false;
+        away_ = std::move(why);
+        away_since_ = Steady::now();
+        pause_ = first_pause;
+        next_attempt_ = away_since_ + pause_;
+        for (auto call = asked_.begin(); call != asked_.end();) {
+            Asked& asked = call->second;
+            asked.in_doubt = asked.in_doubt || asked.was_sent;
+            const bool over = hurry_ || asked.cancelled || (asked.in_doubt && !may_repeat(asked));
+            const auto at = call++;
+            if (over && asked.done) finished.push_back(give_up(at->first, asked, away_));
+        }
+        // Nothing is waited for longer than the daemon is.
+        next_expiry_ = std::min(next_expiry_, away_since_ + options_.patience);
+    }
+    deliver(std::move(finished));
+}
+
+// Its caller is told that the answer does not come. What would stay behind is still seen to.
+FramedService::Finished FramedService::give_up(std::uint64_t number, Asked& asked,
+                                               const Error& why) {
+    const bool closing = why.code == ErrorCode::closing;
+    Finished finished{std::move(asked.done), asked.was_sent && !closing ? in_doubt_error(why) : why,
+                      asked.direct};
+    asked.done = nullptr;
+    const bool ends = std::holds_alternative<Release>(asked.call.body) ||
+                      std::holds_alternative<CloseSession>(asked.call.body);
+    if (std::holds_alternative<Acquire>(asked.call.body) && asked.was_sent) {
+        // If it was granted, nobody knows: it is given back.
+        asked.patient_until = Steady::now();
+        asked.gives_back = true;
+        if (connected_) {
+            append_cancel(socket_.outgoing(), number);
+            flush();
+        }
+    } else if (!(ends && may_repeat(asked)) && !(connected_ && asked.was_sent)) {
+        asked_.erase(number);
+    }
+    return finished;
+}
+
+void FramedService::expire() {
+    std::vector<Finished> finished;
+    {
+        MutexLock lock(mutex_);
+        const auto now = Steady::now();
+        if (now < next_expiry_) return;
+        const bool long_away = !connected_ && now >= away_since_ + options_.patience;
+        next_expiry_ =
+            !connected_ && !long_away ? away_since_ + options_.patience : Steady::time_point::max();
+        const Error slow(ErrorCode::unreachable, "it is alive, but silent");
+        for (auto call = asked_.begin(); call != asked_.end();) {
+            const auto at = call++;
+            Asked& asked = at->second;
+            if (!asked.done) continue;
+            if (now >= asked.give_up || long_away) {
+                finished.push_back(give_up(at->first, asked, connected_ ? slow : away_));
+            } else {
+                next_expiry_ = std::min(next_expiry_, asked.give_up);
+            }
+        }
+    }
+    deliver(std::move(finished));
+}
+
+// Answers whoever waits in a call at once, the others when the reader comes to it.
+void FramedService::deliver(std::vector<Finished> finished) {
+    const bool reads = std::this_thread::get_id() == reader_.get_id();
+    for (auto& one : finished) {
+        if (!one.done) continue;
+        if (one.direct || !reads) {
+            one.done(std::move(one.reply));
+        } else {
+            completions_.push_back(std::move(one));
+        }
+    }
+}
+
+void FramedService::take(const Frame& frame) {
+    if (frame.kind == FrameKind::farewell) return;
+    Asked asked;
+    {
+        MutexLock lock(mutex_);
+        const auto found = asked_.find(frame.number);
+        if (found == asked_.end()) return;
+        asked = std::move(found->second);
+        asked_.erase(found);
+    }
+    Result<Reply> reply = Error();
+    if (frame.kind == FrameKind::reply) {
+        auto read = read_reply_frame(asked.call.body, frame.body);
+        if (read) {
+            reply = std::move(read->reply);
+            count_from_here(*reply, asked.sent + read->held);
+        } else {
+            reply = std::move(read).error();
+        }
+    } else {
+        reply = read_refusal_frame(frame.body);
+        if (reply.error().code == ErrorCode::closing && ask_again(frame.number, asked)) return;
+    }
+    finish(frame.number, std::move(asked), std::move(reply));
+}
+
+// A daemon that is leaving has not done it: the next one is asked, when there is one.
+bool FramedService::ask_again(std::uint64_t number, Asked& asked) {
+    MutexLock lock(mutex_);
+    if (closed_ || hurry_) return false;
+    asked.was_sent = false;
+    asked_.emplace(number, std::move(asked));
+    return true;
+}
+
+void FramedService::finish(std::uint64_t number, Asked asked, Result<Reply> reply) {
+    News news;
+    std::optional<SessionId> reconcile;
+    {
+        MutexLock lock(mutex_);
+        news = learn(number, asked, reply);
+        // What a renewal told whose answer was lost is not told again: look for what is gone.
+        const auto* renewal = std::get_if<RenewSession>(&asked.call.body);
+        if (renewal != nullptr && (asked.in_doubt || !asked.done) && reply) {
+            reconcile = renewal->session;
+        }
+    }
+    tell(news);
+    if (reconcile) {
+        Call detail;
+        detail.body = ShowSession{*reconcile};
+        send(
+            std::move(detail), [](const Result<Reply>&) {}, true);
+    }
+    if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr;
+        grant != nullptr && asked.gives_back) {
+        submit(Release{grant->session, grant->id}, [](const Result<Answer>&) {});
+    }
+    std::vector<Finished> finished;
+    finished.push_back({std::move(asked.done), std::move(reply), asked.direct});
+    deliver(std::move(finished));
+}
+
+}  // namespace rocklock

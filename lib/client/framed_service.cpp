@@ -1,0 +1,470 @@
+#include "client/framed_service.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/assert.hpp"
+#include "base/random.hpp"
+#include "lock/modes.hpp"
+#include "lock/names.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+template <typename T, typename Variant>
+inline constexpr bool is_one_of = false;
+template <typename T, typename... Types>
+inline constexpr bool is_one_of<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
+
+// How long the answers to these are awaited.
+constexpr milliseconds renewal_least{100};
+constexpr milliseconds renewal_most{5'000};
+constexpr milliseconds ending_most{2'000};
+
+// Longer is for ever.
+constexpr milliseconds longest_patience = std::chrono::hours{24 * 365};
+
+Error not_over_a_socket(const std::string& what) {
+    return {ErrorCode::invalid_argument, what + " can't be asked for over a socket"};
+}
+
+Error child_error() {
+    return {ErrorCode::store_in_use,
+            "this connection belongs to the parent process: connect again after a fork"};
+}
+
+Error closed_error() { return {ErrorCode::closing, "the connection was closed"}; }
+
+// The process that a session is to be bound to, if it names one.
+Result<void> name_process(Call& call, const OpenSession& opens) {
+    if (opens.bound != Bound::process || opens.processes.empty()) return {};
+    if (opens.processes.size() > 1) return not_over_a_socket("more than one process at first");
+    call.pid = opens.processes.front().pid;
+    return {};
+}
+
+Result<Call> call_of(Request request) {
+    return std::visit(
+        [](auto& verb) -> Result<Call> {
+            using Verb = std::decay_t<decltype(verb)>;
+            if constexpr (is_one_of<Verb, CallBody>) {
+                Call call;
+                Result<void> named;
+                if constexpr (std::is_same_v<Verb, OpenSession>) named = name_process(call, verb);
+                if constexpr (std::is_same_v<Verb, Acquire>) {
+                    if (verb.opens) named = name_process(call, *verb.opens);
+                }
+                // The daemon goes by the caller's user, but a name that is none is refused here
+                // too.
+                if constexpr (std::is_same_v<Verb, Break>) {
+                    if (auto wrong = check_name("the name of who breaks it", verb.by)) {
+                        return *std::move(wrong);
+                    }
+                }
+                if constexpr (std::is_same_v<Verb, JoinProcess>) call.pid = verb.process.pid;
+                if (!named) return std::move(named).error();
+                call.body = std::move(verb);
+                return call;
+            } else {
+                return not_over_a_socket("this");
+            }
+        },
+        request);
+}
+
+Result<Answer> answer_of(Result<Reply> reply) {
+    if (!reply) return std::move(reply).error();
+    return std::visit(
+        [](auto& value) -> Result<Answer> {
+            if constexpr (is_one_of<std::decay_t<decltype(value)>, Answer>) {
+                return Answer(std::move(value));
+            } else {
+                return not_over_a_socket("this");
+            }
+        },
+        *reply);
+}
+
+milliseconds* patience_in(CallBody& body) {
+    if (auto* acquire = std::get_if<Acquire>(&body)) return &acquire->patience;
+    if (auto* convert = std::get_if<Convert>(&body)) return &convert->patience;
+    if (auto* watch = std::get_if<WatchRequest>(&body)) return &watch->patience;
+    return nullptr;
+}
+
+std::string* request_id_in(CallBody& body) {
+    if (auto* acquire = std::get_if<Acquire>(&body)) return &acquire->request_id;
+    if (auto* convert = std::get_if<Convert>(&body)) return &convert->request_id;
+    if (auto* open = std::get_if<OpenSession>(&body)) return &open->request_id;
+    return nullptr;
+}
+
+}  // namespace
+
+// ---- Asking ----
+
+Result<std::unique_ptr<RemoteService>> RemoteService::connect(const std::string& path, Clock& clock,
+                                                              const RemoteOptions& options) {
+    auto socket = FrameSocket::connect(path);
+    if (!socket) return std::move(socket).error();
+    return FramedService::begin(path, *std::move(socket), clock, options);
+}
+
+Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, FrameSocket socket,
+                                                            Clock& clock,
+                                                            const RemoteOptions& options) {
+    auto service =
+        std::unique_ptr<FramedService>(new FramedService(std::move(path), clock, options));
+    {
+        MutexLock lock(service->mutex_);
+        service->reader_fd_ = socket.fd();
+        service->socket_ = std::move(socket);
+        service->connected_ = true;
+    }
+    service->reader_ = std::jthread(
+        [self = service.get()](const std::stop_token& stop) { self->read_loop(stop); });
+    if (auto pong = service->look(Ping{}); !pong) {
+        return Error(ErrorCode::unreachable, std::move(pong).error().message);
+    }
+    {
+        MutexLock lock(service->mutex_);
+        service->hurry_ = false;
+    }
+    return std::unique_ptr<RemoteService>(std::move(service));
+}
+
+FramedService::FramedService(std::string path, Clock& clock, const RemoteOptions& options)
+    : path_(std::move(path)),
+      clock_(clock),
+      options_(options),
+      wake_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    ROCKLOCK_ASSERT(wake_event_ >= 0);
+    const auto bytes = random_bytes<8>();
+    for (const auto byte : bytes) request_ids_ = request_ids_ << 8 | byte;
+}
+
+FramedService::~FramedService() {
+    [[maybe_unused]] const auto closed = close();
+    ::close(wake_event_);
+}
+
+Ticket FramedService::submit(Request request, Completion done) {
+    if (made_here_.in_child()) {
+        done(child_error());
+        return {};
+    }
+    auto call = call_of(std::move(request));
+    if (!call) {
+        done(std::move(call).error());
+        return {};
+    }
+    return Ticket{send(
+        *std::move(call),
+        [done = std::move(done)](Result<Reply> reply) { done(answer_of(std::move(reply))); },
+        false)};
+}
+
+Result<Answer> FramedService::call(Request request, std::stop_token stop) {
+    auto call = call_of(std::move(request));
+    if (!call) return std::move(call).error();
+    return answer_of(wait_for(*std::move(call), stop));
+}
+
+Result<Reply> FramedService::wait_for(Call call, const std::stop_token& stop) {
+    if (made_here_.in_child()) return child_error();
+    struct Slot {
+        Mutex mutex;
+        CondVar answered;
+        std::optional<Result<Reply>> reply ROCKLOCK_GUARDED_BY(mutex);
+    };
+    const auto slot = std::make_shared<Slot>();
+    const auto number = send(
+        std::move(call),
+        [slot](Result<Reply> reply) {
+            MutexLock lock(slot->mutex);
+            slot->reply = std::move(reply);
+            slot->answered.notify_all();
+        },
+        true);
+    const std::stop_callback on_stop(stop, [this, number] { cancel(Ticket{number}); });
+    // Within a completion there is nobody else who reads.
+    const bool reads = std::this_thread::get_id() == reader_.get_id();
+    MutexLock lock(slot->mutex);
+    while (!slot->reply) {
+        if (reads) {
+            lock.unlock();
+            step();
+            lock.lock();
+        } else {
+            slot->answered.wait(slot->mutex);
+        }
+    }
+    return *std::move(slot->reply);
+}
+
+std::uint64_t FramedService::send(Call call, Replied done, bool direct) {
+    std::uint64_t number = 0;
+    std::optional<Error> refused;
+    {
+        MutexLock lock(mutex_);
+        refused = refusal();
+        if (!refused) {
+            number = ++last_number_;
+            prepare(call);
+            Asked asked;
+            asked.done = std::move(done);
+            asked.direct = direct;
+            asked.give_up = give_up_time(call);
+            if (const auto* patience = patience_in(call.body);
+                patience && *patience <= longest_patience) {
+                asked.patient_until = Steady::now() + *patience;
+            }
+            asked.call = std::move(call);
+            next_expiry_ = std::min(next_expiry_, asked.give_up);
+            const auto at = asked_.emplace(number, std::move(asked)).first;
+            if (connected_) transmit(number, at->second);
+            if (next_expiry_ < reader_wakes_at_) wake();
+        }
+    }
+    if (refused) done(*std::move(refused));
+    return number;
+}
+
+// Gives it what makes it safe to be sent twice, and the proof of its session.
+void FramedService::prepare(Call& call) {
+    if (auto* id = request_id_in(call.body); id != nullptr && id->empty()) {
+        static constexpr std::string_view digits = "0123456789abcdef";
+        for (auto number = request_ids_++; id->size() < 16; number >>= 4) {
+            *id += digits[number & 15];
+        }
+    }
+    const auto* session = proven_session(call.body);
+    if (session == nullptr) return;
+    const auto known = known_.find(*session);
+    if (!call.secret) call.secret = known == known_.end() ? Secret{} : known->second.secret;
+    if (known == known_.end()) return;
+    if (const auto* release = std::get_if<Release>(&call.body)) {
+        const auto grant = known->second.grants.find(release->grant);
+        if (grant != known->second.grants.end()) grant->second.releasing = true;
+    }
+    if (std::holds_alternative<CloseSession>(call.body)) known->second.closing = true;
+}
+
+FramedService::Steady::time_point FramedService::give_up_time(const Call& call) const {
+    const auto now = Steady::now();
+    if (const auto* renewal = std::get_if<RenewSession>(&call.body)) {
+        const auto known = known_.find(renewal->session);
+        const auto lease = known == known_.end() ? renewal_most : known->second.lease;
+        return now + std::clamp(lease / 6, renewal_least, renewal_most);
+    }
+    if (std::holds_alternative<Release>(call.body) ||
+        std::holds_alternative<CloseSession>(call.body)) {
+        return now + std::min(ending_most, options_.patience);
+    }
+    auto body = call.body;
+    const auto* patience = patience_in(body);
+    if (patience == nullptr) return now + options_.patience;
+    if (*patience > longest_patience) return Steady::time_point::max();
+    return now + std::max(*patience, milliseconds{0}) + options_.patience;
+}
+
+std::optional<Error> FramedService::refusal() const {
+    if (closed_) return closed_error();
+    if (hurry_ && !connected_) return away_;
+    return std::nullopt;
+}
+
+// The time is read before anything is sent: the lease is counted from here.
+void FramedService::transmit(std::uint64_t number, Asked& asked) {
+    if (asked.sent != BootTime{} && asked.patient_until) {
+        const auto left = std::chrono::ceil<milliseconds>(*asked.patient_until - Steady::now());
+        if (auto* patience = patience_in(asked.call.body)) {
+            *patience = std::max(left, milliseconds{0});
+        }
+    }
+    asked.sent = clock_.now().boot;
+    asked.was_sent = true;
+    append_call(socket_.outgoing(), number, asked.call);
+    flush();
+}
+
+void FramedService::flush() {
+    // The reader finds out about a connection that is over.
+    if (!socket_.send_some() || socket_.has_outgoing()) wake();
+}
+
+void FramedService::cancel(Ticket ticket) {
+    if (made_here_.in_child()) return;
+    const auto number = static_cast<std::uint64_t>(ticket);
+    std::vector<Finished> finished;
+    {
+        MutexLock lock(mutex_);
+        const auto found = asked_.find(number);
+        if (found == asked_.end() || !found->second.done) return;
+        Asked& asked = found->second;
+        if (patience_in(asked.call.body) == nullptr) return;
+        asked.cancelled = true;
+        if (connected_) {
+            append_cancel(socket_.outgoing(), number);
+            flush();
+            return;
+        }
+        finished.push_back(give_up(number, asked, Error(ErrorCode::cancelled, "withdrawn")));
+    }
+    deliver(std::move(finished));
+}
+
+// ---- Looking ----
+
+template <typename Body>
+Result<ReplyTo<Body>> FramedService::look(Body body, std::optional<Secret> secret) {
+    auto reply = wait_for({std::move(body), secret, {}}, {});
+    if (!reply) return std::move(reply).error();
+    return std::get<ReplyTo<Body>>(*std::move(reply));
+}
+
+Result<LockView> FramedService::show(std::string_view resource) {
+    return look(ShowLock{std::string(resource)});
+}
+
+Result<LockPage> FramedService::list(const ListLocks& request) { return look(request); }
+
+Result<std::vector<SessionView>> FramedService::sessions(std::string_view principal) {
+    std::vector<SessionView> all;
+    ListSessions request{std::string(principal), 10'000, {}};
+    do {
+        auto page = look(request);
+        if (!page) return std::move(page).error();
+        for (auto& session : page->sessions) all.push_back(std::move(session));
+        request.next = std::move(page->next);
+    } while (!request.next.empty());
+    return all;
+}
+
+Result<std::vector<Grant>> FramedService::grants(const SessionId& session) {
+    auto detail = look(ShowSession{session});
+    if (!detail) return std::move(detail).error();
+    return std::move(detail->grants);
+}
+
+Result<SessionInfo> FramedService::authenticate(const SessionId& session, const Secret& secret) {
+    auto detail = look(ShowSession{session}, secret);
+    if (!detail) return std::move(detail).error();
+    detail->session.id = session;
+    return std::move(detail->session);
+}
+
+bool FramedService::holds(const SessionId& session, std::string_view resource, Mode mode) {
+    const auto held = grants(session);
+    if (!held) return false;
+    for (const Grant& grant : *held) {
+        for (const GrantedLock& lock : grant.locks) {
+            const bool below = lock.subtree && resource.size() > lock.resource.size() &&
+                               resource.starts_with(lock.resource) &&
+                               resource[lock.resource.size()] == '/';
+            if (lock.permits == 0 && (below || lock.resource == resource) &&
+                covers(lock.mode, mode)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+std::vector<LockClass> FramedService::classes() {
+    auto list = look(ListClasses{});
+    return list ? std::move(list->classes) : std::vector<LockClass>();
+}
+
+std::vector<WaitEdge> FramedService::wait_graph() {
+    auto list = look(ListWaits{});
+    return list ? std::move(list->waits) : std::vector<WaitEdge>();
+}
+
+std::vector<Deadlock> FramedService::recent_deadlocks() {
+    auto list = look(ListDeadlocks{});
+    return list ? std::move(list->deadlocks) : std::vector<Deadlock>();
+}
+
+Result<std::vector<AuditRow>> FramedService::audit(std::uint64_t after, std::uint32_t limit) {
+    auto page = look(ListAudit{after, limit});
+    if (!page) return std::move(page).error();
+    return std::move(page->rows);
+}
+
+LockStatistics FramedService::statistics() {
+    auto counts = look(ShowStatistics{});
+    return counts ? *counts : LockStatistics();
+}
+
+Result<Outliers> FramedService::outliers(std::uint32_t /*limit*/) {
+    return not_over_a_socket("outliers");
+}
+
+Result<HistoryPage> FramedService::history(const HistoryRequest& request) { return look(request); }
+
+Result<EventPage> FramedService::watch(const WatchRequest& request, std::stop_token stop) {
+    Call call;
+    call.body = request;
+    auto reply = wait_for(std::move(call), stop);
+    if (!reply) return std::move(reply).error();
+    return std::get<EventPage>(*std::move(reply));
+}
+
+Ticket FramedService::submit_watch(WatchRequest request, WatchCompletion done) {
+    if (made_here_.in_child()) {
+        done(child_error());
+        return {};
+    }
+    Call call;
+    call.body = std::move(request);
+    return Ticket{send(
+        std::move(call),
+        [done = std::move(done)](Result<Reply> reply) {
+            if (!reply) return done(std::move(reply).error());
+            done(std::get<EventPage>(*std::move(reply)));
+        },
+        false)};
+}
+
+// ---- Closing ----
+
+void FramedService::begin_closing() {
+    MutexLock lock(mutex_);
+    hurry_ = true;
+}
+
+Result<void> FramedService::close() {
+    if (made_here_.in_child()) return child_error();
+    std::vector<Finished> finished;
+    {
+        MutexLock lock(mutex_);
+        if (std::exchange(closed_, true)) return {};
+    }
+    reader_.request_stop();
+    wake();
+    if (reader_.joinable()) reader_.join();
+    {
+        MutexLock lock(mutex_);
+        socket_ = FrameSocket();
+        connected_ = false;
+        for (auto& [number, asked] : asked_) {
+            if (asked.done) {
+                finished.push_back({std::move(asked.done), closed_error(), asked.direct});
+            }
+        }
+        asked_.clear();
+        for (auto& late : std::exchange(completions_, {})) finished.push_back(std::move(late));
+    }
+    for (auto& one : finished) one.done(std::move(one.reply));
+    return {};
+}
+
+}  // namespace rocklock

@@ -1,0 +1,158 @@
+#include "wire/call_frame.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "base/bytes.hpp"
+#include "wire/error_names.hpp"
+#include "wire/frame_reader.hpp"
+#include "wire/frame_writer.hpp"
+#include "wire/lock_members.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::size_t length_bytes = 4;
+constexpr std::size_t head_bytes = 9;
+
+// Begins a frame, and writes its length when it ends.
+class OpenFrame {
+public:
+    OpenFrame(std::string& out, FrameKind kind, std::uint64_t number)
+        : out_(out), begin_(out.size()) {
+        append_u32(out_, 0);
+        append_u8(out_, static_cast<std::uint8_t>(kind));
+        append_u64(out_, number);
+    }
+    OpenFrame(const OpenFrame&) = delete;
+    OpenFrame& operator=(const OpenFrame&) = delete;
+    ~OpenFrame() {
+        auto size = static_cast<std::uint32_t>(out_.size() - begin_ - length_bytes);
+        for (std::size_t i = length_bytes; i-- > 0; size >>= 8) {
+            out_[begin_ + i] = static_cast<char>(size & 0xFF);
+        }
+    }
+
+private:
+    std::string& out_;
+    const std::size_t begin_;
+};
+
+bool is_kind(std::uint8_t kind) {
+    return kind >= static_cast<std::uint8_t>(FrameKind::call) &&
+           kind <= static_cast<std::uint8_t>(FrameKind::farewell);
+}
+
+}  // namespace
+
+Result<std::optional<Frame>> take_frame(std::string_view& bytes, std::size_t longest) {
+    Reader reader(bytes);
+    const auto size = reader.u32();
+    if (!size) return std::optional<Frame>();
+    if (*size < head_bytes) {
+        return Error(ErrorCode::invalid_argument,
+                     "this is no frame: it is shorter than its kind and its number");
+    }
+    if (*size > longest) {
+        Error error(ErrorCode::limit_exceeded, "a frame of " + std::to_string(*size) +
+                                                   " bytes: at most " + std::to_string(longest) +
+                                                   " are allowed");
+        error.limit = longest;
+        return error;
+    }
+    const auto kind = reader.u8();
+    if (kind && !is_kind(*kind)) {
+        return Error(ErrorCode::invalid_argument,
+                     "this is no frame: there is no kind " + std::to_string(*kind));
+    }
+    const auto number = reader.u64();
+    const auto body = reader.bytes(*size - head_bytes);
+    if (!body) return std::optional<Frame>();
+    bytes.remove_prefix(length_bytes + *size);
+    return std::optional<Frame>(Frame{static_cast<FrameKind>(*kind), *number, *body});
+}
+
+void append_call(std::string& out, std::uint64_t number, const Call& call) {
+    const OpenFrame frame(out, FrameKind::call, number);
+    append_u16(out, verb_number(call.body));
+    FrameWriter writer(out);
+    std::visit([&](const auto& body) { describe_call(writer, call, body); }, call.body);
+}
+
+void append_cancel(std::string& out, std::uint64_t number) {
+    const OpenFrame frame(out, FrameKind::cancel, number);
+}
+
+void append_reply(std::string& out, std::uint64_t number, std::chrono::milliseconds held,
+                  const Reply& reply) {
+    const OpenFrame frame(out, FrameKind::reply, number);
+    append_varint(out, static_cast<std::uint64_t>(std::max<std::int64_t>(held.count(), 0)));
+    FrameWriter writer(out);
+    std::visit([&](const auto& value) { describe(writer, value); }, reply);
+}
+
+void append_refusal(std::string& out, std::uint64_t number, const Error& error, FrameKind kind) {
+    const OpenFrame frame(out, kind, number);
+    FrameWriter writer(out);
+    writer.required("Code", std::string(to_string(error.code)));
+    writer.required("Message", error.message);
+    describe_facts(writer, error);
+}
+
+Result<Call> read_call_frame(std::string_view body) {
+    Reader reader(body);
+    const auto verb = reader.u16();
+    auto call = verb ? call_numbered(*verb) : std::nullopt;
+    if (!call) {
+        return Error(ErrorCode::invalid_argument,
+                     verb ? "no verb has the number " + std::to_string(*verb)
+                          : "a call begins with the number of its verb");
+    }
+    FrameProblem problem;
+    FrameReader members(reader.rest(), true, problem);
+    std::visit([&](auto& asked) { describe_call(members, *call, asked); }, call->body);
+    members.finish();
+    if (problem.found()) return Error(ErrorCode::invalid_argument, problem.message());
+    return *std::move(call);
+}
+
+Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body) {
+    Reader reader(body);
+    FrameReply read;
+    const auto held = reader.varint();
+    FrameProblem problem;
+    if (!held || *held > std::uint64_t{1} << 53) problem.report("it begins with no duration");
+    read.held = std::chrono::milliseconds{problem.found() ? 0 : static_cast<std::int64_t>(*held)};
+    std::visit(
+        [&](const auto& verb) {
+            ReplyTo<std::decay_t<decltype(verb)>> value{};
+            FrameReader members(reader.rest(), false, problem);
+            describe(members, value);
+            read.reply = std::move(value);
+        },
+        asked);
+    if (problem.found()) {
+        return Error(ErrorCode::io_error,
+                     "the daemon's answer makes no sense: " + problem.message());
+    }
+    return read;
+}
+
+Error read_refusal_frame(std::string_view body) {
+    Error error;
+    std::string code;
+    FrameProblem problem;
+    FrameReader members(body, false, problem);
+    members.required("Code", code);
+    members.required("Message", error.message);
+    describe_facts(members, error);
+    if (problem.found()) {
+        return {ErrorCode::io_error, "the daemon's refusal makes no sense: " + problem.message()};
+    }
+    const auto known = error_code(code);
+    error.code = known.value_or(ErrorCode::io_error);
+    if (!known) error.message = code + ": " + error.message;
+    return error;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,312 @@
+// Reads the members of frames into values, for the descriptions in lock_members.hpp.
+//
+// The bytes are anybody's: every length is compared with what is there before it is used, and
+// memory is taken for what was read, never for what a number promises. The first thing that is
+// wrong is kept, with the way to it; what is read after it means nothing.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+
+#include "base/bytes.hpp"
+#include "lock/names.hpp"
+#include "wire/frame_tag.hpp"
+#include "wire/frame_writer.hpp"
+#include "wire/lock_members.hpp"
+#include "wire/lock_words.hpp"
+
+namespace rocklock {
+
+class FrameProblem {
+public:
+    bool found() const { return !message_.empty(); }
+    const std::string& message() const { return message_; }
+    void report(std::string message) {
+        if (message_.empty()) message_ = std::move(message);
+    }
+
+private:
+    std::string message_;
+};
+
+// The way to a value: made into text only where something is wrong with it.
+struct FramePlace {
+    const FramePlace* above = nullptr;
+    std::string_view name;
+    std::optional<std::size_t> index{};
+
+    std::string text() const {
+        std::string way = above == nullptr ? std::string() : above->text() + ".";
+        way += name;
+        if (index) way += "[" + std::to_string(*index) + "]";
+        return way;
+    }
+};
+
+class FrameReader {
+public:
+    static constexpr bool reading = true;
+
+    // Reads the members in `bytes`, to their end. Strict readers, those of calls, take an unknown
+    // member for a problem, look whether texts are UTF-8, and read lists of at most 10,000.
+    FrameReader(std::string_view bytes, bool strict, FrameProblem& problem,
+                const FramePlace* where = nullptr)
+        : strict_(strict), problem_(problem), where_(where) {
+        if (!index(bytes)) refuse("its bytes are no members of a frame");
+    }
+
+    template <typename T>
+    void required(FrameTag tag, T& value) {
+        Member* member = find(tag, is_frame_number<T>);
+        if (member != nullptr) return read(*member, {where_, tag.name}, value);
+        problem_.report(FramePlace{where_, tag.name}.text() + " is missing");
+    }
+    template <typename T>
+    void optional(FrameTag tag, T& value) {
+        Member* member = find(tag, is_frame_number<T>);
+        if (member != nullptr) read(*member, {where_, tag.name}, value);
+    }
+    template <typename T>
+    void usual(FrameTag tag, T& value) {
+        optional(tag, value);
+    }
+    // -1 waits for ever.
+    void patience(FrameTag tag, std::chrono::milliseconds& value) {
+        Member* member = find(tag, true);
+        if (member == nullptr) return;
+        read(*member, {where_, tag.name}, value);
+        if (value.count() == -1 || value > longest_wait) value = no_limit;
+    }
+    // A value whose members lie flat in this object; it is there when the tag is.
+    template <typename T>
+    void flat_optional(FrameTag tag, std::optional<T>& value) {
+        if (!has(tag)) return;
+        T flat{};
+        describe(*this, flat);
+        value = std::move(flat);
+    }
+
+    bool has(FrameTag tag) const {
+        return std::any_of(members_.begin(), members_.begin() + count_,
+                           [&](const Member& member) { return member.tag >> 1 == tag.number; });
+    }
+
+    void refuse(std::string_view what) {
+        problem_.report(where_ == nullptr ? std::string(what)
+                                          : where_->text() + ": " + std::string(what));
+    }
+
+    // Call it last: anything that nobody asked for?
+    void finish() {
+        if (!strict_) return;
+        for (std::size_t i = 0; i < count_; ++i) {
+            if (members_[i].taken) continue;
+            return refuse("a member with the number " + std::to_string(members_[i].tag >> 1) +
+                          " is not known here");
+        }
+    }
+
+private:
+    static constexpr std::size_t most_members = 40;
+    static constexpr std::uint64_t most_elements = 10'000;
+    static constexpr std::int64_t largest_exact = (std::int64_t{1} << 53) - 1;
+    // A hundred years; longer is for ever.
+    static constexpr std::chrono::milliseconds longest_wait = std::chrono::hours{24 * 36'525};
+
+    // One member, or one element of a list: a number, or bytes. Nothing is set before it is read.
+    struct Member {
+        std::uint16_t tag;
+        bool taken;
+        std::uint64_t number;
+        const char* data;
+        std::size_t size;
+
+        std::string_view bytes() const { return {data, size}; }
+    };
+
+    static bool take(Reader& reader, bool is_number, Member& member) {
+        if (is_number) {
+            const auto number = reader.varint();
+            member.number = number.value_or(0);
+            return number.has_value();
+        }
+        const auto bytes = reader.string();
+        if (!bytes) return false;
+        member.data = bytes->data();
+        member.size = bytes->size();
+        return true;
+    }
+
+    // Finds all members, once; false for bytes that are none.
+    bool index(std::string_view bytes) {
+        Reader reader(bytes);
+        while (!reader.done()) {
+            const auto tag = reader.u16();
+            if (!tag || count_ == most_members) return false;
+            Member& member = members_[count_];
+            member.tag = *tag;
+            member.taken = false;
+            if (!take(reader, (*tag & 1) == 0, member)) return false;
+            ++count_;
+        }
+        return true;
+    }
+
+    // What is written comes in the order in which it is asked for.
+    Member* find(FrameTag tag, bool is_number) {
+        const unsigned wanted = tag.number * 2U + (is_number ? 0U : 1U);
+        for (std::size_t i = 0; i < count_; ++i) {
+            const std::size_t at = next_ + i < count_ ? next_ + i : next_ + i - count_;
+            if (members_[at].tag != wanted || members_[at].taken) continue;
+            members_[at].taken = true;
+            next_ = at + 1;
+            return &members_[at];
+        }
+        return nullptr;
+    }
+
+    void report(const FramePlace& place, std::string_view what) {
+        problem_.report(place.text() + " must be " + std::string(what));
+    }
+
+    void read(const Member& member, const FramePlace& place, bool& value) {
+        if (member.number > 1) return report(place, "true or false");
+        value = member.number == 1;
+    }
+    template <typename T>
+    requires std::is_unsigned_v<T>
+    void read(const Member& member, const FramePlace& place, T& value) {
+        if (member.number > std::numeric_limits<T>::max()) return report(place, "smaller");
+        value = static_cast<T>(member.number);
+    }
+    template <typename T>
+    requires(std::is_signed_v<T>) void read(const Member& member, const FramePlace& place,
+                                            T& value) {
+        const std::int64_t number = unzigzag(member.number);
+        if (number > std::numeric_limits<T>::max() || number < std::numeric_limits<T>::min()) {
+            return report(place, "smaller");
+        }
+        value = static_cast<T>(number);
+    }
+    void read(const Member& member, const FramePlace& /*place*/, Token& value) {
+        value = Token{member.number};
+    }
+    void read(const Member& member, const FramePlace& /*place*/, GrantId& value) {
+        value = GrantId{member.number};
+    }
+    template <typename T>
+    requires std::is_enum_v<T>
+    void read(const Member& member, const FramePlace& place, T& value) {
+        for (const auto& [known, spelled] : words_of(T{})) {
+            if (static_cast<std::uint64_t>(known) != member.number) continue;
+            value = known;
+            return;
+        }
+        std::string allowed = "one of";
+        for (const auto& [known, spelled] : words_of(T{})) {
+            allowed += " " + std::to_string(static_cast<unsigned>(known)) + " (";
+            allowed += spelled;
+            allowed += ")";
+        }
+        report(place, allowed);
+    }
+    void read(const Member& member, const FramePlace& place, std::chrono::milliseconds& value) {
+        std::int64_t count = 0;
+        if (exact(member, place, count)) value = std::chrono::milliseconds{count};
+    }
+    void read(const Member& member, const FramePlace& place, WallTime& value) {
+        std::int64_t count = 0;
+        if (exact(member, place, count)) value = WallTime{std::chrono::milliseconds{count}};
+    }
+    void read(const Member& member, const FramePlace& /*place*/, BootTime& value) {
+        value = BootTime{std::chrono::nanoseconds{unzigzag(member.number)}};
+    }
+    bool exact(const Member& member, const FramePlace& place, std::int64_t& value) {
+        value = unzigzag(member.number);
+        if (value <= largest_exact && value >= -largest_exact) return true;
+        report(place, "a whole number below 2^53");
+        return false;
+    }
+
+    void read(const Member& member, const FramePlace& place, std::string& value) {
+        if (strict_ && !is_utf8(member.bytes())) return report(place, "valid UTF-8");
+        value = member.bytes();
+    }
+    void read(const Member& member, const FramePlace& place, SessionId& value) {
+        read_raw(member, place, value.bytes);
+    }
+    void read(const Member& member, const FramePlace& place, Secret& value) {
+        read_raw(member, place, value.bytes);
+    }
+    template <std::size_t size>
+    void read_raw(const Member& member, const FramePlace& place,
+                  std::array<std::uint8_t, size>& value) {
+        if (member.size != size) return report(place, std::to_string(size) + " bytes");
+        std::copy_n(member.data, size, reinterpret_cast<char*>(value.data()));
+    }
+    void read(const Member& member, const FramePlace& place, Metadata& value) {
+        Reader reader(member.bytes());
+        value.clear();
+        const auto count = reader.varint().value_or(0);
+        for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
+            const auto name = reader.string();
+            const auto text = reader.string();
+            if (!name || !text) break;
+            if (strict_ && (!is_utf8(*name) || !is_utf8(*text))) {
+                return report(place, "valid UTF-8");
+            }
+            value.insert_or_assign(std::string(*name), std::string(*text));
+        }
+        if (!reader.done()) report(place, "as many pairs of texts as it says");
+    }
+    template <typename T>
+    void read(const Member& member, const FramePlace& place, std::optional<T>& value) {
+        T there{};
+        read(member, place, there);
+        value = std::move(there);
+    }
+    template <typename T>
+    void read(const Member& member, const FramePlace& place, std::vector<T>& value) {
+        Reader reader(member.bytes());
+        value.clear();
+        const auto count = reader.varint().value_or(0);
+        if (strict_ && count > most_elements) return report(place, "at most 10,000");
+        // An element has a byte at least.
+        value.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(count, member.size / 16)));
+        for (std::uint64_t i = 0; i < count && !problem_.found(); ++i) {
+            Member element;
+            if (!take(reader, is_frame_number<T>, element)) break;
+            const FramePlace here{place.above, place.name, static_cast<std::size_t>(i)};
+            read(element, here, value.emplace_back());
+        }
+        if (!reader.done()) report(place, "as many elements as it says");
+    }
+    template <typename T>
+    requires std::is_class_v<T>
+    void read(const Member& member, const FramePlace& place, T& value) {
+        FrameReader reader(member.bytes(), strict_, problem_, &place);
+        describe(reader, value);
+        reader.finish();
+    }
+
+    const bool strict_;
+    FrameProblem& problem_;
+    const FramePlace* const where_;
+    std::size_t count_ = 0;
+    // Where what is asked for next is most likely.
+    std::size_t next_ = 0;
+    std::array<Member, most_members> members_;
+};
+
+}  // namespace rocklock

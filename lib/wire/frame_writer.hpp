@@ -1,0 +1,145 @@
+// Writes the members of values into frames, for the descriptions in lock_members.hpp.
+//
+//     member = tag (u16: number * 2, + 1 before bytes), value
+//     value  = a varint, or a varint of the length and so many bytes
+//
+// docs/protocol.md says which type is which.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+
+#include "base/bytes.hpp"
+#include "wire/frame_tag.hpp"
+#include "wire/lock_members.hpp"
+
+namespace rocklock {
+
+// Whether a value is one varint; everything else is bytes.
+template <typename T>
+inline constexpr bool is_frame_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+template <typename Rep, typename Period>
+inline constexpr bool is_frame_number<std::chrono::duration<Rep, Period>> = true;
+template <typename Clock, typename Duration>
+inline constexpr bool is_frame_number<std::chrono::time_point<Clock, Duration>> = true;
+template <typename T>
+inline constexpr bool is_frame_number<std::optional<T>> = is_frame_number<T>;
+
+// 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+constexpr std::uint64_t zigzag(std::int64_t value) {
+    return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+}
+constexpr std::int64_t unzigzag(std::uint64_t value) {
+    return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+}
+
+class FrameWriter {
+public:
+    static constexpr bool reading = false;
+
+    // Appends to `out`.
+    explicit FrameWriter(std::string& out) : out_(out) {}
+
+    template <typename T>
+    void required(FrameTag tag, const T& value) {
+        append_u16(out_,
+                   static_cast<std::uint16_t>(tag.number * 2U + (is_frame_number<T> ? 0U : 1U)));
+        write(value);
+    }
+    template <typename T>
+    void required(FrameTag tag, const std::optional<T>& value) {
+        if (value) required(tag, *value);
+    }
+    template <typename T>
+    void usual(FrameTag tag, const T& value) {
+        required(tag, value);
+    }
+    template <typename T>
+    void optional(FrameTag tag, const T& value) {
+        if (!says_nothing(value)) required(tag, value);
+    }
+    // -1 waits for ever. Another negative one is for the manager to refuse.
+    void patience(FrameTag tag, std::chrono::milliseconds value) {
+        constexpr std::chrono::milliseconds a_hundred_years = std::chrono::hours{24 * 36'525};
+        if (value > a_hundred_years)
+            value = std::chrono::milliseconds{-1};
+        else if (value.count() < 0)
+            value = std::chrono::milliseconds{-2};
+        required(tag, value);
+    }
+    template <typename T>
+    void flat_optional(FrameTag /*tag*/, const std::optional<T>& value) {
+        if (value) describe(*this, *value);
+    }
+
+private:
+    template <typename T>
+    requires std::is_unsigned_v<T>
+    void write(T value) { append_varint(out_, value); }
+    template <typename T>
+    requires(std::is_signed_v<T>) void write(T value) { append_varint(out_, zigzag(value)); }
+    template <typename T>
+    requires std::is_enum_v<T>
+    void write(T value) { append_varint(out_, static_cast<std::uint64_t>(value)); }
+    void write(std::chrono::milliseconds value) { write(std::int64_t{value.count()}); }
+    void write(BootTime value) { write(std::int64_t{value.time_since_epoch().count()}); }
+    void write(WallTime value) { write(std::int64_t{value.time_since_epoch().count()}); }
+
+    void write(const std::string& value) { append_string(out_, value); }
+    void write(const SessionId& value) { write_raw(value.bytes); }
+    void write(const Secret& value) { write_raw(value.bytes); }
+    template <std::size_t size>
+    void write_raw(const std::array<std::uint8_t, size>& bytes) {
+        append_varint(out_, size);
+        out_.append(reinterpret_cast<const char*>(bytes.data()), size);
+    }
+    void write(const Metadata& value) {
+        const auto begin = begin_block();
+        append_varint(out_, value.size());
+        for (const auto& [name, text] : value) {
+            append_string(out_, name);
+            append_string(out_, text);
+        }
+        end_block(begin);
+    }
+    template <typename T>
+    void write(const std::vector<T>& values) {
+        const auto begin = begin_block();
+        append_varint(out_, values.size());
+        for (const auto& value : values) write(value);
+        end_block(begin);
+    }
+    template <typename T>
+    requires std::is_class_v<T>
+    void write(const T& value) {
+        const auto begin = begin_block();
+        describe(*this, value);
+        end_block(begin);
+    }
+
+    // A block is its length and its bytes. Most are short: one byte is kept for the length.
+    std::size_t begin_block() {
+        out_.push_back('\0');
+        return out_.size();
+    }
+    void end_block(std::size_t begin) {
+        const auto size = out_.size() - begin;
+        if (size < 0x80) {
+            out_[begin - 1] = static_cast<char>(size);
+            return;
+        }
+        std::string length;
+        append_varint(length, size);
+        out_.replace(begin - 1, 1, length);
+    }
+
+    std::string& out_;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,465 @@
+// What only a connection can do: break, come back, be slow, and leave somebody in doubt.
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "client/unix_socket.hpp"
+#include "database/served_database.hpp"
+#include "database/simulated_database.hpp"
+#include "support/temporary_directory.hpp"
+#include "wire/call_frame.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+ConnectOptions soon() {
+    ConnectOptions options;
+    options.patience = 30s;
+    return options;
+}
+
+// A store that is served, and a program that has connected to it.
+struct Connected {
+    Database store = Database::in_memory().value();
+    std::optional<ServedDatabase> server{std::in_place, store, system_clock(), false};
+    Database database = Database::connect(server->path(), soon()).value();
+
+    void until_waiting(std::uint64_t count) {
+        const auto give_up = std::chrono::steady_clock::now() + 30s;
+        while (store.statistics().waiting != count) {
+            BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
+            std::this_thread::yield();
+        }
+    }
+};
+
+// A daemon that does what a test says: one connection after the other.
+class ScriptedDaemon {
+public:
+    explicit ScriptedDaemon(std::function<void(ScriptedDaemon&)> script) {
+        const auto address = unix_address(path_).value();
+        listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        BOOST_REQUIRE(
+            ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+        BOOST_REQUIRE(::listen(listener_, 16) == 0);
+        thread_ = std::jthread([this, script = std::move(script)] {
+            script(*this);
+            hang_up();
+        });
+    }
+    ScriptedDaemon(const ScriptedDaemon&) = delete;
+    ScriptedDaemon& operator=(const ScriptedDaemon&) = delete;
+    ~ScriptedDaemon() {
+        ::shutdown(listener_, SHUT_RDWR);
+        thread_.join();
+        ::close(listener_);
+    }
+
+    const std::string& path() const { return path_; }
+
+    void accept() {
+        connection_ = ::accept(listener_, nullptr, nullptr);
+        bytes_.clear();
+        send(std::string(frame_greeting));
+        while (connection_ >= 0 && bytes_.size() < frame_greeting.size()) receive();
+        bytes_.erase(0, frame_greeting.size());
+    }
+    // The greeting is exchanged, and the first Ping answered.
+    void welcome() {
+        accept();
+        answer(Pong{});
+    }
+    // The next call; none when the client has gone.
+    std::optional<Call> next() {
+        while (connection_ >= 0) {
+            std::string_view rest = bytes_;
+            const auto frame = take_frame(rest, longest_call_frame);
+            if (!frame) return std::nullopt;
+            if (!*frame) {
+                receive();
+                continue;
+            }
+            number_ = (*frame)->number;
+            std::optional<Call> call;
+            if ((*frame)->kind == FrameKind::call) {
+                call = read_call_frame((*frame)->body).value();
+            }
+            bytes_.erase(0, bytes_.size() - rest.size());
+            if (call) return call;
+        }
+        return std::nullopt;
+    }
+    void reply(const Reply& reply, milliseconds held = {}) {
+        std::string bytes;
+        append_reply(bytes, number_, held, reply);
+        send(bytes);
+    }
+    std::optional<Call> answer(const Reply& with) {
+        auto call = next();
+        if (call) reply(with);
+        return call;
+    }
+    void hang_up() {
+        if (connection_ >= 0) ::close(connection_);
+        connection_ = -1;
+    }
+
+private:
+    void send(const std::string& bytes) const {
+        [[maybe_unused]] const auto size =
+            ::send(connection_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+    void receive() {
+        char buffer[4096];
+        const auto size = ::recv(connection_, buffer, sizeof buffer, 0);
+        if (size <= 0) return hang_up();
+        bytes_.append(buffer, static_cast<std::size_t>(size));
+    }
+
+    const TemporaryDirectory directory_;
+    const std::string path_ = directory_ / "socket";
+    int listener_ = -1;
+    int connection_ = -1;
+    std::uint64_t number_ = 0;
+    std::string bytes_;
+    std::jthread thread_;
+};
+
+// What a daemon says of a session whose lease is 30 s; its own clock is of no interest.
+SessionInfo thirty_seconds() {
+    SessionInfo session;
+    session.id.bytes[0] = 1;
+    session.secret.bytes[0] = 2;
+    session.lease = session.remaining = 30s;
+    session.deadline = BootTime{std::chrono::hours{1'000'000}};
+    return session;
+}
+
+Grant grant_of(std::uint64_t id, std::string resource) {
+    Grant grant;
+    grant.id = GrantId{id};
+    grant.token = Token{id};
+    grant.session = thirty_seconds().id;
+    grant.locks = {{std::move(resource), Mode::write, false, 0, {}}};
+    grant.remaining = 30s;
+    grant.deadline = BootTime{std::chrono::hours{1'000'000}};
+    return grant;
+}
+
+SessionOptions by_hand() {
+    SessionOptions options;
+    options.renew = false;
+    return options;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(connecting)
+
+BOOST_AUTO_TEST_CASE(to_nobody_is_unreachable) {
+    const TemporaryDirectory directory;
+    BOOST_TEST(failure_of(Database::connect(directory / "none")) == "unreachable");
+    BOOST_TEST(failure_of(Database::connect(std::string(200, 'x'))) == "unreachable");
+}
+
+BOOST_AUTO_TEST_CASE(to_somebody_who_hangs_up_is_unreachable) {
+    ScriptedDaemon daemon([](ScriptedDaemon& its) {
+        its.accept();
+        its.hang_up();
+    });
+    BOOST_TEST(failure_of(Database::connect(daemon.path())) == "unreachable");
+}
+
+BOOST_AUTO_TEST_CASE(gives_no_storage) {
+    Connected world;
+    Batch batch;
+    batch.writes.push_back({Family::meta, "key", "value"});
+    BOOST_TEST(!world.database.storage().commit(std::move(batch)).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_connection_that_breaks, Connected)
+
+BOOST_AUTO_TEST_CASE(comes_back_and_nothing_is_lost) {
+    Session session = database.open_session("ann").value();
+    Guard guard = session.acquire("a").value();
+    for (int round = 0; round < 5; ++round) {
+        server->drop_connections();
+        BOOST_TEST(session.acquire("b" + std::to_string(round)).has_value());
+        BOOST_TEST(guard.valid());
+        BOOST_TEST(session.renew().has_value());
+    }
+    BOOST_TEST((guard.release().value().outcome == Outcome::released));
+    BOOST_TEST(session.close().has_value());
+    BOOST_TEST(store.statistics().held == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(leaves_a_waiter_waiting) {
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    Guard held = ann.acquire("a").value();
+    std::optional<Result<Guard>> answer;
+    std::jthread waiter([&] {
+        AcquireOptions patient;
+        patient.patience = no_limit;
+        answer = bob.acquire("a", patient);
+    });
+    until_waiting(1);
+    const auto waits = store.statistics().waits;
+    server->drop_connections();
+    // It left the queue with the connection, and is in it again.
+    const auto give_up = std::chrono::steady_clock::now() + 30s;
+    while (store.statistics().waits == waits) {
+        BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
+        std::this_thread::yield();
+    }
+    held.release().value();
+    waiter.join();
+    BOOST_TEST(answer->has_value());
+}
+
+BOOST_AUTO_TEST_CASE(gives_every_call_one_answer) {
+    Session session = database.open_session("ann").value();
+    std::atomic<int> answers{0};
+    constexpr int calls = 200;
+    for (int i = 0; i < calls; ++i) {
+        session.async_acquire({lock_of(std::to_string(i))}, {}, [&](Result<Guard> answer) {
+            BOOST_TEST(failure_of(answer) == "");
+            if (answer) answer->detach();
+            ++answers;
+        });
+        if (i % 50 == 25) server->drop_connections();
+    }
+    const auto give_up = std::chrono::steady_clock::now() + 30s;
+    while (answers < calls) {
+        BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
+        std::this_thread::yield();
+    }
+    BOOST_TEST(store.statistics().held == static_cast<std::uint64_t>(calls));
+}
+
+BOOST_AUTO_TEST_CASE(and_does_not_come_back_is_unreachable) {
+    ConnectOptions impatient;
+    impatient.patience = 50ms;
+    Database gone = Database::connect(server->path(), impatient).value();
+    Session session = gone.open_session("ann", by_hand()).value();
+    const Guard guard = session.acquire("a").value();
+    server.reset();
+    const auto refused = failure_of(session.acquire("b"));
+    BOOST_TEST((refused == "unreachable" || refused == "indeterminate"));
+    // What is held is held until its lease ends.
+    BOOST_TEST(guard.valid());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(an_answer_that_is_lost)
+
+BOOST_AUTO_TEST_CASE(is_asked_for_again_under_the_same_request_id) {
+    std::string first;
+    std::string second;
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        its.answer(thirty_seconds());
+        first = std::get<Acquire>(its.next()->body).request_id;
+        its.hang_up();
+        its.accept();
+        second = std::get<Acquire>(its.next()->body).request_id;
+        its.reply(grant_of(5, "a"));
+        while (its.next()) its.reply(Released{});
+    });
+    {
+        Database database = Database::connect(daemon.path(), soon()).value();
+        Session session = database.open_session("ann", by_hand()).value();
+        Guard guard = session.acquire("a").value();
+        BOOST_TEST((guard.id() == GrantId{5}));
+        guard.detach();
+        session.detach();
+    }
+    BOOST_TEST(!first.empty());
+    BOOST_TEST(first == second);
+}
+
+BOOST_AUTO_TEST_CASE(of_what_cannot_be_repeated_leaves_one_in_doubt) {
+    ScriptedDaemon daemon([](ScriptedDaemon& its) {
+        its.welcome();
+        its.next();
+        its.hang_up();
+        its.accept();
+        while (its.next()) its.reply(Pong{});
+    });
+    Database database = Database::connect(daemon.path(), soon()).value();
+    BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "indeterminate");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_renewal_does_not_hide_what_was_lost) {
+    ScriptedDaemon daemon([](ScriptedDaemon& its) {
+        its.welcome();
+        its.answer(thirty_seconds());
+        its.answer(grant_of(5, "a"));
+        its.answer(grant_of(6, "b"));
+        its.next();
+        its.hang_up();
+        its.accept();
+        // The renewal comes again, and then the question what is left.
+        its.answer(thirty_seconds());
+        its.answer(SessionDetail{thirty_seconds(), {grant_of(6, "b")}});
+        while (its.next()) its.reply(SessionDetail{thirty_seconds(), {grant_of(6, "b")}});
+    });
+    Database database = Database::connect(daemon.path(), soon()).value();
+    Session session = database.open_session("ann", by_hand()).value();
+    std::atomic<int> told{0};
+    session.on_lost([&](const LostNotice& notice) {
+        BOOST_TEST((notice.grant.id == GrantId{5}));
+        ++told;
+    });
+    Guard lost = session.acquire("a").value();
+    Guard kept = session.acquire("b").value();
+    BOOST_TEST(session.renew().has_value());
+    const auto give_up = std::chrono::steady_clock::now() + 30s;
+    while (told == 0) {
+        BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
+        std::this_thread::yield();
+    }
+    BOOST_TEST(!lost.valid());
+    BOOST_TEST(kept.valid());
+    lost.detach();
+    kept.detach();
+    session.detach();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_lease_over_a_socket)
+
+BOOST_AUTO_TEST_CASE(is_counted_from_before_the_request) {
+    SimulatedClock clock;
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        its.next();
+        clock.advance(5s);
+        its.reply(thirty_seconds());
+        its.next();
+        clock.advance(2s);
+        // It lay there for a second and a half at most before it was decided.
+        auto grant = grant_of(5, "a");
+        grant.cap = grant.deadline - 20s;
+        its.reply(grant, 1500ms);
+        its.next();
+        clock.advance(4s);
+        its.reply(thirty_seconds());
+        while (its.next()) its.reply(SessionDetail{thirty_seconds(), {grant_of(5, "a")}});
+    });
+    ConnectOptions options = soon();
+    options.clock = &clock;
+    options.background = false;
+    Database database = Database::connect(daemon.path(), options).value();
+    Session session = database.open_session("ann", by_hand()).value();
+    BOOST_TEST((session.remaining() == 22s));  // 30 less the 5 on the way and a margin of 3.
+    Guard guard = session.acquire("a").value();
+    BOOST_TEST((session.remaining() == 26500ms));
+    // Its own end comes ten seconds after it was decided.
+    BOOST_TEST((guard.remaining() == 6500ms));
+    BOOST_TEST(session.renew().has_value());
+    BOOST_TEST((session.remaining() == 23s));
+    clock.advance(23s);
+    BOOST_TEST(!session.valid());
+    guard.detach();
+    session.detach();
+}
+
+BOOST_AUTO_TEST_CASE(ends_when_the_daemon_is_silent) {
+    SimulatedClock clock;
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        its.answer(thirty_seconds());
+        while (its.next()) {
+        }
+    });
+    ConnectOptions options;
+    options.patience = 20ms;
+    options.clock = &clock;
+    options.background = false;
+    Database database = Database::connect(daemon.path(), options).value();
+    Session session = database.open_session("ann").value();
+    std::vector<milliseconds> warnings;
+    session.on_warning([&](milliseconds left) { warnings.push_back(left); });
+    clock.advance(21s);
+    database.tick();
+    BOOST_TEST(session.valid());
+    BOOST_TEST(warnings.size() == 1U);
+    clock.advance(6s);
+    BOOST_TEST(!session.valid());
+    session.detach();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(what_a_renewal_tells)
+
+BOOST_AUTO_TEST_CASE(is_told_once) {
+    ScriptedDaemon daemon([](ScriptedDaemon& its) {
+        its.welcome();
+        its.answer(thirty_seconds());
+        its.answer(grant_of(5, "a"));
+        auto news = thirty_seconds();
+        news.lost = {{GrantId{5}, {Outcome::stolen, "bob", "why", WallTime{}}},
+                     {GrantId{4}, {Outcome::stolen, "bob", "not ours", WallTime{}}}};
+        its.answer(news);
+        its.answer(news);
+        while (its.next()) its.reply(ClosedSession{});
+    });
+    ConnectOptions options = soon();
+    options.background = false;
+    Database database = Database::connect(daemon.path(), options).value();
+    Session session = database.open_session("ann", by_hand()).value();
+    Told told;
+    told.listen(session);
+    Guard guard = session.acquire("a").value();
+    session.renew().value();
+    session.renew().value();
+    database.tick();
+    BOOST_REQUIRE(told.lost.size() == 1U);
+    BOOST_TEST(told.lost[0].ending.by == "bob");
+    BOOST_TEST(told.lost[0].grant.locks.at(0).resource == "a");
+    BOOST_TEST(!guard.valid());
+    guard.detach();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_child_of_the_process, Connected)
+
+BOOST_AUTO_TEST_CASE(has_no_right_to_the_connection) {
+    Session session = database.open_session("ann").value();
+    Guard guard = session.acquire("a").value();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool refused = failure_of(database.open_session("bob")) == "store_in_use" &&
+                             failure_of(session.acquire("b")) == "store_in_use" &&
+                             failure_of(database.show("a")) == "store_in_use" && !guard.valid();
+        ::_exit(refused ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    BOOST_TEST(status == 0);
+    BOOST_TEST(guard.valid());
+    BOOST_TEST(store.service().holds(session.id(), "a", Mode::write));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing

@@ -1,0 +1,146 @@
+#include "database/served_database.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+
+#include "daemon/connection.hpp"
+#include "daemon/dispatcher.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+namespace asio = boost::asio;
+using Local = asio::local::stream_protocol;
+
+// The service of a database without threads: what a request leaves to do is done after it.
+class TickedService final : public LockService {
+public:
+    TickedService(Database& database, bool ticks) : database_(database), ticks_(ticks) {}
+
+    Ticket submit(Request request, Completion done) override {
+        const auto ticket = inner().submit(std::move(request), std::move(done));
+        if (ticks_) database_.tick();
+        return ticket;
+    }
+    void cancel(Ticket ticket) override {
+        inner().cancel(ticket);
+        if (ticks_) database_.tick();
+    }
+    Result<Answer> call(Request request, std::stop_token stop) override {
+        return inner().call(std::move(request), std::move(stop));
+    }
+    Result<LockView> show(std::string_view resource) override { return inner().show(resource); }
+    Result<LockPage> list(const ListLocks& request) override { return inner().list(request); }
+    Result<std::vector<SessionView>> sessions(std::string_view principal) override {
+        return inner().sessions(principal);
+    }
+    Result<std::vector<Grant>> grants(const SessionId& session) override {
+        return inner().grants(session);
+    }
+    Result<SessionInfo> authenticate(const SessionId& session, const Secret& secret) override {
+        return inner().authenticate(session, secret);
+    }
+    bool holds(const SessionId& session, std::string_view resource, Mode mode) override {
+        return inner().holds(session, resource, mode);
+    }
+    std::vector<LockClass> classes() override { return inner().classes(); }
+    std::vector<WaitEdge> wait_graph() override { return inner().wait_graph(); }
+    std::vector<Deadlock> recent_deadlocks() override { return inner().recent_deadlocks(); }
+    Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) override {
+        return inner().audit(after, limit);
+    }
+    LockStatistics statistics() override { return inner().statistics(); }
+    Result<Outliers> outliers(std::uint32_t limit) override { return inner().outliers(limit); }
+    Result<HistoryPage> history(const HistoryRequest& request) override {
+        return inner().history(request);
+    }
+    Result<EventPage> watch(const WatchRequest& request, std::stop_token stop) override {
+        return inner().watch(request, std::move(stop));
+    }
+    Ticket submit_watch(WatchRequest request, WatchCompletion done) override {
+        return inner().submit_watch(std::move(request), std::move(done));
+    }
+
+private:
+    LockService& inner() { return database_.service(); }
+
+    Database& database_;
+    const bool ticks_;
+};
+
+}  // namespace
+
+struct ServedDatabase::State {
+    State(Database& database, Clock& clock, bool ticks)
+        : service(database, ticks),
+          dispatcher(service, nullptr, {"memory", "durable", ::geteuid(), nullptr, {}, &clock}),
+          control(asio::make_strand(io)),
+          acceptor(control, Local::endpoint(path)) {
+        accept();
+        for (int i = 0; i < 2; ++i) threads.emplace_back([this] { io.run(); });
+    }
+    ~State() { io.stop(); }
+
+    void accept() {
+        acceptor.async_accept([this](boost::system::error_code error, Local::socket socket) {
+            if (error) return;
+            const std::scoped_lock lock(mutex);
+            descriptors.push_back(::dup(socket.native_handle()));
+            const Connection::Side side{{::geteuid(), ::getpid(), false}, {}, dispatcher, traffic};
+            std::make_shared<Connection>(Connection::Socket(std::move(socket)),
+                                         asio::make_strand(io), side)
+                ->start();
+            accept();
+        });
+    }
+
+    const TemporaryDirectory directory;
+    const std::string path = directory / "socket";
+    TickedService service;
+    Dispatcher dispatcher;
+    // Connections, which the context owns, count themselves out when they go.
+    Traffic traffic;
+    asio::io_context io;
+    asio::strand<asio::io_context::executor_type> control;
+    Local::acceptor acceptor;
+    std::mutex mutex;
+    std::vector<int> descriptors;
+    std::vector<std::jthread> threads;
+};
+
+ServedDatabase::ServedDatabase(Database& database, Clock& clock, bool ticks)
+    : state_(std::make_unique<State>(database, clock, ticks)) {}
+
+ServedDatabase::~ServedDatabase() { drop_connections(); }
+
+const std::string& ServedDatabase::path() const { return state_->path; }
+
+void ServedDatabase::drop_connections() {
+    const std::scoped_lock lock(state_->mutex);
+    for (const int descriptor : std::exchange(state_->descriptors, {})) {
+        ::shutdown(descriptor, SHUT_RDWR);
+        ::close(descriptor);
+    }
+}
+
+bool over_a_socket() {
+    // Set by the build, before any thread.
+    const char* way = std::getenv("ROCKLOCK_TEST_DATABASE");
+    return way != nullptr && std::string_view(way) == "socket";
+}
+
+}  // namespace rocklock::testing

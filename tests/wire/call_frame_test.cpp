@@ -1,0 +1,365 @@
+#include "wire/call_frame.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "base/bytes.hpp"
+#include "wire/call_json.hpp"
+#include "wire/random_members.hpp"
+
+using namespace std::chrono_literals;
+using namespace rocklock;
+using rocklock::testing::RandomMembers;
+
+namespace {
+
+constexpr int rounds = 40;
+
+std::mt19937_64 seeded(unsigned seed) { return std::mt19937_64(seed); }
+
+template <typename Variant, typename Do, std::size_t... index>
+void for_each_type(Do&& run, std::index_sequence<index...> /*all*/) {
+    (run(std::variant_alternative_t<index, Variant>{}), ...);
+}
+template <typename Variant, typename Do>
+void for_each_type(Do&& run) {
+    for_each_type<Variant>(run, std::make_index_sequence<std::variant_size_v<Variant>>());
+}
+
+// A request names either the one thing or the other.
+void make_consistent(std::vector<LockRequest>& locks) {
+    for (auto& lock : locks) {
+        if (lock.mode) lock.to.reset();
+    }
+}
+void make_consistent(Call& call) {
+    if (auto* acquire = std::get_if<Acquire>(&call.body)) {
+        make_consistent(acquire->locks);
+        if (call.secret && !acquire->session) acquire->session.emplace();
+        if (!call.secret) acquire->session.reset();
+        if (acquire->session) {
+            acquire->opens.reset();
+            call.pid.reset();
+        } else {
+            if (!acquire->opens) acquire->opens.emplace();
+            if (acquire->opens->principal.empty()) acquire->opens->principal = "ann";
+        }
+    }
+    if (auto* convert = std::get_if<Convert>(&call.body)) {
+        make_consistent(convert->locks);
+        if (!convert->locks.empty()) convert->mode.reset();
+        if (convert->locks.empty() && !convert->mode) convert->mode = Mode::read;
+    }
+}
+
+// A call of every verb, with all its members or with some.
+std::vector<Call> some_calls(unsigned seed) {
+    auto random = seeded(seed);
+    std::vector<Call> calls;
+    for_each_type<CallBody>([&](auto body) {
+        Call call;
+        RandomMembers members(random, seed % 2 == 0);
+        describe_call(members, call, body);
+        BOOST_TEST(!members.clash().has_value(), members.clash().value_or(""));
+        call.body = std::move(body);
+        make_consistent(call);
+        calls.push_back(std::move(call));
+    });
+    return calls;
+}
+
+// What every verb is answered.
+std::vector<std::pair<CallBody, Reply>> some_replies(unsigned seed) {
+    auto random = seeded(seed);
+    std::vector<std::pair<CallBody, Reply>> replies;
+    for_each_type<CallBody>([&](auto body) {
+        ReplyTo<decltype(body)> reply{};
+        RandomMembers members(random, seed % 2 == 0);
+        describe(members, reply);
+        BOOST_TEST(!members.clash().has_value(), members.clash().value_or(""));
+        replies.emplace_back(std::move(body), std::move(reply));
+    });
+    return replies;
+}
+
+Error some_error(unsigned seed) {
+    auto random = seeded(seed);
+    Error error(static_cast<ErrorCode>(seed % (static_cast<unsigned>(ErrorCode::corrupt) + 1)),
+                "why");
+    RandomMembers members(random, seed % 2 == 0);
+    describe_facts(members, error);
+    BOOST_TEST(!members.clash().has_value(), members.clash().value_or(""));
+    return error;
+}
+
+Frame only_frame(std::string_view bytes) {
+    const auto frame = take_frame(bytes, longest_call_frame);
+    BOOST_REQUIRE(frame.has_value());
+    BOOST_REQUIRE(frame->has_value());
+    BOOST_TEST(bytes.empty());
+    return **frame;
+}
+
+std::string call_bytes(const Call& call) {
+    std::string bytes;
+    append_call(bytes, 7, call);
+    return bytes;
+}
+
+// A copy whose end the address sanitizer knows.
+template <typename Run>
+void with_exact_copy(std::string_view bytes, Run run) {
+    const auto copy = std::make_unique<char[]>(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), copy.get());
+    run(std::string_view(copy.get(), bytes.size()));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_framed_call)
+
+BOOST_AUTO_TEST_CASE(of_every_verb_survives_whatever_it_carries) {
+    for (unsigned seed = 0; seed < rounds; ++seed) {
+        for (const Call& call : some_calls(seed)) {
+            BOOST_TEST_CONTEXT("seed " << seed << " " << verb_name(call.body)) {
+                const auto bytes = call_bytes(call);
+                const Frame frame = only_frame(bytes);
+                BOOST_TEST((frame.kind == FrameKind::call));
+                BOOST_TEST(frame.number == 7U);
+                const auto read = read_call_frame(frame.body);
+                BOOST_TEST((read ? "" : read.error().message) == "");
+                BOOST_REQUIRE(read.has_value());
+                BOOST_TEST(write_call(*read) == write_call(call));
+                BOOST_TEST((call_bytes(*read) == bytes));
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(cut_off_anywhere_is_no_frame_and_its_body_is_read_no_further) {
+    for (unsigned seed = 0; seed < 4; ++seed) {
+        for (const Call& call : some_calls(seed)) {
+            const auto bytes = call_bytes(call);
+            for (std::size_t size = 0; size < bytes.size(); ++size) {
+                std::string_view front = std::string_view(bytes).substr(0, size);
+                const auto frame = take_frame(front, longest_call_frame);
+                BOOST_REQUIRE(frame.has_value());
+                BOOST_TEST(!frame->has_value());
+            }
+            const auto body = only_frame(bytes).body;
+            for (std::size_t size = 0; size < body.size(); ++size) {
+                with_exact_copy(body.substr(0, size), [](std::string_view part) {
+                    [[maybe_unused]] const auto read = read_call_frame(part);
+                });
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(with_any_byte_changed_is_read_or_refused) {
+    auto random = seeded(1);
+    for (unsigned seed = 0; seed < 10; ++seed) {
+        for (const Call& call : some_calls(seed)) {
+            const auto bytes = call_bytes(call);
+            const std::string body(only_frame(bytes).body);
+            for (int round = 0; round < 200; ++round) {
+                std::string changed = body;
+                for (auto count = 1 + random() % 3; count > 0; --count) {
+                    changed[random() % changed.size()] = static_cast<char>(random());
+                }
+                with_exact_copy(changed, [](std::string_view part) {
+                    const auto read = read_call_frame(part);
+                    if (read) [[maybe_unused]]
+                        const auto text = write_call(*read);
+                });
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(that_promises_more_than_it_has_is_refused) {
+    // Locks: ten billion of them, in four bytes.
+    std::string body;
+    append_u16(body, frame_number("Acquire"));
+    append_u16(body, static_cast<std::uint16_t>(frame_number("Principal") * 2 + 1));
+    append_string(body, "ann");
+    append_u16(body, static_cast<std::uint16_t>(frame_number("Locks") * 2 + 1));
+    std::string list;
+    append_varint(list, 10'000'000'000);
+    append_string(body, list);
+    const auto read = read_call_frame(body);
+    BOOST_REQUIRE(!read.has_value());
+    BOOST_TEST(read.error().message == "Locks must be at most 10,000");
+}
+
+BOOST_AUTO_TEST_CASE(with_a_member_that_nobody_knows_is_refused) {
+    for (const Call& call : some_calls(0)) {
+        const auto bytes = call_bytes(call);
+        std::string body(only_frame(bytes).body);
+        append_u16(body, static_cast<std::uint16_t>(frame_number("Misspelt") * 2));
+        append_varint(body, 1);
+        const auto read = read_call_frame(body);
+        BOOST_REQUIRE(!read.has_value());
+        BOOST_TEST(read.error().message.find("is not known here") != std::string::npos);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(says_what_is_wrong_and_where) {
+    Acquire acquire;
+    acquire.opens.emplace().principal = "ann";
+    acquire.locks = {{.resource = "a"}, {.resource = "\xff"}};
+    const auto bytes = call_bytes({acquire, {}, {}});
+    BOOST_TEST(read_call_frame(only_frame(bytes).body).error().message ==
+               "Locks[1].Resource must be valid UTF-8");
+    BOOST_TEST(read_call_frame("").error().message == "a call begins with the number of its verb");
+    BOOST_TEST(read_call_frame(std::string(2, '\0')).error().message == "no verb has the number 0");
+    std::string open;
+    append_u16(open, frame_number("OpenSession"));
+    BOOST_TEST(read_call_frame(open).error().message == "Principal is missing");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_framed_reply)
+
+BOOST_AUTO_TEST_CASE(to_every_verb_survives_whatever_it_carries) {
+    for (unsigned seed = 0; seed < rounds; ++seed) {
+        for (const auto& [asked, reply] : some_replies(seed)) {
+            BOOST_TEST_CONTEXT("seed " << seed << " " << verb_name(asked)) {
+                std::string bytes;
+                append_reply(bytes, 1ULL << 63, 250ms, reply);
+                const Frame frame = only_frame(bytes);
+                BOOST_TEST((frame.kind == FrameKind::reply));
+                BOOST_TEST(frame.number == 1ULL << 63);
+                const auto read = read_reply_frame(asked, frame.body);
+                BOOST_TEST((read ? "" : read.error().message) == "");
+                BOOST_REQUIRE(read.has_value());
+                BOOST_TEST((read->held == 250ms));
+                BOOST_TEST(write_reply(read->reply) == write_reply(reply));
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(cut_off_or_changed_is_read_or_refused) {
+    auto random = seeded(2);
+    for (unsigned seed = 0; seed < 4; ++seed) {
+        for (const auto& [asked, reply] : some_replies(seed)) {
+            std::string bytes;
+            append_reply(bytes, 1, 0ms, reply);
+            const std::string body(only_frame(bytes).body);
+            for (std::size_t size = 0; size < body.size(); ++size) {
+                std::string changed = body;
+                changed[random() % changed.size()] = static_cast<char>(random());
+                with_exact_copy(std::string_view(body).substr(0, size), [&](auto part) {
+                    [[maybe_unused]] const auto read = read_reply_frame(asked, part);
+                });
+                with_exact_copy(changed, [&](auto part) {
+                    [[maybe_unused]] const auto read = read_reply_frame(asked, part);
+                });
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(may_have_members_that_this_version_does_not_know) {
+    std::string bytes;
+    append_reply(bytes, 1, 0ms, Released{});
+    std::string body(only_frame(bytes).body);
+    append_u16(body, static_cast<std::uint16_t>(frame_number("Later") * 2 + 1));
+    append_string(body, "text");
+    BOOST_TEST(read_reply_frame(Release{}, body).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_framed_refusal)
+
+BOOST_AUTO_TEST_CASE(of_every_code_survives_with_its_facts) {
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        const Error error = some_error(seed);
+        std::string bytes;
+        append_refusal(bytes, 3, error);
+        const Frame frame = only_frame(bytes);
+        BOOST_TEST((frame.kind == FrameKind::refusal));
+        const Error read = read_refusal_frame(frame.body);
+        BOOST_TEST((read.code == error.code));
+        BOOST_TEST(write_error(read) == write_error(error));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(that_makes_no_sense_is_an_error_all_the_same) {
+    for (unsigned seed = 0; seed < 10; ++seed) {
+        std::string bytes;
+        append_refusal(bytes, 3, some_error(seed));
+        const std::string body(only_frame(bytes).body);
+        for (std::size_t size = 0; size < body.size(); ++size) {
+            with_exact_copy(std::string_view(body).substr(0, size), [](auto part) {
+                [[maybe_unused]] const auto read = read_refusal_frame(part);
+            });
+        }
+    }
+    BOOST_TEST((read_refusal_frame("x").code == ErrorCode::io_error));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(frames)
+
+BOOST_AUTO_TEST_CASE(come_one_after_the_other) {
+    std::string bytes;
+    append_call(bytes, 1, {Ping{}, {}, {}});
+    append_cancel(bytes, 2);
+    std::string_view rest = bytes;
+    BOOST_TEST(take_frame(rest, longest_call_frame).value().value().number == 1U);
+    const auto second = take_frame(rest, longest_call_frame).value().value();
+    BOOST_TEST((second.kind == FrameKind::cancel));
+    BOOST_TEST(second.number == 2U);
+    BOOST_TEST(!take_frame(rest, longest_call_frame).value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(that_are_none_are_refused_before_they_are_whole) {
+    std::string short_one("\0\0\0\x08", 4);
+    std::string_view bytes = short_one;
+    BOOST_TEST((take_frame(bytes, longest_call_frame).error().code == ErrorCode::invalid_argument));
+    std::string long_one("\x01\0\0\x01", 4);
+    bytes = long_one;
+    BOOST_TEST((take_frame(bytes, longest_call_frame).error().code == ErrorCode::limit_exceeded));
+    std::string kind("\0\0\0\x09\x06", 5);
+    bytes = kind;
+    BOOST_TEST((take_frame(bytes, longest_call_frame).error().code == ErrorCode::invalid_argument));
+}
+
+// The page of the protocol names these numbers.
+BOOST_AUTO_TEST_CASE(have_the_bytes_that_the_protocol_says) {
+    Acquire acquire;
+    acquire.opens.emplace().principal = "ann";
+    acquire.locks = {{.resource = "orders/42", .mode = Mode::write}};
+    acquire.patience = 5s;
+    std::string shown;
+    for (const char byte : call_bytes({acquire, {}, {}})) {
+        static constexpr std::string_view digits = "0123456789abcdef";
+        shown += digits[static_cast<unsigned char>(byte) >> 4];
+        shown += digits[static_cast<unsigned char>(byte) & 15];
+    }
+    BOOST_TEST(shown ==
+               "0000002f010000000000000007"  // length, kind, number
+               "5933"                        // Acquire
+               "799303616e6e"                // Principal "ann"
+               "f1d600"                      // Bound none
+               "778711010f"                  // Locks: 17 bytes, one lock of 15 bytes
+               "722b096f72646572732f3432"    // Resource "orders/42"
+               "432401"                      // Mode write
+               "9e0c904e"                    // PatienceMs 5000
+               "793c00");                    // Held refuse
+}
+
+BOOST_AUTO_TEST_SUITE_END()
