@@ -153,6 +153,8 @@ struct LockManager::Core {
     CommitNumber last_durable ROCKLOCK_GUARDED_BY(mutex) = 0;
     // The last that is to be written or more.
     CommitNumber last_kept ROCKLOCK_GUARDED_BY(mutex) = 0;
+    // The last that reserved numbers.
+    CommitNumber last_reserved ROCKLOCK_GUARDED_BY(mutex) = 0;
     // Refusals, told at once; the rest in order of their commits.
     std::deque<Delivery> ready ROCKLOCK_GUARDED_BY(mutex);
     std::deque<Delivery> committing ROCKLOCK_GUARDED_BY(mutex);

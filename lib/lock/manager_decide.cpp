@@ -66,6 +66,7 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& aft
     if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
     const bool changed = !decision.batch.empty();
     const Standing standing = commit(decision.synced);
+    if (decision.synced) last_reserved = standing.number;
     if (!decision.events.empty() && log_events(standing)) after.call_thread = true;
     after.standing = standing;
     after.standing.durability = durability_of(event, standing.durability);

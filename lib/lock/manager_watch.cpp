@@ -31,7 +31,8 @@ struct Watcher {
 
 bool LockManager::Core::log_events(const Standing& standing) {
     MutexLock lock(watching);
-    log.add(decision.events, planted(Bug::event_before_durable) ? Standing{} : standing);
+    const bool early = planted(Bug::event_before_durable);
+    log.add(decision.events, early ? Standing{} : standing, early ? 0 : last_reserved);
     return !watches.empty();
 }
 
