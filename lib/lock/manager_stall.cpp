@@ -8,6 +8,7 @@ namespace rocklock {
 
 // Finds that a stall is over. Between two looks of a server that runs, no more than a beat passes.
 void LockManager::Core::look_at_time(Aftermath& after) {
+    if (!tell_stall) return;
     const BootTime now = std::max(clock.now().boot, last_decided);
     if (beating && !stalled_since && !closing && now - last_look > manager::stall &&
         !planted(Bug::stall_unseen)) {

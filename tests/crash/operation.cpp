@@ -149,7 +149,7 @@ void fields(Code& code, Value& v) {
     } else if constexpr (std::is_same_v<T, Waiter>) {
         all(code, v.resource, v.session);
     } else if constexpr (std::is_same_v<T, Error>) {
-        all(code, v.code, v.message, v.blockers, v.waiters, v.retry_after);
+        all(code, v.code, v.message, v.blockers, v.waiters, v.retry_after, v.policy);
     } else {
         request_fields(code, v);
     }
