@@ -68,7 +68,7 @@ void LockManager::Core::cancel(Ticket ticket) {
     {
         MutexLock lock(mutex);
         if (stalled_since) {
-            deferred.emplace_back().event.emplace<CancelWait>(ticket);
+            deferred.emplace_back().event = CancelWait{ticket};
             return;
         }
     }
