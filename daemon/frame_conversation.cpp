@@ -147,10 +147,11 @@ void FrameConversation::ask(const Frame& frame) {
     const auto arrived = clock_.now().boot;
     auto& asked = calls_[frame.number];
     asked = peer_->next_number();
-    peer_->ask(*std::move(call), asked,
-               [weak = weak_from_this(), number = frame.number, arrived](Result<Reply> reply) {
-                   if (const auto self = weak.lock()) self->answer(number, arrived, reply);
-               });
+    peer_->ask(
+        *std::move(call), asked,
+        [weak = weak_from_this(), number = frame.number, arrived](const Result<Reply>& reply) {
+            if (const auto self = weak.lock()) self->answer(number, arrived, reply);
+        });
 }
 
 // From any thread.

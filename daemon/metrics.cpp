@@ -39,6 +39,12 @@ void append_locks(std::string& text, const LockStatistics& now) {
     line("permits", now.permits_granted);
 }
 
+void append_bucket(std::string& text, const std::string& name, const std::string& labels,
+                   const std::string& end, std::uint64_t total) {
+    text.append(name).append("_bucket{").append(labels).append("le=\"").append(end);
+    text.append("\"} ").append(std::to_string(total)).append("\n");
+}
+
 void append_histogram(std::string& text, const std::string& name, std::string_view help,
                       const Histogram& histogram) {
     append_head(text, name, "histogram", help);
@@ -46,7 +52,7 @@ void append_histogram(std::string& text, const std::string& name, std::string_vi
     for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
         total += histogram.counts().at(i);
         const auto end = i < histogram.bounds().size() ? seconds(histogram.bounds().at(i)) : "+Inf";
-        text += name + "_bucket{le=\"" + end + "\"} " + std::to_string(total) + "\n";
+        append_bucket(text, name, "", end, total);
     }
     text += name + "_sum " + seconds(histogram.sum()) + "\n";
     text += name + "_count " + std::to_string(total) + "\n";
@@ -67,7 +73,7 @@ void LatencyHistogram::append(std::string& text, const std::string& name,
     for (std::size_t i = 0; i <= ends.size(); ++i) {
         total += counts_.at(i).load(std::memory_order_relaxed);
         const auto end = i < ends.size() ? seconds(ends.at(i)) : "+Inf";
-        text += name + "_bucket{" + labels + "le=\"" + end + "\"} " + std::to_string(total) + "\n";
+        append_bucket(text, name, labels, end, total);
     }
     const auto all = labels.empty() ? " " : "{" + labels.substr(0, labels.size() - 1) + "} ";
     text += name + "_sum" + all + seconds(std::chrono::nanoseconds{sum_ns_.load()}) + "\n";

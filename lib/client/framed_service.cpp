@@ -50,26 +50,31 @@ Result<void> name_process(Call& call, const OpenSession& opens) {
     return {};
 }
 
+// What goes into a call beside its verb; most verbs have nothing.
+template <typename Verb>
+Result<void> fill_in(Call& /*call*/, const Verb& /*verb*/) {
+    return {};
+}
+Result<void> fill_in(Call& call, const OpenSession& verb) { return name_process(call, verb); }
+Result<void> fill_in(Call& call, const Acquire& verb) {
+    return verb.opens ? name_process(call, *verb.opens) : Result<void>();
+}
+Result<void> fill_in(Call& call, const JoinProcess& verb) {
+    call.pid = verb.process.pid;
+    return {};
+}
+// The daemon goes by the caller's user, but a name that is none is refused here too.
+Result<void> fill_in(Call& /*call*/, const Break& verb) {
+    if (auto wrong = check_name("the name of who breaks it", verb.by)) return *std::move(wrong);
+    return {};
+}
+
 Result<Call> call_of(Request request) {
     return std::visit(
         [](auto& verb) -> Result<Call> {
-            using Verb = std::decay_t<decltype(verb)>;
-            if constexpr (is_one_of<Verb, CallBody>) {
+            if constexpr (is_one_of<std::decay_t<decltype(verb)>, CallBody>) {
                 Call call;
-                Result<void> named;
-                if constexpr (std::is_same_v<Verb, OpenSession>) named = name_process(call, verb);
-                if constexpr (std::is_same_v<Verb, Acquire>) {
-                    if (verb.opens) named = name_process(call, *verb.opens);
-                }
-                // The daemon goes by the caller's user, but a name that is none is refused here
-                // too.
-                if constexpr (std::is_same_v<Verb, Break>) {
-                    if (auto wrong = check_name("the name of who breaks it", verb.by)) {
-                        return *std::move(wrong);
-                    }
-                }
-                if constexpr (std::is_same_v<Verb, JoinProcess>) call.pid = verb.process.pid;
-                if (!named) return std::move(named).error();
+                if (auto filled = fill_in(call, verb); !filled) return std::move(filled).error();
                 call.body = std::move(verb);
                 return call;
             } else {
@@ -211,29 +216,29 @@ Result<Reply> FramedService::wait_for(Call call, const std::stop_token& stop) {
 
 std::uint64_t FramedService::send(Call call, Replied done, bool direct) {
     std::uint64_t number = 0;
-    std::optional<Error> refused;
     {
         MutexLock lock(mutex_);
-        refused = refusal();
-        if (!refused) {
-            number = ++last_number_;
-            prepare(call);
-            Asked asked;
-            asked.done = std::move(done);
-            asked.direct = direct;
-            asked.give_up = give_up_time(call);
-            if (const auto* patience = patience_in(call.body);
-                patience && *patience <= longest_patience) {
-                asked.patient_until = Steady::now() + *patience;
-            }
-            asked.call = std::move(call);
-            next_expiry_ = std::min(next_expiry_, asked.give_up);
-            const auto at = asked_.emplace(number, std::move(asked)).first;
-            if (connected_) transmit(number, at->second);
-            if (next_expiry_ < reader_wakes_at_) wake();
+        if (auto refused = refusal()) {
+            lock.unlock();
+            done(*std::move(refused));
+            return number;
         }
+        number = ++last_number_;
+        prepare(call);
+        Asked asked;
+        asked.done = std::move(done);
+        asked.direct = direct;
+        asked.give_up = give_up_time(call);
+        if (const auto* patience = patience_in(call.body);
+            patience && *patience <= longest_patience) {
+            asked.patient_until = Steady::now() + *patience;
+        }
+        asked.call = std::move(call);
+        next_expiry_ = std::min(next_expiry_, asked.give_up);
+        const auto at = asked_.emplace(number, std::move(asked)).first;
+        if (connected_) transmit(number, at->second);
+        if (next_expiry_ < reader_wakes_at_) wake();
     }
-    if (refused) done(*std::move(refused));
     return number;
 }
 

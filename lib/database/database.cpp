@@ -74,12 +74,12 @@ Result<Database> Database::open(const std::string& directory, DatabaseOptions op
     rocksdb.create_if_missing = options.create_if_missing;
     auto storage = open_rocksdb_storage(directory, clock, rocksdb);
     if (!storage) return std::move(storage).error();
-    return open_on(*std::move(storage), options);
+    return open_on(*std::move(storage), std::move(options));
 }
 
 Result<Database> Database::in_memory(DatabaseOptions options) {
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
-    return open_on(make_memory_storage(clock), options);
+    return open_on(make_memory_storage(clock), std::move(options));
 }
 
 Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOptions options) {

@@ -184,6 +184,72 @@ std::optional<Place> parse_place(std::string_view next) {
     return place;
 }
 
+// Goes back along the chain of grants on one name, and merges what the table has in: grants whose
+// records are not written yet, and those that live.
+class HistoryReading {
+public:
+    HistoryReading(const Storage& storage, const HistoryRequest& request, GrantId last,
+                   std::vector<HistoryRow> present)
+        : storage_(storage),
+          request_(request),
+          last_(last),
+          present_(std::move(present)),
+          living_(present_.begin()) {}
+
+    Result<HistoryPage> run() {
+        // One that has been forgotten ends the chain; what the table has is older then, and goes
+        // last.
+        while (last_ != GrantId{}) {
+            if (!add_living_above(last_) || full()) return std::move(page_);
+            auto read = read_grant(storage_, last_);
+            if (!read) return std::move(read).error();
+            if (!*read) break;
+            add(**read);
+        }
+        last_ = GrantId{};
+        add_living_above(GrantId{});
+        return std::move(page_);
+    }
+
+private:
+    bool full() {
+        if (page_.rows.size() < request_.limit) return false;
+        page_.next = std::to_string(number(page_.rows.back().holder.grant)) + ":" +
+                     std::to_string(number(last_));
+        return true;
+    }
+
+    // Whether there was room for all of them.
+    bool add_living_above(GrantId grant) {
+        for (; living_ != present_.end() && living_->holder.grant > grant; ++living_) {
+            if (full()) return false;
+            page_.rows.push_back(std::move(*living_));
+        }
+        return true;
+    }
+
+    void add(const GrantRecord& record) {
+        GrantId before{};
+        for (const records::Lock& lock : record.locks) {
+            if (fnv1a(lock.resource) == fnv1a(request_.resource)) before = lock.before;
+            if (lock.resource != request_.resource || !record.ended) continue;
+            page_.rows.push_back({past_holder(record, lock), record.ended});
+        }
+        if (living_ != present_.end() && living_->holder.grant == record.id) {
+            if (!record.ended) page_.rows.push_back(std::move(*living_));
+            ++living_;
+        }
+        last_ = before;
+    }
+
+    const Storage& storage_;
+    const HistoryRequest& request_;
+    GrantId last_;
+    std::vector<HistoryRow> present_;
+    std::vector<HistoryRow>::iterator living_;
+    HistoryPage page_;
+};
+
 }  // namespace
 
 Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& request,
@@ -191,7 +257,6 @@ Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& r
     if (request.limit == 0 || request.limit > 1000) {
         return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 1,000");
     }
-    HistoryPage page;
     if (!request.next.empty()) {
         const auto place = parse_place(request.next);
         if (!place) {
@@ -202,42 +267,7 @@ Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& r
             return number(row.holder.grant) >= place->shown;
         });
     }
-    auto living = present.begin();
-    const auto full = [&] {
-        if (page.rows.size() < request.limit) return false;
-        page.next = std::to_string(number(page.rows.back().holder.grant)) + ":" +
-                    std::to_string(number(last));
-        return true;
-    };
-    // One that has been forgotten ends the chain; what the table has is older then, and goes last.
-    while (last != GrantId{}) {
-        for (; living != present.end() && living->holder.grant > last; ++living) {
-            if (full()) return page;
-            page.rows.push_back(std::move(*living));
-        }
-        if (full()) return page;
-        auto read = read_grant(storage, last);
-        if (!read) return std::move(read).error();
-        if (!*read) break;
-        const GrantRecord& record = **read;
-        GrantId before{};
-        for (const records::Lock& lock : record.locks) {
-            if (fnv1a(lock.resource) == fnv1a(request.resource)) before = lock.before;
-            if (lock.resource != request.resource || !record.ended) continue;
-            page.rows.push_back({past_holder(record, lock), record.ended});
-        }
-        if (living != present.end() && living->holder.grant == record.id) {
-            if (!record.ended) page.rows.push_back(std::move(*living));
-            ++living;
-        }
-        last = before;
-    }
-    last = GrantId{};
-    for (; living != present.end(); ++living) {
-        if (full()) return page;
-        page.rows.push_back(std::move(*living));
-    }
-    return page;
+    return HistoryReading(storage, request, last, std::move(present)).run();
 }
 
 Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t after,

@@ -11,7 +11,6 @@
 
 namespace rocklock {
 
-using manager::Standing;
 using manager::Watch;
 
 namespace {

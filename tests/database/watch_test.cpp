@@ -17,6 +17,8 @@ DatabaseOptions with_events(Clock& clock, std::size_t kept) {
 
 struct WatchedDatabase {
     SimulatedClock clock;
+    // Before the database, which answers those who wait when it closes.
+    std::vector<Result<Answer>> waited;
     Database database = Database::in_memory(with_events(clock, 1000)).value();
 
     SessionInfo open(std::string principal, milliseconds lease = 30s) {
@@ -48,8 +50,6 @@ struct WatchedDatabase {
         return database.service().watch({std::move(prefix), after, limit, 0ms}).value();
     }
     void pass(std::chrono::nanoseconds duration) { testing::pass(database, clock, duration); }
-
-    std::vector<Result<Answer>> waited;
 };
 
 std::string brief(const LockEvent& event) {

@@ -15,7 +15,7 @@ namespace rocklock {
 
 // How long things took, in buckets. Bucket `i` counts what lasted up to `bounds[i]` and longer than
 // the bound before it; the last one, all that lasted longer.
-template <std::size_t Size>
+template <std::size_t Size>  // NOLINT(readability-identifier-naming): as a type
 class DurationHistogram {
 public:
     using Bounds = std::array<std::chrono::microseconds, Size>;
