@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import tap
-from harness import PROGRAM, Sandbox
+from harness import PROGRAM, SLOWNESS, Sandbox
 
 # Completes a line as bash does, and prints what it offers.
 BASH = r"""
@@ -51,8 +51,10 @@ class Help(Table):
 
     def test_no_verb_takes_an_option_that_another_has(self):
         everything = {option for verb in self.verbs() for option in self.options(verb)}
+        # A thousand programs; with a sanitizer each takes a third of a second to start.
+        step = 1 if SLOWNESS == 1 else 20
         for verb in self.verbs():
-            for option in everything - self.options(verb).keys():
+            for option in sorted(everything - self.options(verb).keys())[::step]:
                 done = self.rocklock(*verb.split(), option, "--help")
                 self.assertEqual(done.returncode, 64, (verb, option))
 
