@@ -1,5 +1,6 @@
 #include "daemon/process_watch.hpp"
 
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,11 +34,19 @@ bool ProcessWatch::open(const ProcessId& process) {
     if (fd < 0) return errno != ESRCH && errno != EINVAL;
     watched.pidfd = std::make_shared<Descriptor>(executor_, fd);
     if (!is_running(process)) return false;
-    watched.pidfd->async_wait(Descriptor::wait_read,
-                              [this, process, pidfd = watched.pidfd](const auto& error) {
-                                  if (!error) gone(process);
-                              });
+    await_end(process, watched.pidfd);
     return true;
+}
+
+// A wait may be told of another descriptor's event: of one that is closed in the moment in which
+// its event is on its way, whose place this one takes. So the descriptor itself is asked.
+void ProcessWatch::await_end(const ProcessId& process, const std::shared_ptr<Descriptor>& pidfd) {
+    pidfd->async_wait(Descriptor::wait_read, [this, process, pidfd](const auto& error) {
+        if (error) return;
+        pollfd ended{pidfd->native_handle(), POLLIN, 0};
+        if (::poll(&ended, 1, 0) == 0) return await_end(process, pidfd);
+        gone(process);
+    });
 }
 
 void ProcessWatch::gone(const ProcessId& process) {

@@ -57,6 +57,7 @@ private:
     };
 
     bool open(const ProcessId& process) ROCKLOCK_REQUIRES(mutex_);
+    void await_end(const ProcessId& process, const std::shared_ptr<Descriptor>& pidfd);
     void gone(const ProcessId& process) ROCKLOCK_EXCLUDES(mutex_);
 
     const boost::asio::any_io_executor executor_;
