@@ -1,12 +1,15 @@
 #include "lock/lock_manager.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "base/planted_bug.hpp"
 #include "base/random.hpp"
 #include "lock/history.hpp"
+#include "lock/lock_search.hpp"
 #include "lock/manager_core.hpp"
 #include "lock/names.hpp"
 #include "lock/records.hpp"
@@ -195,32 +198,41 @@ Result<LockView> LockManager::show(std::string_view resource) {
     return view;
 }
 
-Result<LockPage> LockManager::list(const ListLocks& request) {
-    if (auto error = core_->not_ours()) return *std::move(error);
-    Result<LockPage> page = LockPage{};
-    Standing standing;
-    {
-        MutexLock lock(core_->mutex);
-        if (core_->failed) return *core_->failed;
-        page = core_->table.list(request, core_->looking_now());
-        standing = core_->standing_now();
+namespace {
+
+// Between two steps of a search others take their turn: whoever unlocks a mutex and locks it again
+// at once mostly keeps it.
+constexpr std::chrono::microseconds search_pause{100};
+
+}  // namespace
+
+// Steps until the search is complete, as of instants that follow each other.
+template <typename Found, typename Search>
+Result<Found> LockManager::Core::complete(Search search) {
+    if (auto error = not_ours()) return *std::move(error);
+    for (;;) {
+        {
+            MutexLock lock(mutex);
+            if (failed) return *failed;
+            if (auto found = table.search(search, looking_now())) {
+                const Standing standing = standing_now();
+                lock.unlock();
+                if (auto done = await_looking(standing); !done) return std::move(done).error();
+                return *std::move(found);
+            }
+        }
+        std::this_thread::sleep_for(search_pause);
     }
-    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
-    return page;
+}
+
+Result<LockPage> LockManager::list(const ListLocks& request) {
+    auto search = LockSearch::begin(request);
+    if (!search) return std::move(search).error();
+    return core_->complete<LockPage>(*std::move(search));
 }
 
 Result<std::vector<SessionView>> LockManager::sessions(std::string_view principal) {
-    if (auto error = core_->not_ours()) return *std::move(error);
-    std::vector<SessionView> views;
-    Standing standing;
-    {
-        MutexLock lock(core_->mutex);
-        if (core_->failed) return *core_->failed;
-        views = core_->table.sessions(principal, core_->looking_now());
-        standing = core_->standing_now();
-    }
-    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
-    return views;
+    return core_->complete<std::vector<SessionView>>(SessionSearch(principal));
 }
 
 Result<std::vector<Grant>> LockManager::grants(const SessionId& session) {

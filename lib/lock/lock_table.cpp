@@ -32,7 +32,10 @@ LockTable::Core::~Core() {
         for (Hold& hold : grant->holds()) Resource::destroy(hold.resource);
         Grant::destroy(grant);
     }
-    for (Resource* resource : resources) Resource::destroy(resource);
+    resources.all_of([](Resource& resource) {
+        Resource::destroy(&resource);
+        return true;
+    });
 }
 
 void LockTable::Core::apply(const Event& event) {
@@ -124,12 +127,11 @@ void LockTable::Core::serve_all() {
         if (!rechecks.empty()) {
             // In the order of the queues: of two requests of one session for one thing the first
             // gets it.
-            std::vector<Ticket> due = std::exchange(rechecks, {});
-            std::erase_if(due, [this](Ticket next) { return !waits.contains(next); });
+            std::vector<table::Recheck> due = std::exchange(rechecks, {});
             std::sort(due.begin(), due.end(),
-                      [this](Ticket a, Ticket b) { return waits.at(a)->before(*waits.at(b)); });
-            for (const Ticket next : due) {
-                const auto found = waits.find(next);
+                      [](const auto& a, const auto& b) { return a.before(b); });
+            for (const table::Recheck& next : due) {
+                const auto found = waits.find(next.ticket);
                 if (found == waits.end()) continue;
                 found->second->recheck = false;
                 reconsider(*found->second);

@@ -244,11 +244,13 @@ struct LockManager::Core {
     std::optional<BootTime> decide_due() ROCKLOCK_EXCLUDES(mutex);
     void trim() ROCKLOCK_EXCLUDES(trimming, mutex);
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
-    bool take_delivery(Delivery& delivery) ROCKLOCK_REQUIRES(mutex);
+    bool take_delivery(Delivery& delivery, std::size_t& refusals) ROCKLOCK_REQUIRES(mutex);
     void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
     Result<void> await_looking(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
+    template <typename Found, typename Search>
+    Result<Found> complete(Search search) ROCKLOCK_EXCLUDES(mutex);
 
     bool log_is_on() const { return options.events_kept > 0; }
     // Puts the decision's events into the log. Whether somebody waits for any.

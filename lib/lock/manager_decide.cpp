@@ -98,7 +98,7 @@ Standing LockManager::Core::commit(bool synced) {
 }
 
 void LockManager::Core::distribute(Ticket own, const Standing& standing, Aftermath& after) {
-    for (Reply& reply : decision.replies) {
+    for (TicketAnswer& reply : decision.replies) {
         if (reply.ticket == own) {
             after.own = std::move(reply.answer);
             continue;

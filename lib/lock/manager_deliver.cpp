@@ -8,6 +8,8 @@ namespace rocklock {
 namespace {
 
 constexpr std::size_t trim_budget = 4096;
+// After so many refusals the thread sees to commits again: refusals may come without end.
+constexpr std::size_t refusals_at_once = 64;
 
 }  // namespace
 
@@ -85,8 +87,10 @@ void LockManager::Core::cancel_now(Ticket ticket) {
     finish(after);
 }
 
-bool LockManager::Core::take_delivery(Delivery& delivery) {
-    if (!ready.empty()) {
+bool LockManager::Core::take_delivery(Delivery& delivery, std::size_t& refusals) {
+    if (!ready.empty() && refusals > 0) {
+        // Without a thread everything is told that there is to tell.
+        if (options.background) --refusals;
         delivery = std::move(ready.front());
         ready.pop_front();
         return true;
@@ -104,7 +108,8 @@ void LockManager::Core::deliver_done() {
         // One at a time and in order, whoever comes.
         if (delivering) return;
         delivering = true;
-        for (Delivery delivery; take_delivery(delivery); delivery = {}) {
+        std::size_t refusals = refusals_at_once;
+        for (Delivery delivery; take_delivery(delivery, refusals); delivery = {}) {
             lock.unlock();
             deliver(delivery);
             lock.lock();

@@ -455,10 +455,7 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
     }
     if (options.events) note_grant(grant);
     need(Durability::durable);
-    // What it holds now may let its other requests pass waiters that wait for it, or refuse them.
-    for (Wait* wait : session.waits) {
-        if (!planted(Bug::unwoken_steal)) recheck(*wait);
-    }
+    recheck_covered(grant);
     return grant;
 }
 

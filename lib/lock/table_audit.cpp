@@ -9,13 +9,15 @@ public:
 
     // What is wrong first.
     std::optional<std::string> run() {
-        for (const Resource* resource : core_.resources) {
-            const char* wrong = check_holds(*resource);
-            if (wrong == nullptr) wrong = check_queue(*resource);
-            if (wrong != nullptr) {
-                return std::string(wrong) + " at \"" + std::string(resource->name()) + "\"";
-            }
-        }
+        const char* bad = nullptr;
+        std::string_view where;
+        core_.resources.all_of([&](const Resource& resource) {
+            bad = check_holds(resource);
+            if (bad == nullptr) bad = check_queue(resource);
+            where = resource.name();
+            return bad == nullptr;
+        });
+        if (bad != nullptr) return std::string(bad) + " at \"" + std::string(where) + "\"";
         if (marks_ != core_.subtree_marks) return "subtree marks miscounted";
         if (auto wrong = check_waits()) return wrong;
         return check_sessions();

@@ -10,6 +10,7 @@
 //     table_event.cpp    what is told to those who watch
 //     table_recover.cpp  from the records, and the records of sessions and classes
 //     table_view.cpp     looking
+//     table_search.cpp   looking at all there is, in steps
 //     table_audit.cpp    the table's check of itself
 //
 // Within one apply() no Wait leaves its queues and no Resource is freed but by the functions that
@@ -30,6 +31,7 @@
 #include "lock/lock_table.hpp"
 #include "lock/modes.hpp"
 #include "lock/records.hpp"
+#include "lock/resource_index.hpp"
 #include "lock/table_nodes.hpp"
 
 namespace rocklock {
@@ -85,6 +87,17 @@ struct Remembered {
     static Remembered of(GrantId grant) { return {grant, {}, {}}; }
     static Remembered of(const SessionId& session) { return {{}, session, {}}; }
     static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
+};
+
+// A wait that is to be looked at again, and its place among those.
+struct Recheck {
+    bool conversion = false;
+    std::uint64_t order = 0;
+    Ticket ticket{};
+
+    bool before(const Recheck& other) const {
+        return conversion != other.conversion ? conversion : order < other.order;
+    }
 };
 
 // What is in the way of a request.
@@ -149,11 +162,24 @@ struct LockTable::Core {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
+    // The core shows things as of its `now`; looking moves that for as long as it takes.
+    class AsOf {
+    public:
+        AsOf(Core& core, Instant now) : core_(core), before_(core.now) { core.now = now; }
+        ~AsOf() { core_.now = before_; }
+        AsOf(const AsOf&) = delete;
+        AsOf& operator=(const AsOf&) = delete;
+
+    private:
+        Core& core_;
+        Instant before_;
+    };
+
     LockTableOptions options;
     SessionKey key;
 
     // ---- State ----
-    boost::unordered_flat_set<Near<Resource>, table::ResourceHash, table::ResourceEqual> resources;
+    table::ResourceIndex resources;
     boost::unordered_flat_set<Near<Grant>, table::GrantHash, table::GrantEqual> grants;
     boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, table::SessionIdHash> sessions;
     boost::unordered_flat_map<Ticket, std::unique_ptr<Wait>, table::TicketHash> waits;
@@ -196,7 +222,7 @@ struct LockTable::Core {
     std::vector<Resource*> dirty;
     std::vector<Resource*> touched;
     // Waits to be looked at again whatever their queue says.
-    std::vector<Ticket> rechecks;
+    std::vector<table::Recheck> rechecks;
     // Waits that are over by the clock and were still held up when looked at: a heap with the one
     // that arrived first on top. Who has left meanwhile may be in it.
     std::vector<std::pair<std::uint64_t, Ticket>> overdue;
@@ -349,10 +375,11 @@ struct LockTable::Core {
     }
     Error conflict(ErrorCode code, const Session& session, const Obstacles& obstacles) const;
     Holder show_holder(const Hold& hold) const;
+    SessionView show_session(const Session& session) const;
     Waiter show_waiter(const WaitLock& lock) const;
     // Queues the request, unless a limit or a deadlock forbids: then it is refused.
     void begin_wait(std::unique_ptr<Wait> made, std::span<const Wish> wishes);
-    std::optional<Error> check_queues(std::span<const Wish> wishes) const;
+    std::optional<Error> check_queues(const Session& session, std::span<const Wish> wishes) const;
     void tell_wanted(const Wait& wait, const Obstacles& obstacles);
     void tell_wanted(Session& holder, const Wanted& wanted);
     void enqueue(Wait& wait);
@@ -366,6 +393,10 @@ struct LockTable::Core {
     void lose_patience();
     void grant_waiting(Wait& wait, const Obstacles& obstacles);
     void recheck(Wait& wait);
+    template <typename Do>
+    void for_own_waits(const Session& session, const Resource& at, Do act);
+    void recheck_own(const Wait& head, const Resource& at);
+    void recheck_covered(const Grant& grant);
     // A hold or a wait on `resource` has gone or become weaker: others may be served.
     void changed(Resource& resource, bool subtree);
     void mark_dirty(Resource& resource);
@@ -392,8 +423,10 @@ struct LockTable::Core {
     class CycleSearch;
     class StuckSearch;
     // A chain of sessions from `start` back to itself, each waiting for the next; empty if there is
-    // none. With `moved`, as if that grant were `start`'s.
-    std::vector<CycleStep> find_cycle(const Session& start, const Grant* moved = nullptr) const;
+    // none. With `moved`, as if that grant were `start`'s; with `begun`, a wait of `start`, only
+    // through that one.
+    std::vector<CycleStep> find_cycle(const Session& start, const Grant* moved = nullptr,
+                                      const Wait* begun = nullptr) const;
     Error deadlock(std::vector<CycleStep> cycle);
 
     // ---- table_end.cpp ----

@@ -33,7 +33,7 @@ constexpr std::size_t deadlocks_kept = 16;
 // queue is walked once, however many wait in it.
 //
 // A session is no blocker of itself, and is left out where it waits itself. That loses nothing,
-// since it is reached by then; but the start must be met, so its own walks do not count.
+// since it is reached by then; but the start must be met, so its own walks count for itself alone.
 class LockTable::Core::Swept {
 public:
     struct Place {
@@ -65,11 +65,7 @@ class LockTable::Core::BlockerSearch {
 public:
     BlockerSearch(const Core& core, const Wait& wait, const Grant* moved, const Session* owner,
                   Swept* swept = nullptr)
-        : core_(core),
-          wait_(wait),
-          moved_(moved),
-          owner_(owner),
-          swept_(wait.session == owner ? nullptr : swept) {}
+        : core_(core), wait_(wait), moved_(moved), owner_(owner), swept_(swept) {}
 
     std::vector<Edge> run() {
         for (const Wish& wish : wait_.wishes) {
@@ -229,15 +225,22 @@ public:
     CycleSearch(const Core& core, const Session& start, const Grant* moved)
         : core_(core), start_(start), moved_(moved) {}
 
-    std::vector<CycleStep> run() {
+    // `begun`: the one wait of the start that a cycle must go through; none: any.
+    std::vector<CycleStep> run(const Wait* begun) {
         open_.push_back(&start_);
         while (!open_.empty() && (last_.from == nullptr || counted_)) {
             const Session* session = open_.back();
             open_.pop_back();
             reached_.push_back(session);
+            if (session == &start_ && begun != nullptr) {
+                follow(start_, *begun);
+                continue;
+            }
             for (const Wait* wait : session->waits) follow(*session, *wait);
         }
         if (last_.from == nullptr) return {};
+        // Who is stuck over permits depends on the other waits too.
+        if (counted_ && begun != nullptr) return core_.find_cycle(start_, moved_);
         if (counted_ && !StuckSearch(core_, std::move(reached_), start_, moved_).run()) return {};
         return path();
     }
@@ -251,7 +254,8 @@ private:
 
     void follow(const Session& session, const Wait& wait) {
         if (moved_ != nullptr && wait.converts == moved_) return;
-        for (const Edge& edge : BlockerSearch(core_, wait, moved_, &start_, &swept_).run()) {
+        Swept& swept = &session == &start_ ? swept_by_start_ : swept_;
+        for (const Edge& edge : BlockerSearch(core_, wait, moved_, &start_, &swept).run()) {
             counted_ = counted_ || edge.counted;
             if (edge.to == &start_) {
                 if (last_.from == nullptr) last_ = {&session, edge.at};
@@ -278,16 +282,18 @@ private:
     std::vector<const Session*> open_;
     std::vector<const Session*> reached_;
     Swept swept_;
+    Swept swept_by_start_;
     // An edge was met that need not be: see the top of this file.
     bool counted_ = false;
     // The step that closes the cycle.
     Step last_;
 };
 
-std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const Grant* moved) const {
+std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const Grant* moved,
+                                                   const Wait* begun) const {
     // Nobody can wait for one that holds nothing and has just come to the end of its first queue.
     if (start.first == nullptr && start.waits.size() <= 1 && moved == nullptr) return {};
-    return CycleSearch(*this, start, moved).run();
+    return CycleSearch(*this, start, moved).run(begun);
 }
 
 Error LockTable::Core::deadlock(std::vector<CycleStep> cycle) {

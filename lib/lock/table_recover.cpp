@@ -16,18 +16,20 @@ using table::Session;
 
 // What is in use keeps its kind, and at least as many permits as it has.
 std::optional<Error> LockTable::Core::kinds_change(const ClassTable& after) const {
-    for (const Resource* resource : resources) {
-        const bool used = resource->holds > 0 || resource->queue() != nullptr;
-        if (!used) continue;
-        const std::uint32_t before = classes.of(resource->name()).permits;
-        const std::uint32_t then = after.of(resource->name()).permits;
-        if (before > 0 ? then >= before : then == 0) continue;
-        return Error(ErrorCode::kind_mismatch,
-                     "\"" + std::string(resource->name()) + "\" is in use with " +
-                         (before > 0 ? std::to_string(before) + " permits" : "modes") +
-                         ": a class can't change that before it is free");
-    }
-    return std::nullopt;
+    std::optional<Error> change;
+    resources.all_of([&](const Resource& resource) {
+        const bool used = resource.holds > 0 || resource.queue() != nullptr;
+        if (!used) return true;
+        const std::uint32_t before = classes.of(resource.name()).permits;
+        const std::uint32_t then = after.of(resource.name()).permits;
+        if (before > 0 ? then >= before : then == 0) return true;
+        change.emplace(ErrorCode::kind_mismatch,
+                       "\"" + std::string(resource.name()) + "\" is in use with " +
+                           (before > 0 ? std::to_string(before) + " permits" : "modes") +
+                           ": a class can't change that before it is free");
+        return false;
+    });
+    return change;
 }
 
 void LockTable::Core::handle(const PutClass& request) {

@@ -12,94 +12,8 @@ using table::Session;
 using table::Wait;
 using table::WaitLock;
 
-namespace {
-
-// The core shows things as of its `now`; looking moves that for as long as it takes.
-template <typename Core>
-class AsOf {
-public:
-    AsOf(Core& core, Instant now) : core_(core), before_(core.now) { core.now = now; }
-    ~AsOf() { core_.now = before_; }
-    AsOf(const AsOf&) = delete;
-    AsOf& operator=(const AsOf&) = delete;
-
-private:
-    Core& core_;
-    Instant before_;
-};
-
-// Where a page goes on: behind this resource and grant.
-struct Place {
-    std::string resource;
-    std::uint64_t grant = 0;
-    friend auto operator<=>(const Place&, const Place&) = default;
-};
-
-std::optional<Place> parse_place(std::string_view next) {
-    const std::size_t colon = next.find(':');
-    if (colon == std::string_view::npos || colon == 0 || colon > 19) return std::nullopt;
-    Place place;
-    for (const char digit : next.substr(0, colon)) {
-        if (digit < '0' || digit > '9') return std::nullopt;
-        place.grant = place.grant * 10 + static_cast<std::uint64_t>(digit - '0');
-    }
-    place.resource = next.substr(colon + 1);
-    return place;
-}
-
-// The first holds in order of place behind `after`, at most `limit`: a heap with the last on top.
-class SmallestPlaces {
-public:
-    using Found = std::vector<std::pair<Place, const Hold*>>;
-
-    SmallestPlaces(std::size_t limit, std::optional<Place> after)
-        : limit_(limit), after_(std::move(after)) {}
-
-    void offer(const Hold& hold) {
-        const std::string_view name = hold.resource->name();
-        if (after_ && name < after_->resource) return;
-        Place place{std::string(name), number(hold.grant->id)};
-        if (after_ && place <= *after_) return;
-        if (found_.size() == limit_) {
-            if (!(place < found_.front().first)) return;
-            std::pop_heap(found_.begin(), found_.end(), smaller);
-            found_.pop_back();
-        }
-        found_.emplace_back(std::move(place), &hold);
-        std::push_heap(found_.begin(), found_.end(), smaller);
-    }
-
-    Found in_order() && {
-        std::sort_heap(found_.begin(), found_.end(), smaller);
-        return std::move(found_);
-    }
-
-private:
-    static bool smaller(const Found::value_type& a, const Found::value_type& b) {
-        return a.first < b.first;
-    }
-
-    std::size_t limit_;
-    std::optional<Place> after_;
-    Found found_;
-};
-
-bool asked_for(const ListLocks& request, const Resource& at, const ClassTable& classes) {
-    if (at.first == nullptr || !at.name().starts_with(request.prefix)) return false;
-    if (request.contended && at.queue() == nullptr) return false;
-    return !request.class_pattern || classes.of(at.name()).pattern == *request.class_pattern;
-}
-
-bool asked_for(const ListLocks& request, const Hold& hold) {
-    const Session& session = *hold.grant->session;
-    if (!request.principal.empty() && session.principal != request.principal) return false;
-    return !request.session || session.id == *request.session;
-}
-
-}  // namespace
-
 LockView LockTable::show(std::string_view resource, Instant now) const {
-    const AsOf moment(*core_, now);
+    const Core::AsOf moment(*core_, now);
     LockView view;
     view.resource = resource;
     view.lock_class = core_->classes.of(resource);
@@ -138,72 +52,27 @@ GrantId LockTable::last_grant(std::string_view resource) const {
     return last == core_->last_grants.end() ? GrantId{} : last->second.grant();
 }
 
-Result<LockPage> LockTable::list(const ListLocks& request, Instant now) const {
-    if (request.limit == 0 || request.limit > 10'000) {
-        return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 10,000");
-    }
-    std::optional<Place> after;
-    if (!request.next.empty()) {
-        after = parse_place(request.next);
-        if (!after)
-            return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
-    }
-    const AsOf moment(*core_, now);
-    SmallestPlaces page(request.limit + 1, std::move(after));
-    for (const Resource* resource : core_->resources) {
-        if (!asked_for(request, *resource, core_->classes)) continue;
-        for (const Hold* hold = resource->first; hold != nullptr; hold = hold->next) {
-            if (table::live(*hold, now.boot) && asked_for(request, *hold)) page.offer(*hold);
-        }
-    }
-    auto found = std::move(page).in_order();
-    LockPage result;
-    if (found.size() > request.limit) {
-        found.pop_back();
-        const Place& last = found.back().first;
-        result.next = std::to_string(last.grant) + ":" + last.resource;
-    }
-    for (const auto& [place, hold] : found) {
-        result.locks.push_back(core_->show_holder(*hold));
-        result.locks.back().you =
-            !request.asker.empty() && hold->grant->session->principal == request.asker;
-    }
-    return result;
-}
-
-std::vector<SessionView> LockTable::sessions(std::string_view principal, Instant now) const {
-    const AsOf moment(*core_, now);
-    std::vector<const Session*> live;
-    for (const auto& [id, session] : core_->sessions) {
-        if (session->unborn || !session->live(now.boot)) continue;
-        if (principal.empty() || session->principal == principal) live.push_back(session.get());
-    }
-    std::sort(live.begin(), live.end(),
-              [](const Session* a, const Session* b) { return a->order < b->order; });
-    std::vector<SessionView> result;
-    for (const Session* session : live) {
-        SessionView view;
-        view.id = session->id;
-        view.principal = session->principal;
-        view.bound = session->bound;
-        view.processes = session->processes;
-        view.uid = session->uid;
-        view.pid = session->pid;
-        view.opened_at = session->opened;
-        view.lease = session->lease;
-        view.remaining =
-            std::chrono::duration_cast<std::chrono::milliseconds>(session->deadline - now.boot);
-        view.deadline = core_->wall_of(session->deadline);
-        view.note = session->note;
-        view.metadata = session->metadata;
-        view.grants = session->grants;
-        result.push_back(std::move(view));
-    }
-    return result;
+SessionView LockTable::Core::show_session(const Session& session) const {
+    SessionView view;
+    view.id = session.id;
+    view.principal = session.principal;
+    view.bound = session.bound;
+    view.processes = session.processes;
+    view.uid = session.uid;
+    view.pid = session.pid;
+    view.opened_at = session.opened;
+    view.lease = session.lease;
+    view.remaining =
+        std::chrono::duration_cast<std::chrono::milliseconds>(session.deadline - now.boot);
+    view.deadline = wall_of(session.deadline);
+    view.note = session.note;
+    view.metadata = session.metadata;
+    view.grants = session.grants;
+    return view;
 }
 
 std::vector<Grant> LockTable::grants(const SessionId& id, Instant now) const {
-    const AsOf moment(*core_, now);
+    const Core::AsOf moment(*core_, now);
     std::vector<Grant> result;
     const auto found = core_->sessions.find(id);
     if (found == core_->sessions.end()) return result;
@@ -214,7 +83,7 @@ std::vector<Grant> LockTable::grants(const SessionId& id, Instant now) const {
 }
 
 Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
-    const AsOf moment(*core_, now);
+    const Core::AsOf moment(*core_, now);
     const auto found = core_->sessions.find(id);
     if (found == core_->sessions.end() || found->second->unborn) {
         return Error(ErrorCode::session_not_found,
@@ -229,7 +98,7 @@ Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
 
 bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
                       Instant now) const {
-    const AsOf moment(*core_, now);
+    const Core::AsOf moment(*core_, now);
     const auto found = core_->sessions.find(id);
     if (found == core_->sessions.end()) return false;
     const Session& session = *found->second;
@@ -253,13 +122,17 @@ bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
 std::vector<LockClass> LockTable::classes() const { return core_->classes.all(); }
 
 std::vector<WaitEdge> LockTable::wait_graph(Instant now, std::size_t limit) const {
-    const AsOf moment(*core_, now);
+    const Core::AsOf moment(*core_, now);
     std::vector<const Wait*> waits;
     for (const auto& [ticket, wait] : core_->waits) waits.push_back(wait.get());
-    std::sort(waits.begin(), waits.end(),
-              [](const Wait* a, const Wait* b) { return a->order < b->order; });
+    // The longest waiting on top; few of many are shown.
+    const auto later = [](const Wait* a, const Wait* b) { return a->order > b->order; };
+    std::make_heap(waits.begin(), waits.end(), later);
     std::vector<WaitEdge> edges;
-    for (const Wait* wait : waits) {
+    while (!waits.empty()) {
+        std::pop_heap(waits.begin(), waits.end(), later);
+        const Wait* const wait = waits.back();
+        waits.pop_back();
         for (const Core::Edge& edge : core_->blockers(*wait, nullptr, nullptr)) {
             if (edges.size() == limit) return edges;
             edges.push_back({std::string(edge.at->name()), wait->session->id,
@@ -283,7 +156,7 @@ LockStatistics LockTable::statistics() const {
 // A session's grants are in order of their age: so the oldest of all are found by looking at as
 // many as there are sessions, not at as many as there are grants.
 Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
-    const AsOf moment(*core_, now);
+    const Core::AsOf moment(*core_, now);
     const auto live_from = [&](const table::Grant* grant) {
         while (grant != nullptr && !table::live(*grant, now.boot)) grant = grant->next;
         return grant;
@@ -324,7 +197,7 @@ Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
 }
 
 std::vector<HistoryRow> LockTable::present(std::string_view resource, Instant now) const {
-    const AsOf moment(*core_, now);
+    const Core::AsOf moment(*core_, now);
     std::vector<HistoryRow> rows;
     const Resource* at = core_->find(resource);
     if (at == nullptr) return rows;

@@ -51,10 +51,7 @@ bool is_converted(const table::Hold& hold) {
 
 // ---- Resources ----
 
-Resource* LockTable::Core::find(std::string_view name) const {
-    const auto found = resources.find(name);
-    return found == resources.end() ? nullptr : *found;
-}
+Resource* LockTable::Core::find(std::string_view name) const { return resources.find(name); }
 
 // Makes it where there is none; it goes again at the end of the event if nothing has come of it.
 Resource& LockTable::Core::resource(std::string_view name) {
@@ -65,7 +62,7 @@ Resource& LockTable::Core::resource(std::string_view name) {
 }
 
 Resource& LockTable::Core::enter(Resource& made) {
-    resources.insert(&made);
+    resources.insert(made);
     if (const auto parent = parent_path(made.name())) made.set_parent(resource(*parent));
     if (!last_grants.empty()) {
         const auto last = last_grants.find(fnv1a(made.name()));
@@ -92,7 +89,7 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
         resource.leave_parent();
         touch(*resource.parent);
     }
-    resources.erase(&resource);
+    resources.erase(resource);
     Resource::destroy(&resource);
 }
 
@@ -310,7 +307,8 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
 
 // ---- Queues ----
 
-std::optional<Error> LockTable::Core::check_queues(std::span<const Wish> wishes) const {
+std::optional<Error> LockTable::Core::check_queues(const Session& session,
+                                                   std::span<const Wish> wishes) const {
     const auto full = [](std::string message, std::uint64_t limit) {
         Error error(ErrorCode::queue_full, std::move(message));
         error.limit = limit;
@@ -319,6 +317,11 @@ std::optional<Error> LockTable::Core::check_queues(std::span<const Wish> wishes)
     if (waits.size() >= options.waiters_total) {
         return full("too many requests wait already, over all resources: try later",
                     options.waiters_total);
+    }
+    // What is decided of all that a session waits for is one decision, when it ends.
+    if (session.waits.size() >= limits::waits_per_session) {
+        return full("too many requests of this session wait already: try later, or open another",
+                    limits::waits_per_session);
     }
     for (const Wish& wish : wishes) {
         const std::uint32_t limit = classes.of(wish.resource->name()).queue_limit;
@@ -338,7 +341,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
         refuse(ticket, std::move(error));
         if (session.unborn) sessions.erase(SessionId(session.id));
     };
-    if (auto error = check_queues(wishes)) {
+    if (auto error = check_queues(session, wishes)) {
         ++counts.queue_full;
         return discard(*std::move(error));
     }
@@ -356,7 +359,8 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
     waits.emplace(ticket, std::move(made));
     session.waits.push_back(&wait);
     enqueue(wait);
-    auto cycle = find_cycle(session);
+    // Nobody waits for this one yet, unless it goes ahead of others.
+    auto cycle = find_cycle(session, nullptr, wait.conversion ? nullptr : &wait);
     if (!cycle.empty()) {
         refuse(ticket, deadlock(std::move(cycle)));
         return end_wait(wait);
@@ -525,7 +529,7 @@ void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
 void LockTable::Core::recheck(Wait& wait) {
     if (wait.recheck) return;
     wait.recheck = true;
-    rechecks.push_back(wait.ticket);
+    rechecks.push_back({wait.conversion, wait.order, wait.ticket});
 }
 
 void LockTable::Core::mark_dirty(Resource& resource) {
@@ -558,13 +562,60 @@ void LockTable::Core::serve(Resource& resource) {
             resource.dirty = false;
             return;
         }
-        if (!over && strong) {
-            for (Wait* sibling : wait.session->waits) {
-                if (sibling != &wait) recheck(*sibling);
-            }
-            return;
-        }
+        if (!over && strong) return recheck_own(wait, resource);
         lock = next;
+    }
+}
+
+// The waits of a session that stand in one queue, or may be reached from there over subtrees.
+// Whatever is fewer is looked through: a session may have very many waits, and so may a queue.
+template <typename Do>
+void LockTable::Core::for_own_waits(const Session& session, const Resource& at, Do act) {
+    const auto wants = [&](const Wait& wait) {
+        return std::any_of(wait.wishes.begin(), wait.wishes.end(),
+                           [&](const Wish& wish) { return wish.resource == &at; });
+    };
+    const std::size_t queued = at.extra ? at.extra->waiters : 0;
+    if (subtree_marks > 0 || session.waits.size() <= queued) {
+        for (Wait* wait : session.waits) {
+            if (subtree_marks > 0 || wants(*wait)) act(*wait);
+        }
+        return;
+    }
+    for (WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
+        if (lock->wait->session == &session) act(*lock->wait);
+    }
+}
+
+// What stays at the head of a queue is not in the way of its own session. But of all that want just
+// the same, only the first can be granted next, and the head could not.
+void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
+    std::vector<Wish> seen;
+    const auto comes_first = [&](const Wait& wait) {
+        if (wait.conversion || wait.wishes.size() > 1) return true;
+        const Wish& wish = wait.wishes.front();
+        const bool again = std::any_of(seen.begin(), seen.end(), [&](const Wish& other) {
+            return other.resource == wish.resource && other.mode == wish.mode &&
+                   other.permits == wish.permits && other.subtree == wish.subtree;
+        });
+        // So many kinds there are hardly.
+        if (!again && seen.size() < 8) seen.push_back(wish);
+        return !again;
+    };
+    if (head.session->waits.size() == 1) return;
+    comes_first(head);
+    for_own_waits(*head.session, at, [&](Wait& wait) {
+        if (&wait != &head && comes_first(wait)) recheck(wait);
+    });
+}
+
+// What a session has been given may let its other requests pass waiters that stand in its way, or
+// refuse them.
+void LockTable::Core::recheck_covered(const Grant& grant) {
+    Session& session = *grant.session;
+    if (session.waits.empty() || planted(Bug::unwoken_steal)) return;
+    for (const Hold& hold : grant.holds()) {
+        for_own_waits(session, *hold.resource, [this](Wait& wait) { recheck(wait); });
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "lock/lock_table.hpp"
 #include "lock/modes.hpp"
+#include "support/listing.hpp"
 #include "support/model_mirror.hpp"
 
 namespace rocklock::proof {
@@ -148,7 +149,7 @@ Complaint World::check() {
     if (auto wrong = table_->audit_invariants(now_)) return "audit: " + *wrong;
     ListLocks all;
     all.limit = 10'000;
-    const auto page = table_->list(all, now_);
+    const auto page = list(*table_, all, now_);
     if (!page) return page.error().message;
     // S1, once by what the table shows and once by what the model has.
     const auto meet = [](const Holder& one, const Holder& other) {
@@ -163,7 +164,7 @@ Complaint World::check() {
     }
     if (auto wrong = mirror_.model().contradiction(now_.boot)) return "S1: " + *wrong;
     if (auto wrong = mirror_.same_holders(*page, now_)) return wrong;
-    if (auto wrong = mirror_.same_sessions(table_->sessions({}, now_), now_)) return wrong;
+    if (auto wrong = mirror_.same_sessions(sessions(*table_, now_), now_)) return wrong;
     if (table_->statistics().waiting != mirror_.model().waiters().size()) {
         return "other waiters than the model has";
     }

@@ -449,7 +449,7 @@ void ReferenceModel::restart(Instant now, bool exact) {
 // ---- Steps of which the verbs are made ----
 
 void ReferenceModel::reply(Ticket ticket, Result<Answer> answer_given) {
-    out_.replies.push_back(Reply{ticket, std::move(answer_given)});
+    out_.replies.push_back(TicketAnswer{ticket, std::move(answer_given)});
 }
 void ReferenceModel::refuse(Ticket ticket, ErrorCode code) { reply(ticket, Error(code, "model")); }
 

@@ -101,7 +101,7 @@ struct ModelWaiter {
 // What one event comes to.
 struct Expected {
     // For each ticket at most one; their order among themselves is not promised.
-    std::vector<Reply> replies;
+    std::vector<TicketAnswer> replies;
     // Told by the end of the next Tick at the latest.
     std::vector<LostNotice> lost;
     // Somebody began to wait, and these hold what they wait for.

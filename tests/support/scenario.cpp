@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "support/listing.hpp"
 #include "support/model_mirror.hpp"
 
 namespace rocklock::proof {
@@ -502,7 +503,7 @@ private:
     // when an administrator acts.
     void decision_from_history(const AskHistory& question, Decision& decision) {
         if (question.verb != AskHistory::Verb::reacquire) {
-            decision.replies.push_back(Reply{question.ticket, history(question)});
+            decision.replies.push_back(TicketAnswer{question.ticket, history(question)});
             return;
         }
         const auto known = std::find_if(grants_.begin(), grants_.end(), [&](const auto& grant) {
@@ -510,10 +511,10 @@ private:
         });
         if (known == grants_.end()) {
             decision.replies.push_back(
-                Reply{question.ticket, Error(ErrorCode::not_owner, "history")});
+                TicketAnswer{question.ticket, Error(ErrorCode::not_owner, "history")});
         } else if (known->ended != Outcome::expired && known->ended != Outcome::broken) {
             decision.replies.push_back(
-                Reply{question.ticket, Error(ErrorCode::grant_ended, "history")});
+                TicketAnswer{question.ticket, Error(ErrorCode::grant_ended, "history")});
         } else {
             subject_.apply(Retake{question.session, question.grant, known->last.locks,
                                   principal_of(known->owner)},
@@ -704,7 +705,7 @@ public:
     LockPage list(Instant now) const override {
         ListLocks all;
         all.limit = 10'000;
-        return table_->list(all, now).value();
+        return proof::list(*table_, all, now).value();
     }
     bool holds(const SessionId& session, std::string_view resource, Mode mode,
                Instant now) const override {

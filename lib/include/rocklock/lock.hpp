@@ -385,10 +385,10 @@ struct ListLocks {
     std::string next;
 };
 struct LockPage {
-    // One instant, in order of resource and grant.
+    // By resource and grant. Of up to 2,048 locks in all an instant; of more, what was held all the
+    // while is here, and what came or went may be: others do not wait for those who look.
     std::vector<Holder> locks;
-    // Empty on the last page. Each page is an instant of its own.
-    std::string next;
+    std::string next;  // empty on the last page
 };
 
 struct SessionView {

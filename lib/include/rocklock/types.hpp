@@ -103,6 +103,7 @@ inline constexpr std::chrono::milliseconds lease_max = std::chrono::hours{24 * 3
 inline constexpr std::chrono::milliseconds lease_default{30'000};
 inline constexpr std::uint32_t waiters_per_resource = 10'000;
 inline constexpr std::uint32_t waiters_total = 1'000'000;
+inline constexpr std::uint32_t waits_per_session = 10'000;
 }  // namespace limits
 
 }  // namespace rocklock

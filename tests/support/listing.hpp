@@ -1,0 +1,26 @@
+// All that a lock table shows, at one instant.
+#pragma once
+
+#include <vector>
+
+#include "lock/lock_search.hpp"
+#include "lock/lock_table.hpp"
+
+namespace rocklock::proof {
+
+inline Result<LockPage> list(const LockTable& table, const ListLocks& request, Instant now) {
+    auto search = LockSearch::begin(request);
+    if (!search) return std::move(search).error();
+    for (;;) {
+        if (auto page = table.search(*search, now)) return *std::move(page);
+    }
+}
+
+inline std::vector<SessionView> sessions(const LockTable& table, Instant now) {
+    SessionSearch search{{}};
+    for (;;) {
+        if (auto views = table.search(search, now)) return *std::move(views);
+    }
+}
+
+}  // namespace rocklock::proof
