@@ -1,5 +1,7 @@
 #include "daemon/connection.hpp"
 
+#include <poll.h>
+
 #include <array>
 #include <utility>
 
@@ -20,10 +22,11 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr std::size_t read_bytes = 64u << 10;
-constexpr std::size_t most_unsent = 1u << 20;
 // After bytes that are no HTTP, the rest is read and dropped for so long, since a socket that is
 // closed with something unread takes the answer with it.
 constexpr std::chrono::seconds farewell{2};
+// How often a client of which nothing is read is looked after.
+constexpr std::chrono::milliseconds look_after{50};
 // For so long a reader of events may take nothing of what waits for it.
 constexpr std::chrono::seconds longest_stall{10};
 
@@ -49,6 +52,7 @@ Connection::Connection(Socket socket, Strand strand, const Side& side)
       site_(side.site),
       peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
       clock_(side.dispatcher.clock()),
+      hang_up_(strand_),
       drained_(strand_, asio::steady_timer::time_point::max()),
       stalled_(strand_) {
     ++traffic_.connections;
@@ -70,6 +74,7 @@ void Connection::on_strand(std::function<void()> run) { asio::post(strand_, std:
 
 bool Connection::has_unread() const {
     if (closed_ || held_up_ || (conversation_ && conversation_->broken())) return false;
+    if (conversation_ && conversation_->paused()) return true;
     error_code ignored;
     return socket_.available(ignored) > 0;
 }
@@ -94,11 +99,19 @@ asio::awaitable<void> Connection::read_loop() {
     error_code error;
     error_code ignored;
     while (!closed_ && !(conversation_ && conversation_->broken())) {
-        co_await socket_.async_wait(Socket::wait_read,
-                                    asio::redirect_error(asio::use_awaitable, error));
-        if (!error) error = read_some();
-        if (error) break;
-        co_await wait_until_drained();
+        if (conversation_ && conversation_->paused()) {
+            // Everybody else has a turn first.
+            co_await asio::post(strand_, asio::use_awaitable);
+            if (closed_) break;
+            conversation_->receive({});
+            update_busy();
+        } else {
+            co_await socket_.async_wait(Socket::wait_read,
+                                        asio::redirect_error(asio::use_awaitable, error));
+            if (!error) error = read_some();
+            if (error) break;
+        }
+        co_await wait_for_room();
     }
     if (conversation_ && conversation_->broken()) {
         co_await discard_rest();
@@ -129,16 +142,29 @@ error_code Connection::read_some() {
     return {};
 }
 
-// Holds up reading while too much is unsent or unanswered.
-asio::awaitable<void> Connection::wait_until_drained() {
+asio::awaitable<void> Connection::wait_for_room() {
     error_code ignored;
-    while (!closed_ && conversation_ &&
-           (sending_.size() - sent_ > most_unsent ||
-            conversation_->outstanding() > conversation_->most_outstanding())) {
-        held_up_ = true;
+    while (!closed_ && conversation_ && !conversation_->has_room()) {
+        if (!std::exchange(held_up_, true)) mind_hang_up();
         co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-        held_up_ = false;
     }
+    held_up_ = false;
+    hang_up_.cancel();
+}
+
+// That a client has left is read from its socket; while nothing is read, it is asked for.
+void Connection::mind_hang_up() {
+    hang_up_.expires_after(look_after);
+    hang_up_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+        const auto self = weak.lock();
+        if (!self || cancelled || self->closed_ || !self->held_up_) return;
+        pollfd client{self->socket_.native_handle(), POLLRDHUP, 0};
+        ::poll(&client, 1, 0);
+        if ((client.revents & (POLLHUP | POLLERR)) != 0) return self->hang_up(true);
+        // It may still read.
+        if ((client.revents & POLLRDHUP) != 0) self->peer_->stop_waiting();
+        self->mind_hang_up();
+    });
 }
 
 asio::awaitable<void> Connection::discard_rest() {
@@ -224,6 +250,7 @@ void Connection::hang_up(bool unread) {
     peer_->hang_up(unread);
     drained_.cancel();
     stalled_.cancel();
+    hang_up_.cancel();
     error_code ignored;
     socket_.shutdown(Socket::shutdown_both, ignored);
     socket_.close(ignored);

@@ -1,7 +1,7 @@
 // One accepted socket: reads, lets the conversation answer, writes.
 //
 // The first byte tells HTTP from frames. A slow or stopped client costs others nothing: nobody
-// waits for it, and no more is read from it while what it has not taken is more than a megabyte.
+// waits for it, and no more is read from it while it does not take what it was answered.
 #pragma once
 
 #include <chrono>
@@ -50,7 +50,8 @@ private:
     boost::asio::awaitable<void> read_loop();
     boost::system::error_code read_some();
     std::shared_ptr<Conversation> begin(char first);
-    boost::asio::awaitable<void> wait_until_drained();
+    boost::asio::awaitable<void> wait_for_room();
+    void mind_hang_up();
     boost::asio::awaitable<void> discard_rest();
     void write();
     void written(std::size_t size, bool failed);
@@ -71,8 +72,10 @@ private:
     bool writing_ = false;
     bool closed_ = false;
     bool counted_busy_ = false;
-    // Reads no more until its client has taken what it is sent.
+    // Reads no more until there is room for answers.
     bool held_up_ = false;
+    // Runs while it is held up.
+    boost::asio::steady_timer hang_up_;
     // Never expires: cancelled to wake whoever waits for the output to be sent.
     boost::asio::steady_timer drained_;
     // Runs while a reader of events has something to take.

@@ -1,11 +1,31 @@
 // What is said on one connection: bytes in, bytes out.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace rocklock {
+
+// With more answers than this ready or on their way, no further call is taken up.
+inline constexpr std::size_t most_unsent = 64u << 10;
+
+// For so long what has come is taken up without a pause, so that others have their turn.
+class Turn {
+public:
+    // Asked before each request; there is time for one at least.
+    bool over() {
+        const auto now = std::chrono::steady_clock::now();
+        if (!end_) end_ = now + length;
+        return now >= *end_;
+    }
+
+private:
+    static constexpr std::chrono::microseconds length{200};
+    std::optional<std::chrono::steady_clock::time_point> end_;
+};
 
 // Threads: one at a time.
 class Conversation {
@@ -15,7 +35,14 @@ public:
     Conversation& operator=(const Conversation&) = delete;
     virtual ~Conversation() = default;
 
+    // Takes up what has come, as far as there is room for answers, for one turn; what is left waits
+    // for the next call, with more bytes or none.
     virtual void receive(std::string_view bytes) = 0;
+    // Whether it takes up more: the client has taken most of what it was answered, and does not
+    // keep us busy. output_ready says when that comes back.
+    virtual bool has_room() const = 0;
+    // Whether receive() has left something.
+    virtual bool paused() const = 0;
     // The client sends no more. It still gets the answers that are decided.
     virtual void end_of_input() = 0;
 
@@ -28,8 +55,6 @@ public:
     virtual bool streams() const { return false; }
     // Requests that are not answered yet.
     virtual std::size_t outstanding() const = 0;
-    // More of them, and nothing is read for a while.
-    virtual std::size_t most_outstanding() const = 0;
     // Nothing more will come: send the output and close.
     virtual bool ended() const = 0;
     // The connection ends because of its bytes, which are not read any further.

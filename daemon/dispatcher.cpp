@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <type_traits>
 #include <utility>
@@ -87,6 +88,12 @@ std::optional<SessionId> opened_session(const Answer& answer) {
 
 }  // namespace
 
+bool is_search(const CallBody& body) {
+    return std::holds_alternative<ListLocks>(body) || std::holds_alternative<ListSessions>(body) ||
+           std::holds_alternative<HistoryRequest>(body) ||
+           std::holds_alternative<ListAudit>(body) || std::holds_alternative<ListWaits>(body);
+}
+
 std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done) {
     if (options_.observer != nullptr) {
         done = options_.observer->observe(call, caller, std::move(done));
@@ -106,11 +113,31 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, WatchRequest>) {
                 return watch(std::move(verb), std::move(done));
             } else {
-                done(look(call));
+                look(std::move(call), std::move(done));
                 return std::nullopt;
             }
         },
         call.body);
+}
+
+// In pieces, between which others are answered: their answers would come behind all of these.
+void Dispatcher::cancel(std::vector<Ticket> tickets) {
+    static constexpr std::size_t piece = 64;
+    static constexpr std::chrono::microseconds pause{500};
+    const bool at_once = !options_.behind || tickets.size() <= piece;
+    auto cancel_all = [this, tickets = std::move(tickets)] {
+        for (std::size_t i = 0; i < tickets.size(); ++i) {
+            service_.cancel(tickets[i]);
+            if (i % piece == piece - 1) std::this_thread::sleep_for(pause);
+        }
+    };
+    if (at_once) return cancel_all();
+    options_.behind(std::move(cancel_all));
+}
+
+void Dispatcher::look(Call call, Done done) {
+    if (!options_.aside || !is_search(call.body)) return done(look(call));
+    options_.aside([this, call = std::move(call), done = std::move(done)] { done(look(call)); });
 }
 
 Dispatcher::~Dispatcher() {
@@ -126,7 +153,7 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
         return done(Error(ErrorCode::invalid_argument,
                           "Directory must begin with /: it lies where the daemon runs"));
     }
-    const std::unique_lock lock(backup_mutex_);
+    const MutexLock lock(backup_mutex_);
     if (backing_up_) {
         return done(Error(ErrorCode::store_in_use, "another backup is under way: try again later"));
     }
@@ -135,7 +162,7 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
     backup_thread_ = std::thread([this, directory, done = std::move(done)] {
         const auto copied = options_.backup(directory);
         {
-            const std::lock_guard over(backup_mutex_);
+            const MutexLock over(backup_mutex_);
             backing_up_ = false;
         }
         if (!copied) return done(copied.error());
@@ -245,9 +272,7 @@ Result<Reply> Dispatcher::look(const Call& call) {
         return Reply(AuditPage{*std::move(rows)});
     }
     if (const auto* history = std::get_if<HistoryRequest>(&body)) {
-        auto page = service_.history(*history);
-        if (!page) return std::move(page).error();
-        return Reply(*std::move(page));
+        return as_reply(service_.history(*history));
     }
     if (std::holds_alternative<ListClasses>(body)) return Reply(ClassList{service_.classes()});
     if (std::holds_alternative<ShowStatistics>(body)) return Reply(service_.statistics());

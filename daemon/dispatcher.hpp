@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,6 +16,7 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
 
+#include "base/mutex.hpp"
 #include "wire/call.hpp"
 
 namespace rocklock {
@@ -47,6 +47,9 @@ public:
 
 class CallObserver;
 
+// Whether a call looks through much of the table or the history, and may take a while.
+bool is_search(const CallBody& body);
+
 struct DispatcherOptions {
     // What Ping says of the store.
     std::string store;
@@ -59,6 +62,10 @@ struct DispatcherOptions {
     std::function<Result<void>(const std::string& directory)> backup{};
     // The service's; none: the machine's.
     Clock* clock = nullptr;
+    // Each runs something where it keeps no call waiting: searches one after the other, and what
+    // clients leave behind. None: where it comes up.
+    std::function<void(std::function<void()> search)> aside{};
+    std::function<void(std::function<void()> clean)> behind{};
 };
 
 // Threads:  thread-safe.
@@ -78,6 +85,8 @@ public:
     // ticket.
     std::optional<Ticket> submit(Call call, const Caller& caller, Done done);
     void cancel(Ticket ticket) { service_.cancel(ticket); }
+    // All of them, soon: a client may have waited for very much.
+    void cancel(std::vector<Ticket> tickets);
     Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock(); }
 
     // Takes back a grant that reached nobody, with the session that was made for it.
@@ -94,6 +103,7 @@ private:
 
     Result<Binding> prepare(Call& call, const Caller& caller);
     Result<void> prove(const Call& call);
+    void look(Call call, Done done);
     Result<Reply> look(const Call& call);
     Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);
     Result<SessionPage> list_sessions(const ListSessions& request);
@@ -106,9 +116,9 @@ private:
     DispatcherOptions options_;
 
     // One backup at a time, on a thread of its own: it reads and writes whole files.
-    std::mutex backup_mutex_;
-    bool backing_up_ = false;
-    std::thread backup_thread_;
+    Mutex backup_mutex_;
+    bool backing_up_ ROCKLOCK_GUARDED_BY(backup_mutex_) = false;
+    std::thread backup_thread_ ROCKLOCK_GUARDED_BY(backup_mutex_);
 };
 
 // Sees each call as it comes. Threads: thread-safe.

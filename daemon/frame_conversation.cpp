@@ -57,7 +57,7 @@ void FrameConversation::receive(std::string_view bytes) {
     }
     if (rest_.empty()) {
         read_frames(bytes);
-        rest_ = bytes;
+        if (!bytes.empty()) rest_ = bytes;
     } else {
         rest_ += bytes;
         std::string_view all = rest_;
@@ -69,12 +69,22 @@ void FrameConversation::receive(std::string_view bytes) {
         end_with(Error(ErrorCode::limit_exceeded,
                        "the daemon holds too much of calls that are not whole: try again"));
     }
+    paused_ = paused_ && !ending_;
     collect();
 }
 
+std::string FrameConversation::take_output() {
+    unsent_ -= output_.size();
+    return std::exchange(output_, {});
+}
+
 void FrameConversation::read_frames(std::string_view& bytes) {
+    paused_ = false;
     if (!greeted_ && !read_greeting(bytes)) return;
+    Turn turn;
     while (!ending_) {
+        paused_ = !bytes.empty() && (!has_room() || turn.over());
+        if (paused_) return;
         const auto frame = take_frame(bytes, longest_call_frame);
         if (!frame) return end_with(frame.error());
         if (!*frame) return;
@@ -86,7 +96,7 @@ void FrameConversation::read_frames(std::string_view& bytes) {
 bool FrameConversation::read_greeting(std::string_view& bytes) {
     const auto size = std::min(bytes.size(), frame_greeting.size());
     if (bytes.substr(0, size) != frame_greeting.substr(0, size)) {
-        output_ += frame_greeting;
+        send(frame_greeting);
         end_with(Error(ErrorCode::invalid_argument,
                        "this daemon speaks version 1 of the frames: a connection begins with F5 "
                        "52 4C 01"));
@@ -94,7 +104,7 @@ bool FrameConversation::read_greeting(std::string_view& bytes) {
     }
     if (size < frame_greeting.size()) return false;
     bytes.remove_prefix(size);
-    output_ += frame_greeting;
+    send(frame_greeting);
     greeted_ = true;
     return true;
 }
@@ -123,7 +133,7 @@ void FrameConversation::take(const Frame& frame) {
     if (frame.kind == FrameKind::call) return ask(frame);
     if (frame.kind == FrameKind::cancel) {
         const auto call = calls_.find(frame.number);
-        if (call != calls_.end()) peer_->cancel(call->second);
+        if (call != calls_.end()) peer_->cancel(call->second.number);
         return;
     }
     end_with(Error(ErrorCode::invalid_argument, "a client sends calls and cancels only"));
@@ -145,10 +155,11 @@ void FrameConversation::ask(const Frame& frame) {
     auto call = read_call_frame(frame.body);
     if (!call) return refuse(frame.number, call.error());
     const auto arrived = clock_.now().boot;
-    auto& asked = calls_[frame.number];
-    asked = peer_->next_number();
+    const Asked asked{peer_->next_number(), is_search(call->body)};
+    searches_ += asked.search ? 1 : 0;
+    calls_[frame.number] = asked;
     peer_->ask(
-        *std::move(call), asked,
+        *std::move(call), asked.number,
         [weak = weak_from_this(), number = frame.number, arrived](const Result<Reply>& reply) {
             if (const auto self = weak.lock()) self->answer(number, arrived, reply);
         });
@@ -159,11 +170,13 @@ void FrameConversation::answer(std::uint64_t number, BootTime arrived, const Res
     const auto held = reply ? held_for(*reply, arrived, clock_.now().boot) : milliseconds{0};
     {
         MutexLock lock(mutex_);
+        const auto before = answers_.size();
         if (reply) {
             append_reply(answers_, number, held, *reply);
         } else {
             append_refusal(answers_, number, reply.error());
         }
+        unsent_ += answers_.size() - before;
         answered_.push_back(number);
         if (std::exchange(awaited_, true)) return;
     }
@@ -182,14 +195,25 @@ void FrameConversation::collect() {
             output_ += answers_;
         }
         answers_.clear();
-        for (const auto number : answered_) calls_.erase(number);
+        for (const auto number : answered_) {
+            const auto call = calls_.find(number);
+            if (call->second.search) --searches_;
+            calls_.erase(call);
+        }
         answered_.clear();
     }
     if (!output_.empty() || ended()) output_ready_();
 }
 
 void FrameConversation::refuse(std::uint64_t number, const Error& error, FrameKind kind) {
+    const auto before = output_.size();
     append_refusal(output_, number, error, kind);
+    unsent_ += output_.size() - before;
+}
+
+void FrameConversation::send(std::string_view bytes) {
+    output_ += bytes;
+    unsent_ += bytes.size();
 }
 
 }  // namespace rocklock

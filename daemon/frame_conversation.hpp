@@ -5,6 +5,7 @@
 // for the last of these, and those that come from other threads wait for one turn of this one.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,16 +40,25 @@ public:
 
     void receive(std::string_view bytes) override;
     void end_of_input() override;
-    std::string take_output() override { return std::exchange(output_, {}); }
+    std::string take_output() override;
     bool has_output() const override { return !output_.empty(); }
     std::size_t outstanding() const override { return calls_.size(); }
-    // Calls beyond its limit are refused, since those before them may be waits, and a renewal or a
-    // cancel behind them must be read.
-    std::size_t most_outstanding() const override { return static_cast<std::size_t>(-1); }
+    // However many wait: a renewal or a cancel behind them must be read. Calls beyond their limit
+    // are refused.
+    bool has_room() const override { return searches_ < most_searches && unsent_ <= most_unsent; }
+    bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && calls_.empty(); }
     bool broken() const override { return broken_; }
 
 private:
+    static constexpr std::size_t most_searches = 16;
+
+    struct Asked {
+        // The peer's number of it.
+        std::uint64_t number = 0;
+        bool search = false;
+    };
+
     void read_frames(std::string_view& bytes);
     bool read_greeting(std::string_view& bytes);
     void take(const Frame& frame);
@@ -59,6 +69,7 @@ private:
     void end_with(const Error& error);
     bool count_held();
     void refuse(std::uint64_t number, const Error& error, FrameKind kind = FrameKind::refusal);
+    void send(std::string_view bytes);
 
     const std::shared_ptr<Peer> peer_;
     Clock& clock_;
@@ -68,9 +79,13 @@ private:
     // What has come of a frame that is not whole, and how much of it was counted.
     std::string rest_;
     std::size_t held_ = 0;
-    // From the client's number of a call that is not answered to the peer's.
-    boost::unordered_flat_map<std::uint64_t, std::uint64_t> calls_;
+    // By the client's number: what is not answered.
+    boost::unordered_flat_map<std::uint64_t, Asked> calls_;
+    std::size_t searches_ = 0;
     std::string output_;
+    // Bytes of answers that were not taken yet.
+    std::atomic<std::size_t> unsent_{0};
+    bool paused_ = false;
     bool greeted_ = false;
     bool ending_ = false;
     bool broken_ = false;

@@ -36,10 +36,19 @@ std::optional<HttpProblem> HttpConversation::count_held() {
 
 void HttpConversation::receive(std::string_view bytes) {
     if (ending_) return;
-    auto problem = reader_.receive(bytes, [this](const HttpRequest& request) { take(request); });
+    Turn turn;
+    paused_ = false;
+    auto problem = reader_.receive(
+        bytes,
+        [&] {
+            paused_ = !ending_ && (!has_room() || turn.over());
+            return !ending_ && !paused_;
+        },
+        [this](const HttpRequest& request) { take(request); });
     const auto too_much = count_held();
     if (!problem) problem = too_much;
     if (problem) {
+        paused_ = false;
         broken_ = true;
         slots_.push_back({++last_number_, {.keep_alive = false}, std::nullopt});
         ending_ = true;
@@ -48,9 +57,16 @@ void HttpConversation::receive(std::string_view bytes) {
         if (problem->status == 503) name = "LimitExceededException";
         answer(last_number_, refusal(problem->status, name, problem->message));
     } else if (reader_.wants_continue() && slots_.empty()) {
-        output_ += "HTTP/1.1 100 Continue\r\n\r\n";
+        constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+        output_ += go_on;
+        unsent_ += go_on.size();
         output_ready_();
     }
+}
+
+std::string HttpConversation::take_output() {
+    unsent_ -= output_.size();
+    return std::exchange(output_, {});
 }
 
 void HttpConversation::end_of_input() {
@@ -64,7 +80,6 @@ void HttpConversation::end_of_input() {
 }
 
 void HttpConversation::take(const HttpRequest& request) {
-    if (ending_) return;
     const auto number = ++last_number_;
     slots_.push_back({number, {request.keep_alive, request.method == "HEAD"}, std::nullopt});
     if (!request.keep_alive) ending_ = true;
@@ -103,17 +118,31 @@ void HttpConversation::call(const HttpRequest& request, std::uint64_t number) {
     auto read = read_call(*std::move(call), request.body);
     if (!read) return answer(number, {400, json_type, {}, write_error(read.error())});
 
-    peer_->ask(*std::move(read),
-               [weak = weak_from_this(), post = post_, number](Result<Reply> reply) {
-                   // Text is made where the answer comes, so that the connection's thread only
-                   // sends it.
-                   HttpAnswer answer;
-                   answer.status = reply ? 200 : http_status(reply.error().code);
-                   answer.body = reply ? write_reply(*reply) : write_error(reply.error());
-                   post([weak, number, answer = std::move(answer)] {
-                       if (const auto self = weak.lock()) self->answer(number, answer);
-                   });
-               });
+    if (is_search(read->body)) {
+        slots_.back().search = true;
+        ++searches_;
+    }
+    peer_->ask(*std::move(read), [weak = weak_from_this(), number](const Result<Reply>& reply) {
+        const auto self = weak.lock();
+        if (!self) return;
+        // Text is made where the answer comes, so that the connection's thread only sends it.
+        HttpAnswer answer;
+        answer.status = reply ? 200 : http_status(reply.error().code);
+        answer.body = reply ? write_reply(*reply) : write_error(reply.error());
+        self->made(number, std::move(answer));
+    });
+}
+
+// From any thread.
+void HttpConversation::made(std::uint64_t number, HttpAnswer answer) {
+    const auto size = answer.body.size();
+    made_ += size;
+    post_([weak = weak_from_this(), number, size, answer = std::move(answer)] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->made_ -= size;
+        self->answer(number, answer);
+    });
 }
 
 // A stream ends with its connection: what the client sends behind its request is not looked at.
@@ -124,6 +153,7 @@ void HttpConversation::start_stream(const HttpRequest& request, std::uint64_t nu
     stream_ = *std::move(stream);
     slots_.back().open = true;
     slots_.back().answer = std::string(EventStream::head());
+    unsent_ += slots_.back().answer->size();
     // What is sent asks for more.
     flush();
     if (!asked_for_events_) ask_for_events();
@@ -149,7 +179,9 @@ void HttpConversation::append_events(const Result<EventPage>& page) {
     asked_for_events_ = false;
     if (slots_.empty() || !slots_.back().open) return;
     auto& slot = slots_.back();
-    *slot.answer += page ? stream_->page(*page) : EventStream::last_words(page.error());
+    const auto text = page ? stream_->page(*page) : EventStream::last_words(page.error());
+    *slot.answer += text;
+    unsent_ += text.size();
     slot.open = page.has_value();
     flush();
 }
@@ -161,13 +193,18 @@ void HttpConversation::output_taken() {
 }
 
 void HttpConversation::answer(std::uint64_t number, const HttpAnswer& answer) {
+    const bool full = !has_room();
     for (auto& slot : slots_) {
         if (slot.number != number) continue;
         slot.answer.emplace();
         append_answer(*slot.answer, answer, slot.manner);
+        unsent_ += slot.answer->size();
+        if (slot.search) --searches_;
         break;
     }
     flush();
+    // An answer that waits for one before it may have made room all the same.
+    if (full && has_room()) output_ready_();
 }
 
 void HttpConversation::flush() {

@@ -57,20 +57,27 @@ public:
 
     void receive(std::string_view bytes) override;
     void end_of_input() override;
-    std::string take_output() override { return std::exchange(output_, {}); }
+    std::string take_output() override;
     bool has_output() const override { return !output_.empty(); }
     std::size_t outstanding() const override { return slots_.size(); }
-    std::size_t most_outstanding() const override { return 1024; }
+    // One search at a time, so that what follows it finds things as it left them.
+    bool has_room() const override {
+        return slots_.size() < most_outstanding && searches_ == 0 && made_ + unsent_ <= most_unsent;
+    }
+    bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && slots_.empty(); }
     bool broken() const override { return broken_; }
     void output_taken() override;
     bool streams() const override { return stream_.has_value(); }
 
 private:
+    static constexpr std::size_t most_outstanding = 1024;
+
     struct Slot {
         std::uint64_t number = 0;
         HttpManner manner;
         std::optional<std::string> answer;
+        bool search = false;
         // More will follow the answer.
         bool open = false;
     };
@@ -82,6 +89,7 @@ private:
     void ask_for_events();
     void append_events(const Result<EventPage>& page);
     void answer(std::uint64_t number, const HttpAnswer& answer);
+    void made(std::uint64_t number, HttpAnswer answer);
     std::optional<HttpProblem> count_held();
     void flush();
 
@@ -98,6 +106,11 @@ private:
     bool asked_for_events_ = false;
     std::uint64_t last_number_ = 0;
     std::string output_;
+    // Bytes of answers: on their way here from where they were made; here, but not taken.
+    std::atomic<std::size_t> made_{0};
+    std::size_t unsent_ = 0;
+    std::size_t searches_ = 0;
+    bool paused_ = false;
     bool ending_ = false;
     bool broken_ = false;
 };

@@ -125,15 +125,12 @@ HttpReader::HttpReader() = default;
 HttpReader::~HttpReader() = default;
 
 std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
+                                               const std::function<bool()>& wanted,
                                                const std::function<void(HttpRequest)>& take) {
     unread_.append(bytes);
-    return parse(take);
-}
-
-std::optional<HttpProblem> HttpReader::parse(const std::function<void(HttpRequest)>& take) {
     std::size_t used = 0;
     std::optional<HttpProblem> problem;
-    while (used < unread_.size()) {
+    while (used < unread_.size() && wanted()) {
         if (!parser_) parser_ = std::make_unique<Parser>();
         const bool in_header = !parser_->is_header_done();
         error_code error;

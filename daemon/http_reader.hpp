@@ -49,8 +49,9 @@ public:
     HttpReader(const HttpReader&) = delete;
     HttpReader& operator=(const HttpReader&) = delete;
 
-    // Calls `take` for each request that these bytes complete.
-    std::optional<HttpProblem> receive(std::string_view bytes,
+    // Calls `take` for each request that these bytes complete, as long as more are wanted; what is
+    // left waits for the next call.
+    std::optional<HttpProblem> receive(std::string_view bytes, const std::function<bool()>& wanted,
                                        const std::function<void(HttpRequest)>& take);
 
     // What has come of a request that is not whole yet.
@@ -62,9 +63,7 @@ public:
 private:
     class Parser;
 
-    std::optional<HttpProblem> parse(const std::function<void(HttpRequest)>& take);
-
-    // What has come and is not parsed: a header that is not whole yet.
+    // What has come and is not parsed: a header that is not whole yet, or what nobody took.
     std::string unread_;
     std::unique_ptr<Parser> parser_;
     bool wants_continue_ = false;

@@ -51,7 +51,7 @@ void Peer::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
     MutexLock lock(mutex_);
     const auto asked = asked_.find(number);
     if (asked == asked_.end()) return;
-    if (!gone_ && !asked->second.withdrawn) {
+    if (!gone_ && !waits_no_more_ && !asked->second.withdrawn) {
         asked->second.ticket = ticket;
         return;
     }
@@ -95,6 +95,24 @@ void Peer::answered(std::uint64_t number, Result<Reply> reply, const Dispatcher:
     done(std::move(reply));
 }
 
+void Peer::stop_waiting() {
+    std::vector<Ticket> waits;
+    {
+        MutexLock lock(mutex_);
+        waits_no_more_ = true;
+        waits = tickets();
+    }
+    dispatcher_.cancel(std::move(waits));
+}
+
+std::vector<Ticket> Peer::tickets() const {
+    std::vector<Ticket> waits;
+    for (const auto& [number, asked] : asked_) {
+        if (asked.ticket) waits.push_back(*asked.ticket);
+    }
+    return waits;
+}
+
 void Peer::hang_up(bool unread) {
     std::vector<Ticket> waits;
     std::vector<SessionId> sessions;
@@ -103,13 +121,11 @@ void Peer::hang_up(bool unread) {
         MutexLock lock(mutex_);
         if (gone_) return;
         gone_ = true;
-        for (const auto& [number, asked] : asked_) {
-            if (asked.ticket) waits.push_back(*asked.ticket);
-        }
+        waits = tickets();
         sessions.swap(sessions_);
         if (unread) undelivered.swap(unconfirmed_);
     }
-    for (const auto ticket : waits) dispatcher_.cancel(ticket);
+    dispatcher_.cancel(std::move(waits));
     for (const auto& session : sessions) dispatcher_.close_session(session);
     for (const auto& grant : undelivered) dispatcher_.give_back(grant);
 }

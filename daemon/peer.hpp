@@ -43,6 +43,9 @@ public:
     std::uint64_t next_number() { return ++last_number_; }
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 
+    // The client sends no more: whatever waits now, or would, is answered `cancelled`.
+    void stop_waiting() ROCKLOCK_EXCLUDES(mutex_);
+
     // The client is gone, or hears no more. `unread`: the last answers did not reach it for
     // certain.
     void hang_up(bool unread) ROCKLOCK_EXCLUDES(mutex_);
@@ -57,6 +60,7 @@ private:
         bool withdrawn = false;
     };
 
+    std::vector<Ticket> tickets() const ROCKLOCK_REQUIRES(mutex_);
     void answered(std::uint64_t number, Result<Reply> reply, const Dispatcher::Done& done)
         ROCKLOCK_EXCLUDES(mutex_);
 
@@ -64,6 +68,7 @@ private:
     const Caller caller_;
     Mutex mutex_;
     bool gone_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    bool waits_no_more_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     std::atomic<std::uint64_t> last_number_{0};
     std::unordered_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     // Grants in answers since the last call: whoever calls again has read what came before.

@@ -33,6 +33,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <rocklock/clock.hpp>
@@ -218,6 +219,10 @@ private:
     steady_clock::time_point last_busy_ = steady_clock::now();
     Mutex mutex_;
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Who looks through everything waits for others who do, and for nobody else. What clients leave
+    // behind keeps nobody waiting. Last: they use all of the above.
+    asio::thread_pool searches_{1};
+    asio::thread_pool cleaning_{1};
 };
 
 std::string durability_word(const ServerOptions& options) {
@@ -236,10 +241,13 @@ Server::Server(const Parts& parts)
                 }
                 asio::post(control_, [this] { request_stop("the storage has failed"); });
             }),
-      dispatcher_(parts.database.service(), &watch_,
-                  {parts.options.store.empty() ? "memory" : parts.options.store,
-                   durability_word(parts.options), ::geteuid(), &book_,
-                   backup_of(parts.database, parts.options)}),
+      dispatcher_(
+          parts.database.service(), &watch_,
+          {parts.options.store.empty() ? "memory" : parts.options.store,
+           durability_word(parts.options), ::geteuid(), &book_,
+           backup_of(parts.database, parts.options), nullptr,
+           [this](std::function<void()> search) { asio::post(searches_, std::move(search)); },
+           [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); }}),
       places_(parts.database.service(), book_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
       control_(asio::make_strand(io_)),

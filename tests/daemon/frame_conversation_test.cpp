@@ -136,6 +136,34 @@ BOOST_AUTO_TEST_CASE(answers_calls) {
     BOOST_TEST(line.conversation().outstanding() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
+    Line line(*this);
+    line.greet();
+    Acquire acquire = acquire_for("ann", {});
+    for (int i = 0; i < 99; ++i) acquire.locks.push_back({.resource = "r" + std::to_string(i)});
+    line.ask(1, acquire);
+    std::string calls;
+    // Small calls, large answers.
+    std::uint64_t number = 1;
+    for (int i = 0; i < 200; ++i) append_call(calls, ++number, {ListLocks{}, {}, {}});
+    line.send(calls);
+    BOOST_TEST(line.conversation().paused());
+    std::uint64_t answered = 0;
+    std::size_t turns = 0;
+    while (answered < 200 && ++turns < 1000) {
+        BOOST_TEST(line.conversation().outstanding() < 100U);
+        line.drain();
+        const std::string answers = line.conversation().take_output();
+        BOOST_TEST(answers.size() < 2 * most_unsent);
+        for (std::string_view rest = answers; !rest.empty(); ++answered) {
+            BOOST_TEST((take_frame(rest, longest_reply_frame).value()->kind == FrameKind::reply));
+        }
+        line.send({});
+    }
+    BOOST_TEST(answered == 200U);
+    BOOST_TEST(turns > 2U);
+}
+
 BOOST_AUTO_TEST_CASE(reads_bytes_one_at_a_time_or_all_at_once) {
     std::string bytes(frame_greeting);
     for (std::uint64_t number = 1; number <= 3; ++number) {

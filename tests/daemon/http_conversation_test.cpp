@@ -137,6 +137,58 @@ BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
     BOOST_TEST(memory.held == 0U);
 }
 
+// How often `part` is in `text`.
+std::size_t count_of(const std::string& text, std::string_view part) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
+    World world;
+    Line line(world);
+    std::string locks;
+    for (int i = 0; i < 100; ++i) locks += R"({"Resource":"r)" + std::to_string(i) + R"("},)";
+    line.call("Acquire", R"({"Principal":"ann","Locks":[)" + locks + R"({"Resource":"last"}]})");
+    line.call("Acquire", R"({"Principal":"ann","Note":")" + std::string(1000, 'n') +
+                             R"(","Locks":[)" + locks.substr(0, locks.size() - 1) + "]}");
+    const std::string body = R"({"Resource":"r1"})";
+    const std::string request =
+        "POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121.ShowLock\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body;
+    std::string requests;
+    for (int i = 0; i < 200; ++i) requests += request;
+
+    line.conversation().receive(requests);
+    std::size_t answered = 0;
+    std::size_t turns = 0;
+    while (answered < 200 && ++turns < 1000) {
+        BOOST_TEST(line.conversation().outstanding() < 100U);
+        const bool paused = line.conversation().paused();
+        const auto answers = line.answers();
+        BOOST_TEST(answers.size() < 2 * most_unsent);
+        answered += count_of(answers, "HTTP/1.1 200 ");
+        BOOST_TEST(paused == (answered < 200));
+        BOOST_TEST(line.conversation().has_room());
+        line.conversation().receive({});
+    }
+    BOOST_TEST(answered == 200U);
+    BOOST_TEST(turns > 2U);
+}
+
+BOOST_AUTO_TEST_CASE(takes_up_one_search_at_a_time) {
+    World world;
+    Line line(world);
+    line.send("ListLocks", "{}");
+    line.send("Acquire", R"({"Principal":"ann","Locks":[{"Resource":"a"}]})");
+    BOOST_TEST(line.conversation().outstanding() == 1U);
+    BOOST_TEST(has(line.answers(), R"({"Locks":[]})"));
+    BOOST_TEST(line.conversation().has_room());
+    line.conversation().receive({});
+    BOOST_TEST(has(line.answers(), R"("Resource":"a")"));
+    BOOST_TEST(!line.conversation().paused());
+}
+
 BOOST_AUTO_TEST_CASE(withdraws_its_wait_when_the_client_hangs_up) {
     World world;
     Line holder(world);

@@ -14,10 +14,13 @@ const std::string one = "POST / HTTP/1.1\r\nX-Amz-Target: A.B\r\nContent-Length:
 struct Reading {
     HttpReader reader;
     std::vector<HttpRequest> requests;
+    // Takes no more than these.
+    std::size_t most = 1'000'000;
 
     std::optional<rocklock::HttpProblem> receive(std::string_view bytes) {
         return reader.receive(
-            bytes, [this](HttpRequest request) { requests.push_back(std::move(request)); });
+            bytes, [this] { return requests.size() < most; },
+            [this](HttpRequest request) { requests.push_back(std::move(request)); });
     }
 };
 
@@ -73,6 +76,20 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_no_http) {
         BOOST_TEST(problem->status == 400);
         BOOST_TEST(reading.requests.empty());
     }
+}
+
+BOOST_AUTO_TEST_CASE(keeps_what_nobody_takes_yet) {
+    Reading reading;
+    reading.most = 1;
+    BOOST_TEST(!reading.receive(one + one + one.substr(0, 20)).has_value());
+    BOOST_TEST(reading.requests.size() == 1U);
+    BOOST_TEST(reading.reader.held_bytes() == one.size() + 20);
+    reading.most = 1'000'000;
+    BOOST_TEST(!reading.receive({}).has_value());
+    BOOST_TEST(reading.requests.size() == 2U);
+    BOOST_TEST(!reading.receive(one.substr(20)).has_value());
+    BOOST_TEST(reading.requests.size() == 3U);
+    BOOST_TEST(reading.reader.held_bytes() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(says_once_that_a_client_waits_to_be_told_to_continue) {

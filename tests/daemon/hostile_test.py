@@ -1,0 +1,214 @@
+"""Clients that are broken, slow or hostile: none of them delays another one for long, and the daemon stays."""
+
+import json
+import os
+import socket
+import threading
+import time
+
+import tap
+from harness import SLOWNESS, Connection, Sandbox, wait_until
+
+HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: Rocklock_20261121."
+
+
+class Bystander(threading.Thread):
+    """Takes and gives back a lock of its own, again and again, and notes the longest call."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.connection = Connection(path)
+        answer = self.connection.call("OpenSession", Principal="bystander", LeaseMs=600_000).json
+        self.session = {"Session": answer["Session"], "Secret": answer["Secret"]}
+        self.longest = 0.0
+        self.calls = 0
+        self.enough = threading.Event()
+
+    def call(self, verb, **members):
+        start = time.monotonic()
+        answer = self.connection.call(verb, **members, **self.session)
+        assert answer.status == 200, answer.body
+        self.longest = max(self.longest, time.monotonic() - start)
+        self.calls += 1
+        return answer.json
+
+    def run(self):
+        while not self.enough.is_set():
+            grant = self.call("Acquire", Locks=[{"Resource": "bystander"}])["Grant"]
+            self.call("Release", Grant=grant)
+            time.sleep(0.001)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *trouble):
+        self.enough.set()
+        self.join()
+        self.connection.close()
+
+
+class Hostile(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.first = self.api()
+        self.pid = self.daemon_pid()
+
+    def raw(self):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(60)
+        client.connect(str(self.socket))
+        self.addCleanup(client.close)
+        return client
+
+    def memory_mb(self):
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def assert_harmless(self, attack):
+        """Nobody else waits longer than 50 ms meanwhile: the best of three, the machine may be busy."""
+        def longest():
+            with Bystander(self.socket) as bystander:
+                wait_until(lambda: bystander.calls > 10, "the bystander works")
+                bystander.longest = 0.0
+                attack()
+                before = bystander.calls
+                wait_until(lambda: bystander.calls > before + 10, "the bystander goes on")
+            return bystander.longest
+
+        self.assert_within(0.05, longest)
+        self.assertEqual(self.daemon_pid(), self.pid)
+        self.assertEqual(self.first.call("Ping").status, 200)
+
+    def test_half_a_request(self):
+        def attack():
+            for part in [b"", b"P", HEAD, HEAD + b"Ping\r\nContent-Length: 10\r\n\r\n{"] * 25:
+                client = self.raw()
+                client.sendall(part)
+
+        self.assert_harmless(attack)
+
+    def test_a_byte_at_a_time(self):
+        def attack():
+            request = HEAD + b"Ping\r\nContent-Length: 2\r\n\r\n{}"
+            clients = [self.raw() for _ in range(50)]
+            for position in range(len(request)):
+                for client in clients:
+                    client.sendall(request[position:position + 1])
+            for client in clients:
+                self.assertTrue(client.recv(100).startswith(b"HTTP/1.1 200"))
+
+        self.assert_harmless(attack)
+
+    def test_large_deep_and_wrong_bodies(self):
+        bodies = [
+            b'{"Principal":"' + b"x" * (15 << 20) + b'"}',
+            b'{"Metadata":' + b"[" * (1 << 20),
+            b'{"Locks":[' + b'{"Resource":"a"},' * 200_000 + b'{"Resource":"b"}]}',
+            b"\xff" * (1 << 20),
+            b"",
+        ]
+
+        def attack():
+            for body in bodies:
+                client = self.raw()
+                client.sendall(HEAD + b"Acquire\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+                self.assertTrue(client.recv(1000).startswith(b"HTTP/1.1 4"))
+
+        self.assert_harmless(attack)
+
+    def test_what_is_past_the_limits_or_no_http(self):
+        requests = [
+            HEAD + b"Ping\r\nContent-Length: 16777217\r\n\r\n{",
+            HEAD + b"Ping\r\nContent-Length: 99999999999999999999999\r\n\r\n{",
+            HEAD + b"Ping\r\nContent-Length: -1\r\n\r\n{",
+            HEAD + b"Ping\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+            HEAD + b"Ping\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
+            HEAD + b"Ping\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            HEAD + b"Ping\r\nX: " + b"y" * (70 << 10) + b"\r\n\r\n",
+            b"\x00" * 1000,
+            b"\x16\x03\x01\x02\x00" + b"\x01" * 500,
+        ]
+
+        def attack():
+            for request in requests:
+                client = self.raw()
+                client.sendall(request)
+                self.assertTrue(client.recv(1000).startswith(b"HTTP/1.1 4"), request[:120])
+
+        self.assert_harmless(attack)
+
+    def test_one_that_never_reads(self):
+        holder = self.first.call("OpenSession", Principal="holder", LeaseMs=600_000).json
+        proof = {"Session": holder["Session"], "Secret": holder["Secret"]}
+        for number in range(10):
+            locks = [{"Resource": f"lock/{number}/{i}"} for i in range(100)]
+            self.assertEqual(self.first.call("Acquire", Locks=locks, **proof).status, 200)
+        before = self.memory_mb()
+        body = json.dumps({"Limit": 1000}).encode()
+        request = HEAD + b"ListLocks\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+        def attack():
+            for _ in range(10):
+                client = self.raw()
+                client.settimeout(0.2)
+                try:
+                    while True:
+                        client.sendall(request * 100)
+                except TimeoutError:
+                    pass
+
+        self.assert_harmless(attack)
+        # Each may have a megabyte unsent, and as many requests as the sockets and one page take.
+        self.assertLess(self.memory_mb() - before, 200 * max(1, SLOWNESS))
+        self.first.call("CloseSession", **proof)
+
+    def test_a_hundred_thousand_waits(self):
+        clients = int(100 / SLOWNESS)
+        self.first.call("Acquire", Principal="first", LeaseMs=600_000,
+                        Locks=[{"Resource": f"wanted/{client}"} for client in range(clients)])
+
+        def attack():
+            crowd = []
+            for client in range(clients):
+                if client % 10 == 0:
+                    session = self.first.call("OpenSession", Principal="crowd", LeaseMs=600_000).json
+                    proof = {"Session": session["Session"], "Secret": session["Secret"]}
+                body = json.dumps({"PatienceMs": -1, "Locks": [{"Resource": f"wanted/{client}"}], **proof}).encode()
+                request = HEAD + b"Acquire\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+                crowd.append(self.raw())
+                crowd[-1].sendall(request * 1000)
+            wait_until(lambda: self.waits() == clients * 1000, "all wait")
+            if clients > 9:
+                more = self.first.call("Acquire", PatienceMs=-1, Locks=[{"Resource": "wanted/0"}], **proof)
+                self.assertEqual((more.error, more.json["Limit"]), ("QueueFullException", 10_000))
+            for client in crowd:
+                client.close()
+            wait_until(lambda: self.waits() == 0, "all have left")
+
+        self.assert_harmless(attack)
+
+    def test_waits_that_are_more_than_are_read(self):
+        """A client that hangs up is noticed also when nothing more is read from it."""
+        session = self.first.call("OpenSession", Principal="crowd", LeaseMs=600_000).json
+        proof = {"Session": session["Session"], "Secret": session["Secret"]}
+        self.first.call("Acquire", Principal="first", LeaseMs=600_000, Locks=[{"Resource": "wanted"}])
+        body = json.dumps({"PatienceMs": -1, "Locks": [{"Resource": "wanted"}], **proof}).encode()
+        request = HEAD + b"Acquire\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        for leave in (lambda client: client.close(), lambda client: client.shutdown(socket.SHUT_WR)):
+            client = self.raw()
+            client.settimeout(0.5)
+            try:
+                while True:
+                    client.sendall(request * 100)
+            except TimeoutError:
+                pass
+            self.assertGreaterEqual(self.waits(), 1024)
+            leave(client)
+            wait_until(lambda: self.waits() == 0, "all have left")
+
+    def waits(self):
+        return self.first.call("ShowStatistics").json["Waiting"]
+
+
+tap.main()
