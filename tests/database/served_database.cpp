@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,7 @@ public:
         return inner().audit(after, limit);
     }
     LockStatistics statistics() override { return inner().statistics(); }
+    Result<void> close() { return database_.close(); }
     Result<Outliers> outliers(std::uint32_t limit) override { return inner().outliers(limit); }
     Result<HistoryPage> history(const HistoryRequest& request) override {
         return inner().history(request);
@@ -125,7 +127,11 @@ struct ServedDatabase::State {
 ServedDatabase::ServedDatabase(Database& database, Clock& clock, bool ticks)
     : state_(std::make_unique<State>(database, clock, ticks)) {}
 
-ServedDatabase::~ServedDatabase() { drop_connections(); }
+ServedDatabase::~ServedDatabase() {
+    drop_connections();
+    // Whose threads answer connections, which must not outlive their context.
+    std::ignore = state_->service.close();
+}
 
 const std::string& ServedDatabase::path() const { return state_->path; }
 

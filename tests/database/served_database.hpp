@@ -9,7 +9,7 @@
 namespace rocklock::testing {
 
 // Serves `database`, one in memory on `clock`, until it goes. With `ticks` after each request what
-// is due is done and answered, since nobody else does it.
+// is due is done and answered, since nobody else does it. Closes the database in the end.
 class ServedDatabase {
 public:
     ServedDatabase(Database& database, Clock& clock, bool ticks);
