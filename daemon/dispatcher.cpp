@@ -249,6 +249,9 @@ Result<Reply> Dispatcher::look(const Call& call) {
         if (!page) return std::move(page).error();
         return Reply(*std::move(page));
     }
+    if (const auto* outliers = std::get_if<ListOutliers>(&body)) {
+        return as_reply(service_.outliers(outliers->limit));
+    }
     if (std::holds_alternative<ListClasses>(body)) return Reply(ClassList{service_.classes()});
     if (std::holds_alternative<ShowStatistics>(body)) return Reply(service_.statistics());
     if (std::holds_alternative<ListWaits>(body)) return Reply(WaitList{service_.wait_graph()});

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -27,6 +29,9 @@ inline constexpr bool is_one_of<T, std::variant<Types...>> = (std::is_same_v<T, 
 constexpr milliseconds renewal_least{100};
 constexpr milliseconds renewal_most{5'000};
 constexpr milliseconds ending_most{2'000};
+
+// What the daemon gives at once.
+constexpr std::uint32_t longest_page = 10'000;
 
 // Longer is for ever.
 constexpr milliseconds longest_patience = std::chrono::hours{24 * 365};
@@ -273,6 +278,8 @@ FramedService::Steady::time_point FramedService::give_up_time(const Call& call) 
         std::holds_alternative<CloseSession>(call.body)) {
         return now + std::min(ending_most, options_.patience);
     }
+    // It takes as long as the store is large.
+    if (std::holds_alternative<Backup>(call.body)) return Steady::time_point::max();
     auto body = call.body;
     const auto* patience = patience_in(body);
     if (patience == nullptr) return now + options_.patience;
@@ -343,7 +350,7 @@ Result<LockPage> FramedService::list(const ListLocks& request) { return look(req
 
 Result<std::vector<SessionView>> FramedService::sessions(std::string_view principal) {
     std::vector<SessionView> all;
-    ListSessions request{std::string(principal), 10'000, {}};
+    ListSessions request{std::string(principal), longest_page, {}};
     do {
         auto page = look(request);
         if (!page) return std::move(page).error();
@@ -366,11 +373,15 @@ Result<SessionInfo> FramedService::authenticate(const SessionId& session, const 
     return std::move(detail->session);
 }
 
+// Of anybody's session, so without its secret.
 bool FramedService::holds(const SessionId& session, std::string_view resource, Mode mode) {
-    const auto held = grants(session);
-    if (!held) return false;
-    for (const Grant& grant : *held) {
-        for (const GrantedLock& lock : grant.locks) {
+    ListLocks request;
+    request.session = session;
+    request.limit = longest_page;
+    do {
+        auto page = look(request);
+        if (!page) return false;
+        for (const Holder& lock : page->locks) {
             const bool below = lock.subtree && resource.size() > lock.resource.size() &&
                                resource.starts_with(lock.resource) &&
                                resource[lock.resource.size()] == '/';
@@ -379,7 +390,8 @@ bool FramedService::holds(const SessionId& session, std::string_view resource, M
                 return true;
             }
         }
-    }
+        request.next = std::move(page->next);
+    } while (!request.next.empty());
     return false;
 }
 
@@ -399,9 +411,16 @@ std::vector<Deadlock> FramedService::recent_deadlocks() {
 }
 
 Result<std::vector<AuditRow>> FramedService::audit(std::uint64_t after, std::uint32_t limit) {
-    auto page = look(ListAudit{after, limit});
-    if (!page) return std::move(page).error();
-    return std::move(page->rows);
+    std::vector<AuditRow> rows;
+    while (rows.size() < limit) {
+        const auto left = limit - static_cast<std::uint32_t>(rows.size());
+        auto page = look(ListAudit{after, std::min(left, longest_page)});
+        if (!page) return std::move(page).error();
+        for (auto& row : page->rows) rows.push_back(std::move(row));
+        if (page->rows.size() < longest_page) break;
+        after = rows.back().sequence;
+    }
+    return rows;
 }
 
 LockStatistics FramedService::statistics() {
@@ -409,9 +428,7 @@ LockStatistics FramedService::statistics() {
     return counts ? *counts : LockStatistics();
 }
 
-Result<Outliers> FramedService::outliers(std::uint32_t /*limit*/) {
-    return not_over_a_socket("outliers");
-}
+Result<Outliers> FramedService::outliers(std::uint32_t limit) { return look(ListOutliers{limit}); }
 
 Result<HistoryPage> FramedService::history(const HistoryRequest& request) { return look(request); }
 
@@ -437,6 +454,19 @@ Ticket FramedService::submit_watch(WatchRequest request, WatchCompletion done) {
             done(std::get<EventPage>(*std::move(reply)));
         },
         false)};
+}
+
+// ---- Copying ----
+
+Result<void> FramedService::back_up(const std::string& directory) {
+    std::error_code nowhere;
+    const auto absolute = std::filesystem::absolute(directory, nowhere);
+    if (directory.empty() || nowhere) {
+        return Error(ErrorCode::invalid_argument, "name a directory that is new or empty");
+    }
+    auto copied = look(Backup{absolute.string()});
+    if (!copied) return std::move(copied).error();
+    return {};
 }
 
 // ---- Closing ----

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names
     "Release",     "Transfer",      "Steal",       "Break",        "PutClass",    "DeleteClass",
     "ListClasses", "ShowLock",      "ListLocks",   "ListSessions", "Ping",        "AnswerWanted",
     "Reacquire",   "Backup",        "Watch",       "ListHistory",  "ShowSession", "ShowStatistics",
-    "ListWaits",   "ListDeadlocks", "ListAudit",
+    "ListWaits",   "ListDeadlocks", "ListAudit",   "ListOutliers",
 };
 
 constexpr auto verb_numbers = [] {

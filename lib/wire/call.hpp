@@ -51,6 +51,12 @@ struct ListAudit {
     std::uint32_t limit = 1000;
 };
 
+// What stands out: the longest held, and the most waited for.
+struct ListOutliers {
+    // Of each: 1 to 1,000.
+    std::uint32_t limit = 10;
+};
+
 struct Ping {};
 
 // For administrators: a consistent copy of the store, on the daemon's machine.
@@ -63,7 +69,7 @@ using CallBody =
     std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
                  Transfer, Steal, Break, PutClass, DeleteClass, ListClasses, ShowLock, ListLocks,
                  ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest,
-                 ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit>;
+                 ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers>;
 
 struct Call {
     CallBody body;
@@ -132,9 +138,10 @@ struct BackedUp {
     std::uint64_t bytes = 0;
 };
 
-using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
-                           LockView, LockPage, SessionPage, SessionDetail, LockStatistics, WaitList,
-                           DeadlockList, AuditPage, Pong, BackedUp, EventPage, HistoryPage>;
+using Reply =
+    std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList, LockView,
+                 LockPage, SessionPage, SessionDetail, LockStatistics, WaitList, DeadlockList,
+                 AuditPage, Pong, BackedUp, EventPage, HistoryPage, Outliers>;
 
 // The type of the reply to a call. Requests of the lock service name their own.
 template <typename Body>
@@ -157,6 +164,8 @@ template <>
 struct ReplyType<ListDeadlocks> : std::type_identity<DeadlockList> {};
 template <>
 struct ReplyType<ListAudit> : std::type_identity<AuditPage> {};
+template <>
+struct ReplyType<ListOutliers> : std::type_identity<Outliers> {};
 template <>
 struct ReplyType<Backup> : std::type_identity<BackedUp> {};
 template <>

@@ -98,6 +98,35 @@ class Verbs(Sandbox):
         answer = self.api().call("Ping").json
         self.assertEqual((answer["Pid"], answer["Store"]), (self.daemon_pid(), "memory"))
 
+    def test_the_numbers_and_what_stands_out(self):
+        api = self.api()
+        ann, ben = (api.call("OpenSession", Principal=name).json for name in ("ann", "ben"))
+        ann, ben = ({"Session": one["Session"], "Secret": one["Secret"]} for one in (ann, ben))
+        grants = [api.call("Acquire", **ann, Locks=[{"Resource": name, "Mode": mode}]).json["Grant"]
+                  for name, mode in (("a", "exclusive"), ("b", "read"))]
+        api.call("Acquire", **ben, Locks=[{"Resource": "a"}], PatienceMs=1)
+        api.call("Release", **ann, Grant=grants[1])
+        api.call("RenewSession", **ann)
+        counts = api.call("ShowStatistics").json
+        self.assertEqual([counts[name] for name in ("ReadLocksGranted", "WriteLocksGranted", "ExclusiveLocksGranted",
+                                                    "PermitsGranted", "SessionsOpened", "Renewals", "QueueFull")],
+                         [1, 0, 1, 0, 2, 1, 0])
+        self.assertGreater(counts["EventsKept"], 0)
+        for name, count in (("WaitTimes", 0), ("HoldTimes", 1), ("RenewMargins", 1), ("AcquireTimes", 2)):
+            histogram = counts[name]
+            self.assertEqual(sum(histogram["Counts"]), count, name)
+            self.assertEqual(len(histogram["Counts"]), len(histogram["BoundsUs"]) + 1)
+        # What was left of a lease of thirty seconds is in the bucket that says so, and in the sum.
+        margins = counts["RenewMargins"]
+        self.assertEqual(margins["Counts"][margins["BoundsUs"].index(30_000_000)], 1)
+        self.assertLessEqual(margins["SumUs"], 30_000_000)
+        outliers = api.call("ListOutliers", Limit=5).json
+        self.assertEqual([(row["Resource"], row["Grant"]) for row in outliers["LongestHeld"]], [("a", grants[0])])
+        self.assertEqual(outliers["Hottest"], [{"Resource": "a", "Waits": 1}])
+        self.assertEqual(api.call("ListOutliers", Limit=0).error, "ValidationException")
+        you = [row.get("You") for row in api.call("ListLocks", Asker="ann").json["Locks"]]
+        self.assertEqual(you, [True])
+
     def test_lists_come_in_pages(self):
         api = self.api()
         for number in range(5):

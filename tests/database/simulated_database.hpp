@@ -103,8 +103,11 @@ inline bool over_a_socket() { return false; }
 
 struct SimulatedDatabase {
     SimulatedClock clock;
-    Hosted host{clock, simulated(clock)};
-    Database database = host.connect_or_open(simulated(clock));
+    Hosted host;
+    Database database;
+
+    explicit SimulatedDatabase(DatabaseOptions (*options)(Clock&) = simulated)
+        : host(clock, options(clock)), database(host.connect_or_open(options(clock))) {}
 
     void pass(std::chrono::nanoseconds duration) {
         if (!over_a_socket()) return testing::pass(database, clock, duration);
