@@ -311,6 +311,16 @@ Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
     return page;
 }
 
+void Dispatcher::orphan(const SessionId& session) {
+    const MutexLock lock(orphans_mutex_);
+    orphans_.insert(session);
+}
+
+bool Dispatcher::adopt(const SessionId& session) {
+    const MutexLock lock(orphans_mutex_);
+    return orphans_.erase(session) > 0;
+}
+
 void Dispatcher::give_back(const Grant& grant) {
     if (grant.own_session) return close_session(grant.own_session->id);
     service_.submit(Release{grant.session, grant.id}, [](const Result<Answer>&) {});

@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
 
+#include "base/mutex.hpp"
 #include "wire/call.hpp"
 
 namespace rocklock {
@@ -80,6 +82,11 @@ public:
     void cancel(Ticket ticket) { service_.cancel(ticket); }
     Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock(); }
 
+    // A session that was bound to a connection of the daemon before; and whether it was one, for
+    // the first connection that wants it.
+    void orphan(const SessionId& session) ROCKLOCK_EXCLUDES(orphans_mutex_);
+    bool adopt(const SessionId& session) ROCKLOCK_EXCLUDES(orphans_mutex_);
+
     // Takes back a grant that reached nobody, with the session that was made for it.
     void give_back(const Grant& grant);
     void close_session(const SessionId& session);
@@ -104,6 +111,9 @@ private:
     LockService& service_;
     SessionWatch* watch_;
     DispatcherOptions options_;
+
+    Mutex orphans_mutex_;
+    std::set<SessionId> orphans_ ROCKLOCK_GUARDED_BY(orphans_mutex_);
 
     // One backup at a time, on a thread of its own: it reads and writes whole files.
     std::mutex backup_mutex_;

@@ -260,6 +260,7 @@ void FramedService::prepare(Call& call) {
     const auto known = known_.find(*session);
     if (!call.secret) call.secret = known == known_.end() ? Secret{} : known->second.secret;
     if (known == known_.end()) return;
+    if (std::holds_alternative<RenewSession>(call.body)) call.rebind = known->second.of_connection;
     if (const auto* release = std::get_if<Release>(&call.body)) {
         const auto grant = known->second.grants.find(release->grant);
         if (grant != known->second.grants.end()) grant->second.releasing = true;

@@ -120,6 +120,8 @@ private:
         std::map<GrantId, Held> grants;
         std::chrono::milliseconds lease{};
         BootTime deadline;
+        // It ends with the connection; after a restart of the daemon, with the next one.
+        bool of_connection = false;
         // Asked after, since its lease seems to have run out.
         bool looking = false;
         bool closing = false;

@@ -57,6 +57,12 @@ const SessionId* proven_session(const CallBody& body) {
         body);
 }
 
+bool opens_with_connection(const CallBody& body) {
+    if (const auto* open = std::get_if<OpenSession>(&body)) return open->bound == Bound::connection;
+    const auto* acquire = std::get_if<Acquire>(&body);
+    return acquire != nullptr && acquire->opens && acquire->opens->bound == Bound::connection;
+}
+
 std::string_view verb_name(const CallBody& body) { return verb_names[body.index()]; }
 
 std::string_view verb_name_at(std::size_t index) { return verb_names.at(index); }

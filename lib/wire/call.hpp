@@ -77,10 +77,16 @@ struct Call {
     std::optional<Secret> secret;
     // The process to bind to; none: the caller.
     std::optional<std::int32_t> pid;
+    // With RenewSession: a session that was bound to a connection of the daemon before is bound to
+    // the one on which this comes.
+    bool rebind = false;
 };
 
 // The session whose secret a call must carry; none for one that needs no proof.
 const SessionId* proven_session(const CallBody& body);
+
+// Whether a call opens a session that ends with its connection.
+bool opens_with_connection(const CallBody& body);
 
 // What stands before a verb's name in the header X-Amz-Target: "Rocklock_20261121.Acquire".
 inline constexpr std::string_view target_prefix = "Rocklock_20261121.";

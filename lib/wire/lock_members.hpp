@@ -219,6 +219,7 @@ void describe_call(Codec& codec, C& call, T& body) {
     codec.optional("Note", body.note);
     codec.optional("Metadata", body.metadata);
     codec.optional("Active", body.active);
+    codec.optional("Rebind", call.rebind);
 }
 
 template <typename Codec, A<Call> C, A<AnswerWanted> T>

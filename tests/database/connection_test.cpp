@@ -308,6 +308,34 @@ BOOST_AUTO_TEST_CASE(of_what_cannot_be_repeated_leaves_one_in_doubt) {
     BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "indeterminate");
 }
 
+BOOST_AUTO_TEST_CASE(of_a_daemon_that_started_again_does_not_unbind_a_session_from_its_connection) {
+    std::vector<bool> rebinds;
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        auto other = thirty_seconds();
+        other.id.bytes[0] = 9;
+        its.welcome();
+        its.answer(thirty_seconds());
+        its.answer(other);
+        while (auto call = its.next()) {
+            if (std::holds_alternative<RenewSession>(call->body)) rebinds.push_back(call->rebind);
+            its.reply(thirty_seconds());
+        }
+    });
+    {
+        Database database = Database::connect(daemon.path(), soon()).value();
+        LockService& service = database.service();
+        OpenSession open;
+        open.principal = "ann";
+        open.bound = Bound::connection;
+        const SessionInfo bound = service.ask(open).value();
+        open.bound = Bound::none;
+        const SessionInfo free = service.ask(open).value();
+        service.ask(RenewSession{bound.id, {}, {}, {}, {}}).value();
+        service.ask(RenewSession{free.id, {}, {}, {}, {}}).value();
+    }
+    BOOST_TEST((rebinds == std::vector<bool>{true, false}));
+}
+
 BOOST_AUTO_TEST_CASE(of_a_renewal_does_not_hide_what_was_lost) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.welcome();
