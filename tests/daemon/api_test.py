@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import time
+from datetime import datetime
 
 import tap
 from harness import Sandbox, wait_until
@@ -42,6 +43,22 @@ class Verbs(Sandbox):
         ended = api.call("RenewSession", **proof)
         self.assertEqual((ended.status, ended.error), (400, ended.error))
         self.assertIn(ended.error, ("SessionExpiredException", "SessionNotFoundException"))
+
+    def test_a_deadline_is_the_same_on_both_clocks_whenever_it_is_told(self):
+        api = self.api()
+        session = api.call("OpenSession", Principal="ann", LeaseMs=600_000).json
+        proof = {"Session": session["Session"], "Secret": session["Secret"]}
+
+        def apart(answer):
+            wall = datetime.fromisoformat(answer["Deadline"])
+            return round(wall.timestamp() * 1000) - answer["DeadlineBootMs"]
+
+        told = [apart(api.call("RenewSession", **proof).json) for _ in range(200)]
+        # The machine's clock may have drifted by a millisecond just now.
+        self.assertLessEqual(sum(one != other for one, other in zip(told, told[1:])), 1, told)
+        grant = api.call("Acquire", **proof, Locks=[{"Resource": "a"}]).json
+        listed = {api.call("ListLocks").json["Locks"][0]["Deadline"] for _ in range(200)}
+        self.assertLessEqual(len(listed | {grant["Deadline"]}), 2)
 
     def test_a_conflict_names_the_holders_of_that_moment(self):
         api = self.api()
