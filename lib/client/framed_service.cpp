@@ -374,23 +374,26 @@ Result<SessionInfo> FramedService::authenticate(const SessionId& session, const 
     return std::move(detail->session);
 }
 
-// Of anybody's session, so without its secret.
 bool FramedService::holds(const SessionId& session, std::string_view resource, Mode mode) {
+    const auto does = [&](const auto& lock) {
+        const bool below = lock.subtree && resource.size() > lock.resource.size() &&
+                           resource.starts_with(lock.resource) &&
+                           resource[lock.resource.size()] == '/';
+        return lock.permits == 0 && (below || lock.resource == resource) && covers(lock.mode, mode);
+    };
+    if (const auto own = grants(session)) {
+        return std::any_of(own->begin(), own->end(), [&](const Grant& grant) {
+            return std::any_of(grant.locks.begin(), grant.locks.end(), does);
+        });
+    }
+    // Another's, whose secret is not known here. To list costs more.
     ListLocks request;
     request.session = session;
     request.limit = longest_page;
     do {
         auto page = look(request);
         if (!page) return false;
-        for (const Holder& lock : page->locks) {
-            const bool below = lock.subtree && resource.size() > lock.resource.size() &&
-                               resource.starts_with(lock.resource) &&
-                               resource[lock.resource.size()] == '/';
-            if (lock.permits == 0 && (below || lock.resource == resource) &&
-                covers(lock.mode, mode)) {
-                return true;
-            }
-        }
+        if (std::any_of(page->locks.begin(), page->locks.end(), does)) return true;
         request.next = std::move(page->next);
     } while (!request.next.empty());
     return false;

@@ -189,7 +189,8 @@ BOOST_AUTO_TEST_CASE(gives_no_storage) {
     Connected world;
     Batch batch;
     batch.writes.push_back({Family::meta, "key", "value"});
-    BOOST_TEST(!world.database.storage().commit(std::move(batch)).has_value());
+    const auto committed = world.database.storage().commit(std::move(batch));
+    BOOST_TEST(!committed.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

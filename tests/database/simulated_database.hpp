@@ -56,7 +56,7 @@ inline void pass(Database& database, SimulatedClock& clock, std::chrono::nanosec
 // Connected to a database of this process, if the tests run over a socket.
 class Hosted {
 public:
-    Hosted(Clock& clock, DatabaseOptions options) {
+    Hosted(Clock& clock, const DatabaseOptions& options) {
         if (!over_a_socket()) return;
         database_.emplace(Database::in_memory(options).value());
         server_.emplace(*database_, clock, !options.background);
