@@ -274,6 +274,9 @@ Result<Reply> Dispatcher::look(const Call& call) {
     if (const auto* history = std::get_if<HistoryRequest>(&body)) {
         return as_reply(service_.history(*history));
     }
+    if (const auto* outliers = std::get_if<ListOutliers>(&body)) {
+        return as_reply(service_.outliers(outliers->limit));
+    }
     if (std::holds_alternative<ListClasses>(body)) return Reply(ClassList{service_.classes()});
     if (std::holds_alternative<ShowStatistics>(body)) return Reply(service_.statistics());
     if (std::holds_alternative<ListWaits>(body)) return Reply(WaitList{service_.wait_graph()});
@@ -331,6 +334,16 @@ Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
         page.next = to_string(last.id) + "." + format_time(last.opened_at);
     }
     return page;
+}
+
+void Dispatcher::orphan(const SessionId& session) {
+    const MutexLock lock(orphans_mutex_);
+    orphans_.insert(session);
+}
+
+bool Dispatcher::adopt(const SessionId& session) {
+    const MutexLock lock(orphans_mutex_);
+    return orphans_.erase(session) > 0;
 }
 
 void Dispatcher::give_back(const Grant& grant) {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -89,6 +90,11 @@ public:
     void cancel(std::vector<Ticket> tickets);
     Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock(); }
 
+    // A session that was bound to a connection of the daemon before; and whether it was one, for
+    // the first connection that wants it.
+    void orphan(const SessionId& session) ROCKLOCK_EXCLUDES(orphans_mutex_);
+    bool adopt(const SessionId& session) ROCKLOCK_EXCLUDES(orphans_mutex_);
+
     // Takes back a grant that reached nobody, with the session that was made for it.
     void give_back(const Grant& grant);
     void close_session(const SessionId& session);
@@ -114,6 +120,9 @@ private:
     LockService& service_;
     SessionWatch* watch_;
     DispatcherOptions options_;
+
+    Mutex orphans_mutex_;
+    std::set<SessionId> orphans_ ROCKLOCK_GUARDED_BY(orphans_mutex_);
 
     // One backup at a time, on a thread of its own: it reads and writes whole files.
     Mutex backup_mutex_;

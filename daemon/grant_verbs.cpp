@@ -1,4 +1,4 @@
-// acquire, renew, release, convert, steal and break.
+// acquire, renew, release, convert, answer, steal and break.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -222,6 +222,9 @@ int renew_verb(const Arguments& arguments) {
     if (arguments.has("json")) {
         print(write_reply(*renewed));
     } else if (!arguments.has("quiet")) {
+        for (const auto& wanted : renewed->wanted) {
+            if (wanted.answer_by) complain(describe_ask(wanted, system_clock().now().wall));
+        }
         print("renewed: " + held_for(renewed->remaining, renewed->deadline_wall));
     }
     return exit_status::done;
@@ -271,6 +274,24 @@ int convert_verb(const Arguments& arguments) {
         print(write_reply(*grant));
     } else {
         print_shell(*grant, arguments);
+    }
+    return exit_status::done;
+}
+
+int answer_verb(const Arguments& arguments) {
+    const bool allow = arguments.has("allow");
+    if (allow == arguments.has("refuse")) {
+        return fail({ErrorCode::invalid_argument, "say what the answer is: --allow or --refuse"});
+    }
+    auto call = begin(arguments);
+    if (!call) return fail(call.error());
+    const auto answered = call->manager->ask<Released>(
+        Call{AnswerWanted{call->credentials.id, call->grant, allow}, call->credentials.secret, {}});
+    if (!answered) return fail_on(*call, answered.error());
+    if (arguments.has("json")) {
+        print(write_reply(*answered));
+    } else if (!arguments.has("quiet")) {
+        print(answered->outcome == Outcome::released ? "released" : allow ? "allowed" : "refused");
     }
     return exit_status::done;
 }

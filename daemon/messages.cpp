@@ -68,6 +68,15 @@ std::string describe_ending(const Ending& ending) {
     return text;
 }
 
+std::string describe_ask(const Wanted& wanted, WallTime now) {
+    const WallTime until = wanted.answer_by.value_or(now);
+    const auto grant = std::to_string(number(wanted.grant));
+    return printable(wanted.by) + " asks to take over " + printable(wanted.resource) +
+           ", and may do so " + (until > now ? "in " + format_duration(until - now) : "now") +
+           ", at " + format_time(until) + ", if nobody answers: rocklock answer " + grant +
+           " --allow, or --refuse, with the ROCKLOCK_SESSION of this lock";
+}
+
 std::string explain(const Error& error, WallTime now) {
     std::string text = printable(error.message);
     for (std::size_t i = 0; i < std::min(error.blockers.size(), most_named); ++i) {

@@ -22,6 +22,10 @@ std::string explain(const Error& error, WallTime now);
 // "expired at 2026-11-21T09:30:00.000Z", "broken by ann at ...: reason".
 std::string describe_ending(const Ending& ending);
 
+// "ann asks to take over orders/42, and may do so in 59s, at 2026-11-21T09:30:00.000Z, if nobody
+// answers: ...". For one who has asked, not for one who waits.
+std::string describe_ask(const Wanted& wanted, WallTime now);
+
 // Prints "rocklock: TEXT" on stderr.
 void complain(std::string_view text);
 

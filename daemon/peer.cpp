@@ -6,19 +6,17 @@
 namespace rocklock {
 namespace {
 
-bool binds_to_connection(const Call& call) {
-    if (const auto* open = std::get_if<OpenSession>(&call.body)) {
-        return open->bound == Bound::connection;
-    }
-    const auto* acquire = std::get_if<Acquire>(&call.body);
-    return acquire != nullptr && acquire->opens && acquire->opens->bound == Bound::connection;
-}
-
 // Whether a grant that is lost on the way is left alone: the client can ask for it again, or had it
 // before in another form.
 bool may_ask_again(const Call& call) {
     const auto* acquire = std::get_if<Acquire>(&call.body);
     return acquire == nullptr || !acquire->request_id.empty();
+}
+
+std::optional<SessionId> to_rebind(const Call& call) {
+    const auto* renewal = std::get_if<RenewSession>(&call.body);
+    if (renewal == nullptr || !call.rebind) return std::nullopt;
+    return renewal->session;
 }
 
 std::optional<SessionId> session_of(const Result<Reply>& reply) {
@@ -40,7 +38,8 @@ void Peer::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
     {
         MutexLock lock(mutex_);
         unconfirmed_.clear();
-        asked_[number] = {std::nullopt, binds_to_connection(call), may_ask_again(call)};
+        asked_[number] = {std::nullopt, opens_with_connection(call.body), may_ask_again(call),
+                          to_rebind(call)};
     }
     const auto ticket = dispatcher_.submit(
         std::move(call), caller_,
@@ -82,6 +81,9 @@ void Peer::answered(std::uint64_t number, Result<Reply> reply, const Dispatcher:
         asked = asked_[number];
         asked_.erase(number);
         if (!gone && asked.opens_with_connection && session) sessions_.push_back(*session);
+        if (!gone && reply && asked.rebinds && dispatcher_.adopt(*asked.rebinds)) {
+            sessions_.push_back(*asked.rebinds);
+        }
         if (!gone && grant != nullptr && !asked.may_ask_again) unconfirmed_.push_back(*grant);
     }
     if (gone && asked.opens_with_connection && session) {

@@ -56,6 +56,8 @@ private:
         std::optional<Ticket> ticket;
         bool opens_with_connection = false;
         bool may_ask_again = false;
+        // A session that is to end with this connection, if it has lost its own.
+        std::optional<SessionId> rebinds;
         // Withdrawn before it had a ticket.
         bool withdrawn = false;
     };

@@ -119,6 +119,7 @@ private:
     Result<void> join_session();
     int watch_command();
     void on_renewed(const Result<Reply>& reply, BootTime sent_at);
+    void tell_who_asks(const std::vector<Wanted>& wanted);
     std::string why_lost(const Error& error);
     void renew_if_due(BootTime now);
     void stop_if_due(BootTime now);
@@ -426,6 +427,7 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
         for (const auto& lost : renewed->lost) {
             if (lost.grant == grant_.id) lose("it was " + describe_ending(lost.ending), true);
         }
+        tell_who_asks(renewed->wanted);
         deadline_ = std::max(deadline_, std::min(renewed->deadline, sent_at + session_.lease));
         // Some jitter, downwards, so that what started together does not renew together.
         const auto jitter = random_bytes<1>()[0] % 64;
@@ -441,6 +443,25 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
         // Anything else may pass: the lease decides.
         default:
             renew_at_ = now + milliseconds{100};
+    }
+}
+
+// Who only waits is nobody's concern here: they have the lock when the command has ended.
+void Runner::tell_who_asks(const std::vector<Wanted>& wanted) {
+    if (lost_) return;
+    for (const auto& ask : wanted) {
+        if (!ask.answer_by || ask.grant != grant_.id) continue;
+        say(describe_ask(ask, system_clock().now().wall));
+        tell("wanted", [&](JsonWriter& json) {
+            json.key("By");
+            json.string(ask.by);
+            json.key("Resource");
+            json.string(ask.resource);
+            json.key("Mode");
+            json.string(word(ask.mode));
+            json.key("AnswerBy");
+            json.string(format_time(*ask.answer_by));
+        });
     }
 }
 

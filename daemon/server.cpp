@@ -287,12 +287,13 @@ std::optional<Error> Server::run() {
 }
 
 // Sessions of processes that have gone while no daemon was there end now; the others are watched
-// again.
+// again. Those of connections wait for their clients to come back.
 void Server::watch_recovered() {
     const auto sessions = parts_.database.service().sessions({});
     if (!sessions) return;
     for (const auto& session : *sessions) {
         if (session.bound == Bound::process) watch_.watch(session.id, session.processes);
+        if (session.bound == Bound::connection) dispatcher_.orphan(session.id);
     }
 }
 

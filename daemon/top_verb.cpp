@@ -2,9 +2,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <rocklock/clock.hpp>
@@ -34,8 +38,24 @@ struct Row {
     std::size_t waiters = 0;
 };
 
+// What the daemon has counted, of all locks, and when.
+struct Counted {
+    std::chrono::steady_clock::time_point at;
+    std::uint64_t granted = 0;
+    std::uint64_t waits = 0;
+};
+
+// A second, since the picture before.
+struct Rates {
+    double grants = 0;
+    double waits = 0;
+};
+
 struct Picture {
     WallTime at;
+    Counted counted;
+    // None in the first picture, and where the daemon has begun to count anew.
+    std::optional<Rates> rates;
     std::vector<Row> rows;
     std::size_t waiting = 0;
     // Whether there are more locks than are shown.
@@ -63,6 +83,9 @@ Result<std::map<std::string, std::size_t>> count_waiters(Manager& manager,
 Result<Picture> take_picture(Manager& manager, const std::string& prefix) {
     auto waiters = count_waiters(manager, prefix);
     if (!waiters) return std::move(waiters).error();
+    const auto counts = manager.ask<LockStatistics>(Call{ShowStatistics{}, {}, {}});
+    if (!counts) return counts.error();
+    const Counted counted{std::chrono::steady_clock::now(), counts->granted, counts->waits};
     ListLocks list;
     list.prefix = prefix;
     list.limit = most_locks;
@@ -70,6 +93,7 @@ Result<Picture> take_picture(Manager& manager, const std::string& prefix) {
     if (!page) return std::move(page).error();
     Picture picture;
     picture.at = system_clock().now().wall;
+    picture.counted = counted;
     picture.more = !page->next.empty();
     for (auto& holder : page->locks) {
         const auto found = waiters->find(holder.resource);
@@ -83,6 +107,23 @@ Result<Picture> take_picture(Manager& manager, const std::string& prefix) {
     return picture;
 }
 
+std::optional<Rates> rates_between(const Counted& before, const Counted& now) {
+    const std::chrono::duration<double> seconds = now.at - before.at;
+    if (now.granted < before.granted || now.waits < before.waits || seconds.count() <= 0) {
+        return std::nullopt;
+    }
+    return Rates{static_cast<double>(now.granted - before.granted) / seconds.count(),
+                 static_cast<double>(now.waits - before.waits) / seconds.count()};
+}
+
+// With a decimal where it matters.
+std::string rate_text(double rate) {
+    const double tenths = std::round(rate * 10);
+    if (tenths >= 100) return std::to_string(std::llround(rate));
+    const auto shown = static_cast<int>(tenths);
+    return std::to_string(shown / 10) + "." + std::to_string(shown % 10);
+}
+
 std::string text_of(const Picture& picture, bool colour) {
     Table table({"RESOURCE", "WAITING", "MODE", "PRINCIPAL", "AGE", "LEFT", "GRANT", "NOTE"});
     for (const auto& [holder, waiters] : picture.rows) {
@@ -92,15 +133,25 @@ std::string text_of(const Picture& picture, bool colour) {
                    format_duration(holder.remaining), std::to_string(number(holder.grant)),
                    printable(holder.note)});
     }
+    std::string rates;
+    if (picture.rates) {
+        rates = "; of all locks " + rate_text(picture.rates->grants) + " grants/s, " +
+                rate_text(picture.rates->waits) + " waits/s";
+    }
     return format_time(picture.at) + "  " + std::to_string(picture.rows.size()) +
            (picture.more ? " and more" : "") + " held, " + std::to_string(picture.waiting) +
-           " waiting\n\n" + table.text(colour);
+           " waiting" + rates + "\n\n" + table.text(colour);
 }
 
 std::string json_of(const Picture& picture) {
     std::string json = "{\"At\":\"" + format_time(picture.at) +
                        "\",\"Waiting\":" + std::to_string(picture.waiting) +
-                       ",\"More\":" + (picture.more ? "true" : "false") + ",\"Locks\":[";
+                       ",\"More\":" + (picture.more ? "true" : "false");
+    if (picture.rates) {
+        json += ",\"GrantsPerSecond\":" + rate_text(picture.rates->grants) +
+                ",\"WaitsPerSecond\":" + rate_text(picture.rates->waits);
+    }
+    json += ",\"Locks\":[";
     for (const auto& row : picture.rows) {
         if (&row != &picture.rows.front()) json += ",";
         json += "{\"Waiting\":" + std::to_string(row.waiters) +
@@ -148,12 +199,15 @@ std::optional<int> show(const Picture& picture, const Plan& plan, Screen& screen
 }
 
 int watch(Manager& manager, const Plan& plan, Screen& screen, std::optional<Error>& problem) {
+    std::optional<Counted> before;
     while (true) {
-        const auto picture = take_picture(manager, plan.prefix);
+        auto picture = take_picture(manager, plan.prefix);
         if (!picture) {
             problem = picture.error();
             return exit_status::of(*problem);
         }
+        if (before) picture->rates = rates_between(*before, picture->counted);
+        before = picture->counted;
         if (const auto status = show(*picture, plan, screen)) return *status;
         if (!leaves(screen, plan.interval)) continue;
         // Ctrl-C is how one leaves.

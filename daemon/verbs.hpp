@@ -21,6 +21,7 @@ int acquire_verb(const Arguments& arguments);
 int renew_verb(const Arguments& arguments);
 int release_verb(const Arguments& arguments);
 int convert_verb(const Arguments& arguments);
+int answer_verb(const Arguments& arguments);
 int steal_verb(const Arguments& arguments);
 int break_verb(const Arguments& arguments);
 int list_verb(const Arguments& arguments);

@@ -3,6 +3,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -52,12 +54,18 @@ bool boot_clock_is_the_machines() {
     return false;
 }
 
+// Both clocks are read one after the other, so what lies between them seems to vary by little. It
+// is kept in whole milliseconds, until it differs by more than one: then the wall clock was set, or
+// has drifted so far. A moment of the one clock is thus the same moment of the other, whoever
+// reckons it and whenever.
 class SystemClock final : public Clock {
 public:
     Instant now() override {
-        return {
-            BootTime(read_clock(CLOCK_BOOTTIME)),
-            WallTime(std::chrono::floor<std::chrono::milliseconds>(read_clock(CLOCK_REALTIME)))};
+        const auto boot = read_clock(CLOCK_BOOTTIME);
+        const auto apart = read_clock(CLOCK_REALTIME) - boot;
+        auto kept = milliseconds(apart_.load(std::memory_order_relaxed));
+        if (std::chrono::abs(apart - kept) > milliseconds{1}) kept = measure();
+        return {BootTime(boot), WallTime(std::chrono::floor<milliseconds>(boot) + kept)};
     }
 
     std::string boot_id() override {
@@ -66,6 +74,25 @@ public:
         while (!id.empty() && id.back() == '\n') id.pop_back();
         return id;
     }
+
+private:
+    using milliseconds = std::chrono::milliseconds;
+
+    // Between two readings of the one clock, since we may be held up between that and the other.
+    milliseconds measure() {
+        constexpr std::chrono::microseconds close{100};
+        constexpr int most_tries = 10;
+        milliseconds apart{};
+        for (int tries = 0; tries < most_tries; ++tries) {
+            const auto before = read_clock(CLOCK_BOOTTIME);
+            apart = std::chrono::round<milliseconds>(read_clock(CLOCK_REALTIME) - before);
+            if (read_clock(CLOCK_BOOTTIME) - before < close) break;
+        }
+        apart_.store(apart.count(), std::memory_order_relaxed);
+        return apart;
+    }
+
+    std::atomic<milliseconds::rep> apart_{0};
 };
 
 }  // namespace

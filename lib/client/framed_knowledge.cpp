@@ -97,6 +97,7 @@ void FramedService::learn_session(const Asked& asked, SessionInfo& session, News
     }
     Known& known = known_[session.id];
     if (session.secret != Secret{}) known.secret = session.secret;
+    if (opens_with_connection(asked.call.body)) known.of_connection = true;
     known.lease = session.lease;
     known.deadline = std::max(known.deadline, session.deadline);
     if (std::holds_alternative<RenewSession>(asked.call.body)) known.deadline = session.deadline;
@@ -120,6 +121,7 @@ void FramedService::learn_grant(const Asked& asked, const Grant& grant) {
         Known& own = known_[grant.session];
         own.secret = grant.own_session->secret;
         own.lease = grant.own_session->lease;
+        own.of_connection = opens_with_connection(asked.call.body);
     }
     const auto known = known_.find(grant.session);
     if (known == known_.end()) return;

@@ -115,7 +115,8 @@ bool FramedService::may_repeat(const Asked& asked) const {
     return !(std::holds_alternative<Transfer>(body) || std::holds_alternative<Steal>(body) ||
              std::holds_alternative<Reacquire>(body) ||
              std::holds_alternative<AnswerWanted>(body) || std::holds_alternative<Break>(body) ||
-             std::holds_alternative<PutClass>(body) || std::holds_alternative<DeleteClass>(body));
+             std::holds_alternative<PutClass>(body) || std::holds_alternative<DeleteClass>(body) ||
+             std::holds_alternative<Backup>(body));
 }
 
 void FramedService::connection_lost(Error why) {

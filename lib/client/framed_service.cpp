@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -27,6 +29,9 @@ inline constexpr bool is_one_of<T, std::variant<Types...>> = (std::is_same_v<T, 
 constexpr milliseconds renewal_least{100};
 constexpr milliseconds renewal_most{5'000};
 constexpr milliseconds ending_most{2'000};
+
+// What the daemon gives at once.
+constexpr std::uint32_t longest_page = 10'000;
 
 // Longer is for ever.
 constexpr milliseconds longest_patience = std::chrono::hours{24 * 365};
@@ -255,6 +260,7 @@ void FramedService::prepare(Call& call) {
     const auto known = known_.find(*session);
     if (!call.secret) call.secret = known == known_.end() ? Secret{} : known->second.secret;
     if (known == known_.end()) return;
+    if (std::holds_alternative<RenewSession>(call.body)) call.rebind = known->second.of_connection;
     if (const auto* release = std::get_if<Release>(&call.body)) {
         const auto grant = known->second.grants.find(release->grant);
         if (grant != known->second.grants.end()) grant->second.releasing = true;
@@ -273,6 +279,8 @@ FramedService::Steady::time_point FramedService::give_up_time(const Call& call) 
         std::holds_alternative<CloseSession>(call.body)) {
         return now + std::min(ending_most, options_.patience);
     }
+    // It takes as long as the store is large.
+    if (std::holds_alternative<Backup>(call.body)) return Steady::time_point::max();
     auto body = call.body;
     const auto* patience = patience_in(body);
     if (patience == nullptr) return now + options_.patience;
@@ -343,7 +351,7 @@ Result<LockPage> FramedService::list(const ListLocks& request) { return look(req
 
 Result<std::vector<SessionView>> FramedService::sessions(std::string_view principal) {
     std::vector<SessionView> all;
-    ListSessions request{std::string(principal), 10'000, {}};
+    ListSessions request{std::string(principal), longest_page, {}};
     do {
         auto page = look(request);
         if (!page) return std::move(page).error();
@@ -367,19 +375,27 @@ Result<SessionInfo> FramedService::authenticate(const SessionId& session, const 
 }
 
 bool FramedService::holds(const SessionId& session, std::string_view resource, Mode mode) {
-    const auto held = grants(session);
-    if (!held) return false;
-    for (const Grant& grant : *held) {
-        for (const GrantedLock& lock : grant.locks) {
-            const bool below = lock.subtree && resource.size() > lock.resource.size() &&
-                               resource.starts_with(lock.resource) &&
-                               resource[lock.resource.size()] == '/';
-            if (lock.permits == 0 && (below || lock.resource == resource) &&
-                covers(lock.mode, mode)) {
-                return true;
-            }
-        }
+    const auto does = [&](const auto& lock) {
+        const bool below = lock.subtree && resource.size() > lock.resource.size() &&
+                           resource.starts_with(lock.resource) &&
+                           resource[lock.resource.size()] == '/';
+        return lock.permits == 0 && (below || lock.resource == resource) && covers(lock.mode, mode);
+    };
+    if (const auto own = grants(session)) {
+        return std::any_of(own->begin(), own->end(), [&](const Grant& grant) {
+            return std::any_of(grant.locks.begin(), grant.locks.end(), does);
+        });
     }
+    // Another's, whose secret is not known here. To list costs more.
+    ListLocks request;
+    request.session = session;
+    request.limit = longest_page;
+    do {
+        auto page = look(request);
+        if (!page) return false;
+        if (std::any_of(page->locks.begin(), page->locks.end(), does)) return true;
+        request.next = std::move(page->next);
+    } while (!request.next.empty());
     return false;
 }
 
@@ -399,9 +415,16 @@ std::vector<Deadlock> FramedService::recent_deadlocks() {
 }
 
 Result<std::vector<AuditRow>> FramedService::audit(std::uint64_t after, std::uint32_t limit) {
-    auto page = look(ListAudit{after, limit});
-    if (!page) return std::move(page).error();
-    return std::move(page->rows);
+    std::vector<AuditRow> rows;
+    while (rows.size() < limit) {
+        const auto left = limit - static_cast<std::uint32_t>(rows.size());
+        auto page = look(ListAudit{after, std::min(left, longest_page)});
+        if (!page) return std::move(page).error();
+        for (auto& row : page->rows) rows.push_back(std::move(row));
+        if (page->rows.size() < longest_page) break;
+        after = rows.back().sequence;
+    }
+    return rows;
 }
 
 LockStatistics FramedService::statistics() {
@@ -409,9 +432,7 @@ LockStatistics FramedService::statistics() {
     return counts ? *counts : LockStatistics();
 }
 
-Result<Outliers> FramedService::outliers(std::uint32_t /*limit*/) {
-    return not_over_a_socket("outliers");
-}
+Result<Outliers> FramedService::outliers(std::uint32_t limit) { return look(ListOutliers{limit}); }
 
 Result<HistoryPage> FramedService::history(const HistoryRequest& request) { return look(request); }
 
@@ -437,6 +458,19 @@ Ticket FramedService::submit_watch(WatchRequest request, WatchCompletion done) {
             done(std::get<EventPage>(*std::move(reply)));
         },
         false)};
+}
+
+// ---- Copying ----
+
+Result<void> FramedService::back_up(const std::string& directory) {
+    std::error_code nowhere;
+    const auto absolute = std::filesystem::absolute(directory, nowhere);
+    if (directory.empty() || nowhere) {
+        return Error(ErrorCode::invalid_argument, "name a directory that is new or empty");
+    }
+    auto copied = look(Backup{absolute.string()});
+    if (!copied) return std::move(copied).error();
+    return {};
 }
 
 // ---- Closing ----

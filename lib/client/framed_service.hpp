@@ -67,7 +67,6 @@ public:
     std::vector<Deadlock> recent_deadlocks() override;
     Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) override;
     LockStatistics statistics() override;
-    // There is no verb for it.
     Result<Outliers> outliers(std::uint32_t limit) override;
     Result<HistoryPage> history(const HistoryRequest& request) override;
     Result<EventPage> watch(const WatchRequest& request, std::stop_token stop = {}) override;
@@ -76,6 +75,7 @@ public:
     void on_lost(std::function<void(const LostNotice&)> notify) override;
     void on_wanted(std::function<void(const WantedNotice&)> notify) override;
     std::optional<BootTime> tick() override;
+    Result<void> back_up(const std::string& directory) override;
     void begin_closing() override;
     Result<void> close() override;
 
@@ -120,6 +120,8 @@ private:
         std::map<GrantId, Held> grants;
         std::chrono::milliseconds lease{};
         BootTime deadline;
+        // It ends with the connection; after a restart of the daemon, with the next one.
+        bool of_connection = false;
         // Asked after, since its lease seems to have run out.
         bool looking = false;
         bool closing = false;

@@ -39,6 +39,11 @@ public:
     // Looks after sessions whose lease has run out, and says when to come again.
     virtual std::optional<BootTime> tick() = 0;
 
+    // A copy of the daemon's store in `directory`, which a relative path means from here. It is
+    // waited for as long as the connection stands. Errors: besides those of Database::backup(),
+    // access_denied, and store_in_use with another one under way.
+    virtual Result<void> back_up(const std::string& directory) = 0;
+
     // What is asked from now on, and what is under way, waits for no daemon that is away.
     virtual void begin_closing() = 0;
     // Answers what is under way with `closing`, and ends. Sessions keep their leases.

@@ -209,6 +209,7 @@ Storage& Database::storage() { return *state_->storage; }
 
 Result<void> Database::backup(const std::string& directory) {
     if (!state_) return empty_handle();
+    if (state_->remote != nullptr) return state_->remote->back_up(directory);
     return state_->storage->copy_to(directory, {records::copy_mark(state_->clock.now().wall)});
 }
 

@@ -102,7 +102,10 @@ void LockTable::Core::reserve_marks() {
 }
 
 WallTime LockTable::Core::wall_of(BootTime boot) const {
-    return now.wall + std::chrono::duration_cast<std::chrono::milliseconds>(boot - now.boot);
+    // Each cut by itself: one boot time is the same wall time at every moment of asking.
+    using std::chrono::milliseconds;
+    return now.wall +
+           (std::chrono::floor<milliseconds>(boot) - std::chrono::floor<milliseconds>(now.boot));
 }
 
 // Whoever can be granted at the end of its patience is granted, also when that takes another to

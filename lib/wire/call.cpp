@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names
     "Release",     "Transfer",      "Steal",       "Break",        "PutClass",    "DeleteClass",
     "ListClasses", "ShowLock",      "ListLocks",   "ListSessions", "Ping",        "AnswerWanted",
     "Reacquire",   "Backup",        "Watch",       "ListHistory",  "ShowSession", "ShowStatistics",
-    "ListWaits",   "ListDeadlocks", "ListAudit",
+    "ListWaits",   "ListDeadlocks", "ListAudit",   "ListOutliers",
 };
 
 constexpr auto verb_numbers = [] {
@@ -55,6 +55,12 @@ const SessionId* proven_session(const CallBody& body) {
             }
         },
         body);
+}
+
+bool opens_with_connection(const CallBody& body) {
+    if (const auto* open = std::get_if<OpenSession>(&body)) return open->bound == Bound::connection;
+    const auto* acquire = std::get_if<Acquire>(&body);
+    return acquire != nullptr && acquire->opens && acquire->opens->bound == Bound::connection;
 }
 
 std::string_view verb_name(const CallBody& body) { return verb_names[body.index()]; }

@@ -51,6 +51,12 @@ struct ListAudit {
     std::uint32_t limit = 1000;
 };
 
+// What stands out: the longest held, and the most waited for.
+struct ListOutliers {
+    // Of each: 1 to 1,000.
+    std::uint32_t limit = 10;
+};
+
 struct Ping {};
 
 // For administrators: a consistent copy of the store, on the daemon's machine.
@@ -63,7 +69,7 @@ using CallBody =
     std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
                  Transfer, Steal, Break, PutClass, DeleteClass, ListClasses, ShowLock, ListLocks,
                  ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest,
-                 ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit>;
+                 ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers>;
 
 struct Call {
     CallBody body;
@@ -71,10 +77,16 @@ struct Call {
     std::optional<Secret> secret;
     // The process to bind to; none: the caller.
     std::optional<std::int32_t> pid;
+    // With RenewSession: a session that was bound to a connection of the daemon before is bound to
+    // the one on which this comes.
+    bool rebind = false;
 };
 
 // The session whose secret a call must carry; none for one that needs no proof.
 const SessionId* proven_session(const CallBody& body);
+
+// Whether a call opens a session that ends with its connection.
+bool opens_with_connection(const CallBody& body);
 
 // What stands before a verb's name in the header X-Amz-Target: "Rocklock_20261121.Acquire".
 inline constexpr std::string_view target_prefix = "Rocklock_20261121.";
@@ -132,9 +144,10 @@ struct BackedUp {
     std::uint64_t bytes = 0;
 };
 
-using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
-                           LockView, LockPage, SessionPage, SessionDetail, LockStatistics, WaitList,
-                           DeadlockList, AuditPage, Pong, BackedUp, EventPage, HistoryPage>;
+using Reply =
+    std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList, LockView,
+                 LockPage, SessionPage, SessionDetail, LockStatistics, WaitList, DeadlockList,
+                 AuditPage, Pong, BackedUp, EventPage, HistoryPage, Outliers>;
 
 // The type of the reply to a call. Requests of the lock service name their own.
 template <typename Body>
@@ -157,6 +170,8 @@ template <>
 struct ReplyType<ListDeadlocks> : std::type_identity<DeadlockList> {};
 template <>
 struct ReplyType<ListAudit> : std::type_identity<AuditPage> {};
+template <>
+struct ReplyType<ListOutliers> : std::type_identity<Outliers> {};
 template <>
 struct ReplyType<Backup> : std::type_identity<BackedUp> {};
 template <>

@@ -1,7 +1,9 @@
 #include "wire/call_json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -73,6 +75,12 @@ private:
     void write(Token value) { json_.number(number(value)); }
     void write(GrantId value) { json_.number(number(value)); }
     void write(std::chrono::milliseconds value) { json_.number(value.count()); }
+    void write(std::chrono::nanoseconds value) {
+        using std::chrono::microseconds;
+        constexpr std::int64_t largest_exact = (std::int64_t{1} << 53) - 1;
+        json_.number(
+            std::min<std::int64_t>(std::chrono::floor<microseconds>(value).count(), largest_exact));
+    }
     void write(BootTime value) {
         using std::chrono::milliseconds;
         json_.number(std::chrono::floor<milliseconds>(value.time_since_epoch()).count());

@@ -118,7 +118,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_members = 40;
+    static constexpr std::size_t most_members = 64;
     static constexpr std::uint64_t most_elements = 10'000;
     static constexpr std::int64_t largest_exact = (std::int64_t{1} << 53) - 1;
     // A hundred years; longer is for ever.
@@ -228,6 +228,9 @@ private:
     void read(const Member& member, const FramePlace& place, WallTime& value) {
         std::int64_t count = 0;
         if (exact(member, place, count)) value = WallTime{std::chrono::milliseconds{count}};
+    }
+    void read(const Member& member, const FramePlace& /*place*/, std::chrono::nanoseconds& value) {
+        value = std::chrono::nanoseconds{unzigzag(member.number)};
     }
     void read(const Member& member, const FramePlace& /*place*/, BootTime& value) {
         value = BootTime{std::chrono::nanoseconds{unzigzag(member.number)}};

@@ -88,6 +88,7 @@ private:
     requires std::is_enum_v<T>
     void write(T value) { append_varint(out_, static_cast<std::uint64_t>(value)); }
     void write(std::chrono::milliseconds value) { write(std::int64_t{value.count()}); }
+    void write(std::chrono::nanoseconds value) { write(std::int64_t{value.count()}); }
     void write(BootTime value) { write(std::int64_t{value.time_since_epoch().count()}); }
     void write(WallTime value) { write(std::int64_t{value.time_since_epoch().count()}); }
 

@@ -181,6 +181,12 @@ private:
         const auto number = whole_number(json, name, largest_exact);
         if (number) value = std::chrono::milliseconds{static_cast<std::int64_t>(*number)};
     }
+    // What is finer than milliseconds, in microseconds.
+    void read(const boost::json::value& json, std::string_view name,
+              std::chrono::nanoseconds& value) {
+        const auto number = whole_number(json, name, largest_exact);
+        if (number) value = std::chrono::microseconds{static_cast<std::int64_t>(*number)};
+    }
     // Milliseconds of the boot clock.
     void read(const boost::json::value& json, std::string_view name, BootTime& value) {
         const auto number = whole_number(json, name, std::uint64_t{1} << 42);

@@ -10,8 +10,12 @@
 // What differs between both directions asks `Codec::reading`.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
+#include <cstdint>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -215,6 +219,7 @@ void describe_call(Codec& codec, C& call, T& body) {
     codec.optional("Note", body.note);
     codec.optional("Metadata", body.metadata);
     codec.optional("Active", body.active);
+    codec.optional("Rebind", call.rebind);
 }
 
 template <typename Codec, A<Call> C, A<AnswerWanted> T>
@@ -345,6 +350,7 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.optional("Session", body.session);
     codec.optional("Class", body.class_pattern);
     codec.optional("Contended", body.contended);
+    codec.optional("Asker", body.asker);
     codec.usual("Limit", body.limit);
     codec.optional("Next", body.next);
 }
@@ -384,6 +390,11 @@ void describe_call(Codec& codec, C& call, T& body) {
 template <typename Codec, A<Call> C, A<ListAudit> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.optional("After", body.after);
+    codec.usual("Limit", body.limit);
+}
+
+template <typename Codec, A<Call> C, A<ListOutliers> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.usual("Limit", body.limit);
 }
 
@@ -506,6 +517,28 @@ void describe(Codec& codec, T& detail) {
     codec.required("Grants", detail.grants);
 }
 
+// With its bounds, which another version may have others of: then it is read as empty.
+template <typename Codec, A<Histogram> T>
+void describe(Codec& codec, T& histogram) {
+    using Numbers = std::vector<std::uint64_t>;
+    Numbers bounds;
+    for (const auto bound : histogram.bounds()) {
+        bounds.push_back(static_cast<std::uint64_t>(bound.count()));
+    }
+    Numbers counts(histogram.counts().begin(), histogram.counts().end());
+    auto sum = histogram.sum();
+    const Numbers ours = bounds;
+    codec.required("BoundsUs", bounds);
+    codec.required("Counts", counts);
+    codec.required("SumUs", sum);
+    if constexpr (Codec::reading) {
+        std::array<std::uint64_t, std::tuple_size_v<Histogram::Bounds> + 1> read{};
+        if (bounds != ours || counts.size() != read.size()) return;
+        std::copy(counts.begin(), counts.end(), read.begin());
+        histogram.set(read, sum);
+    }
+}
+
 template <typename Codec, A<LockStatistics> T>
 void describe(Codec& codec, T& counts) {
     codec.required("Sessions", counts.sessions);
@@ -525,6 +558,36 @@ void describe(Codec& codec, T& counts) {
     codec.required("Deadlocks", counts.deadlocks);
     codec.required("Replays", counts.replays);
     codec.required("SweepFinds", counts.sweep_finds);
+    // A daemon of before does not say these.
+    codec.usual("ReadLocksGranted", counts.locks_granted[0]);
+    codec.usual("WriteLocksGranted", counts.locks_granted[1]);
+    codec.usual("ExclusiveLocksGranted", counts.locks_granted[2]);
+    codec.usual("PermitsGranted", counts.permits_granted);
+    codec.usual("QueueFull", counts.queue_full);
+    codec.usual("StealsRefused", counts.steals_refused);
+    codec.usual("Conversions", counts.conversions);
+    codec.usual("SessionsOpened", counts.sessions_opened);
+    codec.usual("SessionsExpired", counts.sessions_expired);
+    codec.usual("Renewals", counts.renewals);
+    codec.usual("EventsKept", counts.events);
+    codec.usual("EventsDropped", counts.events_dropped);
+    codec.usual("WaitTimes", counts.wait);
+    codec.usual("HoldTimes", counts.hold);
+    codec.usual("RenewMargins", counts.renew_margin);
+    codec.usual("AcquireTimes", counts.acquire);
+}
+
+template <typename Codec, A<HotResource> T>
+void describe(Codec& codec, T& hot) {
+    codec.required("Resource", hot.resource);
+    codec.required("Waits", hot.waits);
+    codec.optional("Error", hot.error);
+}
+
+template <typename Codec, A<Outliers> T>
+void describe(Codec& codec, T& outliers) {
+    codec.required("LongestHeld", outliers.longest_held);
+    codec.required("Hottest", outliers.hottest);
 }
 
 template <typename Codec, A<WaitEdge> T>

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string_view>
 
 #include <boost/test/unit_test.hpp>
@@ -35,6 +36,27 @@ BOOST_AUTO_TEST_CASE(never_goes_back) {
         BOOST_TEST((now.boot >= before.boot));
         before = now;
     }
+}
+
+// A wall time that is reckoned from a boot time does not depend on when that was done.
+BOOST_AUTO_TEST_CASE(keeps_both_clocks_together) {
+    const auto apart = [] {
+        const Instant now = system_clock().now();
+        return now.wall.time_since_epoch() -
+               std::chrono::floor<std::chrono::milliseconds>(now.boot.time_since_epoch());
+    };
+    auto before = apart();
+    int changes = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        const auto now = apart();
+        if (now != before) ++changes;
+        before = now;
+    }
+    // The machine's clock may be set, or may have drifted by a millisecond just now.
+    BOOST_TEST(changes <= 1);
+    const auto machine = std::chrono::system_clock::now().time_since_epoch();
+    BOOST_TEST((std::chrono::abs(machine - system_clock().now().wall.time_since_epoch()) <
+                std::chrono::seconds{10}));
 }
 
 BOOST_AUTO_TEST_CASE(names_the_same_boot_to_every_process) {

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import time
+from datetime import datetime
 
 import tap
 from harness import Sandbox, wait_until
@@ -42,6 +43,22 @@ class Verbs(Sandbox):
         ended = api.call("RenewSession", **proof)
         self.assertEqual((ended.status, ended.error), (400, ended.error))
         self.assertIn(ended.error, ("SessionExpiredException", "SessionNotFoundException"))
+
+    def test_a_deadline_is_the_same_on_both_clocks_whenever_it_is_told(self):
+        api = self.api()
+        session = api.call("OpenSession", Principal="ann", LeaseMs=600_000).json
+        proof = {"Session": session["Session"], "Secret": session["Secret"]}
+
+        def apart(answer):
+            wall = datetime.fromisoformat(answer["Deadline"])
+            return round(wall.timestamp() * 1000) - answer["DeadlineBootMs"]
+
+        told = [apart(api.call("RenewSession", **proof).json) for _ in range(200)]
+        # The machine's clock may have drifted by a millisecond just now.
+        self.assertLessEqual(sum(one != other for one, other in zip(told, told[1:])), 1, told)
+        grant = api.call("Acquire", **proof, Locks=[{"Resource": "a"}]).json
+        listed = {api.call("ListLocks").json["Locks"][0]["Deadline"] for _ in range(200)}
+        self.assertLessEqual(len(listed | {grant["Deadline"]}), 2)
 
     def test_a_conflict_names_the_holders_of_that_moment(self):
         api = self.api()
@@ -97,6 +114,35 @@ class Verbs(Sandbox):
     def test_ping(self):
         answer = self.api().call("Ping").json
         self.assertEqual((answer["Pid"], answer["Store"]), (self.daemon_pid(), "memory"))
+
+    def test_the_numbers_and_what_stands_out(self):
+        api = self.api()
+        ann, ben = (api.call("OpenSession", Principal=name).json for name in ("ann", "ben"))
+        ann, ben = ({"Session": one["Session"], "Secret": one["Secret"]} for one in (ann, ben))
+        grants = [api.call("Acquire", **ann, Locks=[{"Resource": name, "Mode": mode}]).json["Grant"]
+                  for name, mode in (("a", "exclusive"), ("b", "read"))]
+        api.call("Acquire", **ben, Locks=[{"Resource": "a"}], PatienceMs=1)
+        api.call("Release", **ann, Grant=grants[1])
+        api.call("RenewSession", **ann)
+        counts = api.call("ShowStatistics").json
+        self.assertEqual([counts[name] for name in ("ReadLocksGranted", "WriteLocksGranted", "ExclusiveLocksGranted",
+                                                    "PermitsGranted", "SessionsOpened", "Renewals", "QueueFull")],
+                         [1, 0, 1, 0, 2, 1, 0])
+        self.assertGreater(counts["EventsKept"], 0)
+        for name, count in (("WaitTimes", 0), ("HoldTimes", 1), ("RenewMargins", 1), ("AcquireTimes", 2)):
+            histogram = counts[name]
+            self.assertEqual(sum(histogram["Counts"]), count, name)
+            self.assertEqual(len(histogram["Counts"]), len(histogram["BoundsUs"]) + 1)
+        # What was left of a lease of thirty seconds is in the bucket that says so, and in the sum.
+        margins = counts["RenewMargins"]
+        self.assertEqual(margins["Counts"][margins["BoundsUs"].index(30_000_000)], 1)
+        self.assertLessEqual(margins["SumUs"], 30_000_000)
+        outliers = api.call("ListOutliers", Limit=5).json
+        self.assertEqual([(row["Resource"], row["Grant"]) for row in outliers["LongestHeld"]], [("a", grants[0])])
+        self.assertEqual(outliers["Hottest"], [{"Resource": "a", "Waits": 1}])
+        self.assertEqual(api.call("ListOutliers", Limit=0).error, "ValidationException")
+        you = [row.get("You") for row in api.call("ListLocks", Asker="ann").json["Locks"]]
+        self.assertEqual(you, [True])
 
     def test_lists_come_in_pages(self):
         api = self.api()

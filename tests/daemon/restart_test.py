@@ -61,6 +61,33 @@ class Killed(Sandbox):
         for member in ("AcquiredAt", "Deadline"):
             self.assertLess(abs(moved_s(after, before, member)), 0.003, member)
 
+    def test_a_session_of_a_connection_is_bound_again_to_the_one_that_renews_it(self):
+        self.rocklock("ls")
+        before = self.connect()
+        proofs = {}
+        for name in ("ann", "ben", "cy"):
+            grant = before.call("Acquire", Principal=name, Bound="connection", LeaseMs=600_000,
+                                Locks=[{"Resource": name}]).json
+            proofs[name] = {"Session": grant["Session"], "Secret": grant["Secret"]}
+        self.kill_daemon()
+        self.assertEqual({row["Resource"] for row in self.list()}, {"ann", "ben", "cy"})
+        after, helper = self.connect(), self.connect()
+        # Whoever only renews for another does not take it along.
+        self.assertEqual(helper.call("RenewSession", **proofs["ben"]).status, 200)
+        wrong = proofs["ann"] | {"Secret": proofs["cy"]["Secret"]}
+        self.assertEqual(helper.call("RenewSession", **wrong, Rebind=True).error, "NotOwnerException")
+        self.assertEqual(after.call("RenewSession", **proofs["ann"], Rebind=True).status, 200)
+        # It is bound already.
+        self.assertEqual(helper.call("RenewSession", **proofs["ann"], Rebind=True).status, 200)
+        helper.call("Acquire", Principal="dan", Bound="connection", Locks=[{"Resource": "dan"}])
+        self.assertEqual(len(self.list()), 4)
+        helper.close()
+        wait_until(lambda: len(self.list()) < 4, "what was the helper's has ended")
+        self.assertEqual(after.call("RenewSession", **proofs["cy"], Rebind=True).status, 200)
+        self.assertEqual({row["Resource"] for row in self.list()}, {"ann", "ben", "cy"})
+        after.close()
+        wait_until(lambda: [row["Resource"] for row in self.list()] == ["ben"], "two have ended")
+
     def test_a_waiter_asks_again_and_gets_its_lock(self):
         holder = self.hold("a")
         waiter = self.start("run", "a", "--", "echo", "mine")

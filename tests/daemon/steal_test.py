@@ -2,11 +2,12 @@
 
 import json
 import os
+import signal
 import subprocess
 import time
 
 import tap
-from harness import Sandbox, wait_until
+from harness import PROGRAM, Sandbox, wait_until
 
 # Longer than any test takes.
 LONG_MS = 600_000
@@ -165,6 +166,104 @@ class Policies(Stealing):
         for grant, force in ((grants[0], True), (grants[1], False)):
             forced = api.call("Steal", **bob, Grant=grant, Reason="r", Force=force)
             self.assertEqual(forced.status, 200, forced.body)
+
+
+class Answering(Stealing):
+    # Runs the program with its own words when the file is there, and then goes on.
+    AWAIT = 'while ! test -e "$0"; do sleep 0.01; done; "$@"; exec sleep 1000'
+
+    def hold_and_ask(self, *options, command=("sleep", "1000"), **more):
+        """A `run` whose lock ben has asked for; and a function that asks again."""
+        self.put_class(self.api(), Steal="ask", StealAfterMs=LONG_MS)
+        holder = self.hold("a", "--lease", "2s", "--principal", "ann", *options, command=command, **more)
+        grant = self.show("a")["Holders"][0]["Grant"]
+
+        def ask():
+            return self.rocklock("steal", grant, "--reason", "r", "--principal", "ben")
+
+        self.assertEqual(ask().returncode, 77)
+        return holder, grant, ask
+
+    def test_a_run_says_who_asks_and_its_command_answers(self):
+        for answer, said, status in (("--refuse", "refused", 77), ("--allow", "allowed", 0)):
+            with self.subTest(answer):
+                go, said_so = self.folder / f"go{answer}", self.folder / f"said{answer}"
+                command = ("sh", "-c", self.AWAIT, go, "sh", "-c",
+                           '"$0" answer "$ROCKLOCK_GRANT" "$1" > "$2.new"; mv "$2.new" "$2"',
+                           PROGRAM, answer, said_so)
+                holder, grant, ask = self.hold_and_ask(command=command)
+                self.assertRegex(
+                    holder.stderr.readline(),
+                    r"^rocklock: ben asks to take over a, and may do so in (10m00s|9m\d\ds), at 20\S+Z, "
+                    rf"if nobody answers: rocklock answer {grant} --allow, or --refuse, with the ROCKLOCK_SESSION")
+                go.touch()
+                wait_until(said_so.exists, "the command has answered")
+                self.assertEqual(said_so.read_text(), said + "\n")
+                again = ask()
+                self.assertEqual(again.returncode, status, again.stderr)
+                if status == 77:
+                    self.assertIn("ann refused to give it up", again.stderr)
+                    holder.terminate()
+                self.assertEqual(holder.wait(60), 128 + signal.SIGTERM if status == 77 else 76)
+                # It was said once.
+                self.assertNotIn("asks", holder.stderr.read())
+                self.stop_daemon()
+
+    def test_quiet_says_nothing_but_the_status_descriptor_does(self):
+        reading, writing = os.pipe()
+        holder, _, _ = self.hold_and_ask("--quiet", "--json-status", writing, pass_fds=(writing,))
+        os.close(writing)
+        with os.fdopen(reading) as events:
+            self.assertEqual(json.loads(events.readline())["Event"], "granted")
+            wanted = json.loads(events.readline())
+        self.assertRegex(wanted.pop("AnswerBy"), r"^20\S+Z$")
+        self.assertEqual(wanted, {"Event": "wanted", "By": "ben", "Resource": "a", "Mode": "write"})
+        holder.terminate()
+        self.assertEqual(holder.wait(60), 128 + signal.SIGTERM)
+        self.assertEqual(holder.stderr.read(), "")
+
+    def test_a_renewal_by_hand_says_it_too(self):
+        api = self.api()
+        self.put_class(api, Steal="ask", StealAfterMs=LONG_MS)
+        grant, proof = self.acquire("a", "--principal", "ann")
+        waiter = self.connect()
+        waiter.send("Acquire", {"Principal": "cy", "PatienceMs": -1, "Locks": [{"Resource": "a"}]})
+        self.wait_for_waiters("a", 1)
+        self.refused(api, self.open(api, "ben"), grant["Grant"], "ask")
+        renewed = self.rocklock("renew", grant["Grant"], environment=proof)
+        self.assertEqual(renewed.stderr.count("\n"), 1, renewed.stderr)
+        self.assertIn("ben asks to take over a, and may do so in ", renewed.stderr)
+        self.refused(api, self.open(api, "dan"), grant["Grant"], "ask")
+        quiet = self.rocklock("renew", "--quiet", grant["Grant"], environment=proof)
+        self.assertEqual((quiet.returncode, quiet.stdout, quiet.stderr), (0, "", ""))
+
+    def test_those_who_wait_get_what_is_allowed(self):
+        api = self.api()
+        grant, proof = self.acquire("a", "--principal", "ann")
+        waiter = self.connect()
+        waiter.send("Acquire", {"Principal": "ben", "PatienceMs": -1, "Locks": [{"Resource": "a"}]})
+        self.wait_for_waiters("a", 1)
+        no = self.rocklock("answer", grant["Grant"], "--refuse", environment=proof)
+        self.assertEqual((no.returncode, no.stdout), (0, "refused\n"), no.stderr)
+        self.assertEqual(self.show("a")["Holders"][0]["Principal"], "ann")
+        yes = self.rocklock("answer", grant["Grant"], "--allow", "--json", environment=proof)
+        self.assertEqual((yes.returncode, json.loads(yes.stdout)), (0, {"Outcome": "released"}), yes.stderr)
+        self.assertTrue(waiter.receive().json["Waited"])
+        late = self.rocklock("answer", grant["Grant"], "--allow", environment=proof)
+        self.assertEqual((late.returncode, late.stdout), (76, ""), late.stderr)
+        self.assertIn("released", late.stderr)
+
+    def test_an_answer_needs_a_proof_and_one_word(self):
+        grant, proof = self.acquire("a")
+        for words in ((), ("--allow", "--refuse")):
+            self.assertEqual(self.rocklock("answer", grant["Grant"], *words, environment=proof).returncode, 64)
+        self.assertEqual(self.rocklock("answer", grant["Grant"], "--allow").returncode, 64)
+        _, other = self.acquire("b")
+        self.assertEqual(self.rocklock("answer", grant["Grant"], "--allow", environment=other).returncode, 77)
+        quiet = self.rocklock("answer", grant["Grant"], "--allow", "--quiet", environment=proof)
+        self.assertEqual((quiet.returncode, quiet.stdout, quiet.stderr), (0, "", ""))
+        # Nobody wanted it.
+        self.assertEqual(self.show("a")["Holders"][0]["Grant"], grant["Grant"])
 
 
 class Program(Stealing):

@@ -41,6 +41,26 @@ class Plain(Sandbox):
         going.send_signal(signal.SIGINT)
         self.assertEqual(going.wait(60), 0)
 
+    def test_it_tells_how_much_happened_since_the_time_before(self):
+        self.hold("wanted")
+        going = self.start("top", "--json", "--interval", "50ms", "no-such-prefix")
+        first = json.loads(going.stdout.readline())
+        self.assertNotIn("GrantsPerSecond", first)
+        self.start("run", "wanted", "--", "true")
+        self.wait_for_waiters("wanted", 1)
+        grant, _ = self.acquire("another")
+        self.assertGreater(grant["Token"], 0)
+        # Both happened between the first picture and one that is yet to come.
+        grants = waits = 0
+        while grants == 0 or waits == 0:
+            picture = json.loads(going.stdout.readline())
+            grants += picture["GrantsPerSecond"]
+            waits += picture["WaitsPerSecond"]
+        while picture["GrantsPerSecond"] or picture["WaitsPerSecond"]:
+            picture = json.loads(going.stdout.readline())
+        going.send_signal(signal.SIGINT)
+        self.assertEqual(going.wait(60), 0)
+
     def test_a_prefix_narrows_it(self):
         self.acquire("a/1")
         self.acquire("b/1")
@@ -100,6 +120,7 @@ class Terminal(Sandbox):
         self.assertTrue(self.shown.startswith("\x1b[?1049h\x1b[?25l"))
         self.acquire("another")
         self.wait_for("another")
+        self.wait_for("; of all locks 0.0 grants/s, 0.0 waits/s")
         os.write(self.terminal, b"q")
         self.assertEqual(top.wait(60), 0)
         self.assert_left_as_it_was()

@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +15,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/database.hpp>
+#include <rocklock/maintenance.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "client/unix_socket.hpp"
@@ -186,7 +189,8 @@ BOOST_AUTO_TEST_CASE(gives_no_storage) {
     Connected world;
     Batch batch;
     batch.writes.push_back({Family::meta, "key", "value"});
-    BOOST_TEST(!world.database.storage().commit(std::move(batch)).has_value());
+    const auto committed = world.database.storage().commit(std::move(batch));
+    BOOST_TEST(!committed.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -303,6 +307,34 @@ BOOST_AUTO_TEST_CASE(of_what_cannot_be_repeated_leaves_one_in_doubt) {
     });
     Database database = Database::connect(daemon.path(), soon()).value();
     BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "indeterminate");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_daemon_that_started_again_does_not_unbind_a_session_from_its_connection) {
+    std::vector<bool> rebinds;
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        auto other = thirty_seconds();
+        other.id.bytes[0] = 9;
+        its.welcome();
+        its.answer(thirty_seconds());
+        its.answer(other);
+        while (auto call = its.next()) {
+            if (std::holds_alternative<RenewSession>(call->body)) rebinds.push_back(call->rebind);
+            its.reply(thirty_seconds());
+        }
+    });
+    {
+        Database database = Database::connect(daemon.path(), soon()).value();
+        LockService& service = database.service();
+        OpenSession open;
+        open.principal = "ann";
+        open.bound = Bound::connection;
+        const SessionInfo bound = service.ask(open).value();
+        open.bound = Bound::none;
+        const SessionInfo free = service.ask(open).value();
+        service.ask(RenewSession{bound.id, {}, {}, {}, {}}).value();
+        service.ask(RenewSession{free.id, {}, {}, {}, {}}).value();
+    }
+    BOOST_TEST((rebinds == std::vector<bool>{true, false}));
 }
 
 BOOST_AUTO_TEST_CASE(of_a_renewal_does_not_hide_what_was_lost) {
@@ -437,6 +469,84 @@ BOOST_AUTO_TEST_CASE(is_told_once) {
     BOOST_TEST(told.lost[0].grant.locks.at(0).resource == "a");
     BOOST_TEST(!guard.valid());
     guard.detach();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_backup_over_a_socket)
+
+BOOST_AUTO_TEST_CASE(lies_where_the_program_says, *boost::unit_test::label("rocksdb")) {
+    const TemporaryDirectory directory;
+    Database store = Database::open(directory / "store").value();
+    const ServedDatabase server(store, system_clock(), false);
+    Database database = Database::connect(server.path(), soon()).value();
+    Session session = database.open_session("ann", by_hand()).value();
+    session.acquire("a").value().detach();
+    BOOST_TEST(failure_of(database.backup(directory / "copy")) == "");
+    const StoreReport report = check_store(directory / "copy").value();
+    BOOST_TEST(report.problems.empty());
+    BOOST_TEST(report.facts.grants == 1U);
+    BOOST_TEST(report.facts.copy);
+    // What the storage says is said here too.
+    BOOST_TEST(failure_of(database.backup(directory / "copy")) == "invalid_argument");
+    BOOST_TEST(failure_of(database.backup(directory / "no/such")) == "io_error");
+    // A relative path is this program's, not the daemon's.
+    const auto relative = std::filesystem::relative(directory / "another").string();
+    BOOST_TEST(relative.front() != '/');
+    BOOST_TEST(failure_of(database.backup(relative)) == "");
+    BOOST_TEST(std::filesystem::exists(directory / "another"));
+    session.detach();
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_store_in_memory_is_refused, Connected) {
+    BOOST_TEST(failure_of(database.backup("/nowhere")) == "invalid_argument");
+    BOOST_TEST(failure_of(database.backup("")) == "invalid_argument");
+}
+
+// It may take longer than a daemon is waited for, and is not made a second time.
+BOOST_AUTO_TEST_CASE(is_waited_for_and_asked_for_once) {
+    std::atomic<int> backups{0};
+    std::atomic<bool> hangs_up{false};
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        const auto count = [&](const std::optional<Call>& call) {
+            if (call && std::holds_alternative<Backup>(call->body)) ++backups;
+            return call.has_value();
+        };
+        count(its.next());
+        its.next();
+        while (!hangs_up) std::this_thread::yield();
+        its.hang_up();
+        its.accept();
+        LockStatistics counts;
+        counts.sessions = 7;
+        while (count(its.next())) its.reply(counts);
+    });
+    ConnectOptions impatient;
+    impatient.patience = 50ms;
+    Database database = Database::connect(daemon.path(), impatient).value();
+    std::atomic<bool> over{false};
+    std::string answer;
+    std::jthread copier([&] {
+        answer = failure_of(database.backup("/copy"));
+        over = true;
+    });
+    const auto give_up = std::chrono::steady_clock::now() + 30s;
+    const auto wait_until = [&](const std::function<bool()>& so) {
+        while (!so()) {
+            BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
+            std::this_thread::yield();
+        }
+    };
+    wait_until([&] { return backups == 1; });
+    // Another call is given up meanwhile.
+    BOOST_TEST(failure_of(database.show("a")) == "indeterminate");
+    BOOST_TEST(!over);
+    hangs_up = true;
+    copier.join();
+    BOOST_TEST(answer == "indeterminate");
+    wait_until([&] { return database.statistics().sessions == 7; });
+    BOOST_TEST(backups == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(shows_a_name_that_nobody_ever_locked) {
     BOOST_TEST(view.lock_class.pattern == "");
 }
 
-BOOST_AUTO_TEST_CASE(lists_in_order_and_in_pages, *boost::unit_test::label("embedded")) {
+BOOST_AUTO_TEST_CASE(lists_in_order_and_in_pages) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     std::vector<Guard> guards;
@@ -189,6 +189,27 @@ BOOST_AUTO_TEST_CASE(lists_in_order_and_in_pages, *boost::unit_test::label("embe
     bad.limit = 1;
     bad.next = "nonsense";
     BOOST_TEST(failure_of(database.list(bad)) == "invalid_argument");
+}
+
+BOOST_AUTO_TEST_CASE(tells_what_a_session_holds_whoever_asks) {
+    Session ann = database.open_session("ann").value();
+    LockRequest below = lock_of("orders", Mode::read);
+    below.subtree = true;
+    const Guard guard = ann.acquire({lock_of("a", Mode::exclusive), below}).value();
+    const auto holds = [&](LockService& service, std::string_view resource, Mode mode) {
+        return service.holds(ann.id(), resource, mode);
+    };
+    // Over a socket there is a second connection, which knows no secret of ann's.
+    Database other = host.connect_or_open(simulated(clock));
+    for (Database* asked : {&database, over_a_socket() ? &other : &database}) {
+        LockService& service = asked->service();
+        BOOST_TEST(holds(service, "a", Mode::write));
+        BOOST_TEST(holds(service, "orders", Mode::read));
+        BOOST_TEST(holds(service, "orders/42", Mode::read));
+        BOOST_TEST(!holds(service, "orders/42", Mode::write));
+        BOOST_TEST(!holds(service, "orders2", Mode::read));
+        BOOST_TEST(!service.holds(SessionId{}, "a", Mode::read));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(tells_sessions_in_order_of_opening) {
@@ -263,6 +284,7 @@ BOOST_AUTO_TEST_CASE(frees_its_resources_and_is_audited) {
     BOOST_TEST(rows[0].resource == "a");
     BOOST_TEST((rows[0].token == guard.token()));
     BOOST_TEST(database.service().audit(rows[0].sequence, 10).value().empty());
+    BOOST_TEST(database.service().audit(0, 0).value().empty());
 }
 
 BOOST_AUTO_TEST_CASE(needs_a_reason_a_name_and_a_grant_that_lives) {

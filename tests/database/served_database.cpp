@@ -89,7 +89,9 @@ private:
 struct ServedDatabase::State {
     State(Database& database, Clock& clock, bool ticks)
         : service(database, ticks),
-          dispatcher(service, nullptr, {"memory", "durable", ::geteuid(), nullptr, {}, &clock}),
+          dispatcher(service, nullptr,
+                     {"memory", "durable", ::geteuid(), nullptr,
+                      [&database](const std::string& to) { return database.backup(to); }, &clock}),
           control(asio::make_strand(io)),
           acceptor(control, Local::endpoint(path)) {
         accept();

@@ -56,7 +56,7 @@ inline void pass(Database& database, SimulatedClock& clock, std::chrono::nanosec
 // Connected to a database of this process, if the tests run over a socket.
 class Hosted {
 public:
-    Hosted(Clock& clock, DatabaseOptions options) {
+    Hosted(Clock& clock, const DatabaseOptions& options) {
         if (!over_a_socket()) return;
         database_.emplace(Database::in_memory(options).value());
         server_.emplace(*database_, clock, !options.background);
@@ -103,8 +103,11 @@ inline bool over_a_socket() { return false; }
 
 struct SimulatedDatabase {
     SimulatedClock clock;
-    Hosted host{clock, simulated(clock)};
-    Database database = host.connect_or_open(simulated(clock));
+    Hosted host;
+    Database database;
+
+    explicit SimulatedDatabase(DatabaseOptions (*options)(Clock&) = simulated)
+        : host(clock, options(clock)), database(host.connect_or_open(options(clock))) {}
 
     void pass(std::chrono::nanoseconds duration) {
         if (!over_a_socket()) return testing::pass(database, clock, duration);

@@ -15,11 +15,14 @@ DatabaseOptions with_events(Clock& clock, std::size_t kept) {
     return options;
 }
 
-struct WatchedDatabase {
-    SimulatedClock clock;
-    // Before the database, which answers those who wait when it closes.
+struct WatchedDatabase : SimulatedDatabase {
     std::vector<Result<Answer>> waited;
-    Database database = Database::in_memory(with_events(clock, 1000)).value();
+
+    WatchedDatabase() : SimulatedDatabase([](Clock& at) { return with_events(at, 1000); }) {}
+    WatchedDatabase(const WatchedDatabase&) = delete;
+    WatchedDatabase& operator=(const WatchedDatabase&) = delete;
+    // Answers those who wait, so before `waited` goes.
+    ~WatchedDatabase() { [[maybe_unused]] const auto closed = database.close(); }
 
     SessionInfo open(std::string principal, milliseconds lease = 30s) {
         OpenSession request;
@@ -49,7 +52,6 @@ struct WatchedDatabase {
     EventPage events(std::uint64_t after = 0, std::string prefix = {}, std::uint32_t limit = 1000) {
         return database.service().watch({std::move(prefix), after, limit, 0ms}).value();
     }
-    void pass(std::chrono::nanoseconds duration) { testing::pass(database, clock, duration); }
 };
 
 std::string brief(const LockEvent& event) {
@@ -81,7 +83,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_the_life_of_a_grant) {
     up.mode = Mode::exclusive;
     const Grant raised = database.service().ask(up).value();
     release(ann, grant);
-    database.tick();
+    pass(0ns);
     BOOST_TEST_REQUIRE(waited.size() == 1U);
     const EventPage page = events();
     BOOST_TEST(brief(page) ==
@@ -215,14 +217,14 @@ BOOST_AUTO_TEST_CASE(waits_for_the_first_that_matches) {
     database.service().submit_watch(
         request, [&](const Result<EventPage>& page) { pages.push_back(page.value()); });
     take(ann, {lock_of("a")}).value();
-    database.tick();
+    pass(0ns);
     BOOST_TEST(pages.empty());
     take(ann, {lock_of("b")}).value();
-    database.tick();
+    pass(0ns);
     BOOST_TEST_REQUIRE(pages.size() == 1U);
     BOOST_TEST(brief(pages[0]) == "granted b ann write\n");
     take(ann, {lock_of("b/2")}).value();
-    database.tick();
+    pass(0ns);
     BOOST_TEST(pages.size() == 1U);
 }
 
@@ -244,7 +246,8 @@ BOOST_AUTO_TEST_CASE(gets_an_empty_page_when_patience_ends) {
     BOOST_TEST(!pages[0].gap);
 }
 
-BOOST_AUTO_TEST_CASE(stops_waiting_when_cancelled_and_when_the_store_is_closed) {
+BOOST_AUTO_TEST_CASE(stops_waiting_when_cancelled_and_when_the_store_is_closed,
+                     *boost::unit_test::label("embedded")) {
     std::vector<std::string> codes;
     const auto note = [&](const Result<EventPage>& page) { codes.push_back(failure_of(page)); };
     WatchRequest request;
@@ -366,7 +369,7 @@ BOOST_AUTO_TEST_CASE(count_locks_by_mode_and_how_long_things_took) {
     await(bob, "a");
     pass(4s);
     release(ann, held);
-    database.tick();
+    pass(0ns);
     BOOST_TEST_REQUIRE(waited.size() == 1U);
     database.service().ask(RenewSession{ann.id, {}, {}, {}, {}}).value();
     const LockStatistics counts = database.statistics();

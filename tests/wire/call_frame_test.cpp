@@ -252,9 +252,11 @@ BOOST_AUTO_TEST_CASE(to_every_verb_survives_whatever_it_carries) {
 BOOST_AUTO_TEST_CASE(cut_off_or_changed_is_read_or_refused) {
     auto random = seeded(2);
     for (unsigned seed = 0; seed < 4; ++seed) {
-        for (const auto& [asked, reply] : some_replies(seed)) {
+        for (const auto& entry : some_replies(seed)) {
+            // A lambda takes no structured binding along.
+            const CallBody& asked = entry.first;
             std::string bytes;
-            append_reply(bytes, 1, 0ms, reply);
+            append_reply(bytes, 1, 0ms, entry.second);
             const std::string body(only_frame(bytes).body);
             for (std::size_t size = 0; size < body.size(); ++size) {
                 std::string changed = body;

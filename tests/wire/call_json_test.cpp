@@ -222,6 +222,11 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
     shown.processes = {{7, 8}};
     const LockEvent event{7,     EventType::stolen, "a",           GrantId{1}, Token{2},
                           "ann", Mode::exclusive,   WallTime{3ms}, "bob",      "r"};
+    LockStatistics counts;
+    counts.locks_granted = {1, 2, 3};
+    counts.events_dropped = 4;
+    counts.wait.add(3s);
+    counts.acquire.add(1500us);
     const std::vector<std::pair<CallBody, Reply>> replies = {
         {RenewSession{}, session},
         {CloseSession{}, ClosedSession{{GrantId{1}, GrantId{2}}}},
@@ -233,6 +238,8 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
         {ListSessions{}, SessionPage{{shown}, "next"}},
         {Ping{}, Pong{"1.2.3", 4, "/x", "durable"}},
         {Backup{}, BackedUp{"/b", 2, 3}},
+        {ShowStatistics{}, counts},
+        {ListOutliers{}, Outliers{{some_holder()}, {{"a", 5, 1}, {"b", 4, 0}}}},
         {WatchRequest{}, EventPage{{event}, 8, true}},
         {HistoryRequest{},
          HistoryPage{{{some_holder(), std::nullopt},
@@ -245,6 +252,39 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
         BOOST_REQUIRE(read.has_value());
         BOOST_TEST(write_reply(*read) == json);
     }
+}
+
+BOOST_AUTO_TEST_CASE(of_how_long_things_took_says_its_bounds) {
+    LockStatistics counts;
+    counts.acquire.add(12us);
+    counts.acquire.add(2s);
+    std::string json = write_reply(counts);
+    const auto at = json.find(R"("AcquireTimes":{"BoundsUs":[10,25,50,)");
+    BOOST_REQUIRE(at != std::string::npos);
+    BOOST_TEST(json.find(R"("Counts":[0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1],"SumUs":2000012})", at) !=
+               std::string::npos);
+    const auto read = [&] {
+        return std::get<LockStatistics>(read_reply(ShowStatistics{}, json).value());
+    };
+    BOOST_TEST((read().acquire.counts() == counts.acquire.counts()));
+    BOOST_TEST((read().acquire.sum() == counts.acquire.sum()));
+    // All of them together may be more than a number can say.
+    for (int i = 0; i < 400; ++i) counts.hold.add(std::chrono::hours{24 * 365});
+    BOOST_TEST((read_reply(ShowStatistics{}, write_reply(counts)).has_value()));
+    // Of other bounds the counts would mean something else.
+    json.replace(json.find("[10,", at), 4, "[11,");
+    BOOST_TEST(read().acquire.count() == 0U);
+    BOOST_TEST((read().acquire.sum() == 0us));
+}
+
+BOOST_AUTO_TEST_CASE(may_come_from_a_version_that_counted_less) {
+    const std::string json =
+        R"({"Sessions":1,"Held":2,"Waiting":3,"Recovered":0,"Granted":4,"Released":0,"Expired":0,)"
+        R"("Stolen":0,"Broken":0,"Transferred":0,"Waits":5,"Refused":0,"PatienceExpired":0,)"
+        R"("Cancelled":0,"Deadlocks":0,"Replays":0,"SweepFinds":6})";
+    const auto read = read_reply(ShowStatistics{}, json);
+    BOOST_REQUIRE(read.has_value());
+    BOOST_TEST(std::get<LockStatistics>(*read).sweep_finds == 6U);
 }
 
 BOOST_AUTO_TEST_CASE(may_have_members_that_this_version_does_not_know) {

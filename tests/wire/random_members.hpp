@@ -2,11 +2,13 @@
 // member that is added is in the tests too.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -76,6 +78,18 @@ private:
     }
     void fill(std::chrono::milliseconds& value) {
         value = std::chrono::milliseconds(1 + some(1ULL << 40));
+    }
+    void fill(std::chrono::nanoseconds& value) {
+        value = std::chrono::nanoseconds(some(1ULL << 58));
+    }
+    // Bounds that are anything would be those of another version.
+    void fill(Histogram& value) {
+        RandomMembers noted(random_, full_);
+        describe(noted, value);
+        if (noted.clash_) clash_ = noted.clash_;
+        std::array<std::uint64_t, std::tuple_size_v<Histogram::Bounds> + 1> counts{};
+        for (auto& count : counts) fill(count);
+        value.set(counts, std::chrono::nanoseconds(some(1ULL << 58)));
     }
     void fill(BootTime& value) { value = BootTime{std::chrono::nanoseconds(1 + some(1ULL << 58))}; }
     void fill(WallTime& value) {

@@ -87,7 +87,12 @@ public:
     //   - A session's grants outlive the connection: close() leaves them to their leases.
     //   - Looking at what has no error to return (classes(), statistics()) finds nothing when the
     //     daemon cannot be asked.
-    //   - Whoever breaks a grant goes by the user name that the daemon sees.
+    //   - Who administers the daemon may break grants, back up and change classes, others get
+    //     access_denied; and steal what its class says `never` of. Breaks are in the user's name.
+    //   - backup() has the daemon make the copy, on this machine and as the daemon's user: it is
+    //     waited for as long as the connection stands, and store_in_use with another one under way.
+    //   - Of service(): grants() and requests are for sessions whose secret was given or answered
+    //     here, and a session is opened for one process at most; more join it.
     //   - With ConnectOptions::background off, tick() renews sessions and looks after those whose
     //     lease has run out; waiting takes no tick().
     // Errors: unreachable, invalid_argument.

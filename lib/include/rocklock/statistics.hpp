@@ -26,7 +26,9 @@ public:
         std::size_t bucket = 0;
         while (bucket < Size && duration > (*bounds_)[bucket]) ++bucket;
         ++counts_[bucket];
-        sum_ += duration;
+        // 292 years, which many long ones do make together.
+        constexpr auto most = std::chrono::nanoseconds::max();
+        sum_ = sum_ > most - duration ? most : sum_ + duration;
     }
 
     const Bounds& bounds() const { return *bounds_; }
