@@ -1,7 +1,7 @@
 // bench_daemon: how fast the daemon locks over its socket, in frames, beside servers that people
 // use for locks, where they are installed.
 //
-//     bench_daemon PROGRAM [--quick] [--rounds N] [--seconds S] [--directory DIR]
+//     bench_daemon PROGRAM [--quick] [--rounds N] [--seconds S] [--directory DIR] [--only TEXT]
 //
 // A pair is one acquire and one release of a free resource. Each client is a thread with a
 // connection of its own that waits for each answer. In the hand-off, sixteen clients take one
@@ -46,6 +46,8 @@ struct Options {
     std::size_t rounds = 5;
     milliseconds duration{1000};
     std::string directory = std::filesystem::temp_directory_path().string();
+    // Only contestants with this in their name.
+    std::string only;
     bool quick = false;
 };
 
@@ -357,6 +359,7 @@ void run_all(const Options& options) {
     std::printf("pairs a second                     1 client        16        64  hand-off, 16\n");
     for (std::size_t i = 0; i < contestants.size(); ++i) {
         const auto& contestant = contestants[i];
+        if (contestant.name.find(options.only) == std::string::npos) continue;
         if (!installed(contestant.command.front())) {
             std::printf("%-34s left out: %s is not installed\n", contestant.name.c_str(),
                         contestant.command.front().c_str());
@@ -379,6 +382,8 @@ Options read_options(const std::vector<std::string>& words) {
             options.rounds = std::max<std::size_t>(std::stoul(words[++i]), 1);
         } else if (words[i] == "--seconds" && more) {
             options.duration = std::chrono::seconds{std::stol(words[++i])};
+        } else if (words[i] == "--only" && more) {
+            options.only = words[++i];
         } else if (words[i] == "--directory" && more) {
             options.directory = words[++i];
         } else if (options.program.empty()) {
