@@ -1,5 +1,6 @@
 #include "daemon/log.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -99,7 +100,19 @@ std::string format_event(const LogEvent& event, LogFormat format, std::string_vi
 
 void Log::write(const LogEvent& event) const {
     if (!tells(event.level)) return;
-    const auto line = format_event(event, format_, format_time(system_clock().now().wall));
+    pollfd reader{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&reader, 1, 0) == 0) {
+        ++lost_;
+        return;
+    }
+    auto line = format_event(event, format_, format_time(system_clock().now().wall));
+    if (const auto lost = lost_.exchange(0); lost > 0) {
+        const LogEvent loss{LogLevel::warning,
+                            "log_lost",
+                            "nobody read this log for a while, and lines were lost",
+                            {{"lines", std::to_string(lost)}}};
+        line = format_event(loss, format_, format_time(system_clock().now().wall)) + line;
+    }
     [[maybe_unused]] const auto size = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -108,8 +121,10 @@ std::uint64_t Seldom::let_through(std::chrono::steady_clock::time_point now) {
     const auto moment =
         std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
     auto next = next_.load();
-    if (moment < next || !next_.compare_exchange_strong(next, moment + period_.count())) return 0;
-    return count_.exchange(0);
+    if (moment >= next && next_.compare_exchange_strong(next, moment + period_.count())) {
+        through_ = 0;
+    }
+    return through_++ < most_ ? count_.exchange(0) : 0;
 }
 
 }  // namespace rocklock

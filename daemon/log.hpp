@@ -37,6 +37,9 @@ struct LogEvent {
 // With its newline. The time stands in logfmt and json.
 std::string format_event(const LogEvent& event, LogFormat format, std::string_view time);
 
+// Where nobody reads what it writes, lines are lost, and counted, rather than waited for: the
+// daemon goes on.
+//
 // Threads: thread-safe. A line is one write.
 class Log {
 public:
@@ -49,19 +52,24 @@ public:
 private:
     LogFormat format_;
     LogLevel least_;
+    // Since the last that was written.
+    mutable std::atomic<std::uint64_t> lost_{0};
 };
 
-// Lets one through in so long, and counts the others. Threads: thread-safe.
+// Lets one through in so long, or `most`, and counts the others. Threads: thread-safe.
 class Seldom {
 public:
-    explicit Seldom(std::chrono::milliseconds period) : period_(period) {}
+    explicit Seldom(std::chrono::milliseconds period, std::uint64_t most = 1)
+        : period_(period), most_(most) {}
 
     // How many there were since the last that was let through, with this one; 0: not this time.
     std::uint64_t let_through(std::chrono::steady_clock::time_point now);
 
 private:
     const std::chrono::milliseconds period_;
+    const std::uint64_t most_;
     std::atomic<std::int64_t> next_{INT64_MIN};
+    std::atomic<std::uint64_t> through_{0};
     std::atomic<std::uint64_t> count_{0};
 };
 

@@ -123,7 +123,15 @@ Result<Database> open_database(const ServerOptions& options, const Log& log) {
     database.events_kept = events_kept;
     database.timings = true;
     database.slow_wait = options.slow_wait;
-    database.on_slow_wait = [&log](const SlowWait& wait) { log.write(slow_wait_event(wait)); };
+    // Very many may be slow at once: of what stands in their way, a few tell all.
+    database.on_slow_wait =
+        [&log, some = std::make_shared<Seldom>(milliseconds{1000}, 100)](const SlowWait& wait) {
+            const auto count = some->let_through(steady_clock::now());
+            if (count == 0) return;
+            auto event = slow_wait_event(wait);
+            if (count > 1) event.facts.push_back({"untold", std::to_string(count - 1)});
+            log.write(event);
+        };
     if (options.store.empty()) return Database::in_memory(database);
     const auto deadline = steady_clock::now() + options.patience;
     while (true) {

@@ -1,5 +1,7 @@
 """Who may administer, how many may come, what the log tells, and how the daemon leaves."""
 
+import contextlib
+import fcntl
 import grp
 import json
 import os
@@ -237,6 +239,35 @@ class Telling(Sandbox):
         self.assertTrue(waiter.receive().json["Waited"])
         process.terminate()
         self.assertNotIn("slow_wait", process.stderr.read())
+
+    def test_a_log_that_nobody_reads_holds_up_nothing(self):
+        process = self.serve("--memory", "--slow-wait", "1ms")
+        # The smallest that Linux makes.
+        fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 4096)
+        api = self.api()
+        api.call("Acquire", Principal="ann", Locks=[{"Resource": "x"}])
+
+        def waits(count):
+            for _ in range(count):
+                api.send("Acquire", {"Principal": "bob", "PatienceMs": 20, "Locks": [{"Resource": "x"}]})
+            for _ in range(count):
+                self.assertEqual(api.receive().error, "PatienceExpiredException")
+
+        waits(80)
+        self.assertEqual(api.call("Ping").status, 200)
+        os.set_blocking(process.stderr.fileno(), False)
+        self.assertIn("a wait has become long", os.read(process.stderr.fileno(), 4096).decode())
+        told = ""
+
+        def is_told():
+            nonlocal told
+            waits(1)
+            with contextlib.suppress(BlockingIOError):
+                told += os.read(process.stderr.fileno(), 4096).decode()
+            return "lines were lost" in told
+
+        wait_until(is_told, "the loss is told")
+        self.assertIn("lines=", told)
 
     def test_a_format_that_there_is_not(self):
         for option in ("--log-format", "--log-level"):
