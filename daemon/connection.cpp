@@ -9,6 +9,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -82,7 +83,7 @@ bool Connection::has_unread() const {
 // What the client speaks.
 std::shared_ptr<Conversation> Connection::begin(char first) {
     auto post = [strand = strand_](std::function<void()> run) {
-        asio::post(strand, std::move(run));
+        asio::dispatch(strand, std::move(run));
     };
     auto output_ready = [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->write();

@@ -225,15 +225,19 @@ Result<void> Dispatcher::prove(const Call& call) {
 
 Ticket Dispatcher::decide(Request request, Binding binding, Done done) {
     const bool opens = std::holds_alternative<OpenSession>(request);
-    return service_.submit(std::move(request), [watch = watch_, binding = std::move(binding), opens,
-                                                done = std::move(done)](Result<Answer> answer) {
+    auto completion = [watch = watch_, binding = std::move(binding), opens,
+                       done = std::move(done)](Result<Answer> answer) {
         if (!answer) return done(std::move(answer).error());
         if (watch != nullptr && !binding.processes.empty()) {
             const auto session = binding.joined ? binding.joined : opened_session(*answer);
             if (session) watch->watch(*session, binding.processes);
         }
         done(reply_of(*std::move(answer), opens));
-    });
+    };
+    if (!options_.settle_soon) return service_.submit(std::move(request), std::move(completion));
+    const auto ticket = service_.gather(std::move(request), std::move(completion));
+    options_.settle_soon();
+    return ticket;
 }
 
 Ticket Dispatcher::watch(WatchRequest request, Done done) {

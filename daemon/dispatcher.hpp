@@ -67,6 +67,9 @@ struct DispatcherOptions {
     // clients leave behind. None: where it comes up.
     std::function<void(std::function<void()> search)> aside{};
     std::function<void(std::function<void()> clean)> behind{};
+    // Called after a request: has the service settle soon (LockService::settle), once for many of
+    // them. None: the service tells each by itself.
+    std::function<void()> settle_soon{};
 };
 
 // Threads:  thread-safe.

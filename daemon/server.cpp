@@ -24,6 +24,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/defer.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -202,6 +203,7 @@ private:
     asio::awaitable<void> feed_watchdog();
     asio::awaitable<void> catch_up();
     bool somebody_waits();
+    void settle_soon();
     bool idle();
     void request_stop(const char* reason);
     void shut_down();
@@ -214,6 +216,8 @@ private:
     asio::io_context io_;
     ProcessWatch watch_;
     std::atomic<bool> stopping_{false};
+    // Somebody will have the service settle.
+    std::atomic<bool> settling_{false};
     CallBook book_;
     Dispatcher dispatcher_;
     Places places_;
@@ -255,7 +259,8 @@ Server::Server(const Parts& parts)
            durability_word(parts.options), ::geteuid(), &book_,
            backup_of(parts.database, parts.options), nullptr,
            [this](std::function<void()> search) { asio::post(searches_, std::move(search)); },
-           [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); }}),
+           [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
+           [this] { settle_soon(); }}),
       places_(parts.database.service(), book_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
       control_(asio::make_strand(io_)),
@@ -265,6 +270,15 @@ Server::Server(const Parts& parts)
         doors_.push_back(std::make_unique<Door>(
             Door{Acceptor(control_, Protocol(family, 0), listener.take_socket()), listener.tcp()}));
     }
+}
+
+// Behind what is read already, and without waking another thread for it.
+void Server::settle_soon() {
+    if (settling_.exchange(true)) return;
+    asio::defer(io_, [this] {
+        settling_ = false;
+        parts_.database.service().settle();
+    });
 }
 
 std::optional<Error> Server::run() {
@@ -282,7 +296,8 @@ std::optional<Error> Server::run() {
     asio::co_spawn(control_, keep_house(), asio::detached);
     asio::co_spawn(control_, feed_watchdog(), asio::detached);
 
-    const unsigned count = std::clamp(std::thread::hardware_concurrency(), 2U, 8U);
+    // Those who decide and those who commit need the others.
+    const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < count; ++i) threads.emplace_back([this] { io_.run(); });
     stopping_.wait(false);

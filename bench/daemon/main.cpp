@@ -337,7 +337,7 @@ void run_all(const Options& options) {
     for (const auto* durability : {"written", "durable"}) {
         const auto socket = at("s" + std::to_string(contestants.size()));
         contestants.push_back({std::string("rocklock, ") + durability,
-                               {options.program, "serve", "--store", at(durability), "--durability",
+                               {options.program, "serve", "--db", at(durability), "--durability",
                                 durability, "--socket", socket},
                                client_of<RocklockClient>});
     }

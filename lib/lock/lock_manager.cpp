@@ -152,18 +152,14 @@ std::optional<Error> LockManager::Core::not_ours() const {
 }
 
 Ticket LockManager::submit(Request request, Completion done) {
-    Ticket ticket{};
-    if (auto error = core_->not_ours()) {
-        done(*std::move(error));
-        return ticket;
-    }
-    {
-        MutexLock lock(core_->mutex);
-        ticket = core_->take_ticket();
-    }
-    core_->submit(Event(std::move(request)), ticket, std::move(done));
-    return ticket;
+    return core_->submit(std::move(request), std::move(done), Core::Telling::by_thread);
 }
+
+Ticket LockManager::gather(Request request, Completion done) {
+    return core_->submit(std::move(request), std::move(done), Core::Telling::by_settle);
+}
+
+void LockManager::settle() { core_->settle(); }
 
 void LockManager::cancel(Ticket ticket) {
     if (core_->made_here.in_child()) return;

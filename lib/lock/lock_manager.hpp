@@ -67,6 +67,8 @@ public:
     ~LockManager() override;
 
     Ticket submit(Request request, Completion done) override;
+    Ticket gather(Request request, Completion done) override;
+    void settle() override;
     void cancel(Ticket ticket) override;
     Result<Answer> call(Request request, std::stop_token stop = {}) override;
 

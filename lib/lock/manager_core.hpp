@@ -188,6 +188,8 @@ struct LockManager::Core {
         Standing standing;
         std::vector<Parker*> wake;
         bool call_thread = false;
+        // Something is to be told.
+        bool tell = false;
         // To be told that a stall is over.
         std::function<void()> tell_stall;
         // Of an acquire, with `timings`: when it was decided.
@@ -236,9 +238,13 @@ struct LockManager::Core {
     Result<void> leave(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
     void fail(const Error& error) ROCKLOCK_EXCLUDES(mutex);
     void answer_all(const Error& error, Aftermath& after) ROCKLOCK_REQUIRES(mutex);
-    void submit(Event event, Ticket ticket, LockService::Completion done) ROCKLOCK_EXCLUDES(mutex);
-    void submit_now(const Event& event, Ticket ticket, LockService::Completion done)
+    // Who tells what is decided.
+    enum class Telling : std::uint8_t { by_thread, by_settle };
+    Ticket submit(Request request, LockService::Completion done, Telling telling)
         ROCKLOCK_EXCLUDES(mutex);
+    void settle() ROCKLOCK_EXCLUDES(mutex);
+    void submit_now(const Event& event, Ticket ticket, LockService::Completion done,
+                    Telling telling = Telling::by_thread) ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
     void cancel_now(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> decide_due() ROCKLOCK_EXCLUDES(mutex);

@@ -124,7 +124,7 @@ void LockManager::Core::distribute(Ticket own, const Standing& standing, Afterma
     news.wanted = std::move(decision.wanted);
     news.slow = std::move(decision.slow);
     committing.push_back(std::move(news));
-    after.call_thread = true;
+    after.tell = true;
 }
 
 void LockManager::Core::tell(Pending to, Result<Answer> answer, const Standing& standing,
@@ -141,13 +141,13 @@ void LockManager::Core::tell(Pending to, Result<Answer> answer, const Standing& 
     const bool at_once = !answer;
     delivery.answer = std::move(answer);
     (at_once ? ready : committing).push_back(std::move(delivery));
-    after.call_thread = true;
+    after.tell = true;
 }
 
 // A caller may go on, and its Parker end, as soon as it is woken: so this comes last.
 void LockManager::Core::finish(Aftermath& after) {
     for (Parker* parker : after.wake) parker->unpark(1);
-    if (after.call_thread && options.background) thread.call();
+    if ((after.call_thread || after.tell) && options.background) thread.call();
     if (after.tell_stall) after.tell_stall();
 }
 

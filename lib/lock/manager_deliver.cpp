@@ -15,20 +15,28 @@ constexpr std::size_t refusals_at_once = 64;
 
 // ---- Asynchronous calls ----
 
-void LockManager::Core::submit(Event event, Ticket ticket, LockService::Completion done) {
+Ticket LockManager::Core::submit(Request request, LockService::Completion done, Telling telling) {
+    if (auto error = not_ours()) {
+        done(*std::move(error));
+        return {};
+    }
+    Event event(std::move(request));
     Aftermath after;
+    Ticket ticket{};
     bool kept = false;
     {
         MutexLock lock(mutex);
+        ticket = take_ticket();
         look_at_time(after);
         kept = defer(event, ticket, done);
     }
     finish(after);
-    if (!kept) submit_now(event, ticket, std::move(done));
+    if (!kept) submit_now(event, ticket, std::move(done), telling);
+    return ticket;
 }
 
-void LockManager::Core::submit_now(const Event& event, Ticket ticket,
-                                   LockService::Completion done) {
+void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockService::Completion done,
+                                   Telling telling) {
     Aftermath after;
     bool lazily = false;
     bool alone = false;
@@ -57,13 +65,42 @@ void LockManager::Core::submit_now(const Event& event, Ticket ticket,
             to.done = std::move(delivery.done);
             pending.emplace(ticket, std::move(to));
         }
-        after.call_thread = after.call_thread || !ready.empty() || !committing.empty();
+        after.tell = !ready.empty() || !committing.empty();
+        // Without a thread that is told by tick().
+        if (telling == Telling::by_settle) after.tell = false;
     }
     finish(after);
     // The thread may have ended already.
     if (alone) deliver_done();
     if (lazily) [[maybe_unused]]
         const auto left = leave(after.standing);
+}
+
+// Where commits wait for a device the thread waits, and the caller goes on reading.
+void LockManager::Core::settle() {
+    if (!options.background) return;
+    bool commits = false;
+    Standing last;
+    Standing durable_last;
+    {
+        MutexLock lock(mutex);
+        if (ready.empty() && committing.empty()) return;
+        commits = !committing.empty();
+        if (commits) last = {last_commit, Durability::written};
+        if (commits) durable_last = standing_now();
+    }
+    const bool waits = options.durability == Durability::durable && storage.syncs();
+    if (commits && !waits) {
+        [[maybe_unused]] const auto written = durable(last);
+        [[maybe_unused]] const auto synced = durable(durable_last);
+    }
+    deliver_done();
+    bool left = commits && waits;
+    if (!left) {
+        MutexLock lock(mutex);
+        left = !ready.empty();
+    }
+    if (left) thread.call();
 }
 
 void LockManager::Core::cancel(Ticket ticket) {

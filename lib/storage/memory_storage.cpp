@@ -41,6 +41,7 @@ public:
     bool done(CommitNumber number, Durability durability) const override {
         return group_.done(number, durability);
     }
+    bool syncs() const override { return false; }
     std::unique_ptr<Snapshot> snapshot() const override { return image_.snapshot(); }
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
         return image_.get(family, key);

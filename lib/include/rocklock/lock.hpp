@@ -478,6 +478,15 @@ public:
     // Decides, and calls `done` exactly once, when the answer is as durable as its verb demands.
     virtual Ticket submit(Request request, Completion done) = 0;
 
+    // For a server with many clients: gather() is submit(), but what it decides may stay untold
+    // until settle(), which the server calls when it has taken up what there is to take up. Then
+    // completions may run in the caller of settle(), and many requests share one commit and one
+    // change of threads.
+    virtual Ticket gather(Request request, Completion done) {
+        return submit(std::move(request), std::move(done));
+    }
+    virtual void settle() {}
+
     // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When
     // a grant and the cancel race, the completion tells which it was.
     virtual void cancel(Ticket ticket) = 0;

@@ -146,6 +146,9 @@ public:
     // Always true of a deferred one. Never blocks.
     virtual bool done(CommitNumber number, Durability durability) const = 0;
 
+    // Whether a durable commit waits for a device.
+    virtual bool syncs() const { return true; }
+
     // enqueue() and wait() as one; a deferred batch with preconditions is written before it
     // returns. Errors: precondition_failed too.
     Result<void> commit(Batch batch, Durability durability = Durability::durable);
