@@ -1,8 +1,10 @@
 """The daemon stopped for longer than a lease, and many clients that die at once."""
 
 import os
+import pathlib
 import select
 import signal
+import tempfile
 import threading
 import time
 
@@ -87,8 +89,8 @@ class Crowd(Sandbox):
     def crowd(self, clients, waits):
         """Processes that each wait `waits` times, but for the first: once less."""
         pids = []
-        ready = self.folder / "ready"
-        ready.mkdir(exist_ok=True)
+        # Of its own: it may be measured more than once.
+        ready = pathlib.Path(tempfile.mkdtemp(prefix="ready-", dir=self.folder))
         for number in range(clients):
             pid = os.fork()
             if pid == 0:
