@@ -244,7 +244,8 @@ class Telling(Sandbox):
         process = self.serve("--memory", "--slow-wait", "1ms")
         # The smallest that Linux makes.
         fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 4096)
-        api = self.api()
+        api = Connection(self.socket)
+        self.addCleanup(api.close)
         api.call("Acquire", Principal="ann", Locks=[{"Resource": "x"}])
 
         def waits(count):
