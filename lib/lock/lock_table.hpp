@@ -122,6 +122,7 @@ struct RecoveryFacts {
     Instant now;
 };
 
+struct LockPlace;
 class LockSearch;
 class SessionSearch;
 
@@ -201,6 +202,10 @@ public:
 
 private:
     struct Core;
+
+    std::size_t look_through(std::size_t part, LockSearch& search) const;
+    void show_found(const LockPlace& place, LockSearch& search) const;
+
     std::unique_ptr<Core> core_;
 };
 

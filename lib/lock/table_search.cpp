@@ -1,6 +1,6 @@
 // Looking at all there is, in steps.
 #include <algorithm>
-#include <tuple>
+#include <string_view>
 #include <utility>
 
 #include "lock/lock_search.hpp"
@@ -62,7 +62,8 @@ Result<LockSearch> LockSearch::begin(const ListLocks& request) {
 
 void LockSearch::offer(std::string_view resource, std::uint64_t grant) {
     const auto behind = [&](const LockPlace& other) {
-        return std::tie(other.resource, other.grant) < std::tie(resource, grant);
+        return std::pair(std::string_view(other.resource), other.grant) <
+               std::pair(resource, grant);
     };
     if (after_ && !behind(*after_)) return;
     if (found_.size() > request_.limit) {
@@ -82,33 +83,43 @@ void LockSearch::sort() {
     page_.next = std::to_string(found_.back().grant) + ":" + found_.back().resource;
 }
 
+// One part of the table. How many locks there were to look at.
+std::size_t LockTable::look_through(std::size_t part, LockSearch& search) const {
+    const ListLocks& request = search.request_;
+    std::size_t seen = 0;
+    for (const Resource* resource : core_->resources.part(part)) {
+        seen += std::max(1U, resource->holds);
+        if (!asked_for(request, *resource, core_->classes)) continue;
+        for (const Hold* hold = resource->first; hold != nullptr; hold = hold->next) {
+            if (!table::live(*hold, core_->now.boot) || !asked_for(request, *hold)) continue;
+            search.offer(resource->name(), number(hold->grant->id));
+        }
+    }
+    return seen;
+}
+
+// A row for what was found, if it is still held.
+void LockTable::show_found(const LockPlace& place, LockSearch& search) const {
+    const auto grant = core_->grants.find(place.grant);
+    if (grant == core_->grants.end() || !table::live(**grant, core_->now.boot)) return;
+    const std::string& asker = search.request_.asker;
+    for (const Hold& hold : (*grant)->holds()) {
+        if (hold.resource->name() != place.resource) continue;
+        search.page_.locks.push_back(core_->show_holder(hold));
+        search.page_.locks.back().you = !asker.empty() && (*grant)->session->principal == asker;
+    }
+}
+
 std::optional<LockPage> LockTable::search(LockSearch& search, Instant now) const {
     const Core::AsOf moment(*core_, now);
-    const ListLocks& request = search.request_;
     for (std::size_t seen = 0; search.part_ < table::ResourceIndex::parts; ++search.part_) {
         if (seen > locks_a_step) return std::nullopt;
-        const auto& part = core_->resources.part(search.part_);
-        for (const Resource* resource : part) {
-            seen += std::max(1U, resource->holds);
-            if (!asked_for(request, *resource, core_->classes)) continue;
-            for (const Hold* hold = resource->first; hold != nullptr; hold = hold->next) {
-                if (!table::live(*hold, now.boot) || !asked_for(request, *hold)) continue;
-                search.offer(resource->name(), number(hold->grant->id));
-            }
-        }
+        seen += look_through(search.part_, search);
     }
     if (!search.sorted_) search.sort();
     for (std::size_t rows = 0; search.shown_ < search.found_.size(); ++search.shown_, ++rows) {
         if (rows > locks_a_step) return std::nullopt;
-        const LockPlace& place = search.found_[search.shown_];
-        const auto grant = core_->grants.find(place.grant);
-        if (grant == core_->grants.end() || !table::live(**grant, now.boot)) continue;
-        for (const Hold& hold : (*grant)->holds()) {
-            if (hold.resource->name() != place.resource) continue;
-            search.page_.locks.push_back(core_->show_holder(hold));
-            search.page_.locks.back().you =
-                !request.asker.empty() && (*grant)->session->principal == request.asker;
-        }
+        show_found(search.found_[search.shown_], search);
     }
     return std::move(search.page_);
 }
