@@ -1,0 +1,120 @@
+// A server that has many requests decided before it has any of them told.
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/storage.hpp>
+#include <rocklock/testing/faulty_storage.hpp>
+
+#include "lock/lock_manager.hpp"
+
+namespace rocklock {
+namespace {
+
+using testing::FaultyStorage;
+
+// A manager with its thread, and a session whose lease has nothing to do with it.
+struct Server {
+    explicit Server(std::unique_ptr<Storage> used) : storage(std::move(used)) {
+        manager = LockManager::open(*storage, system_clock(), {}).value();
+        OpenSession open;
+        open.principal = "ann";
+        open.lease = std::chrono::hours{1};
+        session = manager->ask(open).value().id;
+    }
+
+    void acquire(const std::string& resource, std::chrono::milliseconds patience = {}) {
+        Acquire request;
+        request.session = session;
+        request.locks = {{.resource = resource}};
+        request.patience = patience;
+        gather(std::move(request));
+    }
+    void gather(Request request) {
+        const auto number = count++;
+        manager->gather(std::move(request), [this, number](Result<Answer> answer) {
+            const std::lock_guard lock(mutex);
+            if (answers.size() <= number) answers.resize(number + 1);
+            answers[number] = std::move(answer);
+            ++answered;
+            told.notify_all();
+        });
+    }
+    // All of them, within a minute.
+    void until_answered() {
+        std::unique_lock lock(mutex);
+        BOOST_REQUIRE(
+            told.wait_for(lock, std::chrono::minutes{1}, [&] { return answered == count; }));
+    }
+    Grant granted(std::size_t number) {
+        const std::lock_guard lock(mutex);
+        return std::get<Grant>(answers.at(number)->value());
+    }
+
+    // The manager goes before what its thread uses.
+    std::mutex mutex;
+    std::condition_variable told;
+    std::vector<std::optional<Result<Answer>>> answers;
+    std::size_t count = 0;
+    std::size_t answered = 0;
+    std::unique_ptr<Storage> storage;
+    std::unique_ptr<LockManager> manager;
+    SessionId session;
+};
+
+void tells_all(Server& server) {
+    server.acquire("a");
+    server.acquire("b");
+    server.acquire("a");
+    server.manager->settle();
+    server.until_answered();
+    const Grant first = server.granted(0);
+    BOOST_TEST((server.granted(1).id > first.id));
+    BOOST_TEST((server.answers[2]->error().code == ErrorCode::already_held));
+
+    server.gather(Release{server.session, first.id});
+    server.acquire("a");
+    server.manager->settle();
+    server.until_answered();
+    BOOST_TEST((server.granted(4).id > first.id));
+    BOOST_TEST(server.manager->statistics().held == 2U);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(gathered_requests)
+
+BOOST_AUTO_TEST_CASE(are_told_by_settle_where_no_commit_waits) {
+    Server server(make_memory_storage(system_clock()));
+    BOOST_TEST(!server.storage->syncs());
+    tells_all(server);
+}
+
+BOOST_AUTO_TEST_CASE(are_told_by_the_thread_where_commits_wait_for_a_device) {
+    Server server(std::make_unique<FaultyStorage>(system_clock()));
+    BOOST_TEST(server.storage->syncs());
+    tells_all(server);
+}
+
+BOOST_AUTO_TEST_CASE(leave_nothing_to_settle_when_there_are_none) {
+    Server server(make_memory_storage(system_clock()));
+    server.manager->settle();
+    tells_all(server);
+    server.manager->settle();
+    BOOST_TEST((server.manager->close().has_value()));
+    server.manager->settle();
+    server.acquire("late");
+    server.until_answered();
+    BOOST_TEST((server.answers.back()->error().code == ErrorCode::closing));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock
