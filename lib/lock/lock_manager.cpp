@@ -261,6 +261,7 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
         standing = {core_->last_commit, Durability::written};
     }
     core_->finish(after);
+    if (known) known->secret = secret;
     if (known || known.error().code != ErrorCode::session_not_found) return known;
     if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
     return past_session_error(core_->storage, session);

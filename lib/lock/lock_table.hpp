@@ -172,6 +172,7 @@ public:
     std::optional<LockPage> search(LockSearch& search, Instant now) const;
     std::optional<std::vector<SessionView>> search(SessionSearch& search, Instant now) const;
     std::vector<Grant> grants(const SessionId& session, Instant now) const;
+    // Without its secret.
     Result<SessionInfo> session(const SessionId& session, Instant now) const;
     bool holds(const SessionId& session, std::string_view resource, Mode mode, Instant now) const;
     std::vector<LockClass> classes() const;

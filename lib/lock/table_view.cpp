@@ -90,7 +90,7 @@ Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
                      "there is no such session, or it ended long ago: open a new one");
     }
     const Session& session = *found->second;
-    if (session.live(now.boot)) return core_->info_with_secret(session);
+    if (session.live(now.boot)) return core_->info(session);
     return core_->session_error(
         session.ended ? *session.ended
                       : Ending{Outcome::expired, {}, {}, core_->wall_of(session.deadline)});
