@@ -8,8 +8,8 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/defer.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -53,7 +53,7 @@ Connection::Connection(Socket socket, Strand strand, const Side& side)
       site_(side.site),
       peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
       clock_(side.dispatcher.clock()),
-      hang_up_(strand_),
+      look_after_(strand_),
       drained_(strand_, asio::steady_timer::time_point::max()),
       stalled_(strand_) {
     ++traffic_.connections;
@@ -83,7 +83,7 @@ bool Connection::has_unread() const {
 // What the client speaks.
 std::shared_ptr<Conversation> Connection::begin(char first) {
     auto post = [strand = strand_](std::function<void()> run) {
-        asio::dispatch(strand, std::move(run));
+        asio::defer(strand, std::move(run));
     };
     auto output_ready = [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->write();
@@ -150,20 +150,22 @@ asio::awaitable<void> Connection::wait_for_room() {
         co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
     held_up_ = false;
-    hang_up_.cancel();
+    look_after_.cancel();
 }
 
 // That a client has left is read from its socket; while nothing is read, it is asked for.
 void Connection::mind_hang_up() {
-    hang_up_.expires_after(look_after);
-    hang_up_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+    look_after_.expires_after(look_after);
+    look_after_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
         const auto self = weak.lock();
         if (!self || cancelled || self->closed_ || !self->held_up_) return;
         pollfd client{self->socket_.native_handle(), POLLRDHUP, 0};
         ::poll(&client, 1, 0);
         if ((client.revents & (POLLHUP | POLLERR)) != 0) return self->hang_up(true);
         // It may still read.
-        if ((client.revents & POLLRDHUP) != 0) self->peer_->stop_waiting();
+        if ((client.revents & POLLRDHUP) != 0 && !std::exchange(self->half_closed_, true)) {
+            self->peer_->stop_waiting();
+        }
         self->mind_hang_up();
     });
 }
@@ -201,6 +203,7 @@ void Connection::write() {
     }
     stalled_.cancel();
     conversation_->output_taken();
+    if (writing_ || closed_) return;
     update_busy();
     drained_.cancel();
     if (conversation_->ended() && !conversation_->broken()) hang_up(false);
@@ -251,7 +254,7 @@ void Connection::hang_up(bool unread) {
     peer_->hang_up(unread);
     drained_.cancel();
     stalled_.cancel();
-    hang_up_.cancel();
+    look_after_.cancel();
     error_code ignored;
     socket_.shutdown(Socket::shutdown_both, ignored);
     socket_.close(ignored);

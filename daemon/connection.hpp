@@ -74,8 +74,10 @@ private:
     bool counted_busy_ = false;
     // Reads no more until there is room for answers.
     bool held_up_ = false;
+    // Its client was seen to send no more, while nothing was read from it.
+    bool half_closed_ = false;
     // Runs while it is held up.
-    boost::asio::steady_timer hang_up_;
+    boost::asio::steady_timer look_after_;
     // Never expires: cancelled to wake whoever waits for the output to be sent.
     boost::asio::steady_timer drained_;
     // Runs while a reader of events has something to take.

@@ -88,10 +88,15 @@ std::optional<SessionId> opened_session(const Answer& answer) {
 
 }  // namespace
 
-bool is_search(const CallBody& body) {
-    return std::holds_alternative<ListLocks>(body) || std::holds_alternative<ListSessions>(body) ||
-           std::holds_alternative<HistoryRequest>(body) ||
-           std::holds_alternative<ListAudit>(body) || std::holds_alternative<ListWaits>(body);
+bool may_take_long(const CallBody& body) {
+    return std::visit(
+        [](const auto& verb) {
+            using Verb = std::decay_t<decltype(verb)>;
+            return is_one_of<Verb,
+                             std::variant<ShowLock, ListLocks, ShowSession, ListSessions,
+                                          HistoryRequest, ListAudit, ListWaits, ListOutliers>>;
+        },
+        body);
 }
 
 std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done) {
@@ -136,7 +141,7 @@ void Dispatcher::cancel(std::vector<Ticket> tickets) {
 }
 
 void Dispatcher::look(Call call, Done done) {
-    if (!options_.aside || !is_search(call.body)) return done(look(call));
+    if (!options_.aside || !may_take_long(call.body)) return done(look(call));
     options_.aside([this, call = std::move(call), done = std::move(done)] { done(look(call)); });
 }
 
@@ -153,8 +158,9 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
         return done(Error(ErrorCode::invalid_argument,
                           "Directory must begin with /: it lies where the daemon runs"));
     }
-    const MutexLock lock(backup_mutex_);
+    MutexLock lock(backup_mutex_);
     if (backing_up_) {
+        lock.unlock();
         return done(Error(ErrorCode::store_in_use, "another backup is under way: try again later"));
     }
     if (backup_thread_.joinable()) backup_thread_.join();

@@ -48,8 +48,9 @@ public:
 
 class CallObserver;
 
-// Whether a call looks through much of the table or the history, and may take a while.
-bool is_search(const CallBody& body);
+// Whether a call looks through much of the table or the history, or shows nothing before it is
+// synced: in a thread that reads from clients it would keep others waiting.
+bool may_take_long(const CallBody& body);
 
 struct DispatcherOptions {
     // What Ping says of the store.

@@ -155,7 +155,7 @@ void FrameConversation::ask(const Frame& frame) {
     auto call = read_call_frame(frame.body);
     if (!call) return refuse(frame.number, call.error());
     const auto arrived = clock_.now().boot;
-    const Asked asked{peer_->next_number(), is_search(call->body)};
+    const Asked asked{peer_->next_number(), may_take_long(call->body)};
     searches_ += asked.search ? 1 : 0;
     calls_[frame.number] = asked;
     peer_->ask(

@@ -118,7 +118,7 @@ void HttpConversation::call(const HttpRequest& request, std::uint64_t number) {
     auto read = read_call(*std::move(call), request.body);
     if (!read) return answer(number, {400, json_type, {}, write_error(read.error())});
 
-    if (is_search(read->body)) {
+    if (may_take_long(read->body)) {
         slots_.back().search = true;
         ++searches_;
     }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <climits>
 
 #include <rocklock/clock.hpp>
 
@@ -77,6 +78,20 @@ std::string as_json(const LogEvent& event, std::string_view time) {
     return json.take();
 }
 
+// With facts that make a line which fits, though each byte of the few that clients choose be
+// written as six.
+LogEvent shortened(LogEvent event) {
+    constexpr std::size_t most = 96;
+    for (auto& fact : event.facts) {
+        if (fact.value.size() <= most) continue;
+        auto end = most;
+        // No half of a character.
+        while (end > 0 && (static_cast<unsigned char>(fact.value[end]) & 0xC0) == 0x80) --end;
+        fact.value = fact.value.substr(0, end) + "...";
+    }
+    return event;
+}
+
 }  // namespace
 
 std::string format_event(const LogEvent& event, LogFormat format, std::string_view time) {
@@ -100,20 +115,28 @@ std::string format_event(const LogEvent& event, LogFormat format, std::string_vi
 
 void Log::write(const LogEvent& event) const {
     if (!tells(event.level)) return;
+    MutexLock lock(mutex_);
+    if (lost_ > 0) {
+        write_line({LogLevel::warning,
+                    "log_lost",
+                    "nobody read this log for a while, and lines were lost",
+                    {{"lines", std::to_string(lost_)}}});
+    }
+    write_line(event);
+}
+
+// A pipe that can be written to takes so many bytes at once.
+void Log::write_line(const LogEvent& event) const {
     pollfd reader{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&reader, 1, 0) == 0) {
         ++lost_;
         return;
     }
-    auto line = format_event(event, format_, format_time(system_clock().now().wall));
-    if (const auto lost = lost_.exchange(0); lost > 0) {
-        const LogEvent loss{LogLevel::warning,
-                            "log_lost",
-                            "nobody read this log for a while, and lines were lost",
-                            {{"lines", std::to_string(lost)}}};
-        line = format_event(loss, format_, format_time(system_clock().now().wall)) + line;
-    }
+    const auto time = format_time(system_clock().now().wall);
+    auto line = format_event(event, format_, time);
+    if (line.size() > PIPE_BUF) line = format_event(shortened(event), format_, time);
     [[maybe_unused]] const auto size = ::write(STDERR_FILENO, line.data(), line.size());
+    if (event.event == "log_lost") lost_ = 0;
 }
 
 std::uint64_t Seldom::let_through(std::chrono::steady_clock::time_point now) {

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.hpp"
+
 namespace rocklock {
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
@@ -46,14 +48,18 @@ public:
     explicit Log(LogFormat format = LogFormat::text, LogLevel least = LogLevel::info)
         : format_(format), least_(least) {}
 
-    void write(const LogEvent& event) const;
+    void write(const LogEvent& event) const ROCKLOCK_EXCLUDES(mutex_);
     bool tells(LogLevel level) const { return level >= least_; }
 
 private:
     LogFormat format_;
     LogLevel least_;
+    void write_line(const LogEvent& event) const ROCKLOCK_REQUIRES(mutex_);
+
+    // One line at a time: each is written only where it does not wait for a reader.
+    mutable Mutex mutex_;
     // Since the last that was written.
-    mutable std::atomic<std::uint64_t> lost_{0};
+    mutable std::uint64_t lost_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
 };
 
 // Lets one through in so long, or `most`, and counts the others. Threads: thread-safe.

@@ -233,7 +233,7 @@ private:
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
     // Who looks through everything waits for others who do, and for nobody else. What clients leave
     // behind keeps nobody waiting. Last: they use all of the above.
-    asio::thread_pool searches_{1};
+    asio::thread_pool searches_{2};
     asio::thread_pool cleaning_{1};
 };
 

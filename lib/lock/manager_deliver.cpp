@@ -79,26 +79,23 @@ void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockServic
 // Where commits wait for a device the thread waits, and the caller goes on reading.
 void LockManager::Core::settle() {
     if (!options.background) return;
-    bool commits = false;
     Standing last;
-    Standing durable_last;
+    Standing synced_last;
     {
         MutexLock lock(mutex);
         if (ready.empty() && committing.empty()) return;
-        commits = !committing.empty();
-        if (commits) last = {last_commit, Durability::written};
-        if (commits) durable_last = standing_now();
+        if (!committing.empty()) last = {last_commit, Durability::written};
+        if (!committing.empty()) synced_last = {last_durable, Durability::durable};
     }
-    const bool waits = options.durability == Durability::durable && storage.syncs();
-    if (commits && !waits) {
-        [[maybe_unused]] const auto written = durable(last);
-        [[maybe_unused]] const auto synced = durable(durable_last);
-    }
+    // A store that only writes syncs now and then too, for the numbers that it reserves.
+    const bool waits = storage.syncs() && !synced_last.done(storage);
+    if (!waits) [[maybe_unused]]
+        const auto written = durable(last);
     deliver_done();
-    bool left = commits && waits;
-    if (!left) {
+    bool left = false;
+    {
         MutexLock lock(mutex);
-        left = !ready.empty();
+        left = !ready.empty() || !committing.empty();
     }
     if (left) thread.call();
 }
@@ -125,9 +122,9 @@ void LockManager::Core::cancel_now(Ticket ticket) {
 }
 
 bool LockManager::Core::take_delivery(Delivery& delivery, std::size_t& refusals) {
-    if (!ready.empty() && refusals > 0) {
+    if (!ready.empty() && (refusals > 0 || closing)) {
         // Without a thread everything is told that there is to tell.
-        if (options.background) --refusals;
+        if (options.background && refusals > 0) --refusals;
         delivery = std::move(ready.front());
         ready.pop_front();
         return true;
@@ -281,7 +278,8 @@ std::optional<BootTime> LockManager::Core::work() {
         const bool awaited = !committing.empty() || watched;
         if (linger_is_over() || own) last = {last_commit, Durability::deferred};
         if (awaited) last = {last_commit, Durability::written};
-        if (awaited || own) durable_last = standing_now();
+        // Where commits are only written too: those that reserve numbers are synced.
+        if (awaited || own) durable_last = {last_durable, Durability::durable, last_kept};
     }
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto synced = durable(durable_last);

@@ -394,7 +394,7 @@ struct LockTable::Core {
     void grant_waiting(Wait& wait, const Obstacles& obstacles);
     void recheck(Wait& wait);
     template <typename Do>
-    void for_own_waits(const Session& session, const Resource& at, Do act);
+    void for_own_waits(const Session& session, const Resource& at, bool related, Do act);
     void recheck_own(const Wait& head, const Resource& at);
     void recheck_covered(const Grant& grant);
     // A hold or a wait on `resource` has gone or become weaker: others may be served.

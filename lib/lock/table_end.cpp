@@ -369,6 +369,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         // The token is for all of them.
         for (Hold& hold : grant.holds()) hold.resource->last.note_conversion_of(grant.id);
         extra_of(grant).token = take_token();
+        recheck_covered(grant);
     }
     if (convert_request) {
         auto& extra = extra_of(grant);

@@ -567,18 +567,20 @@ void LockTable::Core::serve(Resource& resource) {
     }
 }
 
-// The waits of a session that stand in one queue, or may be reached from there over subtrees.
-// Whatever is fewer is looked through: a session may have very many waits, and so may a queue.
+// The waits of a session that stand in one queue: whatever is fewer is looked through, since a
+// session may have very many waits, and so may a queue. `related`: all of its waits, since they may
+// lie below.
 template <typename Do>
-void LockTable::Core::for_own_waits(const Session& session, const Resource& at, Do act) {
+void LockTable::Core::for_own_waits(const Session& session, const Resource& at, bool related,
+                                    Do act) {
     const auto wants = [&](const Wait& wait) {
         return std::any_of(wait.wishes.begin(), wait.wishes.end(),
                            [&](const Wish& wish) { return wish.resource == &at; });
     };
     const std::size_t queued = at.extra ? at.extra->waiters : 0;
-    if (subtree_marks > 0 || session.waits.size() <= queued) {
+    if (related || session.waits.size() <= queued) {
         for (Wait* wait : session.waits) {
-            if (subtree_marks > 0 || wants(*wait)) act(*wait);
+            if (related || wants(*wait)) act(*wait);
         }
         return;
     }
@@ -604,7 +606,7 @@ void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
     };
     if (head.session->waits.size() == 1) return;
     comes_first(head);
-    for_own_waits(*head.session, at, [&](Wait& wait) {
+    for_own_waits(*head.session, at, false, [&](Wait& wait) {
         if (&wait != &head && comes_first(wait)) recheck(wait);
     });
 }
@@ -615,7 +617,7 @@ void LockTable::Core::recheck_covered(const Grant& grant) {
     Session& session = *grant.session;
     if (session.waits.empty() || planted(Bug::unwoken_steal)) return;
     for (const Hold& hold : grant.holds()) {
-        for_own_waits(session, *hold.resource, [this](Wait& wait) { recheck(wait); });
+        for_own_waits(session, *hold.resource, hold.subtree, [this](Wait& wait) { recheck(wait); });
     }
 }
 

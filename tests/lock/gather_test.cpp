@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -22,8 +23,9 @@ using testing::FaultyStorage;
 
 // A manager with its thread, and a session whose lease has nothing to do with it.
 struct Server {
-    explicit Server(std::unique_ptr<Storage> used) : storage(std::move(used)) {
-        manager = LockManager::open(*storage, system_clock(), {}).value();
+    explicit Server(std::unique_ptr<Storage> used, const LockManagerOptions& options = {})
+        : storage(std::move(used)) {
+        manager = LockManager::open(*storage, system_clock(), options).value();
         OpenSession open;
         open.principal = "ann";
         open.lease = std::chrono::hours{1};
@@ -101,6 +103,54 @@ BOOST_AUTO_TEST_CASE(are_told_by_the_thread_where_commits_wait_for_a_device) {
     Server server(std::make_unique<FaultyStorage>(system_clock()));
     BOOST_TEST(server.storage->syncs());
     tells_all(server);
+}
+
+BOOST_AUTO_TEST_CASE(are_told_in_a_store_that_only_writes) {
+    LockManagerOptions options;
+    options.durability = Durability::written;
+    // So that nearly every one reserves numbers, and is synced.
+    options.table.reserve = 8;
+    Server server(std::make_unique<FaultyStorage>(system_clock()), options);
+    for (int i = 0; i < 200; ++i) {
+        server.acquire(std::to_string(i));
+        if (i % 3 == 0) server.manager->settle();
+    }
+    server.manager->settle();
+    server.until_answered();
+    BOOST_TEST(server.manager->statistics().held == 200U);
+}
+
+BOOST_AUTO_TEST_CASE(that_wait_are_told_by_the_settle_after_the_release) {
+    Server server(make_memory_storage(system_clock()));
+    server.acquire("a");
+    server.manager->settle();
+    server.until_answered();
+    OpenSession open;
+    open.principal = "bob";
+    open.lease = std::chrono::hours{1};
+    const auto ann = std::exchange(server.session, server.manager->ask(open).value().id);
+    server.acquire("a", no_limit);
+    server.manager->settle();
+    server.gather(Release{ann, server.granted(0).id});
+    server.manager->settle();
+    server.until_answered();
+    BOOST_TEST((server.granted(1).id > server.granted(0).id));
+}
+
+BOOST_AUTO_TEST_CASE(that_wait_are_all_told_when_the_manager_closes) {
+    Server server(make_memory_storage(system_clock()));
+    server.acquire("a");
+    server.manager->settle();
+    server.until_answered();
+    OpenSession open;
+    open.principal = "bob";
+    open.lease = std::chrono::hours{1};
+    server.session = server.manager->ask(open).value().id;
+    for (int i = 0; i < 1000; ++i) server.acquire("a", no_limit);
+    BOOST_TEST(server.manager->statistics().waiting == 1000U);
+    BOOST_TEST((server.manager->close().has_value()));
+    server.until_answered();
+    BOOST_TEST((server.answers.back()->error().code == ErrorCode::closing));
 }
 
 BOOST_AUTO_TEST_CASE(leave_nothing_to_settle_when_there_are_none) {
