@@ -373,7 +373,11 @@ int Runner::watch_command() {
         if (!worker_.busy() && !certainly_lost_) wake_at(renew_at_);
         const auto events = next_event(until);
         if (const auto reply = worker_.take()) on_renewed(*reply, renewal_sent_);
-        for (const int signal : events.signals) command_->signal_group(signal);
+        for (const int signal : events.signals) {
+            command_->signal_group(signal);
+            // One that is stopped hears of its end only when it goes on.
+            if (signal != SIGUSR1 && signal != SIGUSR2) command_->signal_group(SIGCONT);
+        }
         if (events.child) on_child(*command_);
     }
     command_->take_terminal();

@@ -196,7 +196,15 @@ int db_backup_verb(const Arguments& arguments) {
         open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
     if (!manager) return fail(manager.error());
     // It is the daemon that writes there, and it stands elsewhere.
-    const auto directory = fs::absolute(arguments.operands.front()).lexically_normal().string();
+    std::error_code nowhere;
+    const auto directory =
+        fs::absolute(arguments.operands.front(), nowhere).lexically_normal().string();
+    if (arguments.operands.front().empty() || nowhere) {
+        return fail(
+            Error(ErrorCode::invalid_argument,
+                  "name a directory that is new or empty, with its whole path if the current "
+                  "one is gone"));
+    }
     Result<BackedUp> made = Error(ErrorCode::io_error, "");
     {
         ProgressBar bar("backing up");

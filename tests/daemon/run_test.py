@@ -162,6 +162,14 @@ class Signals(Sandbox):
             self.assertEqual(holder.wait(60), 128 + number)
             self.assertEqual(self.list(), [])
 
+    def test_a_stopped_command_is_ended_too(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            holder = self.hold("a")
+            os.kill(holder.child, signal.SIGSTOP)
+            holder.send_signal(number)
+            self.assertEqual(holder.wait(60), 128 + number)
+            self.assertEqual(self.list(), [])
+
     def test_a_signal_ends_the_waiting(self):
         self.hold("a")
         waiter = self.start("run", "a", "--", "true")

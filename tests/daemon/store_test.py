@@ -236,6 +236,12 @@ class Restore(Stores):
         self.db("restore", self.backup, "--db", restored)
         self.db("check", "--db", restored)
 
+    def test_no_name_for_a_backup_is_64(self):
+        self.rocklock("acquire", "a")
+        done = self.rocklock("db", "backup", "")
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("name a directory", done.stderr)
+
     def test_a_directory_that_is_no_backup_is_64(self):
         (self.folder / "empty").mkdir()
         self.db("restore", self.folder / "empty", "--db", self.store, status=64)
