@@ -167,7 +167,7 @@ public:
     LockView show(std::string_view resource, Instant now) const;
     // The grant to look up for LockView::last_holder; 0 for none.
     GrantId last_grant(std::string_view resource) const;
-    // Each goes on with a search for about half a millisecond; the answer once it is complete. On a
+    // Each goes on with a search for a millisecond or two; the answer once it is complete. On a
     // table of ordinary size that is one step, and so one instant.
     std::optional<LockPage> search(LockSearch& search, Instant now) const;
     std::optional<std::vector<SessionView>> search(SessionSearch& search, Instant now) const;

@@ -26,10 +26,14 @@ struct Server {
     explicit Server(std::unique_ptr<Storage> used, const LockManagerOptions& options = {})
         : storage(std::move(used)) {
         manager = LockManager::open(*storage, system_clock(), options).value();
-        OpenSession open;
-        open.principal = "ann";
-        open.lease = std::chrono::hours{1};
-        session = manager->ask(open).value().id;
+        session = open("ann");
+    }
+
+    SessionId open(const std::string& principal) {
+        OpenSession request;
+        request.principal = principal;
+        request.lease = std::chrono::hours{1};
+        return manager->ask(request).value().id;
     }
 
     void acquire(const std::string& resource, std::chrono::milliseconds patience = {}) {
@@ -89,6 +93,14 @@ void tells_all(Server& server) {
     BOOST_TEST(server.manager->statistics().held == 2U);
 }
 
+// Ann, who is returned, holds `a`; what comes next is bob's.
+SessionId hand_to_bob(Server& server) {
+    server.acquire("a");
+    server.manager->settle();
+    server.until_answered();
+    return std::exchange(server.session, server.open("bob"));
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(gathered_requests)
@@ -122,13 +134,7 @@ BOOST_AUTO_TEST_CASE(are_told_in_a_store_that_only_writes) {
 
 BOOST_AUTO_TEST_CASE(that_wait_are_told_by_the_settle_after_the_release) {
     Server server(make_memory_storage(system_clock()));
-    server.acquire("a");
-    server.manager->settle();
-    server.until_answered();
-    OpenSession open;
-    open.principal = "bob";
-    open.lease = std::chrono::hours{1};
-    const auto ann = std::exchange(server.session, server.manager->ask(open).value().id);
+    const auto ann = hand_to_bob(server);
     server.acquire("a", no_limit);
     server.manager->settle();
     server.gather(Release{ann, server.granted(0).id});
@@ -139,13 +145,7 @@ BOOST_AUTO_TEST_CASE(that_wait_are_told_by_the_settle_after_the_release) {
 
 BOOST_AUTO_TEST_CASE(that_wait_are_all_told_when_the_manager_closes) {
     Server server(make_memory_storage(system_clock()));
-    server.acquire("a");
-    server.manager->settle();
-    server.until_answered();
-    OpenSession open;
-    open.principal = "bob";
-    open.lease = std::chrono::hours{1};
-    server.session = server.manager->ask(open).value().id;
+    hand_to_bob(server);
     for (int i = 0; i < 1000; ++i) server.acquire("a", no_limit);
     BOOST_TEST(server.manager->statistics().waiting == 1000U);
     BOOST_TEST((server.manager->close().has_value()));
