@@ -22,8 +22,9 @@ public:
 
     // None of this name: nullptr.
     Resource* find(std::string_view name) const {
-        const Part& part = parts_[part_of(ResourceHash::half(name))];
-        const auto found = part.find(name);
+        const HashedName wanted{name, ResourceHash::half(name)};
+        const Part& part = parts_[part_of(wanted.hash)];
+        const auto found = part.find(wanted);
         return found == part.end() ? nullptr : *found;
     }
     void insert(Resource& resource) {

@@ -202,6 +202,13 @@ struct Wait {
     }
 };
 
+// A name to look for, whose hash is worked out once.
+struct HashedName {
+    std::string_view name;
+    // As Resource::hash.
+    std::uint32_t hash = 0;
+};
+
 struct ResourceHash {
     using is_transparent = void;
     using is_avalanching = void;
@@ -213,14 +220,14 @@ struct ResourceHash {
         const std::uint64_t hash = half * 0x9E3779B97F4A7C15U;
         return hash ^ (hash >> 32);
     }
-    std::size_t operator()(std::string_view name) const { return whole(half(name)); }
+    std::size_t operator()(const HashedName& name) const { return whole(name.hash); }
     inline std::size_t operator()(const Resource* resource) const;
 };
 struct ResourceEqual {
     using is_transparent = void;
     inline bool operator()(const Resource* a, const Resource* b) const { return a == b; }
-    inline bool operator()(std::string_view name, const Resource* resource) const;
-    inline bool operator()(const Resource* resource, std::string_view name) const;
+    inline bool operator()(const HashedName& name, const Resource* resource) const;
+    inline bool operator()(const Resource* resource, const HashedName& name) const;
 };
 
 // What few resources have.
@@ -319,11 +326,11 @@ struct Resource {
 std::size_t ResourceHash::operator()(const Resource* resource) const {
     return whole(resource->hash);
 }
-bool ResourceEqual::operator()(std::string_view name, const Resource* resource) const {
-    return name == resource->name();
+bool ResourceEqual::operator()(const HashedName& name, const Resource* resource) const {
+    return name.name == resource->name();
 }
-bool ResourceEqual::operator()(const Resource* resource, std::string_view name) const {
-    return name == resource->name();
+bool ResourceEqual::operator()(const Resource* resource, const HashedName& name) const {
+    return name.name == resource->name();
 }
 
 struct Session : InArena {
