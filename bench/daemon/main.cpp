@@ -1,39 +1,35 @@
 // bench_daemon: how fast the daemon locks over its socket, in frames, beside servers that people
 // use for locks, where they are installed.
 //
-//     bench_daemon PROGRAM [--quick] [--rounds N] [--seconds S] [--directory DIR] [--only TEXT]
+//     bench_daemon PROGRAM [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR]
+//                  [--only WORD] [--threads N]
 //
-// A pair is one acquire and one release of a free resource. Each client is a thread with a
-// connection of its own that waits for each answer. In the hand-off, sixteen clients take one
-// resource in turns, and each waits in the server's queue. Every server is started here, on Unix
-// sockets in a directory of its own, and ended here. Not among them, for want of a client in this
-// program: PostgreSQL and etcd.
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
+// A pair is one acquire and one release of a free resource. Each client has a connection of its own
+// and asks when it is answered; so many threads drive all of them (1). In the hand-off sixteen
+// clients want one resource, and wait in the server's queue. docs/performance.md says what the
+// rows mean and holds the last results.
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "client/unix_socket.hpp"
-#include "wire/call_frame.hpp"
+#include "daemon/client.hpp"
+#include "daemon/server.hpp"
+#include "measure.hpp"
 
 namespace rocklock::bench {
 namespace {
@@ -46,328 +42,216 @@ struct Options {
     std::size_t rounds = 5;
     milliseconds duration{1000};
     std::string directory = std::filesystem::temp_directory_path().string();
-    // Only contestants with this in their name.
+    // Only rows with this in their name.
     std::string only;
-    bool quick = false;
+    std::size_t threads = 1;
+    bool json = false;
 };
 
-[[noreturn]] void give_up(const std::string& why) {
-    std::cerr << "bench_daemon: " << why << std::endl;
-    std::exit(1);
+// ---- Clients at work ----
+
+struct Worker {
+    std::unique_ptr<Client> client;
+    std::string resource;
+    bool holds = false;
+    std::uint64_t pairs = 0;
+
+    // The next request after an answer.
+    void go_on(bool waits) {
+        holds = !holds;
+        if (holds) return client->give_back(resource);
+        ++pairs;
+        client->ask(resource, waits);
+    }
+};
+
+// Runs on one thread until it is stopped; then everybody who holds something gives it back, so that
+// nobody's wait is left.
+void drive(std::vector<Worker*> workers, bool waits, const std::atomic<bool>& stop) {
+    const int poll = ::epoll_create1(EPOLL_CLOEXEC);
+    for (auto* worker : workers) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.ptr = worker;
+        ::epoll_ctl(poll, EPOLL_CTL_ADD, worker->client->fd(), &event);
+        worker->client->ask(worker->resource, waits);
+    }
+    std::size_t active = workers.size();
+    std::vector<epoll_event> events(workers.size());
+    while (active > 0) {
+        const int count =
+            ::epoll_wait(poll, events.data(), static_cast<int>(events.size()), 10'000);
+        if (count <= 0) give_up("a server does not answer");
+        for (int i = 0; i < count; ++i) {
+            auto& worker = *static_cast<Worker*>(events[static_cast<std::size_t>(i)].data.ptr);
+            if (!worker.client->on_readable()) continue;
+            if (stop && worker.holds) {
+                --active;
+            } else {
+                worker.go_on(waits);
+            }
+        }
+    }
+    ::close(poll);
 }
 
-// ---- Servers ----
-
-// A process that is ended with its object.
-class Process {
-public:
-    explicit Process(std::vector<std::string> command) {
-        std::vector<char*> arguments;
-        for (auto& word : command) arguments.push_back(word.data());
-        arguments.push_back(nullptr);
-        posix_spawn_file_actions_t actions;
-        ::posix_spawn_file_actions_init(&actions);
-        ::posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-        ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-        const int failed =
-            ::posix_spawnp(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ);
-        ::posix_spawn_file_actions_destroy(&actions);
-        if (failed != 0) pid_ = -1;
-    }
-    Process(const Process&) = delete;
-    Process& operator=(const Process&) = delete;
-    ~Process() {
-        if (pid_ <= 0) return;
-        ::kill(pid_, SIGTERM);
-        ::waitpid(pid_, nullptr, 0);
-    }
-    bool started() const { return pid_ > 0; }
-
-private:
-    pid_t pid_ = -1;
+struct Result {
+    double pairs_a_second = 0;
+    // Jain's index of the clients' counts: 1 when all got the same.
+    double fairness = 0;
 };
 
-int connect_soon(const std::string& path) {
-    const auto deadline = Steady::now() + std::chrono::seconds{10};
-    while (Steady::now() < deadline) {
-        if (const int fd = connect_unix(path); fd >= 0) return fd;
-        std::this_thread::sleep_for(milliseconds{10});
-    }
-    return -1;
-}
-
-// ---- Clients ----
-
-// A connection to one server, and what a lock is in its language.
-class Client {
-public:
-    explicit Client(int fd) : fd_(fd) {
-        if (fd_ < 0) give_up("a server does not listen");
-    }
-    Client(const Client&) = delete;
-    Client& operator=(const Client&) = delete;
-    virtual ~Client() { ::close(fd_); }
-
-    // Locks and unlocks a resource that is free, or waits for it with `waits`.
-    virtual void pair(const std::string& resource, bool waits) = 0;
-
-protected:
-    void send(std::string_view bytes) const {
-        while (!bytes.empty()) {
-            const auto size = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-            if (size <= 0) give_up("a server hung up");
-            bytes.remove_prefix(static_cast<std::size_t>(size));
-        }
-    }
-    void receive() {
-        char buffer[16'384];
-        const auto size = ::recv(fd_, buffer, sizeof buffer, 0);
-        if (size <= 0) give_up("a server hung up");
-        received_.append(buffer, static_cast<std::size_t>(size));
-    }
-    // Of line-based servers.
-    void expect(std::string_view line) {
-        std::size_t end = 0;
-        while ((end = received_.find("\r\n")) == std::string::npos) receive();
-        if (received_.substr(0, end) != line) give_up("unexpected: " + received_);
-        received_.erase(0, end + 2);
-    }
-
-    std::string received_;
-
-private:
-    const int fd_;
-};
-
-class RocklockClient final : public Client {
-public:
-    explicit RocklockClient(int fd) : Client(fd) {
-        send(frame_greeting);
-        while (received_.size() < frame_greeting.size()) receive();
-        received_.erase(0, frame_greeting.size());
-        OpenSession open;
-        open.principal = "bench";
-        const auto session = ask<SessionInfo>({open, {}, {}});
-        session_ = session.id;
-        secret_ = session.secret;
-    }
-
-    void pair(const std::string& resource, bool waits) override {
-        Acquire acquire;
-        acquire.session = session_;
-        acquire.locks.push_back({.resource = resource});
-        if (waits) acquire.patience = no_limit;
-        const auto grant = ask<Grant>({std::move(acquire), secret_, {}});
-        ask<Released>({Release{session_, grant.id}, secret_, {}});
-    }
-
-private:
-    template <typename Wanted>
-    Wanted ask(const Call& call) {
-        std::string bytes;
-        append_call(bytes, ++number_, call);
-        send(bytes);
-        for (;;) {
-            std::string_view rest = received_;
-            const auto frame = take_frame(rest, longest_reply_frame);
-            if (!frame) give_up(frame.error().message);
-            if (!*frame) {
-                receive();
-                continue;
-            }
-            if ((*frame)->kind != FrameKind::reply) {
-                give_up(read_refusal_frame((*frame)->body).message);
-            }
-            auto reply = read_reply_frame(call.body, (*frame)->body);
-            if (!reply) give_up(reply.error().message);
-            received_.erase(0, received_.size() - rest.size());
-            return std::get<Wanted>(std::move(reply->reply));
-        }
-    }
-
-    std::uint64_t number_ = 0;
-    SessionId session_;
-    Secret secret_;
-};
-
-// SET NX and DEL; a queue is a list from which each takes a token and puts it back.
-class RedisClient final : public Client {
-public:
-    using Client::Client;
-
-    void pair(const std::string& resource, bool waits) override {
-        if (waits) {
-            send("*3\r\n$5\r\nBLPOP\r\n$4\r\nlock\r\n$1\r\n0\r\n");
-            for (const auto* line : {"*2", "$4", "lock", "$1", "1"}) expect(line);
-            send("*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n");
-            take_line();
-            return;
-        }
-        const auto key = "$" + std::to_string(resource.size()) + "\r\n" + resource + "\r\n";
-        send("*6\r\n$3\r\nSET\r\n" + key +
-             "$5\r\nbench\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n");
-        expect("+OK");
-        send("*2\r\n$3\r\nDEL\r\n" + key);
-        expect(":1");
-    }
-
-private:
-    void take_line() {
-        std::size_t end = 0;
-        while ((end = received_.find("\r\n")) == std::string::npos) receive();
-        received_.erase(0, end + 2);
-    }
-};
-
-class MemcachedClient final : public Client {
-public:
-    using Client::Client;
-
-    void pair(const std::string& resource, bool /*waits*/) override {
-        send("add " + resource + " 0 30 5\r\nbench\r\n");
-        expect("STORED");
-        send("delete " + resource + "\r\n");
-        expect("DELETED");
-    }
-};
-
-// ---- Measuring ----
-
-struct Contestant {
-    std::string name;
-    std::vector<std::string> command;
-    std::function<std::unique_ptr<Client>(int)> client;
-    bool has_queue = true;
-};
-
-double pairs_a_second(const Contestant& contestant, const std::string& socket, std::size_t clients,
-                      milliseconds duration, bool hand_off) {
-    std::atomic<bool> start{false};
-    std::atomic<bool> stop{false};
-    std::atomic<std::size_t> ready{0};
-    std::atomic<std::uint64_t> pairs{0};
-    std::vector<std::jthread> threads;
+Result measure(const Server& server, std::size_t clients, const Options& options, bool hand_off) {
+    std::vector<Worker> workers(clients);
     for (std::size_t i = 0; i < clients; ++i) {
-        threads.emplace_back([&, i] {
-            const auto client = contestant.client(connect_soon(socket));
-            const auto resource = hand_off ? std::string("one") : "bench/" + std::to_string(i);
-            ++ready;
-            while (!start) std::this_thread::yield();
-            std::uint64_t own = 0;
-            for (; !stop; ++own) client->pair(resource, hand_off);
-            pairs += own;
-        });
+        workers[i].client = server.connect();
+        workers[i].resource = hand_off ? "one" : "bench/" + std::to_string(i);
     }
-    while (ready < clients) std::this_thread::yield();
+    const std::size_t count = std::min(options.threads, clients);
+    std::vector<std::vector<Worker*>> shares(count);
+    for (std::size_t i = 0; i < clients; ++i) shares[i % count].push_back(&workers[i]);
+    std::atomic<bool> stop{false};
     const auto begin = Steady::now();
-    start = true;
-    std::this_thread::sleep_for(duration);
+    std::vector<std::jthread> threads;
+    for (auto& share : shares) {
+        threads.emplace_back([&stop, hand_off, share] { drive(share, hand_off, stop); });
+    }
+    std::this_thread::sleep_for(options.duration);
     stop = true;
     threads.clear();
     const std::chrono::duration<double> took = Steady::now() - begin;
-    return static_cast<double>(pairs) / took.count();
+    double sum = 0;
+    double squares = 0;
+    for (const auto& worker : workers) {
+        const auto pairs = static_cast<double>(worker.pairs);
+        sum += pairs;
+        squares += pairs * pairs;
+    }
+    return {sum / took.count(), sum * sum / (static_cast<double>(clients) * squares)};
 }
 
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+// ---- Rows ----
+
+class Bench {
+public:
+    explicit Bench(Options options)
+        : options_(std::move(options)),
+          place_(options_.directory + "/bench_daemon." + std::to_string(::getpid())) {
+        std::filesystem::create_directories(place_);
+        // Servers that do not run as root make their folders in it.
+        std::filesystem::permissions(place_, std::filesystem::perms::all);
+    }
+    Bench(const Bench&) = delete;
+    Bench& operator=(const Bench&) = delete;
+    ~Bench() {
+        servers_.clear();
+        std::error_code ignored;
+        std::filesystem::remove_all(place_, ignored);
+    }
+
+    void run();
+
+private:
+    const Server& server(const std::string& name);
+    void pairs(const std::string& ours, const std::string& theirs, std::size_t clients,
+               double target);
+    void hand_off(const std::string& ours, const std::string& theirs, double target);
+    void add(Row row);
+
+    const Options options_;
+    const std::string place_;
+    std::map<std::string, std::unique_ptr<Server>> servers_;
+    std::vector<Row> rows_;
+};
+
+// Started when it is wanted first. All that were started stay: idle ones cost next to nothing.
+const Server& Bench::server(const std::string& name) {
+    auto& found = servers_[name];
+    if (found) return *found;
+    for (auto& contestant : contestants(options_.program, place_)) {
+        if (contestant.name == name) found = std::make_unique<Server>(std::move(contestant));
+    }
+    return *found;
 }
 
-void run(const Contestant& contestant, const Options& options, const std::string& socket) {
-    const Process server(contestant.command);
-    const int probe = server.started() ? connect_soon(socket) : -1;
-    if (probe < 0) {
-        std::printf("%-34s left out: %s can't be started\n", contestant.name.c_str(),
-                    contestant.command.front().c_str());
+void Bench::add(Row row) {
+    if (options_.json) print_json(std::cout, row);
+    std::fprintf(stderr, "  %-34s %10.4g %-8s  %-28s %10.4g  %6.2f x (%.2f-%.2f)\n",
+                 row.name.c_str(), row.ours.median, row.unit.c_str(), row.against.c_str(),
+                 row.theirs.median, row.ratio.median, row.ratio.low, row.ratio.high);
+    rows_.push_back(std::move(row));
+}
+
+void Bench::pairs(const std::string& ours, const std::string& theirs, std::size_t clients,
+                  double target) {
+    Row row;
+    row.name = ours + ", " + std::to_string(clients) + (clients == 1 ? " client" : " clients");
+    if ((row.name + " / " + theirs).find(options_.only) == std::string::npos) return;
+    const Server& own = server(ours);
+    const Server& other = server(theirs);
+    if (!own.why_not().empty()) give_up(ours + ": " + own.why_not());
+    if (!other.why_not().empty()) {
+        std::cerr << "  left out: " << theirs << ": " << other.why_not() << std::endl;
         return;
     }
-    if (contestant.name.starts_with("Redis")) {
-        const std::string_view token = "*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n";
-        [[maybe_unused]] const auto size = ::send(probe, token.data(), token.size(), MSG_NOSIGNAL);
-    }
-    std::printf("%-34s", contestant.name.c_str());
-    for (const std::size_t clients : {1U, 16U, 64U, 0U}) {
-        const bool hand_off = clients == 0;
-        if (hand_off && !contestant.has_queue) {
-            std::printf("           –");
-            break;
-        }
-        std::vector<double> rounds;
-        for (std::size_t round = 0; round < options.rounds; ++round) {
-            rounds.push_back(pairs_a_second(contestant, socket, hand_off ? 16 : clients,
-                                            options.duration, hand_off));
-        }
-        if (hand_off) {
-            std::printf(" %9.1f µs", 1e6 / median(rounds));
-        } else {
-            std::printf(" %9.0f", median(rounds));
-        }
-        std::fflush(stdout);
-    }
-    std::printf("\n");
-    ::close(probe);
+    row.unit = "pairs/s";
+    row.against = theirs;
+    row.target = target;
+    const auto rate = [&](const Server& server) {
+        return [&] { return measure(server, clients, options_, false).pairs_a_second; };
+    };
+    add(compare(std::move(row), options_.rounds, rate(own), rate(other)));
 }
 
-bool installed(const std::string& program) {
-    if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
-    const char* path = std::getenv("PATH");
-    std::string rest = path == nullptr ? "" : path;
-    while (!rest.empty()) {
-        const auto end = std::min(rest.find(':'), rest.size());
-        if (::access((rest.substr(0, end) + "/" + program).c_str(), X_OK) == 0) return true;
-        rest.erase(0, end + 1);
+void Bench::hand_off(const std::string& ours, const std::string& theirs, double target) {
+    Row row;
+    row.name = ours + ", hand-off, 16 on one";
+    if ((row.name + " / " + theirs).find(options_.only) == std::string::npos) return;
+    const Server& own = server(ours);
+    const Server& other = server(theirs);
+    if (!other.why_not().empty()) {
+        std::cerr << "  left out: " << theirs << ": " << other.why_not() << std::endl;
+        return;
     }
-    return false;
+    row.unit = "a second";
+    row.against = theirs;
+    row.target = target;
+    double unfairest = 1;
+    const auto rate = [&](const Server& server, bool counts) {
+        return [&, counts] {
+            const auto result = measure(server, 16, options_, true);
+            if (counts) unfairest = std::min(unfairest, result.fairness);
+            return result.pairs_a_second;
+        };
+    };
+    add(compare(std::move(row), options_.rounds, rate(own, true), rate(other, false)));
+    Row fairness;
+    fairness.name = ours + ", hand-off, Jain's index";
+    fairness.unit = "at the least";
+    fairness.ours = {unfairest, unfairest, unfairest};
+    fairness.target = 0.99;
+    add(std::move(fairness));
 }
 
-template <typename Type>
-std::unique_ptr<Client> client_of(int fd) {
-    return std::make_unique<Type>(fd);
-}
-
-void run_all(const Options& options) {
-    const auto place =
-        std::filesystem::path(options.directory) / ("bench_daemon." + std::to_string(::getpid()));
-    std::filesystem::create_directories(place);
-    const auto at = [&](const std::string& name) { return (place / name).string(); };
-    std::vector<Contestant> contestants;
-    contestants.push_back({"rocklock, memory",
-                           {options.program, "serve", "--memory", "--socket", at("s0")},
-                           client_of<RocklockClient>});
-    for (const auto* durability : {"written", "durable"}) {
-        const auto socket = at("s" + std::to_string(contestants.size()));
-        contestants.push_back({std::string("rocklock, ") + durability,
-                               {options.program, "serve", "--db", at(durability), "--durability",
-                                durability, "--socket", socket},
-                               client_of<RocklockClient>});
-    }
-    const std::vector<std::pair<std::string, std::string>> logs = {
-        {"no log", "no"}, {"synced every second", "everysec"}, {"always synced", "always"}};
-    for (const auto& [name, policy] : logs) {
-        const auto socket = at("s" + std::to_string(contestants.size()));
-        std::filesystem::create_directories(at("redis-" + policy));
-        contestants.push_back(
-            {"Redis, " + name,
-             {"redis-server", "--port", "0", "--unixsocket", socket, "--dir", at("redis-" + policy),
-              "--save", "", "--appendonly", policy == "no" ? "no" : "yes", "--appendfsync", policy},
-             client_of<RedisClient>});
-    }
-    contestants.push_back({"memcached",
-                           {"memcached", "-u", "nobody", "-s", at("s6"), "-a", "0777"},
-                           client_of<MemcachedClient>,
-                           false});
-    std::printf("pairs a second                     1 client        16        64  hand-off, 16\n");
-    for (std::size_t i = 0; i < contestants.size(); ++i) {
-        const auto& contestant = contestants[i];
-        if (contestant.name.find(options.only) == std::string::npos) continue;
-        if (!installed(contestant.command.front())) {
-            std::printf("%-34s left out: %s is not installed\n", contestant.name.c_str(),
-                        contestant.command.front().c_str());
-            continue;
-        }
-        run(contestant, options, at("s" + std::to_string(i)));
-    }
-    std::filesystem::remove_all(place);
+void Bench::run() {
+    const std::string durable = "Rocklock, durable";
+    const std::string written = "Rocklock, written";
+    const std::string memory = "Rocklock, in memory";
+    pairs(durable, "Redis, always synced", 1, 1.5);
+    pairs(durable, "Redis, always synced", 16, 1);
+    pairs(durable, "Redis, always synced", 64, 1.2);
+    pairs(written, "Redis, synced every second", 64, 1);
+    pairs(memory, "Redis, no log", 64, 1.5);
+    pairs(memory, "memcached", 64, 1.2);
+    pairs(durable, "etcd", 1, 5);
+    pairs(durable, "etcd", 64, 10);
+    pairs(durable, "PostgreSQL, row lock", 1, 1.8);
+    pairs(durable, "PostgreSQL, row lock", 64, 4);
+    hand_off(memory, "Redis, no log", 1.1);
+    hand_off(durable, "Redis, always synced", 1);
+    hand_off(durable, "PostgreSQL, row lock", 1);
+    hand_off(durable, "etcd", 1);
+    if (!options_.json) print_table(std::cout, rows_);
 }
 
 Options read_options(const std::vector<std::string>& words) {
@@ -375,13 +259,16 @@ Options read_options(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         const bool more = i + 1 < words.size();
         if (words[i] == "--quick") {
-            options.quick = true;
             options.rounds = 1;
             options.duration = milliseconds{50};
+        } else if (words[i] == "--json") {
+            options.json = true;
         } else if (words[i] == "--rounds" && more) {
             options.rounds = std::max<std::size_t>(std::stoul(words[++i]), 1);
         } else if (words[i] == "--seconds" && more) {
             options.duration = std::chrono::seconds{std::stol(words[++i])};
+        } else if (words[i] == "--threads" && more) {
+            options.threads = std::max<std::size_t>(std::stoul(words[++i]), 1);
         } else if (words[i] == "--only" && more) {
             options.only = words[++i];
         } else if (words[i] == "--directory" && more) {
@@ -401,6 +288,6 @@ Options read_options(const std::vector<std::string>& words) {
 
 int main(int count, char** words) {
     using namespace rocklock::bench;
-    run_all(read_options(std::vector<std::string>(words + 1, words + count)));
+    Bench(read_options(std::vector<std::string>(words + 1, words + count))).run();
     return 0;
 }

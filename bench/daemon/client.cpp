@@ -1,0 +1,56 @@
+#include "daemon/client.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <iostream>
+
+namespace rocklock::bench {
+
+void give_up(const std::string& why) {
+    std::cerr << "bench_daemon: " << why << std::endl;
+    std::exit(1);
+}
+
+Client::Client(int fd) : fd_(fd) {
+    if (fd_ < 0) give_up("a server does not listen");
+}
+
+Client::~Client() { ::close(fd_); }
+
+// Requests are short: a socket that is waited for has room for one.
+void Client::send(std::string_view bytes) const {
+    while (!bytes.empty()) {
+        const auto size = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (size <= 0) give_up("a server hung up");
+        bytes.remove_prefix(static_cast<std::size_t>(size));
+    }
+}
+
+bool Client::receive(bool waits) {
+    char buffer[16'384];
+    const auto size = ::recv(fd_, buffer, sizeof buffer, waits ? 0 : MSG_DONTWAIT);
+    if (size < 0 && errno == EAGAIN) return false;
+    if (size <= 0) give_up("a server hung up");
+    received_.append(buffer, static_cast<std::size_t>(size));
+    return true;
+}
+
+bool Client::on_readable() { return receive(false) && take_answer(); }
+
+void Client::await() {
+    while (!take_answer()) receive(true);
+}
+
+bool Client::take_line(std::string_view line) {
+    const auto end = received_.find("\r\n");
+    if (end == std::string::npos) return false;
+    if (std::string_view(received_).substr(0, end) != line) give_up("unexpected: " + received_);
+    received_.erase(0, end + 2);
+    return true;
+}
+
+}  // namespace rocklock::bench
