@@ -56,14 +56,18 @@ bool is_decision(const CallBody& body) {
 }  // namespace
 
 Dispatcher::Done CallBook::observe(const Call& call, const Caller& caller, Dispatcher::Done done) {
+    if (auto event = administration(call, caller)) {
+        done = [this, event = *std::move(event), done = std::move(done)](Result<Reply> reply) {
+            if (reply) log_.write(event);
+            done(std::move(reply));
+        };
+    }
     return [this, verb = call.body.index(), decides = is_decision(call.body),
-            event = administration(call, caller), start = steady_clock::now(),
-            done = std::move(done)](Result<Reply> reply) mutable {
+            start = steady_clock::now(), done = std::move(done)](Result<Reply> reply) {
         std::optional<Error> error;
         if (!reply) error = reply.error();
         counters_.add(verb, error ? std::optional(error->code) : std::nullopt,
                       steady_clock::now() - start);
-        if (!error && event) log_.write(*event);
         done(std::move(reply));
         if (error && decides) judge(*error);
     };

@@ -1,35 +1,28 @@
 #include "daemon/connection.hpp"
 
-#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <utility>
-
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/defer.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "daemon/frame_conversation.hpp"
 
 namespace rocklock {
 namespace {
 
-namespace asio = boost::asio;
-using boost::system::error_code;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 constexpr std::size_t read_bytes = 64u << 10;
 // After bytes that are no HTTP, the rest is read and dropped for so long, since a socket that is
 // closed with something unread takes the answer with it.
-constexpr std::chrono::seconds farewell{2};
-// How often a client of which nothing is read is looked after.
-constexpr std::chrono::milliseconds look_after{50};
+constexpr milliseconds farewell{2'000};
 // For so long a reader of events may take nothing of what waits for it.
-constexpr std::chrono::seconds longest_stall{10};
+constexpr milliseconds longest_stall{10'000};
 
 // One for each thread rather than for each connection: most of those have nothing to read.
 std::array<char, read_bytes>& read_buffer() {
@@ -37,214 +30,217 @@ std::array<char, read_bytes>& read_buffer() {
     return buffer;
 }
 
-error_code drop_some(Connection::Socket& socket) {
-    error_code error;
-    socket.read_some(asio::buffer(read_buffer()), error);
-    if (error == asio::error::would_block || error == asio::error::try_again) return {};
-    return error;
-}
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
 
-Connection::Connection(Socket socket, Strand strand, const Side& side)
-    : socket_(std::move(socket)),
-      strand_(std::move(strand)),
+std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, const Side& side) {
+    auto connection = std::make_shared<Connection>(socket, thread, side);
+    thread.post([connection] {
+        connection->interest_ = EPOLLIN;
+        connection->thread_.watch(connection->socket_, connection, EPOLLIN);
+    });
+    return connection;
+}
+
+Connection::Connection(int socket, IoThread& thread, const Side& side)
+    : socket_(socket),
+      thread_(thread),
       traffic_(side.traffic),
       site_(side.site),
       peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
-      clock_(side.dispatcher.clock()),
-      look_after_(strand_),
-      drained_(strand_, asio::steady_timer::time_point::max()),
-      stalled_(strand_) {
+      clock_(side.dispatcher.clock()) {
     ++traffic_.connections;
 }
 
 Connection::~Connection() {
+    ::close(socket_);
     if (counted_busy_) --traffic_.busy;
     --traffic_.connections;
 }
 
-void Connection::start() {
-    error_code ignored;
-    socket_.non_blocking(true, ignored);
-    asio::co_spawn(
-        strand_, [self = shared_from_this()] { return self->read_loop(); }, asio::detached);
-}
-
-void Connection::on_strand(std::function<void()> run) { asio::post(strand_, std::move(run)); }
-
 bool Connection::has_unread() const {
-    if (closed_ || held_up_ || (conversation_ && conversation_->broken())) return false;
+    if (closed_ || held_up_ || input_over_ || discarding_) return false;
     if (conversation_ && conversation_->paused()) return true;
-    error_code ignored;
-    return socket_.available(ignored) > 0;
+    int bytes = 0;
+    return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
 // What the client speaks.
 std::shared_ptr<Conversation> Connection::begin(char first) {
-    auto post = [strand = strand_](std::function<void()> run) {
-        asio::defer(strand, std::move(run));
-    };
     auto output_ready = [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->write();
+        if (const auto self = weak.lock()) self->want_to_send();
     };
     if (first == frame_greeting.front()) {
-        return std::make_shared<FrameConversation>(peer_, clock_, post, output_ready, site_.memory);
+        auto answers_ready = [weak = weak_from_this(), thread = &thread_] {
+            const auto self = weak.lock();
+            if (!self) return;
+            if (IoThread::current() == thread) return self->want_to_send();
+            thread->post([self] { self->want_to_send(); });
+        };
+        return std::make_shared<FrameConversation>(peer_, clock_, answers_ready, output_ready,
+                                                   site_.memory);
     }
+    auto post = [thread = &thread_](std::function<void()> run) { thread->post(std::move(run)); };
     return std::make_shared<HttpConversation>(peer_, post, output_ready, site_);
 }
 
-asio::awaitable<void> Connection::read_loop() {
-    // Keeps the connection alive as long as its client is there.
-    const auto self = shared_from_this();
-    error_code error;
-    error_code ignored;
-    while (!closed_ && !(conversation_ && conversation_->broken())) {
-        if (conversation_ && conversation_->paused()) {
-            // Everybody else has a turn first.
-            co_await asio::post(strand_, asio::use_awaitable);
-            if (closed_) break;
-            conversation_->receive({});
-            update_busy();
-        } else {
-            co_await socket_.async_wait(Socket::wait_read,
-                                        asio::redirect_error(asio::use_awaitable, error));
-            if (!error) error = read_some();
-            if (error) break;
-        }
-        co_await wait_for_room();
+// ---- What the thread calls ----
+
+void Connection::ready(std::uint32_t events) {
+    if (closed_) return;
+    if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
+    if (discarding_) return discard();
+    const bool reads = !held_up_ && !input_over_;
+    // What is left of its last turn comes first.
+    if (reads && conversation_ && conversation_->paused()) return;
+    if (reads) return read();
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) return hang_up(true);
+    // It may still read.
+    if ((events & EPOLLRDHUP) != 0 && !std::exchange(half_closed_, true)) {
+        peer_->stop_waiting();
+        update_interest();
     }
-    if (conversation_ && conversation_->broken()) {
-        co_await discard_rest();
-    } else if (conversation_ && error == asio::error::eof) {
-        conversation_->end_of_input();
-        // What is decided is still answered, to a client that only closed its sending side.
-        while (!closed_ && !(conversation_->ended() && !writing_)) {
-            co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-        }
-    }
-    // A client that closes its socket with an answer unread in it resets the connection.
-    hang_up(error && error != asio::error::eof);
 }
 
-// Takes what there is, and lets it be answered. No coroutine: those move from thread to thread.
-error_code Connection::read_some() {
+void Connection::go_on() {
+    if (closed_ || discarding_) return;
+    if (held_up_) {
+        if (!conversation_->has_room()) return;
+        held_up_ = false;
+    }
+    if (conversation_->paused()) return take_up({});
+    update_interest();
+}
+
+void Connection::send() {
+    if (conversation_) conversation_->collect();
+    send_pending_ = false;
+    if (!closed_) write();
+}
+
+void Connection::remind() {
+    reminder_pending_ = false;
+    if (closed_ || !deadline_) return;
+    if (steady_clock::now() >= *deadline_) return hang_up(!discarding_);
+    reminder_pending_ = true;
+    thread_.remind_at(*deadline_, shared_from_this());
+}
+
+// ---- Reading ----
+
+void Connection::read() {
     auto& buffer = read_buffer();
-    error_code error;
-    const auto size = socket_.read_some(asio::buffer(buffer), error);
-    if (error == asio::error::would_block || error == asio::error::try_again) return {};
-    if (error) return error;
-    traffic_.last_request = std::chrono::duration_cast<std::chrono::milliseconds>(
-                                std::chrono::steady_clock::now().time_since_epoch())
-                                .count();
-    if (!conversation_) conversation_ = begin(buffer.front());
-    conversation_->receive({buffer.data(), size});
+    const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size > 0) return take_up({buffer.data(), static_cast<std::size_t>(size)});
+    if (size == 0) return end_of_input();
+    // A client that closes its socket with an answer unread in it resets the connection.
+    if (!would_block()) hang_up(true);
+}
+
+void Connection::take_up(std::string_view bytes) {
+    if (!bytes.empty()) {
+        traffic_.last_request =
+            std::chrono::duration_cast<milliseconds>(thread_.now().time_since_epoch()).count();
+        if (!conversation_) conversation_ = begin(bytes.front());
+    }
+    conversation_->receive(bytes);
     update_busy();
-    return {};
-}
-
-asio::awaitable<void> Connection::wait_for_room() {
-    error_code ignored;
-    while (!closed_ && conversation_ && !conversation_->has_room()) {
-        if (!std::exchange(held_up_, true)) mind_hang_up();
-        co_await drained_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    if (conversation_->broken()) {
+        discarding_ = true;
+        remind_in(farewell);
+    } else if (!conversation_->has_room()) {
+        held_up_ = true;
+    } else if (conversation_->paused()) {
+        thread_.go_on_soon(shared_from_this());
     }
-    held_up_ = false;
-    look_after_.cancel();
+    update_interest();
 }
 
-// That a client has left is read from its socket; while nothing is read, it is asked for.
-void Connection::mind_hang_up() {
-    look_after_.expires_after(look_after);
-    look_after_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
-        const auto self = weak.lock();
-        if (!self || cancelled || self->closed_ || !self->held_up_) return;
-        pollfd client{self->socket_.native_handle(), POLLRDHUP, 0};
-        ::poll(&client, 1, 0);
-        if ((client.revents & (POLLHUP | POLLERR)) != 0) return self->hang_up(true);
-        // It may still read.
-        if ((client.revents & POLLRDHUP) != 0 && !std::exchange(self->half_closed_, true)) {
-            self->peer_->stop_waiting();
-        }
-        self->mind_hang_up();
-    });
+void Connection::end_of_input() {
+    if (!conversation_) return hang_up(false);
+    // What is decided is still answered, to a client that only closed its sending side.
+    input_over_ = true;
+    conversation_->end_of_input();
+    update_busy();
+    want_to_send();
+    update_interest();
 }
 
-asio::awaitable<void> Connection::discard_rest() {
-    error_code error;
-    asio::steady_timer limit(strand_, farewell);
-    limit.async_wait([weak = weak_from_this()](const error_code& cancelled) {
-        const auto self = weak.lock();
-        if (self && !cancelled) self->hang_up(false);
-    });
-    while (!error) {
-        co_await socket_.async_wait(Socket::wait_read,
-                                    asio::redirect_error(asio::use_awaitable, error));
-        if (!error) error = drop_some(socket_);
-    }
+void Connection::discard() {
+    auto& buffer = read_buffer();
+    const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size == 0 || (size < 0 && !would_block())) hang_up(false);
 }
 
-// Sends what there is: at once as far as the socket takes it, the rest when it can.
+// ---- Writing ----
+
+void Connection::want_to_send() {
+    if (!std::exchange(send_pending_, true)) thread_.send_soon(shared_from_this());
+}
+
+// Sends what there is: as far as the socket takes it now, the rest when it can.
 void Connection::write() {
-    if (writing_ || closed_) return;
-    if (conversation_->has_output()) {
-        sending_ = conversation_->take_output();
-        sent_ = 0;
-        error_code error;
-        const auto size = socket_.write_some(asio::buffer(sending_), error);
-        if (!error) sent_ = size;
-        if (error && error != asio::error::would_block && error != asio::error::try_again) {
-            return hang_up(true);
+    if (!conversation_) return;
+    while (true) {
+        if (sent_ == sending_.size()) {
+            if (!conversation_->has_output()) break;
+            sending_ = conversation_->take_output();
+            sent_ = 0;
         }
-        if (sent_ < sending_.size()) {
-            writing_ = true;
-            return written(0, false);
-        }
+        const auto size = ::send(socket_, sending_.data() + sent_, sending_.size() - sent_,
+                                 MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (size < 0 && !would_block()) return hang_up(true);
+        if (size > 0) sent_ += static_cast<std::size_t>(size);
+        if (sent_ == sending_.size()) continue;
+        blocked_ = true;
+        // A stream of events goes to readers that keep up: this one took nothing for too long.
+        if (conversation_->streams() && (size > 0 || !deadline_)) remind_in(longest_stall);
+        return update_interest();
     }
-    stalled_.cancel();
+    sending_.clear();
+    sent_ = 0;
+    sent_all();
+}
+
+void Connection::sent_all() {
+    blocked_ = false;
+    if (!discarding_) deadline_.reset();
     conversation_->output_taken();
-    if (writing_ || closed_) return;
     update_busy();
-    drained_.cancel();
-    if (conversation_->ended() && !conversation_->broken()) hang_up(false);
+    if (conversation_->ended() && !conversation_->has_output() && !conversation_->broken()) {
+        return hang_up(false);
+    }
+    if (held_up_ && conversation_->has_room()) thread_.go_on_soon(shared_from_this());
+    update_interest();
 }
 
-void Connection::written(std::size_t size, bool failed) {
-    sent_ += size;
-    if (failed || closed_) {
-        writing_ = false;
-        return hang_up(true);
-    }
-    if (sent_ == sending_.size()) {
-        writing_ = false;
-        sending_.clear();
-        sent_ = 0;
-        drained_.cancel();
-        return write();
-    }
-    if (conversation_->streams()) drop_if_stalled();
-    socket_.async_write_some(
-        asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
-        asio::bind_executor(strand_,
-                            [self = shared_from_this()](const error_code& error, std::size_t more) {
-                                self->written(more, static_cast<bool>(error));
-                            }));
-}
+// ---- State ----
 
-// A stream of events goes to readers that keep up: this one took nothing for too long.
-void Connection::drop_if_stalled() {
-    stalled_.expires_after(longest_stall);
-    stalled_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
-        const auto self = weak.lock();
-        if (self && !cancelled) self->hang_up(true);
-    });
+// While nothing is read, the client's hanging up is listened for.
+void Connection::update_interest() {
+    if (closed_) return;
+    std::uint32_t wanted = 0;
+    if (discarding_ || !(held_up_ || input_over_)) wanted |= EPOLLIN;
+    if (held_up_ && !half_closed_) wanted |= EPOLLRDHUP;
+    if (blocked_) wanted |= EPOLLOUT;
+    if (wanted == interest_) return;
+    interest_ = wanted;
+    thread_.change(socket_, wanted);
 }
 
 void Connection::update_busy() {
-    const bool busy = !closed_ && conversation_ && (writing_ || conversation_->outstanding() > 0);
+    const bool busy = !closed_ && conversation_ &&
+                      (blocked_ || conversation_->has_output() || conversation_->outstanding() > 0);
     if (busy == counted_busy_) return;
     counted_busy_ = busy;
     traffic_.busy += busy ? 1 : -1;
+}
+
+void Connection::remind_in(milliseconds time) {
+    deadline_ = steady_clock::now() + time;
+    if (std::exchange(reminder_pending_, true)) return;
+    thread_.remind_at(*deadline_, shared_from_this());
 }
 
 void Connection::hang_up(bool unread) {
@@ -252,12 +248,8 @@ void Connection::hang_up(bool unread) {
     closed_ = true;
     update_busy();
     peer_->hang_up(unread);
-    drained_.cancel();
-    stalled_.cancel();
-    look_after_.cancel();
-    error_code ignored;
-    socket_.shutdown(Socket::shutdown_both, ignored);
-    socket_.close(ignored);
+    ::shutdown(socket_, SHUT_RDWR);
+    thread_.forget(socket_);
 }
 
 }  // namespace rocklock

@@ -2,31 +2,29 @@
 //
 // The first byte tells HTTP from frames. A slow or stopped client costs others nothing: nobody
 // waits for it, and no more is read from it while it does not take what it was answered.
+//
+//     reading ──► held up: no room for answers ──► reading
+//        │  └───► its turn is over: goes on in the next round
+//        ├─ the client sends no more ──► answers what is decided ──► closed
+//        └─ what it sends is no protocol ──► discards the rest for a while ──► closed
 #pragma once
 
 #include <chrono>
-#include <functional>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 
 #include "daemon/conversation.hpp"
 #include "daemon/http_conversation.hpp"
+#include "daemon/io_thread.hpp"
 #include "daemon/places.hpp"
 
 namespace rocklock {
 
-// Threads: all of it runs on its strand.
-class Connection : public std::enable_shared_from_this<Connection> {
+// Threads: all of it runs on its thread, which owns it until it is closed.
+class Connection final : public IoThread::Served, public std::enable_shared_from_this<Connection> {
 public:
-    using Socket = boost::asio::generic::stream_protocol::socket;
-    using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
-
     // Who is at the other end, and what of the server it may use, which must outlive it.
     struct Side {
         Caller caller;
@@ -35,32 +33,42 @@ public:
         Traffic& traffic;
     };
 
-    Connection(Socket socket, Strand strand, const Side& side);
+    // Takes the socket, and has the thread serve it. Thread-safe.
+    static std::shared_ptr<Connection> start(int socket, IoThread& thread, const Side& side);
+
+    Connection(int socket, IoThread& thread, const Side& side);
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
-    ~Connection();
+    ~Connection() override;
 
-    void start();
-    // Runs something on the strand.
-    void on_strand(std::function<void()> run);
+    // Runs something on its thread. Thread-safe.
+    void on_thread(std::function<void()> run) { thread_.post(std::move(run)); }
     // Whether the client has sent what is not understood yet, and would be if it were read.
     bool has_unread() const;
 
+    void ready(std::uint32_t events) override;
+    void go_on() override;
+    void send() override;
+    void remind() override;
+
 private:
-    boost::asio::awaitable<void> read_loop();
-    boost::system::error_code read_some();
+    using Time = IoThread::Time;
+
     std::shared_ptr<Conversation> begin(char first);
-    boost::asio::awaitable<void> wait_for_room();
-    void mind_hang_up();
-    boost::asio::awaitable<void> discard_rest();
+    void read();
+    void take_up(std::string_view bytes);
+    void end_of_input();
+    void discard();
     void write();
-    void written(std::size_t size, bool failed);
-    void drop_if_stalled();
+    void sent_all();
+    void want_to_send();
+    void update_interest();
     void update_busy();
+    void remind_in(std::chrono::milliseconds time);
     void hang_up(bool unread);
 
-    Socket socket_;
-    Strand strand_;
+    const int socket_;
+    IoThread& thread_;
     Traffic& traffic_;
     const HttpSite site_;
     std::shared_ptr<Peer> peer_;
@@ -69,19 +77,22 @@ private:
     std::shared_ptr<Conversation> conversation_;
     std::string sending_;
     std::size_t sent_ = 0;
-    bool writing_ = false;
-    bool closed_ = false;
-    bool counted_busy_ = false;
+    std::uint32_t interest_ = 0;
+    // The thread will call send().
+    bool send_pending_ = false;
+    // The socket takes no more for now.
+    bool blocked_ = false;
     // Reads no more until there is room for answers.
     bool held_up_ = false;
-    // Its client was seen to send no more, while nothing was read from it.
+    // The client sends no more: that was read, or seen while nothing was read.
+    bool input_over_ = false;
     bool half_closed_ = false;
-    // Runs while it is held up.
-    boost::asio::steady_timer look_after_;
-    // Never expires: cancelled to wake whoever waits for the output to be sent.
-    boost::asio::steady_timer drained_;
-    // Runs while a reader of events has something to take.
-    boost::asio::steady_timer stalled_;
+    bool discarding_ = false;
+    bool closed_ = false;
+    bool counted_busy_ = false;
+    // When it is hung up on; and whether the thread will remind us, then or before.
+    std::optional<Time> deadline_;
+    bool reminder_pending_ = false;
 };
 
 }  // namespace rocklock

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace rocklock {
 
@@ -15,8 +16,9 @@ inline constexpr std::size_t most_unsent = 64u << 10;
 // For so long what has come is taken up without a pause, so that others have their turn.
 class Turn {
 public:
-    // Asked before each request; there is time for one at least.
+    // Asked before each request. Most who send have sent one, which needs no look at the time.
     bool over() {
+        if (std::exchange(first_, false)) return false;
         const auto now = std::chrono::steady_clock::now();
         if (!end_) end_ = now + length;
         return now >= *end_;
@@ -24,6 +26,7 @@ public:
 
 private:
     static constexpr std::chrono::microseconds length{200};
+    bool first_ = true;
     std::optional<std::chrono::steady_clock::time_point> end_;
 };
 
@@ -49,6 +52,8 @@ public:
     // What is to be sent, in order; the caller takes it.
     virtual std::string take_output() = 0;
     virtual bool has_output() const = 0;
+    // Takes up answers that came from elsewhere.
+    virtual void collect() {}
     // All output has been sent: a stream of events may go on.
     virtual void output_taken() {}
     // Whether it ends with a stream of events, whose reader must keep up.

@@ -99,11 +99,12 @@ bool may_take_long(const CallBody& body) {
         body);
 }
 
-std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done) {
+std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done,
+                                         ProvenSession* proven) {
     if (options_.observer != nullptr) {
         done = options_.observer->observe(call, caller, std::move(done));
     }
-    auto binding = prepare(call, caller);
+    auto binding = prepare(call, caller, proven);
     if (!binding) {
         done(std::move(binding).error());
         return std::nullopt;
@@ -179,7 +180,8 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
 }
 
 // Judges what the service does not, and fills in what the caller does not say itself.
-Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller) {
+Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
+                                                ProvenSession* proven) {
     const bool administrator = caller.administrator || caller.uid == 0 ||
                                (caller.uid == options_.administrator && caller.uid != nobody_known);
     if (is_administration(call.body) && !administrator) {
@@ -187,7 +189,7 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
                      "only the daemon's own user, root and the daemon's --admin-group may do this, "
                      "over its Unix socket: run it as one of them");
     }
-    if (auto proven = prove(call); !proven) return std::move(proven).error();
+    if (auto proof = prove(call, proven); !proof) return std::move(proof).error();
     if (auto* steal = std::get_if<Steal>(&call.body)) steal->administrator = administrator;
     if (auto* broken = std::get_if<Break>(&call.body)) broken->by = user_name(caller.uid);
 
@@ -214,10 +216,13 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
     return binding;
 }
 
-Result<void> Dispatcher::prove(const Call& call) {
+Result<void> Dispatcher::prove(const Call& call, ProvenSession* proven) {
     const auto* session = proven_session(call.body);
     if (session == nullptr) return {};
-    auto known = service_.authenticate(*session, call.secret.value_or(Secret{}));
+    const Secret secret = call.secret.value_or(Secret{});
+    if (proven != nullptr && proven->is(*session, secret)) return {};
+    auto known = service_.authenticate(*session, secret);
+    if (known && proven != nullptr) proven->set(*session, secret);
     if (known) return {};
     // A release that comes again is told how the grant ended, also when its session has ended with
     // it. (A wrong secret is not_owner, whether or not there is such a session.)

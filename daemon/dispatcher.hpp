@@ -34,6 +34,26 @@ struct Caller {
     bool administrator = false;
 };
 
+// The last session that a client has proven to be its own: it need not be computed again whether
+// the secret belongs to it, which never changes. Whether there still is such a session is judged
+// by whoever decides.
+class ProvenSession {
+public:
+    bool is(const SessionId& session, const Secret& secret) const {
+        return known_ && session_ == session && secret_ == secret;
+    }
+    void set(const SessionId& session, const Secret& secret) {
+        session_ = session;
+        secret_ = secret;
+        known_ = true;
+    }
+
+private:
+    SessionId session_;
+    Secret secret_;
+    bool known_ = false;
+};
+
 // Ends sessions whose processes have gone.
 class SessionWatch {
 public:
@@ -87,8 +107,9 @@ public:
     ~Dispatcher();
 
     // Calls `done` exactly once, at once or later, on any thread. What is answered later has a
-    // ticket.
-    std::optional<Ticket> submit(Call call, const Caller& caller, Done done);
+    // ticket. `proven`, if any, is of the client that asks, and used by nobody else meanwhile.
+    std::optional<Ticket> submit(Call call, const Caller& caller, Done done,
+                                 ProvenSession* proven = nullptr);
     void cancel(Ticket ticket) { service_.cancel(ticket); }
     // All of them, soon: a client may have waited for very much.
     void cancel(std::vector<Ticket> tickets);
@@ -111,8 +132,8 @@ private:
         std::optional<SessionId> joined;
     };
 
-    Result<Binding> prepare(Call& call, const Caller& caller);
-    Result<void> prove(const Call& call);
+    Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven);
+    Result<void> prove(const Call& call, ProvenSession* proven);
     void look(Call call, Done done);
     Result<Reply> look(const Call& call);
     Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);

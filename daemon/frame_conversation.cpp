@@ -37,11 +37,11 @@ milliseconds held_for(const Reply& reply, BootTime arrived, BootTime now) {
 }  // namespace
 
 FrameConversation::FrameConversation(std::shared_ptr<Peer> peer, Clock& clock,
-                                     std::function<void(std::function<void()>)> post,
+                                     std::function<void()> answers_ready,
                                      std::function<void()> output_ready, RequestMemory* memory)
     : peer_(std::move(peer)),
       clock_(clock),
-      post_(std::move(post)),
+      answers_ready_(std::move(answers_ready)),
       output_ready_(std::move(output_ready)),
       memory_(memory) {}
 
@@ -180,9 +180,7 @@ void FrameConversation::answer(std::uint64_t number, BootTime arrived, const Res
         answered_.push_back(number);
         if (std::exchange(awaited_, true)) return;
     }
-    post_([weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->collect();
-    });
+    answers_ready_();
 }
 
 void FrameConversation::collect() {

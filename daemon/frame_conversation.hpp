@@ -32,9 +32,9 @@ namespace rocklock {
 class FrameConversation final : public Conversation,
                                 public std::enable_shared_from_this<FrameConversation> {
 public:
-    // As HttpConversation's. `clock` is the service's.
-    FrameConversation(std::shared_ptr<Peer> peer, Clock& clock,
-                      std::function<void(std::function<void()>)> post,
+    // `answers_ready` is called on any thread: collect() is to be called on the conversation's,
+    // soon. `output_ready` as HttpConversation's. `clock` is the service's.
+    FrameConversation(std::shared_ptr<Peer> peer, Clock& clock, std::function<void()> answers_ready,
                       std::function<void()> output_ready, RequestMemory* memory = nullptr);
     ~FrameConversation() override;
 
@@ -42,6 +42,7 @@ public:
     void end_of_input() override;
     std::string take_output() override;
     bool has_output() const override { return !output_.empty(); }
+    void collect() override ROCKLOCK_EXCLUDES(mutex_);
     std::size_t outstanding() const override { return calls_.size(); }
     // However many wait: a renewal or a cancel behind them must be read. Calls beyond their limit
     // are refused.
@@ -65,7 +66,6 @@ private:
     void ask(const Frame& frame);
     void answer(std::uint64_t number, BootTime arrived, const Result<Reply>& reply)
         ROCKLOCK_EXCLUDES(mutex_);
-    void collect() ROCKLOCK_EXCLUDES(mutex_);
     void end_with(const Error& error);
     bool count_held();
     void refuse(std::uint64_t number, const Error& error, FrameKind kind = FrameKind::refusal);
@@ -73,7 +73,7 @@ private:
 
     const std::shared_ptr<Peer> peer_;
     Clock& clock_;
-    const std::function<void(std::function<void()>)> post_;
+    const std::function<void()> answers_ready_;
     const std::function<void()> output_ready_;
     RequestMemory* const memory_;
     // What has come of a frame that is not whole, and how much of it was counted.

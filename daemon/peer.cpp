@@ -45,7 +45,8 @@ void Peer::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
         std::move(call), caller_,
         [self = shared_from_this(), number, done = std::move(done)](Result<Reply> reply) {
             self->answered(number, std::move(reply), done);
-        });
+        },
+        &proven_);
     if (!ticket) return;
     MutexLock lock(mutex_);
     const auto asked = asked_.find(number);

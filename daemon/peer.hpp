@@ -12,9 +12,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <rocklock/lock.hpp>
 
@@ -33,7 +34,7 @@ public:
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
 
-    // Calls `done` exactly once, on any thread.
+    // Calls `done` exactly once, on any thread. One asks at a time.
     void ask(Call call, Dispatcher::Done done) {
         ask(std::move(call), next_number(), std::move(done));
     }
@@ -68,11 +69,13 @@ private:
 
     Dispatcher& dispatcher_;
     const Caller caller_;
+    // Of whoever asks.
+    ProvenSession proven_;
     Mutex mutex_;
     bool gone_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     bool waits_no_more_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     std::atomic<std::uint64_t> last_number_{0};
-    std::unordered_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
+    boost::unordered_flat_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     // Grants in answers since the last call: whoever calls again has read what came before.
     std::vector<Grant> unconfirmed_ ROCKLOCK_GUARDED_BY(mutex_);
     // Sessions that end with this connection.

@@ -1,6 +1,7 @@
 #include "daemon/server.hpp"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -24,7 +25,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/defer.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -33,7 +33,6 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -45,6 +44,7 @@
 #include "daemon/call_book.hpp"
 #include "daemon/connection.hpp"
 #include "daemon/dispatcher.hpp"
+#include "daemon/io_thread.hpp"
 #include "daemon/listeners.hpp"
 #include "daemon/process_watch.hpp"
 #include "daemon/service_manager.hpp"
@@ -213,16 +213,17 @@ private:
     Traffic traffic_;
     RequestMemory memory_;
     ConnectionSet connections_;
-    asio::io_context io_;
+    // What accepts, what ends it, and what minds processes run here, on one thread.
+    asio::io_context control_;
     ProcessWatch watch_;
     std::atomic<bool> stopping_{false};
-    // Somebody will have the service settle.
-    std::atomic<bool> settling_{false};
     CallBook book_;
     Dispatcher dispatcher_;
     Places places_;
-    // What accepts, and what ends it, run here, one at a time.
-    asio::strand<asio::io_context::executor_type> control_;
+    // Those who serve the connections, which are dealt out in turn.
+    std::vector<std::unique_ptr<IoThread>> threads_;
+    std::size_t next_thread_ = 0;
+    std::size_t next_settler_ = 0;
     std::vector<std::unique_ptr<Door>> doors_;
     asio::signal_set signals_;
     SpareDescriptor spare_;
@@ -243,7 +244,7 @@ std::string durability_word(const ServerOptions& options) {
 
 Server::Server(const Parts& parts)
     : parts_(parts),
-      watch_(io_.get_executor(),
+      watch_(control_.get_executor(),
              [this](const SessionId& session) { dispatcher_.close_session(session); }),
       book_(parts.log,
             [this](const Error& error) {
@@ -263,8 +264,13 @@ Server::Server(const Parts& parts)
            [this] { settle_soon(); }}),
       places_(parts.database.service(), book_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
-      control_(asio::make_strand(io_)),
       signals_(control_, SIGTERM, SIGINT) {
+    // Those who decide and those who commit need the others.
+    const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
+    for (unsigned i = 0; i < count; ++i) {
+        threads_.push_back(
+            std::make_unique<IoThread>([this] { return parts_.database.service().settle(); }));
+    }
     for (auto& listener : parts.listeners.all) {
         const int family = listener.tcp() ? AF_INET : AF_UNIX;
         doors_.push_back(std::make_unique<Door>(
@@ -272,21 +278,23 @@ Server::Server(const Parts& parts)
     }
 }
 
-// Behind what is read already, and without waking another thread for it.
+// Behind what is read in this round, by the thread that reads it.
 void Server::settle_soon() {
-    if (settling_.exchange(true)) return;
-    asio::defer(io_, [this] {
-        settling_ = false;
-        parts_.database.service().settle();
-    });
+    auto* thread = IoThread::current();
+    if (thread != nullptr) return thread->settle_soon();
+    threads_.front()->post([this] { threads_.front()->settle_soon(); });
 }
 
 std::optional<Error> Server::run() {
     // Before anything is asked of it.
     parts_.database.service().on_stall(
         [this] { asio::co_spawn(control_, catch_up(), asio::detached); });
+    parts_.database.service().on_settleable([this] {
+        auto& thread = *threads_[next_settler_++ % threads_.size()];
+        thread.post([&thread] { thread.settle_soon(); });
+    });
     watch_recovered();
-    auto work = asio::make_work_guard(io_);
+    auto work = asio::make_work_guard(control_);
     signals_.async_wait([this](const error_code& error, int signal) {
         if (!error) request_stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");
     });
@@ -296,15 +304,14 @@ std::optional<Error> Server::run() {
     asio::co_spawn(control_, keep_house(), asio::detached);
     asio::co_spawn(control_, feed_watchdog(), asio::detached);
 
-    // Those who decide and those who commit need the others.
-    const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < count; ++i) threads.emplace_back([this] { io_.run(); });
+    for (auto& thread : threads_) thread->start();
+    std::thread control([this] { control_.run(); });
     stopping_.wait(false);
     shut_down();
     work.reset();
-    io_.stop();
-    for (auto& thread : threads) thread.join();
+    control_.stop();
+    control.join();
+    for (auto& thread : threads_) thread->stop();
     MutexLock lock(mutex_);
     return failure_;
 }
@@ -331,7 +338,7 @@ asio::awaitable<void> Server::accept_loop(Door& door) {
         } else if (error == asio::error::no_descriptors) {
             // Somebody is told; and somebody may leave.
             spare_.give();
-            auto told = Protocol::socket(io_);
+            auto told = Protocol::socket(control_);
             door.acceptor.non_blocking(true, error);
             door.acceptor.accept(told, error);
             if (!error) refuse(std::move(told));
@@ -357,10 +364,8 @@ void Server::admit(Protocol::socket socket, bool tcp) {
         {tcp, &places_, &memory_},
         dispatcher_,
         traffic_};
-    const auto connection =
-        std::make_shared<Connection>(std::move(socket), asio::make_strand(io_), side);
-    connections_.add(connection);
-    connection->start();
+    auto& thread = *threads_[next_thread_++ % threads_.size()];
+    connections_.add(Connection::start(socket.release(), thread, side));
 }
 
 // Tells a client that it is one too many, as far as there are descriptors for it.
@@ -552,6 +557,10 @@ Result<void> serve_store(const ServerOptions& options) {
 
 Result<void> serve(const ServerOptions& options) {
     ::signal(SIGPIPE, SIG_IGN);
+    // What calls need comes and goes all the time. It is asked of the system in larger pieces, of
+    // which one at a time is kept.
+    ::mallopt(M_TOP_PAD, 1 << 20);
+    ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
     auto served = serve_store(options);
     if (!served) tell(options.ready_fd, served.error().message + "\n");
     return served;

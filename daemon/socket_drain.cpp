@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -17,7 +16,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds longest_drain{2000};
 constexpr milliseconds pause{1};
 
-// One question to every connection, each asked on its own strand.
+// One question to every connection, each asked on its own thread.
 struct Round {
     std::atomic<std::size_t> unanswered{0};
     std::atomic<bool> unread{false};
@@ -28,7 +27,7 @@ std::shared_ptr<Round> ask_all(ConnectionSet& connections) {
     const auto all = connections.all();
     round->unanswered = all.size();
     for (const auto& connection : all) {
-        connection->on_strand([round, connection] {
+        connection->on_thread([round, connection] {
             if (connection->has_unread()) round->unread = true;
             --round->unanswered;
         });
@@ -56,11 +55,10 @@ std::vector<std::shared_ptr<Connection>> ConnectionSet::all() {
     return alive;
 }
 
-asio::awaitable<void> drain_sockets(asio::strand<asio::io_context::executor_type> strand,
-                                    ConnectionSet& connections,
+asio::awaitable<void> drain_sockets(asio::io_context& control, ConnectionSet& connections,
                                     std::function<bool()> somebody_waits) {
     boost::system::error_code ignored;
-    asio::steady_timer timer(strand);
+    asio::steady_timer timer(control);
     const auto deadline = steady_clock::now() + longest_drain;
     // Whoever was accepted in one round is asked in the next.
     for (int quiet_rounds = 0; quiet_rounds < 2 && steady_clock::now() < deadline;) {

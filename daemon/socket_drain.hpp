@@ -10,7 +10,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/strand.hpp>
 
 #include "base/mutex.hpp"
 #include "daemon/connection.hpp"
@@ -33,9 +32,9 @@ private:
 
 // Returns when every connection has read and understood all that its client had sent, and nobody
 // waits to be accepted (`somebody_waits`), or after two seconds: a client that sends without end
-// does not keep the others from their locks. Runs on the strand that accepts.
-boost::asio::awaitable<void> drain_sockets(
-    boost::asio::strand<boost::asio::io_context::executor_type> strand, ConnectionSet& connections,
-    std::function<bool()> somebody_waits);
+// does not keep the others from their locks. Runs on the thread that accepts.
+boost::asio::awaitable<void> drain_sockets(boost::asio::io_context& control,
+                                           ConnectionSet& connections,
+                                           std::function<bool()> somebody_waits);
 
 }  // namespace rocklock

@@ -1,7 +1,7 @@
 // etcd, through the JSON gateway of its API (version 3): HTTP/1.1 with keep-alive.
-#include <openssl/evp.h>
-
 #include <cstdlib>
+
+#include <openssl/evp.h>
 
 #include "daemon/client.hpp"
 

@@ -185,15 +185,15 @@ std::vector<Contestant> contestants(const std::string& program, const std::strin
         {"Redis, always synced", "always"}};
     for (const auto& [name, policy] : logs) {
         const auto place = at("redis-" + policy);
-        all.push_back({name,
-                       {"mkdir", place},
-                       {"redis-server", "--port", "0", "--unixsocket", place + "/s", "--dir", place,
-                        "--save", "", "--appendonly", policy == "no" ? "no" : "yes",
-                        "--appendfsync", policy},
-                       place + "/s",
-                       0,
-                       redis_client,
-                       "*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n"});
+        all.push_back(
+            {name,
+             {"mkdir", place},
+             {"redis-server", "--port", "0", "--unixsocket", place + "/s", "--dir", place, "--save",
+              "", "--appendonly", policy == "no" ? "no" : "yes", "--appendfsync", policy},
+             place + "/s",
+             0,
+             redis_client,
+             "*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n"});
     }
     const passwd* self = ::getpwuid(::geteuid());
     all.push_back({"memcached",
@@ -217,9 +217,9 @@ std::vector<Contestant> contestants(const std::string& program, const std::strin
                               row ? postgres_row_client : postgres_advisory_client,
                               ""};
         if (!postgres.empty()) {
-            contestant.command = as_user(
-                user, {postgres + "/postgres", "-D", place, "-c", "listen_addresses=", "-c",
-                       "unix_socket_directories=" + place, "-c", "max_connections=200"});
+            contestant.command =
+                as_user(user, {postgres + "/postgres", "-D", place, "-c", "listen_addresses=", "-c",
+                               "unix_socket_directories=" + place, "-c", "max_connections=200"});
         }
         all.push_back(std::move(contestant));
     }

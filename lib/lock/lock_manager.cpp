@@ -159,7 +159,7 @@ Ticket LockManager::gather(Request request, Completion done) {
     return core_->submit(std::move(request), std::move(done), Core::Telling::by_settle);
 }
 
-void LockManager::settle() { core_->settle(); }
+std::optional<std::chrono::milliseconds> LockManager::settle() { return core_->settle(); }
 
 void LockManager::cancel(Ticket ticket) {
     if (core_->made_here.in_child()) return;
@@ -380,6 +380,11 @@ void LockManager::on_lost(std::function<void(const LostNotice&)> notify) {
 void LockManager::on_wanted(std::function<void(const WantedNotice&)> notify) {
     MutexLock lock(core_->mutex);
     core_->tell_wanted = std::move(notify);
+}
+
+void LockManager::on_settleable(std::function<void()> notify) {
+    MutexLock lock(core_->mutex);
+    core_->tell_settler = std::move(notify);
 }
 
 void LockManager::on_stall(std::function<void()> notify) {

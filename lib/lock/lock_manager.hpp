@@ -68,7 +68,8 @@ public:
 
     Ticket submit(Request request, Completion done) override;
     Ticket gather(Request request, Completion done) override;
-    void settle() override;
+    std::optional<std::chrono::milliseconds> settle() override;
+    void on_settleable(std::function<void()> notify) override;
     void cancel(Ticket ticket) override;
     Result<Answer> call(Request request, std::stop_token stop = {}) override;
 

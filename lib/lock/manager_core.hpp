@@ -18,6 +18,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/fifo.hpp"
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
 #include "base/parker.hpp"
@@ -37,6 +38,12 @@ inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
 // So long a deferred commit may wait for another one to be written with.
 inline constexpr std::chrono::milliseconds linger{1};
+// For so many answers whoever settles syncs by itself.
+inline constexpr std::size_t few = 2;
+// A device whose syncs take longer than this, in a mean of the last eight or so, is left to the
+// thread for a while, so that nobody who asks for something else waits for it.
+inline constexpr std::chrono::milliseconds slow_sync{2};
+inline constexpr std::chrono::milliseconds slow_for{200};
 // How often a server's time is minded while there are sessions, and what is a stall.
 inline constexpr std::chrono::milliseconds beat{100};
 inline constexpr std::chrono::milliseconds stall{250};
@@ -156,8 +163,8 @@ struct LockManager::Core {
     // The last that reserved numbers.
     CommitNumber last_reserved ROCKLOCK_GUARDED_BY(mutex) = 0;
     // Refusals, told at once; the rest in order of their commits.
-    std::deque<Delivery> ready ROCKLOCK_GUARDED_BY(mutex);
-    std::deque<Delivery> committing ROCKLOCK_GUARDED_BY(mutex);
+    Fifo<Delivery> ready ROCKLOCK_GUARDED_BY(mutex);
+    Fifo<Delivery> committing ROCKLOCK_GUARDED_BY(mutex);
     bool delivering ROCKLOCK_GUARDED_BY(mutex) = false;
     bool closing ROCKLOCK_GUARDED_BY(mutex) = false;
     std::optional<Error> failed ROCKLOCK_GUARDED_BY(mutex);
@@ -170,6 +177,14 @@ struct LockManager::Core {
     // then, and writes them at `linger_until`, which it sets.
     std::atomic<bool> lingering{false};
     std::optional<BootTime> linger_until ROCKLOCK_GUARDED_BY(mutex);
+    // The same for those who settle: since when a deferred commit may lie there.
+    std::optional<BootTime> left_since ROCKLOCK_GUARDED_BY(mutex);
+    // How long a sync takes, and until when they are the thread's.
+    std::chrono::nanoseconds sync_takes ROCKLOCK_GUARDED_BY(mutex){};
+    BootTime slow_until ROCKLOCK_GUARDED_BY(mutex){};
+    // How many were told together last.
+    std::size_t last_group ROCKLOCK_GUARDED_BY(mutex) = 0;
+    std::function<void()> tell_settler ROCKLOCK_GUARDED_BY(mutex);
     std::function<void()> tell_stall ROCKLOCK_GUARDED_BY(mutex);
     // Whether the time is minded: for a server, while there are sessions.
     bool beating ROCKLOCK_GUARDED_BY(mutex) = false;
@@ -192,6 +207,10 @@ struct LockManager::Core {
         bool tell = false;
         // To be told that a stall is over.
         std::function<void()> tell_stall;
+        // An answer was told of what is not written yet, and nobody who settles will write it.
+        bool leaves = false;
+        // The thread may have ended already.
+        bool alone = false;
         // Of an acquire, with `timings`: when it was decided.
         std::optional<BootTime> acquired_at;
     };
@@ -242,7 +261,12 @@ struct LockManager::Core {
     enum class Telling : std::uint8_t { by_thread, by_settle };
     Ticket submit(Request request, LockService::Completion done, Telling telling)
         ROCKLOCK_EXCLUDES(mutex);
-    void settle() ROCKLOCK_EXCLUDES(mutex);
+    std::optional<std::chrono::milliseconds> settle() ROCKLOCK_EXCLUDES(mutex);
+    void commit_here(const Standing& last, const Standing& synced) ROCKLOCK_EXCLUDES(mutex);
+    std::optional<std::chrono::milliseconds> write_what_is_left() ROCKLOCK_EXCLUDES(mutex);
+    void take_up(const Event& event, Ticket ticket, LockService::Completion done, Telling telling,
+                 Aftermath& after) ROCKLOCK_REQUIRES(mutex);
+    void see_to(Aftermath& after) ROCKLOCK_EXCLUDES(mutex);
     void submit_now(const Event& event, Ticket ticket, LockService::Completion done,
                     Telling telling = Telling::by_thread) ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
@@ -253,6 +277,7 @@ struct LockManager::Core {
     bool take_delivery(Delivery& delivery, std::size_t& refusals) ROCKLOCK_REQUIRES(mutex);
     void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
+    bool tell_settler_of_it() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
     Result<void> await_looking(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
     template <typename Found, typename Search>

@@ -7,6 +7,8 @@ namespace rocklock {
 
 namespace {
 
+using std::chrono::milliseconds;
+
 constexpr std::size_t trim_budget = 4096;
 // After so many refusals the thread sees to commits again: refusals may come without end.
 constexpr std::size_t refusals_at_once = 64;
@@ -23,81 +25,129 @@ Ticket LockManager::Core::submit(Request request, LockService::Completion done, 
     Event event(std::move(request));
     Aftermath after;
     Ticket ticket{};
-    bool kept = false;
     {
         MutexLock lock(mutex);
         ticket = take_ticket();
         look_at_time(after);
-        kept = defer(event, ticket, done);
+        if (!defer(event, ticket, done)) take_up(event, ticket, std::move(done), telling, after);
     }
-    finish(after);
-    if (!kept) submit_now(event, ticket, std::move(done), telling);
+    see_to(after);
     return ticket;
 }
 
 void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockService::Completion done,
                                    Telling telling) {
     Aftermath after;
-    bool lazily = false;
-    bool alone = false;
     {
         MutexLock lock(mutex);
-        alone = closing;
-        if (auto error = refusal()) {
-            after.own = *std::move(error);
-        } else {
-            decide(event, ticket, after);
-        }
+        take_up(event, ticket, std::move(done), telling, after);
+    }
+    see_to(after);
+}
+
+void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::Completion done,
+                                Telling telling, Aftermath& after) {
+    after.alone = closing;
+    if (auto error = refusal()) {
+        after.own = *std::move(error);
+    } else {
+        decide(event, ticket, after);
+    }
+    const bool settles = telling == Telling::by_settle && options.background;
+    if (after.history) {
         Delivery delivery;
         delivery.done = std::move(done);
         delivery.standing = after.standing;
-        if (after.history) {
-            delivery.history = after.history;
-            committing.push_back(std::move(delivery));
-        } else if (after.own) {
-            lazily = after.standing.durability == Durability::deferred;
-            const bool at_once = !*after.own || lazily;
-            delivery.answer = std::move(after.own);
-            delivery.acquired_at = after.acquired_at;
-            (at_once ? ready : committing).push_back(std::move(delivery));
-        } else {
-            Pending to;
-            to.done = std::move(delivery.done);
-            pending.emplace(ticket, std::move(to));
-        }
-        after.tell = !ready.empty() || !committing.empty();
-        // Without a thread that is told by tick().
-        if (telling == Telling::by_settle) after.tell = false;
+        delivery.history = after.history;
+        committing.push_back(std::move(delivery));
+    } else if (after.own) {
+        const bool lazily = after.standing.durability == Durability::deferred;
+        const bool at_once = !*after.own || lazily;
+        Delivery delivery;
+        delivery.done = std::move(done);
+        delivery.standing = after.standing;
+        delivery.answer = std::move(after.own);
+        delivery.acquired_at = after.acquired_at;
+        (at_once ? ready : committing).push_back(std::move(delivery));
+        after.leaves = lazily && !settles;
+        if (lazily && settles && !left_since) left_since = last_decided;
+    } else {
+        Pending to;
+        to.done = std::move(done);
+        pending.emplace(ticket, std::move(to));
     }
+    after.tell = !ready.empty() || !committing.empty();
+    // Without a thread that is told by tick().
+    if (telling == Telling::by_settle) after.tell = false;
+}
+
+void LockManager::Core::see_to(Aftermath& after) {
     finish(after);
-    // The thread may have ended already.
-    if (alone) deliver_done();
-    if (lazily) [[maybe_unused]]
+    if (after.alone) deliver_done();
+    if (after.leaves) [[maybe_unused]]
         const auto left = leave(after.standing);
 }
 
-// Where commits wait for a device the thread waits, and the caller goes on reading.
-void LockManager::Core::settle() {
-    if (!options.background) return;
+// What must be synced for many is the thread's, and the caller goes on reading: what comes
+// meanwhile shares the next sync. For one or two a change of threads would cost more than it gains.
+std::optional<milliseconds> LockManager::Core::settle() {
+    if (!options.background) return std::nullopt;
     Standing last;
-    Standing synced_last;
+    Standing synced;
+    bool here = false;
     {
         MutexLock lock(mutex);
-        if (ready.empty() && committing.empty()) return;
-        if (!committing.empty()) last = {last_commit, Durability::written};
-        if (!committing.empty()) synced_last = {last_durable, Durability::durable};
+        here = !committing.empty();
+        if (here) {
+            last = {last_commit, Durability::written};
+            synced = {last_durable, Durability::durable, last_kept};
+        }
+        // A store that only writes syncs now and then too, for the numbers that it reserves.
+        if (here && storage.syncs() && !synced.done(storage)) {
+            const bool few = std::max(committing.size(), last_group) <= manager::few;
+            here = few && last_decided >= slow_until;
+        }
     }
-    // A store that only writes syncs now and then too, for the numbers that it reserves.
-    const bool waits = storage.syncs() && !synced_last.done(storage);
-    if (!waits) [[maybe_unused]]
-        const auto written = durable(last);
+    if (here) commit_here(last, synced);
     deliver_done();
-    bool left = false;
+    bool more = false;
     {
         MutexLock lock(mutex);
-        left = !ready.empty() || !committing.empty();
+        more = !ready.empty() || !committing.empty();
     }
-    if (left) thread.call();
+    if (more) thread.call();
+    return write_what_is_left();
+}
+
+void LockManager::Core::commit_here(const Standing& last, const Standing& synced) {
+    const bool syncs = !synced.done(storage);
+    const BootTime start = clock.now().boot;
+    [[maybe_unused]] const auto written = durable(last);
+    [[maybe_unused]] const auto durably = durable(synced);
+    if (!syncs) return;
+    const BootTime end = clock.now().boot;
+    MutexLock lock(mutex);
+    sync_takes += (end - start - sync_takes) / 8;
+    if (sync_takes <= manager::slow_sync) return;
+    // It is tried again then, without what is past.
+    sync_takes = {};
+    slow_until = end + manager::slow_for;
+}
+
+// A deferred commit is written with the next one. When none comes, it is written soon.
+std::optional<milliseconds> LockManager::Core::write_what_is_left() {
+    Standing left;
+    {
+        MutexLock lock(mutex);
+        if (!left_since) return std::nullopt;
+        left = {last_commit, Durability::deferred};
+        const bool written = storage.done(last_commit, Durability::written);
+        if (!written && clock.now().boot - *left_since < manager::linger) return manager::linger;
+        left_since.reset();
+        if (written) return std::nullopt;
+    }
+    [[maybe_unused]] const auto written = durable(left);
+    return std::nullopt;
 }
 
 void LockManager::Core::cancel(Ticket ticket) {
@@ -142,6 +192,7 @@ void LockManager::Core::deliver_done() {
         // One at a time and in order, whoever comes.
         if (delivering) return;
         delivering = true;
+        const std::size_t before = committing.size();
         std::size_t refusals = refusals_at_once;
         for (Delivery delivery; take_delivery(delivery, refusals); delivery = {}) {
             lock.unlock();
@@ -149,6 +200,7 @@ void LockManager::Core::deliver_done() {
             lock.lock();
         }
         delivering = false;
+        if (committing.size() < before) last_group = before - committing.size();
     }
     if (log_is_on()) deliver_events();
 }
@@ -265,6 +317,19 @@ bool LockManager::Core::linger_is_over() {
     return true;
 }
 
+// Whether there is somebody who settles, and tells what there is to tell.
+bool LockManager::Core::tell_settler_of_it() {
+    std::function<void()> settler;
+    {
+        MutexLock lock(mutex);
+        if (!tell_settler || closing) return false;
+        if (ready.empty() && committing.empty()) return true;
+        settler = tell_settler;
+    }
+    settler();
+    return true;
+}
+
 // One round of the thread: what is due, what is to be made durable, what is to be told.
 std::optional<BootTime> LockManager::Core::work() {
     std::optional<BootTime> next = decide_due();
@@ -283,11 +348,14 @@ std::optional<BootTime> LockManager::Core::work() {
     }
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto synced = durable(durable_last);
-    deliver_done();
+    const bool told = tell_settler_of_it();
+    if (!told) deliver_done();
+    if (told && log_is_on()) deliver_events();
     const bool more = events_awaited();
     const auto impatience = first_impatience();
     MutexLock lock(mutex);
-    if (!ready.empty() || !committing.empty() || more) return last_decided;
+    // Who settles calls again for what it finds not to be durable.
+    if ((!told && !(ready.empty() && committing.empty())) || more) return last_decided;
     if (impatience) next = std::min(next.value_or(BootTime::max()), *impatience);
     if (linger_until) next = std::min(next.value_or(BootTime::max()), *linger_until);
     return next;

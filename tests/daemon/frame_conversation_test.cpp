@@ -31,9 +31,9 @@ public:
     explicit Line(World& world, RequestMemory* memory = nullptr)
         : conversation_(std::make_shared<FrameConversation>(
               std::make_shared<Peer>(world.dispatcher, Caller{4711, 42}), system_clock(),
-              [this](std::function<void()> run) {
+              [this] {
                   const std::lock_guard lock(mutex_);
-                  posted_.push_back(std::move(run));
+                  posted_.emplace_back([this] { conversation_->collect(); });
                   arrived_.notify_all();
               },
               [] {}, memory)) {}

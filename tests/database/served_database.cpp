@@ -3,22 +3,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
 
 #include "daemon/connection.hpp"
 #include "daemon/dispatcher.hpp"
+#include "daemon/io_thread.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {
@@ -92,12 +93,12 @@ struct ServedDatabase::State {
           dispatcher(service, nullptr,
                      {"memory", "durable", ::geteuid(), nullptr,
                       [&database](const std::string& to) { return database.backup(to); }, &clock}),
-          control(asio::make_strand(io)),
           acceptor(control, Local::endpoint(path)) {
         accept();
-        for (int i = 0; i < 2; ++i) threads.emplace_back([this] { io.run(); });
+        for (auto& thread : served) thread.start();
+        accepting = std::jthread([this] { control.run(); });
     }
-    ~State() { io.stop(); }
+    ~State() { control.stop(); }
 
     void accept() {
         acceptor.async_accept([this](boost::system::error_code error, Local::socket socket) {
@@ -105,9 +106,8 @@ struct ServedDatabase::State {
             const std::scoped_lock lock(mutex);
             descriptors.push_back(::dup(socket.native_handle()));
             const Connection::Side side{{::geteuid(), ::getpid(), false}, {}, dispatcher, traffic};
-            std::make_shared<Connection>(Connection::Socket(std::move(socket)),
-                                         asio::make_strand(io), side)
-                ->start();
+            auto& thread = served.at(descriptors.size() % served.size());
+            Connection::start(socket.release(), thread, side);
             accept();
         });
     }
@@ -116,14 +116,15 @@ struct ServedDatabase::State {
     const std::string path = directory / "socket";
     TickedService service;
     Dispatcher dispatcher;
-    // Connections, which the context owns, count themselves out when they go.
+    // Connections, which their threads own, count themselves out when they go.
     Traffic traffic;
-    asio::io_context io;
-    asio::strand<asio::io_context::executor_type> control;
+    static std::optional<std::chrono::milliseconds> nothing_to_settle() { return std::nullopt; }
+    std::array<IoThread, 2> served{IoThread(nothing_to_settle), IoThread(nothing_to_settle)};
+    asio::io_context control;
     Local::acceptor acceptor;
     std::mutex mutex;
     std::vector<int> descriptors;
-    std::vector<std::jthread> threads;
+    std::jthread accepting;
 };
 
 ServedDatabase::ServedDatabase(Database& database, Clock& clock, bool ticks)

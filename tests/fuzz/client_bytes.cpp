@@ -236,7 +236,11 @@ public:
         peer_ = std::make_shared<Peer>(*world.dispatcher, caller);
         auto post = [this](std::function<void()> run) { posted_.push_back(std::move(run)); };
         if (first == frame_greeting.front()) {
-            conversation_ = std::make_shared<FrameConversation>(peer_, world.clock, post, [] {});
+            auto answers_ready = [this] {
+                posted_.emplace_back([conversation = conversation_] { conversation->collect(); });
+            };
+            conversation_ =
+                std::make_shared<FrameConversation>(peer_, world.clock, answers_ready, [] {});
             reading_ = std::make_unique<FrameReading>();
         } else {
             conversation_ = std::make_shared<HttpConversation>(

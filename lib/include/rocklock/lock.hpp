@@ -480,12 +480,16 @@ public:
 
     // For a server with many clients: gather() is submit(), but what it decides may stay untold
     // until settle(), which the server calls when it has taken up what there is to take up. Then
-    // completions may run in the caller of settle(), and many requests share one commit and one
-    // change of threads.
+    // completions may run in the caller of settle(), and many requests share one commit and no
+    // change of threads. It returns after how long it is to be called again at the latest, if
+    // nothing else calls for it; none: not at all. A quick device may be waited for here.
     virtual Ticket gather(Request request, Completion done) {
         return submit(std::move(request), std::move(done));
     }
-    virtual void settle() {}
+    virtual std::optional<std::chrono::milliseconds> settle() { return std::nullopt; }
+    // `notify` is called from the service's own thread when there is something to tell: settle()
+    // tells it. Without one that thread tells it itself. Set before anything is asked.
+    virtual void on_settleable(std::function<void()> /*notify*/) {}
 
     // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When
     // a grant and the cancel race, the completion tells which it was.

@@ -1,0 +1,177 @@
+#include "daemon/io_thread.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t most_events = 128;
+
+IoThread*& this_thread() {
+    thread_local IoThread* thread = nullptr;
+    return thread;
+}
+
+}  // namespace
+
+IoThread::IoThread(Settle settle)
+    : settle_(std::move(settle)),
+      poll_(::epoll_create1(EPOLL_CLOEXEC)),
+      called_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    ROCKLOCK_ASSERT(poll_ >= 0 && called_ >= 0);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    ROCKLOCK_ASSERT(::epoll_ctl(poll_, EPOLL_CTL_ADD, called_, &event) == 0);
+}
+
+IoThread::~IoThread() {
+    stop();
+    ::close(called_);
+    ::close(poll_);
+}
+
+void IoThread::start() {
+    thread_ = std::thread([this] { run(); });
+}
+
+void IoThread::stop() {
+    if (!thread_.joinable()) return;
+    post([this] { stopping_ = true; });
+    thread_.join();
+}
+
+IoThread* IoThread::current() { return this_thread(); }
+
+void IoThread::post(std::function<void()> run) {
+    if (current() == this) return own_.push_back(std::move(run));
+    bool first = false;
+    {
+        MutexLock lock(mutex_);
+        first = posted_.empty();
+        posted_.push_back(std::move(run));
+    }
+    if (first) wake();
+}
+
+void IoThread::wake() const {
+    const std::uint64_t one = 1;
+    // A full counter wakes as well.
+    [[maybe_unused]] const auto written = ::write(called_, &one, sizeof one);
+}
+
+void IoThread::watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events) {
+    served_[fd] = served;
+    epoll_event event{};
+    event.events = events;
+    event.data.ptr = served.get();
+    // Without memory for it, it is as good as gone.
+    if (::epoll_ctl(poll_, EPOLL_CTL_ADD, fd, &event) != 0) {
+        post([served] { served->ready(EPOLLHUP); });
+    }
+}
+
+void IoThread::change(int fd, std::uint32_t events) {
+    epoll_event event{};
+    event.events = events;
+    event.data.ptr = served_.at(fd).get();
+    ::epoll_ctl(poll_, EPOLL_CTL_MOD, fd, &event);
+}
+
+// Events that were fetched already may still name it, until the round is over.
+void IoThread::forget(int fd) {
+    ::epoll_ctl(poll_, EPOLL_CTL_DEL, fd, nullptr);
+    const auto found = served_.find(fd);
+    forgotten_.push_back(std::move(found->second));
+    served_.erase(found);
+}
+
+void IoThread::run() {
+    this_thread() = this;
+    while (!stopping_) {
+        wait();
+        round();
+    }
+    this_thread() = nullptr;
+}
+
+// How long nothing is to be done but what comes, in milliseconds; -1: for ever.
+int IoThread::patience() const {
+    if (!going_on_.empty() || !own_.empty() || settling_) return 0;
+    std::optional<Time> next = settle_at_;
+    if (!reminders_.empty()) {
+        next = std::min(next.value_or(Time::max()), reminders_.begin()->first);
+    }
+    if (!next) return -1;
+    const auto left = std::chrono::ceil<milliseconds>(*next - steady_clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+}
+
+void IoThread::wait() {
+    std::array<epoll_event, most_events> events;
+    const int count =
+        ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), patience());
+    now_ = steady_clock::now();
+    for (int i = 0; i < count; ++i) {
+        const auto& event = events[static_cast<std::size_t>(i)];
+        if (event.data.ptr != nullptr) {
+            static_cast<Served*>(event.data.ptr)->ready(event.events);
+        } else {
+            std::uint64_t calls = 0;
+            [[maybe_unused]] const auto size = ::read(called_, &calls, sizeof calls);
+        }
+    }
+}
+
+// What they add meanwhile is for the next round, but for what is to be sent.
+void IoThread::round() {
+    for (const auto& served : std::exchange(going_on_, {})) served->go_on();
+    run_posted();
+    remind();
+    settle();
+    // What was told on the way.
+    for (auto& run : std::exchange(own_, {})) run();
+    for (std::size_t i = 0; i < sending_.size(); ++i) {
+        const auto served = std::move(sending_[i]);
+        served->send();
+    }
+    sending_.clear();
+    forgotten_.clear();
+}
+
+void IoThread::settle() {
+    const bool due = settle_at_ && now_ >= *settle_at_;
+    if (!std::exchange(settling_, false) && !due) return;
+    const auto again = settle_();
+    settle_at_.reset();
+    if (again) settle_at_ = steady_clock::now() + *again;
+}
+
+void IoThread::remind() {
+    while (!reminders_.empty() && reminders_.begin()->first <= now_) {
+        const auto served = reminders_.begin()->second.lock();
+        reminders_.erase(reminders_.begin());
+        if (served) served->remind();
+    }
+}
+
+void IoThread::run_posted() {
+    std::vector<std::function<void()>> posted;
+    {
+        MutexLock lock(mutex_);
+        posted.swap(posted_);
+    }
+    for (auto& run : posted) run();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,113 @@
+// A thread that serves connections, in rounds:
+//
+//     wait ──► whoever sent something: take up a turn of it ──► settle: all that was decided is
+//       ▲                                                      committed and told together
+//       └──────────────── send the answers of everybody who has some ◄──────────────┘
+//
+// So calls that lie in many sockets at the same time share one commit, and an answer costs one
+// system call. Each connection is with one thread for its whole life, and needs no lock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.hpp"
+
+namespace rocklock {
+
+// Threads:  thread-safe where it says so; the rest is for what runs on the thread itself.
+// Lifetime: outlives those it serves, but for what they take to their end with stop().
+class IoThread {
+public:
+    // One that is served: a socket and what is said over it.
+    class Served {
+    public:
+        Served() = default;
+        Served(const Served&) = delete;
+        Served& operator=(const Served&) = delete;
+        virtual ~Served() = default;
+
+        // Its socket can be read or written, or is over: EPOLLIN and so on.
+        virtual void ready(std::uint32_t events) = 0;
+        // It asked for another turn.
+        virtual void go_on() = 0;
+        // It has something to send.
+        virtual void send() = 0;
+        // The time has come that it named.
+        virtual void remind() = 0;
+    };
+
+    using Time = std::chrono::steady_clock::time_point;
+    // Returns after how long it wants to be called again at the latest; none: when asked for.
+    using Settle = std::function<std::optional<std::chrono::milliseconds>()>;
+
+    // `settle` is called once a round in which it was asked for.
+    explicit IoThread(Settle settle);
+    IoThread(const IoThread&) = delete;
+    IoThread& operator=(const IoThread&) = delete;
+    ~IoThread();
+
+    void start();
+    // Ends the thread when it has run what was posted before. Not on the thread itself.
+    void stop();
+
+    // The one that this is, if it is one.
+    static IoThread* current();
+    // Runs something on the thread, soon. Thread-safe.
+    void post(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
+
+    // When this round began.
+    Time now() const { return now_; }
+
+    // Has the service settle in this round.
+    void settle_soon() { settling_ = true; }
+
+    // Watches a socket, and owns whom it serves, until forget(). `events` as of epoll,
+    // level-triggered.
+    void watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events);
+    void change(int fd, std::uint32_t events);
+    void forget(int fd);
+    // Calls go_on() in the next round, send() at the end of this one, remind() at that time.
+    void go_on_soon(std::shared_ptr<Served> served) { going_on_.push_back(std::move(served)); }
+    void send_soon(std::shared_ptr<Served> served) { sending_.push_back(std::move(served)); }
+    void remind_at(Time time, const std::shared_ptr<Served>& served) {
+        reminders_.emplace(time, served);
+    }
+
+private:
+    void run();
+    void wait();
+    int patience() const;
+    void round();
+    void run_posted();
+    void remind();
+    void settle();
+    void wake() const;
+
+    const Settle settle_;
+    const int poll_;
+    const int called_;
+    Time now_{};
+    bool settling_ = false;
+    std::optional<Time> settle_at_;
+    bool stopping_ = false;
+    std::unordered_map<int, std::shared_ptr<Served>> served_;
+    std::multimap<Time, std::weak_ptr<Served>> reminders_;
+    std::vector<std::shared_ptr<Served>> going_on_;
+    std::vector<std::shared_ptr<Served>> sending_;
+    std::vector<std::shared_ptr<Served>> forgotten_;
+    // Posted by the thread itself.
+    std::vector<std::function<void()>> own_;
+    Mutex mutex_;
+    std::vector<std::function<void()>> posted_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::thread thread_;
+};
+
+}  // namespace rocklock

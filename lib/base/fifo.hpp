@@ -1,0 +1,35 @@
+// A queue that keeps its memory: what is large and comes and goes all the time is not allocated one
+// by one. (A std::deque allocates a block for each element of more than some hundred bytes.)
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <boost/circular_buffer.hpp>
+
+namespace rocklock {
+
+template <typename T>
+class Fifo {
+public:
+    bool empty() const { return ring_.empty(); }
+    std::size_t size() const { return ring_.size(); }
+    T& front() { return ring_.front(); }
+
+    void push_back(T element) {
+        if (ring_.full()) ring_.set_capacity(ring_.empty() ? smallest : 2 * ring_.size());
+        ring_.push_back(std::move(element));
+    }
+    void pop_front() {
+        ring_.pop_front();
+        // One that was long once does not stay so.
+        if (ring_.empty() && ring_.capacity() > kept) ring_.set_capacity(0);
+    }
+
+private:
+    static constexpr std::size_t smallest = 16;
+    static constexpr std::size_t kept = 1024;
+    boost::circular_buffer<T> ring_;
+};
+
+}  // namespace rocklock
