@@ -16,6 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+constexpr std::chrono::microseconds longest_look{60};
 constexpr std::size_t most_events = 128;
 
 IoThread*& this_thread() {
@@ -117,11 +118,29 @@ int IoThread::patience() const {
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
+int IoThread::poll(std::span<epoll_event> events, int patience) const {
+    return ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), patience);
+}
+
+// Clients whose answers take some ten microseconds come back about as soon, and to fall asleep and
+// be woken takes as long again. So where waits were short it looks again for a moment first, and
+// lets others run in between.
 void IoThread::wait() {
+    static const bool has_others = std::thread::hardware_concurrency() > 1;
     std::array<epoll_event, most_events> events;
-    const int count =
-        ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), patience());
-    now_ = steady_clock::now();
+    const int most = patience();
+    int count = 0;
+    const Time start = now_ = steady_clock::now();
+    while (most != 0 && quick_ && has_others && count == 0 && now_ - start < longest_look) {
+        std::this_thread::yield();
+        count = poll(events, 0);
+        now_ = steady_clock::now();
+    }
+    if (count == 0) {
+        count = poll(events, most);
+        now_ = steady_clock::now();
+        quick_ = now_ - start < 2 * longest_look;
+    }
     for (int i = 0; i < count; ++i) {
         const auto& event = events[static_cast<std::size_t>(i)];
         if (event.data.ptr != nullptr) {
@@ -138,23 +157,29 @@ void IoThread::round() {
     for (const auto& served : std::exchange(going_on_, {})) served->go_on();
     run_posted();
     remind();
-    settle();
-    // What was told on the way.
-    for (auto& run : std::exchange(own_, {})) run();
-    for (std::size_t i = 0; i < sending_.size(); ++i) {
-        const auto served = std::move(sending_[i]);
-        served->send();
-    }
-    sending_.clear();
+    bool more = false;
+    do {
+        more = settle();
+        // What was told on the way.
+        for (auto& run : std::exchange(own_, {})) run();
+        for (std::size_t i = 0; i < sending_.size(); ++i) {
+            const auto served = std::move(sending_[i]);
+            served->send();
+        }
+        sending_.clear();
+    } while (more);
     forgotten_.clear();
 }
 
-void IoThread::settle() {
+// Whether it wants to go on when what it told is sent.
+bool IoThread::settle() {
     const bool due = settle_at_ && now_ >= *settle_at_;
-    if (!std::exchange(settling_, false) && !due) return;
+    if (!std::exchange(settling_, false) && !due) return false;
     const auto again = settle_();
     settle_at_.reset();
+    if (again == milliseconds{0}) return settling_ = true;
     if (again) settle_at_ = steady_clock::now() + *again;
+    return false;
 }
 
 void IoThread::remind() {

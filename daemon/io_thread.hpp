@@ -8,12 +8,15 @@
 // system call. Each connection is with one thread for its whole life, and needs no lock.
 #pragma once
 
+#include <sys/epoll.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -45,7 +48,8 @@ public:
     };
 
     using Time = std::chrono::steady_clock::time_point;
-    // Returns after how long it wants to be called again at the latest; none: when asked for.
+    // Returns after how long it wants to be called again at the latest; none: when asked for; zero:
+    // when what it told has been sent.
     using Settle = std::function<std::optional<std::chrono::milliseconds>()>;
 
     // `settle` is called once a round in which it was asked for.
@@ -84,17 +88,20 @@ public:
 private:
     void run();
     void wait();
+    int poll(std::span<epoll_event> events, int patience) const;
     int patience() const;
     void round();
     void run_posted();
     void remind();
-    void settle();
+    bool settle();
     void wake() const;
 
     const Settle settle_;
     const int poll_;
     const int called_;
     Time now_{};
+    // The last wait was short.
+    bool quick_ = false;
     bool settling_ = false;
     std::optional<Time> settle_at_;
     bool stopping_ = false;

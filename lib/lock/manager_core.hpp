@@ -182,6 +182,8 @@ struct LockManager::Core {
     // How long a sync takes, and until when they are the thread's.
     std::chrono::nanoseconds sync_takes ROCKLOCK_GUARDED_BY(mutex){};
     BootTime slow_until ROCKLOCK_GUARDED_BY(mutex){};
+    // What needs no commit was told, and the commit comes next.
+    bool told_first ROCKLOCK_GUARDED_BY(mutex) = false;
     // How many were told together last.
     std::size_t last_group ROCKLOCK_GUARDED_BY(mutex) = 0;
     std::function<void()> tell_settler ROCKLOCK_GUARDED_BY(mutex);

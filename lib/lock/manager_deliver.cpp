@@ -95,6 +95,7 @@ std::optional<milliseconds> LockManager::Core::settle() {
     Standing last;
     Standing synced;
     bool here = false;
+    bool tell_first = false;
     {
         MutexLock lock(mutex);
         here = !committing.empty();
@@ -106,10 +107,14 @@ std::optional<milliseconds> LockManager::Core::settle() {
         if (here && storage.syncs() && !synced.done(storage)) {
             const bool few = std::max(committing.size(), last_group) <= manager::few;
             here = few && last_decided >= slow_until;
+            // Whose answers need no commit may go on meanwhile.
+            tell_first = here && !ready.empty() && !told_first;
         }
+        told_first = tell_first;
     }
-    if (here) commit_here(last, synced);
+    if (here && !tell_first) commit_here(last, synced);
     deliver_done();
+    if (tell_first) return milliseconds{0};
     bool more = false;
     {
         MutexLock lock(mutex);

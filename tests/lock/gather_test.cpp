@@ -4,7 +4,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include <rocklock/clock.hpp>
 #include <rocklock/storage.hpp>
 #include <rocklock/testing/faulty_storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
 
 #include "lock/lock_manager.hpp"
 
@@ -20,12 +23,14 @@ namespace rocklock {
 namespace {
 
 using testing::FaultyStorage;
+using testing::SimulatedClock;
 
 // A manager with its thread, and a session whose lease has nothing to do with it.
 struct Server {
-    explicit Server(std::unique_ptr<Storage> used, const LockManagerOptions& options = {})
+    explicit Server(std::unique_ptr<Storage> used, const LockManagerOptions& options = {},
+                    Clock& clock = system_clock())
         : storage(std::move(used)) {
-        manager = LockManager::open(*storage, system_clock(), options).value();
+        manager = LockManager::open(*storage, clock, options).value();
         session = open("ann");
     }
 
@@ -47,6 +52,7 @@ struct Server {
         const auto number = count++;
         manager->gather(std::move(request), [this, number](Result<Answer> answer) {
             const std::lock_guard lock(mutex);
+            tellers.insert(std::this_thread::get_id());
             if (answers.size() <= number) answers.resize(number + 1);
             answers[number] = std::move(answer);
             ++answered;
@@ -68,11 +74,84 @@ struct Server {
     std::mutex mutex;
     std::condition_variable told;
     std::vector<std::optional<Result<Answer>>> answers;
+    std::set<std::thread::id> tellers;
     std::size_t count = 0;
     std::size_t answered = 0;
     std::unique_ptr<Storage> storage;
     std::unique_ptr<LockManager> manager;
     SessionId session;
+};
+
+// A device that notes which thread waits for it, and takes so long for each sync.
+class Device final : public Storage {
+public:
+    explicit Device(SimulatedClock* clock = nullptr, std::chrono::milliseconds takes = {})
+        : clock_(clock), takes_(takes) {}
+
+    CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
+        return inner_.enqueue(std::move(batch), durability, verdict);
+    }
+    Result<void> wait(CommitNumber number, Durability durability) override {
+        if (!inner_.done(number, durability)) {
+            if (std::this_thread::get_id() == settler_) ++waits_of_settler;
+            if (clock_ != nullptr) clock_->advance(takes_);
+        }
+        return inner_.wait(number, durability);
+    }
+    bool done(CommitNumber number, Durability durability) const override {
+        return inner_.done(number, durability);
+    }
+    std::unique_ptr<Snapshot> snapshot() const override { return inner_.snapshot(); }
+    Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+        return inner_.get(family, key);
+    }
+    std::optional<Error> failure() const override { return inner_.failure(); }
+    bool suspect() const override { return inner_.suspect(); }
+    Result<void> mark_sound() override { return inner_.mark_sound(); }
+    Result<void> close() override { return inner_.close(); }
+
+    std::size_t queued() const { return inner_.queued(); }
+    // By the thread that made the device.
+    int waits_of_settler = 0;
+
+private:
+    FaultyStorage inner_{system_clock()};
+    SimulatedClock* const clock_;
+    const std::chrono::milliseconds takes_;
+    const std::thread::id settler_ = std::this_thread::get_id();
+};
+
+// A server that settles whenever it is asked to, in its own thread.
+struct SettlingServer : Server {
+    explicit SettlingServer(std::unique_ptr<Device> used, Clock& clock = system_clock())
+        : Server(std::move(used), {}, clock) {
+        manager->on_settleable([this] {
+            const std::lock_guard lock(mutex);
+            settleable = true;
+            told.notify_all();
+        });
+    }
+    Device& device() { return static_cast<Device&>(*storage); }
+    std::size_t told_now() {
+        const std::lock_guard lock(mutex);
+        return answered;
+    }
+    // How often it had to be asked until all were told.
+    void settle_all() {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+        auto again = manager->settle();
+        while (told_now() < count) {
+            std::unique_lock lock(mutex);
+            if (again != std::chrono::milliseconds{0}) {
+                BOOST_REQUIRE(told.wait_until(lock, deadline, [&] { return settleable; }));
+            }
+            settleable = false;
+            lock.unlock();
+            again = manager->settle();
+        }
+    }
+
+    bool settleable = false;
 };
 
 void tells_all(Server& server) {
@@ -163,6 +242,80 @@ BOOST_AUTO_TEST_CASE(leave_nothing_to_settle_when_there_are_none) {
     server.acquire("late");
     server.until_answered();
     BOOST_TEST((server.answers.back()->error().code == ErrorCode::closing));
+}
+
+BOOST_AUTO_TEST_CASE(that_are_few_are_synced_by_who_settles) {
+    SettlingServer server(std::make_unique<Device>());
+    for (int i = 0; i < 100; ++i) {
+        const int before = server.device().waits_of_settler;
+        server.acquire(std::to_string(i));
+        server.manager->settle();
+        BOOST_TEST(server.told_now() == server.count);
+        BOOST_TEST(server.device().waits_of_settler > before);
+    }
+    BOOST_TEST((server.tellers == std::set{std::this_thread::get_id()}));
+}
+
+BOOST_AUTO_TEST_CASE(that_need_no_commit_are_told_before_the_others_are_synced) {
+    SettlingServer server(std::make_unique<Device>());
+    server.acquire("a");
+    server.manager->settle();
+    server.gather(Release{server.session, server.granted(0).id});
+    server.acquire("b");
+    BOOST_TEST((server.manager->settle() == std::chrono::milliseconds{0}));
+    BOOST_TEST(server.told_now() == 2U);
+    BOOST_TEST((server.manager->settle() != std::chrono::milliseconds{0}));
+    BOOST_TEST(server.told_now() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(that_are_many_are_synced_by_the_thread_and_told_by_who_settles) {
+    SettlingServer server(std::make_unique<Device>());
+    const int before = server.device().waits_of_settler;
+    for (int round = 0; round < 100; ++round) {
+        for (int i = 0; i < 8; ++i) server.acquire(std::to_string(round) + "/" + std::to_string(i));
+        server.settle_all();
+    }
+    BOOST_TEST(server.device().waits_of_settler == before);
+    BOOST_TEST((server.tellers == std::set{std::this_thread::get_id()}));
+    BOOST_TEST(server.manager->statistics().held == 800U);
+}
+
+BOOST_AUTO_TEST_CASE(are_left_to_the_thread_while_the_device_is_slow) {
+    SimulatedClock clock;
+    SettlingServer server(std::make_unique<Device>(&clock, std::chrono::milliseconds{10}), clock);
+    // Until it is known.
+    for (int i = 0; i < 8; ++i) {
+        server.acquire("first/" + std::to_string(i));
+        server.settle_all();
+    }
+    const int before = server.device().waits_of_settler;
+    for (int i = 0; i < 5; ++i) {
+        server.acquire("then/" + std::to_string(i));
+        server.settle_all();
+    }
+    BOOST_TEST(server.device().waits_of_settler == before);
+    // It is tried again.
+    clock.advance(std::chrono::seconds{1});
+    server.acquire("at last");
+    server.settle_all();
+    BOOST_TEST(server.device().waits_of_settler > before);
+}
+
+BOOST_AUTO_TEST_CASE(that_leave_something_to_write_have_it_written_a_moment_later) {
+    SimulatedClock clock;
+    SettlingServer server(std::make_unique<Device>(&clock), clock);
+    server.acquire("a");
+    server.manager->settle();
+    BOOST_TEST(server.device().queued() == 0U);
+    server.gather(Release{server.session, server.granted(0).id});
+    const auto again = server.manager->settle();
+    BOOST_TEST(server.told_now() == 2U);
+    BOOST_TEST(server.device().queued() == 1U);
+    BOOST_REQUIRE((again && *again > std::chrono::milliseconds{0}));
+    clock.advance(*again);
+    BOOST_TEST(!server.manager->settle());
+    BOOST_TEST(server.device().queued() == 0U);
+    BOOST_TEST(!server.manager->settle());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

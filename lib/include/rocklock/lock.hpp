@@ -479,16 +479,17 @@ public:
     virtual Ticket submit(Request request, Completion done) = 0;
 
     // For a server with many clients: gather() is submit(), but what it decides may stay untold
-    // until settle(), which the server calls when it has taken up what there is to take up. Then
-    // completions may run in the caller of settle(), and many requests share one commit and no
-    // change of threads. It returns after how long it is to be called again at the latest, if
-    // nothing else calls for it; none: not at all. A quick device may be waited for here.
+    // until settle(), so that many requests share one commit and no change of threads.
     virtual Ticket gather(Request request, Completion done) {
         return submit(std::move(request), std::move(done));
     }
+    // Commits what was gathered, and tells of it: completions run in the caller. To be called when
+    // the server has taken up what there is to take up, and whenever the service calls `notify` of
+    // on_settleable(). Returns after how long it is to be called again at the latest; zero: as soon
+    // as what it told has been sent, for then it may wait for a device, if that is quick.
     virtual std::optional<std::chrono::milliseconds> settle() { return std::nullopt; }
-    // `notify` is called from the service's own thread when there is something to tell: settle()
-    // tells it. Without one that thread tells it itself. Set before anything is asked.
+    // `notify` is called on the service's own thread, and must not block. Without it that thread
+    // tells what is left itself. Set before the first request.
     virtual void on_settleable(std::function<void()> /*notify*/) {}
 
     // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When

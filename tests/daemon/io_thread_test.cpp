@@ -1,0 +1,237 @@
+#include "daemon/io_thread.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A socket whose other end is the test's, and which says what becomes of it.
+class Noted final : public IoThread::Served {
+public:
+    Noted() { BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0); }
+    Noted(const Noted&) = delete;
+    Noted& operator=(const Noted&) = delete;
+    ~Noted() override {
+        ::close(ends[0]);
+        ::close(ends[1]);
+        if (gone) gone();
+    }
+
+    void ready(std::uint32_t events) override {
+        if (on_ready) on_ready(events);
+    }
+    void go_on() override {
+        if (on_go_on) on_go_on();
+    }
+    void send() override {
+        if (on_send) on_send();
+    }
+    void remind() override {
+        if (on_remind) on_remind();
+    }
+    void wake() const { BOOST_REQUIRE(::write(ends[1], "x", 1) == 1); }
+    void drop() const {
+        char byte = 0;
+        BOOST_REQUIRE(::read(ends[0], &byte, 1) == 1);
+    }
+
+    int ends[2] = {-1, -1};
+    std::function<void(std::uint32_t)> on_ready;
+    std::function<void()> on_go_on;
+    std::function<void()> on_send;
+    std::function<void()> on_remind;
+    std::function<void()> gone;
+};
+
+IoThread::Settle nothing() {
+    return [] { return std::optional<milliseconds>(); };
+}
+
+// Runs something on the thread, and waits for it.
+void on(IoThread& thread, std::function<void()> run) {
+    std::promise<void> done;
+    thread.post([&] {
+        run();
+        done.set_value();
+    });
+    done.get_future().get();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_thread_that_serves_connections)
+
+BOOST_AUTO_TEST_CASE(runs_what_is_posted_in_order_from_anywhere) {
+    IoThread thread(nothing());
+    std::vector<int> order;
+    thread.post([&] {
+        order.push_back(1);
+        // Behind what others posted before.
+        thread.post([&] { order.push_back(3); });
+        BOOST_TEST(IoThread::current() == &thread);
+    });
+    thread.post([&] { order.push_back(2); });
+    thread.start();
+    on(thread, [] {});
+    on(thread, [] {});
+    BOOST_TEST((order == std::vector{1, 2, 3}));
+    BOOST_TEST(IoThread::current() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(settles_once_for_all_that_is_asked_in_a_round_and_sends_then) {
+    std::vector<char> order;
+    const auto served = std::make_shared<Noted>();
+    served->on_send = [&] { order.push_back('s'); };
+    IoThread thread([&]() -> std::optional<milliseconds> {
+        order.push_back('S');
+        return std::nullopt;
+    });
+    thread.post([&] {
+        for (int i = 0; i < 3; ++i) thread.settle_soon();
+        thread.send_soon(served);
+        order.push_back('a');
+    });
+    thread.start();
+    on(thread, [] {});
+    BOOST_TEST((order == std::vector{'a', 'S', 's'}));
+}
+
+// What needs no commit is on its way before the commit is waited for.
+BOOST_AUTO_TEST_CASE(sends_what_was_told_before_it_settles_the_rest) {
+    std::vector<char> order;
+    const auto served = std::make_shared<Noted>();
+    served->on_send = [&] { order.push_back('s'); };
+    IoThread thread([&, times = 0]() mutable -> std::optional<milliseconds> {
+        order.push_back('S');
+        IoThread::current()->send_soon(served);
+        if (++times == 1) return milliseconds{0};
+        return std::nullopt;
+    });
+    thread.post([&] { thread.settle_soon(); });
+    thread.start();
+    on(thread, [] {});
+    BOOST_TEST((order == std::vector{'S', 's', 'S', 's'}));
+}
+
+BOOST_AUTO_TEST_CASE(settles_again_when_the_time_for_it_has_come) {
+    std::promise<void> twice;
+    IoThread thread([&, times = 0]() mutable -> std::optional<milliseconds> {
+        if (++times == 1) return milliseconds{1};
+        twice.set_value();
+        return std::nullopt;
+    });
+    thread.start();
+    thread.post([&] { thread.settle_soon(); });
+    twice.get_future().get();
+}
+
+BOOST_AUTO_TEST_CASE(reminds_in_the_order_of_time_whoever_is_still_there) {
+    std::vector<int> order;
+    std::promise<void> both;
+    IoThread thread(nothing());
+    const auto first = std::make_shared<Noted>();
+    const auto second = std::make_shared<Noted>();
+    first->on_remind = [&] { order.push_back(1); };
+    second->on_remind = [&] {
+        order.push_back(2);
+        both.set_value();
+    };
+    thread.post([&] {
+        const auto now = std::chrono::steady_clock::now();
+        thread.remind_at(now + milliseconds{2}, second);
+        thread.remind_at(now + milliseconds{1}, first);
+        auto gone = std::make_shared<Noted>();
+        gone->on_remind = [&] { order.push_back(0); };
+        thread.remind_at(now, gone);
+    });
+    thread.start();
+    both.get_future().get();
+    BOOST_TEST((order == std::vector{1, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(gives_another_turn_behind_the_others) {
+    std::vector<int> order;
+    std::promise<void> done;
+    IoThread thread(nothing());
+    const auto busy = std::make_shared<Noted>();
+    busy->on_go_on = [&] {
+        order.push_back(1);
+        if (order.size() < 6) return thread.go_on_soon(busy);
+        done.set_value();
+    };
+    const auto other = std::make_shared<Noted>();
+    other->on_go_on = [&] { order.push_back(2); };
+    thread.post([&] {
+        thread.go_on_soon(busy);
+        thread.go_on_soon(other);
+    });
+    thread.start();
+    done.get_future().get();
+    BOOST_TEST((std::vector(order.begin(), order.begin() + 3) == std::vector{1, 2, 1}));
+}
+
+// Both are ready at once, and whoever is first ends the other: an event that was fetched already
+// meets one that is forgotten, not one that is no more.
+BOOST_AUTO_TEST_CASE(keeps_who_is_forgotten_until_the_round_is_over) {
+    IoThread thread(nothing());
+    std::promise<void> gone;
+    std::vector<std::shared_ptr<Noted>> both = {std::make_shared<Noted>(),
+                                                std::make_shared<Noted>()};
+    int ready = 0;
+    bool alive = true;
+    for (int i = 0; i < 2; ++i) {
+        auto* self = both[static_cast<std::size_t>(i)].get();
+        auto* other = both[static_cast<std::size_t>(1 - i)].get();
+        self->on_ready = [&, self, other](std::uint32_t) {
+            if (++ready > 1) return;
+            self->drop();
+            other->gone = [&] {
+                alive = false;
+                gone.set_value();
+            };
+            thread.forget(other->ends[0]);
+            BOOST_TEST(alive);
+        };
+    }
+    both[0]->wake();
+    both[1]->wake();
+    thread.post([&] {
+        for (const auto& one : both) thread.watch(one->ends[0], one, EPOLLIN);
+        both.clear();
+    });
+    thread.start();
+    gone.get_future().get();
+    BOOST_TEST(!alive);
+}
+
+BOOST_AUTO_TEST_CASE(lets_go_of_all_it_serves_at_its_end) {
+    bool gone = false;
+    {
+        IoThread thread(nothing());
+        thread.start();
+        on(thread, [&] {
+            const auto served = std::make_shared<Noted>();
+            served->gone = [&] { gone = true; };
+            thread.watch(served->ends[0], served, EPOLLIN);
+        });
+        BOOST_TEST(!gone);
+    }
+    BOOST_TEST(gone);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock
