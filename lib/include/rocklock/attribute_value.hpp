@@ -99,15 +99,20 @@ using AttributeList = std::vector<AttributeValue>;
 // search in a sorted array. References to values last until the next change.
 class ROCKLOCK_API AttributeMap {
 public:
-    AttributeMap() = default;
+    AttributeMap() noexcept;
+    AttributeMap(const AttributeMap& other);
+    AttributeMap(AttributeMap&& other) noexcept;
+    AttributeMap& operator=(const AttributeMap& other);
+    AttributeMap& operator=(AttributeMap&& other) noexcept;
+    ~AttributeMap();
     // In any order. Where a name comes several times, its last value counts.
     explicit AttributeMap(std::vector<Attribute> attributes);
     AttributeMap(std::initializer_list<Attribute> attributes);
 
     // What is given is a range of Attribute, in order of names.
-    inline const Attribute* begin() const noexcept;
-    inline const Attribute* end() const noexcept;
-    inline std::size_t size() const noexcept;
+    const Attribute* begin() const noexcept;
+    const Attribute* end() const noexcept;
+    std::size_t size() const noexcept;
     bool empty() const noexcept { return begin() == end(); }
 
     // The value of that name, or nullptr.
@@ -184,6 +189,13 @@ struct Attribute {
     friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
+// Here, where an Attribute is known.
+inline AttributeMap::AttributeMap() noexcept = default;
+inline AttributeMap::AttributeMap(const AttributeMap& other) = default;
+inline AttributeMap::AttributeMap(AttributeMap&& other) noexcept = default;
+inline AttributeMap& AttributeMap::operator=(const AttributeMap& other) = default;
+inline AttributeMap& AttributeMap::operator=(AttributeMap&& other) noexcept = default;
+inline AttributeMap::~AttributeMap() = default;
 inline const Attribute* AttributeMap::begin() const noexcept { return attributes_.data(); }
 inline const Attribute* AttributeMap::end() const noexcept { return begin() + attributes_.size(); }
 inline std::size_t AttributeMap::size() const noexcept { return attributes_.size(); }

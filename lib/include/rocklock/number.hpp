@@ -83,6 +83,9 @@ public:
                                                          const Number& right) noexcept;
 
 private:
+    ROCKLOCK_API friend Result<Number> add(const Number& left, const Number& right);
+
+    explicit Number(const Parts& parts) noexcept : parts_(parts) {}
     Number(bool negative, std::uint64_t magnitude) noexcept;
 
     // Zero is all zeros. Else the coefficient is not divisible by ten.
