@@ -3,8 +3,10 @@
 
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace rocklock {
 
@@ -49,5 +51,33 @@ constexpr int strip_zeros(Uint128& value) {
 
 // Rounds down, also what is negative.
 constexpr int half_down(int value) { return value >> 1; }
+
+// The digits of a number of up to 128 bits.
+struct DigitText {
+    char text[40];
+    std::size_t size = 0;
+
+    explicit DigitText(Uint128 coefficient) {
+        constexpr std::uint64_t half = 10'000'000'000'000'000'000U;
+        if (high_half(coefficient) == 0) {
+            append(low_half(coefficient));
+            return;
+        }
+        append(low_half(coefficient / half));
+        const auto first = size;
+        append(low_half(coefficient % half));
+        // The zeros that the lower half begins with.
+        const std::size_t missing = 19 - (size - first);
+        std::char_traits<char>::move(text + first + missing, text + first, size - first);
+        std::char_traits<char>::assign(text + first, missing, '0');
+        size += missing;
+    }
+
+private:
+    void append(std::uint64_t value) {
+        size = static_cast<std::size_t>(std::to_chars(text + size, text + sizeof text, value).ptr -
+                                        text);
+    }
+};
 
 }  // namespace rocklock

@@ -1,6 +1,5 @@
 #include <rocklock/number.hpp>
 
-#include <charconv>
 #include <limits>
 
 #include "item/decimal.hpp"
@@ -146,34 +145,6 @@ private:
     bool long_ = false;
     std::int64_t place_ = 0;
     std::int64_t written_ = 0;
-};
-
-// At least as long as the coefficient of any number.
-struct DigitText {
-    char text[40];
-    std::size_t size = 0;
-
-    explicit DigitText(Uint128 coefficient) {
-        constexpr std::uint64_t half = 10'000'000'000'000'000'000U;
-        if (high_half(coefficient) == 0) {
-            append(low_half(coefficient));
-            return;
-        }
-        append(low_half(coefficient / half));
-        const auto first = size;
-        append(low_half(coefficient % half));
-        // The zeros that the lower half begins with.
-        const std::size_t missing = 19 - (size - first);
-        std::char_traits<char>::move(text + first + missing, text + first, size - first);
-        std::char_traits<char>::assign(text + first, missing, '0');
-        size += missing;
-    }
-
-private:
-    void append(std::uint64_t value) {
-        size = static_cast<std::size_t>(std::to_chars(text + size, text + sizeof text, value).ptr -
-                                        text);
-    }
 };
 
 // Compares the values without their signs; neither is zero.

@@ -174,6 +174,11 @@ public:
         return std::get_if<T>(&data_);
     }
     const Data& data() const noexcept { return data_; }
+    // Makes it a T of these arguments.
+    template <typename T, typename... Arguments>
+    T& emplace(Arguments&&... arguments) {
+        return data_.template emplace<T>(std::forward<Arguments>(arguments)...);
+    }
 
     // Of the same type and equal; of different types never.
     ROCKLOCK_API friend bool operator==(const AttributeValue& left, const AttributeValue& right);
