@@ -16,7 +16,10 @@ public:
 
     const AttributeValue* get() const { return is_own_ ? &own_ : borrowed_; }
     // The value itself. There must be one.
-    AttributeValue take() && { return is_own_ ? std::move(own_) : *borrowed_; }
+    AttributeValue take() && {
+        if (is_own_) return std::move(own_);
+        return *borrowed_;
+    }
 
 private:
     const AttributeValue* borrowed_ = nullptr;
