@@ -5,6 +5,7 @@ namespace rocklock::exit_status {
 int of(const Error& error) {
     switch (error.code) {
         case ErrorCode::invalid_argument:
+        case ErrorCode::malformed:
         case ErrorCode::kind_mismatch:
         case ErrorCode::parameter_mismatch:
         // Asked for more than there ever is: trying again does not help.

@@ -8,6 +8,8 @@ std::string_view to_string(ErrorCode code) {
     switch (code) {
         case ErrorCode::invalid_argument:
             return "invalid_argument";
+        case ErrorCode::malformed:
+            return "malformed";
         case ErrorCode::conflict:
             return "conflict";
         case ErrorCode::patience_expired:

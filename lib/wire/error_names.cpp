@@ -6,8 +6,9 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::pair<ErrorCode, std::string_view>, 27> names = {{
+constexpr std::array<std::pair<ErrorCode, std::string_view>, 28> names = {{
     {ErrorCode::invalid_argument, "ValidationException"},
+    {ErrorCode::malformed, "SerializationException"},
     {ErrorCode::conflict, "LockConflictException"},
     {ErrorCode::patience_expired, "PatienceExpiredException"},
     {ErrorCode::cancelled, "CancelledException"},

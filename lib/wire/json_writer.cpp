@@ -1,5 +1,7 @@
 #include "wire/json_writer.hpp"
 
+#include "base/base64.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -25,6 +27,20 @@ void JsonWriter::foreign_key(std::string_view name) {
 void JsonWriter::string(std::string_view text) {
     separate();
     quote(text);
+}
+
+void JsonWriter::decimal_string(const Number& number) {
+    separate();
+    text_ += '"';
+    number.append_to(text_);
+    text_ += '"';
+}
+
+void JsonWriter::base64_string(std::string_view bytes) {
+    separate();
+    text_ += '"';
+    append_base64(text_, bytes);
+    text_ += '"';
 }
 
 void JsonWriter::boolean(bool value) {

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include <rocklock/number.hpp>
+
 namespace rocklock {
 
 class JsonWriter {
@@ -30,6 +32,9 @@ public:
     void foreign_key(std::string_view name);
 
     void string(std::string_view text);
+    // A number of any length, and any bytes, as strings.
+    void decimal_string(const Number& number);
+    void base64_string(std::string_view bytes);
     template <std::integral Number>
     void number(Number value) {
         separate();

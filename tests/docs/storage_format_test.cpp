@@ -11,6 +11,8 @@
 #include <rocklock/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
+#include "item/item_codec.hpp"
+#include "item/key_codec.hpp"
 #include "lock/lock_manager.hpp"
 #include "lock/records.hpp"
 
@@ -86,6 +88,16 @@ BOOST_AUTO_TEST_CASE(is_what_a_store_holds) {
     manager->ask(RenewSession{session.id, {}, {}, {}, {}}).value();
     const auto renewed = *storage->get(Family::locks, records::deadline_key(session.id)).value();
     BOOST_TEST(hex(renewed) == documented("renewal"));
+}
+
+BOOST_AUTO_TEST_CASE(is_how_an_item_is_written) {
+    std::string item;
+    append_item(item, {{"pk", "a"}, {"n", Number(-1500)}, {"ok", true}});
+    BOOST_TEST(hex(item) == documented("item"));
+    std::string key;
+    append_partition(key, "a");
+    append_key_value(key, Number::parse("-12345.6").value());
+    BOOST_TEST(hex(key) == documented("item key"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,6 +21,8 @@ namespace rocklock {
 enum class ErrorCode : std::uint8_t {
     // The request itself is wrong; the message says what is allowed.
     invalid_argument,
+    // The request cannot be read: no JSON, a member of another kind of JSON, no base64.
+    malformed,
     // A try that would have to wait. Facts: blockers, waiters, retry_after.
     conflict,
     // Waited in vain; the place in the queue is gone. Facts: blockers.

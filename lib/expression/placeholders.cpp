@@ -1,0 +1,152 @@
+#include "expression/placeholders.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "item/item_limits.hpp"
+
+namespace rocklock::expression {
+
+namespace {
+
+// Up to here it is quicker to look through all of them.
+constexpr std::size_t few = 8;
+
+bool is_placeholder(std::string_view text, char mark) {
+    return text.size() > 1 && text.front() == mark &&
+           std::all_of(text.begin() + 1, text.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_';
+           });
+}
+
+template <typename Entries>
+std::optional<Error> check_keys(const std::string& parameter, char mark, const Entries& entries) {
+    if (entries.empty()) return fault(parameter + " must not be empty");
+    for (const auto& entry : entries) {
+        if (is_placeholder(entry.placeholder, mark)) continue;
+        return fault(parameter + " contains invalid key: Syntax error; key: \"" +
+                     entry.placeholder + "\"");
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> check_names(const std::vector<NamePlaceholder>& names) {
+    if (auto fault = check_keys("ExpressionAttributeNames", '#', names)) return fault;
+    for (const NamePlaceholder& entry : names) {
+        if (!entry.name.empty()) continue;
+        return fault(
+            "ExpressionAttributeNames contains invalid value: Empty attribute name for "
+            "key " +
+            entry.placeholder);
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> check_values(const std::vector<ValuePlaceholder>& values) {
+    if (auto fault = check_keys("ExpressionAttributeValues", ':', values)) return fault;
+    for (const ValuePlaceholder& entry : values) {
+        const auto nesting = check_nesting(entry.value);
+        if (!nesting) return invalid_value(nesting.error().message, entry.placeholder);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Error invalid_value(std::string_view text, std::string_view placeholder) {
+    return fault("ExpressionAttributeValues contains invalid value: " + std::string(text) +
+                 " for key " + std::string(placeholder));
+}
+
+template <typename Entries>
+Binder::Register::Register(const Entries& entries) {
+    if (!entries) return;
+    placeholders_.reserve(entries->size());
+    for (const auto& entry : *entries) placeholders_.push_back(entry.placeholder);
+    used_.resize(placeholders_.size());
+    if (placeholders_.size() <= few) return;
+    order_.resize(placeholders_.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::sort(order_.begin(), order_.end(), [this](std::uint32_t left, std::uint32_t right) {
+        return placeholders_[left] < placeholders_[right];
+    });
+}
+
+std::optional<std::size_t> Binder::Register::find(std::string_view placeholder) const {
+    if (order_.empty()) {
+        const auto found = std::find(placeholders_.begin(), placeholders_.end(), placeholder);
+        if (found == placeholders_.end()) return std::nullopt;
+        return static_cast<std::size_t>(found - placeholders_.begin());
+    }
+    const auto found = std::lower_bound(
+        order_.begin(), order_.end(), placeholder,
+        [this](std::uint32_t place, std::string_view text) { return placeholders_[place] < text; });
+    if (found == order_.end() || placeholders_[*found] != placeholder) return std::nullopt;
+    return *found;
+}
+
+std::optional<std::size_t> Binder::Register::use(std::string_view placeholder) {
+    const auto place = find(placeholder);
+    if (place) used_[*place] = true;
+    return place;
+}
+
+std::string Binder::Register::unused() const {
+    std::string text;
+    for (std::size_t i = 0; i < placeholders_.size(); ++i) {
+        if (used_[i]) continue;
+        text += text.empty() ? "{" : ", ";
+        text += placeholders_[i];
+    }
+    if (!text.empty()) text += '}';
+    return text;
+}
+
+Binder::Binder(const Placeholders& placeholders)
+    : placeholders_(placeholders), names_(placeholders.names), values_(placeholders.values) {}
+
+std::optional<Error> Binder::check() const {
+    if (placeholders_.names) {
+        if (auto fault = check_names(*placeholders_.names)) return fault;
+    }
+    return placeholders_.values ? check_values(*placeholders_.values) : std::nullopt;
+}
+
+const std::string* Binder::name(std::string_view placeholder) {
+    const auto place = names_.use(placeholder);
+    return place ? &(*placeholders_.names)[*place].name : nullptr;
+}
+
+const AttributeValue* Binder::value(std::string_view placeholder) {
+    const auto place = values_.use(placeholder);
+    return place ? &(*placeholders_.values)[*place].value : nullptr;
+}
+
+std::optional<Error> Binder::check_unused() const {
+    const std::string names = names_.unused();
+    if (!names.empty()) {
+        return fault("Value provided in ExpressionAttributeNames unused in expressions: keys: " +
+                     names);
+    }
+    const std::string values = values_.unused();
+    if (!values.empty()) {
+        return fault("Value provided in ExpressionAttributeValues unused in expressions: keys: " +
+                     values);
+    }
+    return std::nullopt;
+}
+
+std::string undefined_name(std::string_view placeholder) {
+    return "An expression attribute name used in the document path is not defined; attribute "
+           "name: " +
+           std::string(placeholder);
+}
+
+std::string undefined_value(std::string_view placeholder) {
+    return "An expression attribute value used in expression is not defined; attribute value: " +
+           std::string(placeholder);
+}
+
+}  // namespace rocklock::expression

@@ -1,0 +1,279 @@
+#include "expression/request.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "expression/legacy.hpp"
+#include "expression/parser.hpp"
+
+namespace rocklock::expression {
+
+namespace {
+
+// A parameter's name, and whether the request has it.
+struct Given {
+    std::string_view name;
+    bool is_given = false;
+};
+
+using Parameters = ExpressionParameters;
+
+bool changes(RequestKind kind) {
+    return kind == RequestKind::put || kind == RequestKind::update || kind == RequestKind::remove;
+}
+bool reads_many(RequestKind kind) {
+    return kind == RequestKind::query || kind == RequestKind::scan;
+}
+
+// The parameters that a request of that kind may have, in the order of the service's faults.
+std::vector<Given> expressions_of(RequestKind kind, const Parameters& given) {
+    std::vector<Given> list;
+    if (kind == RequestKind::update) list.push_back({"UpdateExpression", given.update.has_value()});
+    if (changes(kind)) {
+        list.push_back({"ConditionExpression", given.condition.has_value()});
+        return list;
+    }
+    list.push_back({"ProjectionExpression", given.projection.has_value()});
+    if (reads_many(kind)) list.push_back({"FilterExpression", given.filter.has_value()});
+    if (kind == RequestKind::query) {
+        list.push_back({"KeyConditionExpression", given.key_condition.has_value()});
+    }
+    return list;
+}
+
+std::vector<Given> older_parameters_of(RequestKind kind, const Parameters& given) {
+    std::vector<Given> list;
+    if (kind == RequestKind::update) {
+        list.push_back({"AttributeUpdates", given.attribute_updates.has_value()});
+    }
+    if (changes(kind)) {
+        list.push_back({"Expected", given.expected.has_value()});
+    } else {
+        list.push_back({"AttributesToGet", given.attributes_to_get.has_value()});
+    }
+    if (reads_many(kind)) {
+        list.push_back({kind == RequestKind::query ? "QueryFilter" : "ScanFilter",
+                        given.attribute_filter.has_value()});
+    }
+    if (kind != RequestKind::get) {
+        list.push_back({"ConditionalOperator", given.conditional_operator.has_value()});
+    }
+    // KeyConditions go with the other expressions, as long as there is none for the keys.
+    if (kind == RequestKind::query && given.key_condition) {
+        list.push_back({"KeyConditions", given.key_conditions.has_value()});
+    }
+    return list;
+}
+
+// The names of those that are given: "A, B".
+std::string names_of(const std::vector<Given>& list) {
+    std::string text;
+    for (const Given& given : list) {
+        if (!given.is_given) continue;
+        if (!text.empty()) text += ", ";
+        text += given.name;
+    }
+    return text;
+}
+
+std::optional<Error> check_mixing(RequestKind kind, const Parameters& given) {
+    const std::string expressions = names_of(expressions_of(kind, given));
+    if (expressions.empty()) return std::nullopt;
+    const std::string others = names_of(older_parameters_of(kind, given));
+    if (others.empty()) return std::nullopt;
+    return fault(
+        "Can not use both expression and non-expression parameters in the same request: "
+        "Non-expression parameters: {" +
+        others + "} Expression parameters: {" + expressions + "}");
+}
+
+std::optional<Error> check_needless_placeholders(RequestKind kind, const Parameters& given) {
+    std::vector<Given> expressions = expressions_of(kind, given);
+    if (given.placeholders.names && names_of(expressions).empty()) {
+        return fault("ExpressionAttributeNames can only be specified when using expressions");
+    }
+    std::erase_if(expressions,
+                  [](const Given& entry) { return entry.name == "ProjectionExpression"; });
+    if (!given.placeholders.values || expressions.empty() || !names_of(expressions).empty()) {
+        return std::nullopt;
+    }
+    std::string text(expressions.front().name);
+    for (std::size_t i = 1; i < expressions.size(); ++i) {
+        text += " and ";
+        text += expressions[i].name;
+    }
+    return fault("ExpressionAttributeValues can only be specified when using expressions: " + text +
+                 (expressions.size() > 1 ? " are null" : " is null"));
+}
+
+std::optional<Error> check_conditional_operator(RequestKind kind, const Parameters& given) {
+    if (!given.conditional_operator) return std::nullopt;
+    std::size_t count = 0;
+    if (changes(kind) && given.expected) count = given.expected->size();
+    if (reads_many(kind) && given.attribute_filter) count = given.attribute_filter->size();
+    if (count >= 2) return std::nullopt;
+    return fault(count == 0 ? "ConditionalOperator cannot be used without Filter or Expected"
+                            : "ConditionalOperator can only be used when Filter or Expected has "
+                              "two or more elements");
+}
+
+// A text as the tree that it is.
+template <typename Tree>
+Result<std::shared_ptr<const Tree>> shared(Result<Tree> tree) {
+    if (!tree) return std::move(tree).error();
+    return std::make_shared<const Tree>(*std::move(tree));
+}
+
+class RequestReader {
+public:
+    RequestReader(RequestKind kind, const Parameters& given)
+        : kind_(kind), given_(given), binder_(given.placeholders) {}
+
+    Result<RequestExpressions> run();
+
+private:
+    using Step = std::optional<Error> (RequestReader::*)();
+
+    std::optional<Error> check_parameters();
+    std::optional<Error> read_older_changes();
+    std::optional<Error> read_older_reads();
+    std::optional<Error> check_key_conditions();
+    std::optional<Error> check_placeholders() { return binder_.check(); }
+    std::optional<Error> read_update();
+    std::optional<Error> read_condition();
+    std::optional<Error> read_key_condition();
+    std::optional<Error> read_filter();
+    std::optional<Error> read_projection();
+    std::optional<Error> check_unused() { return binder_.check_unused(); }
+    std::optional<Error> read_key_clauses();
+
+    // A text as a condition that is bound; nothing where there is no text.
+    std::optional<Error> read_into(std::optional<Condition>& place, ExpressionKind kind,
+                                   const std::optional<std::string>& text);
+
+    RequestKind kind_;
+    const Parameters& given_;
+    Binder binder_;
+    RequestExpressions result_;
+};
+
+// Takes a value out of a result, or returns its error.
+template <typename T, typename Place>
+std::optional<Error> store(Result<T> result, Place& place) {
+    if (!result) return std::move(result).error();
+    place = *std::move(result);
+    return std::nullopt;
+}
+
+Result<RequestExpressions> RequestReader::run() {
+    static constexpr auto steps = std::to_array<Step>({
+        &RequestReader::check_parameters,
+        &RequestReader::read_older_changes,
+        &RequestReader::read_older_reads,
+        &RequestReader::check_key_conditions,
+        &RequestReader::check_placeholders,
+        &RequestReader::read_update,
+        &RequestReader::read_condition,
+        &RequestReader::read_key_condition,
+        &RequestReader::read_filter,
+        &RequestReader::read_projection,
+        &RequestReader::check_unused,
+        &RequestReader::read_key_clauses,
+    });
+    for (const Step step : steps) {
+        if (auto error = (this->*step)()) return *std::move(error);
+    }
+    return std::move(result_);
+}
+
+std::optional<Error> RequestReader::check_parameters() {
+    if (auto error = check_mixing(kind_, given_)) return error;
+    if (auto error = check_needless_placeholders(kind_, given_)) return error;
+    return check_conditional_operator(kind_, given_);
+}
+
+std::optional<Error> RequestReader::read_older_changes() {
+    if (kind_ == RequestKind::update && given_.attribute_updates) {
+        if (auto error = store(legacy_update(*given_.attribute_updates), result_.update)) {
+            return error;
+        }
+    }
+    if (!changes(kind_) || !given_.expected) return std::nullopt;
+    const auto joined = given_.conditional_operator.value_or(ConditionalOperator::all);
+    return store(legacy_condition(*given_.expected, joined), result_.condition);
+}
+
+std::optional<Error> RequestReader::read_older_reads() {
+    if (reads_many(kind_) && given_.attribute_filter) {
+        const auto joined = given_.conditional_operator.value_or(ConditionalOperator::all);
+        auto filter = legacy_filter(*given_.attribute_filter, joined);
+        if (auto error = store(std::move(filter), result_.filter)) return error;
+    }
+    if (changes(kind_) || !given_.attributes_to_get) return std::nullopt;
+    return store(legacy_projection(*given_.attributes_to_get), result_.projection);
+}
+
+std::optional<Error> RequestReader::check_key_conditions() {
+    const bool older = given_.key_conditions && !given_.key_conditions->empty();
+    if (kind_ != RequestKind::query || older || given_.key_condition) return std::nullopt;
+    return fault(
+        "Either the KeyConditions or KeyConditionExpression parameter must be specified "
+        "in the request.");
+}
+
+std::optional<Error> RequestReader::read_update() {
+    if (kind_ != RequestKind::update || !given_.update) return std::nullopt;
+    auto tree = shared(parse_update(*given_.update));
+    if (!tree) return std::move(tree).error();
+    return store(bind_update(*std::move(tree), binder_), result_.update);
+}
+
+std::optional<Error> RequestReader::read_into(std::optional<Condition>& place, ExpressionKind kind,
+                                              const std::optional<std::string>& text) {
+    if (!text) return std::nullopt;
+    auto tree = shared(parse_condition(kind, *text));
+    if (!tree) return std::move(tree).error();
+    return store(bind_condition(*std::move(tree), binder_), place);
+}
+
+std::optional<Error> RequestReader::read_condition() {
+    if (!changes(kind_)) return std::nullopt;
+    return read_into(result_.condition, ExpressionKind::condition, given_.condition);
+}
+
+std::optional<Error> RequestReader::read_key_condition() {
+    if (kind_ != RequestKind::query) return std::nullopt;
+    return read_into(result_.key_condition, ExpressionKind::key_condition, given_.key_condition);
+}
+
+std::optional<Error> RequestReader::read_filter() {
+    if (!reads_many(kind_)) return std::nullopt;
+    return read_into(result_.filter, ExpressionKind::filter, given_.filter);
+}
+
+std::optional<Error> RequestReader::read_projection() {
+    if (changes(kind_) || !given_.projection) return std::nullopt;
+    auto tree = shared(parse_projection(*given_.projection));
+    if (!tree) return std::move(tree).error();
+    return store(bind_projection(*tree, binder_), result_.projection);
+}
+
+std::optional<Error> RequestReader::read_key_clauses() {
+    if (kind_ != RequestKind::query) return std::nullopt;
+    if (result_.key_condition)
+        return store(key_clauses(*result_.key_condition), result_.key_clauses);
+    return store(legacy_key_clauses(*given_.key_conditions), result_.key_clauses);
+}
+
+}  // namespace
+
+Result<RequestExpressions> read_expressions(RequestKind kind,
+                                            const ExpressionParameters& parameters) {
+    return RequestReader(kind, parameters).run();
+}
+
+}  // namespace rocklock::expression

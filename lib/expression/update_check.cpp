@@ -1,0 +1,150 @@
+// What can be said about an update without an item, once its placeholders are known.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "expression/operand_check.hpp"
+#include "expression/update.hpp"
+
+namespace rocklock::expression {
+
+namespace {
+
+bool is_set(AttributeType type) {
+    return type == AttributeType::string_set || type == AttributeType::number_set ||
+           type == AttributeType::binary_set;
+}
+
+// Each sort of fault is looked for in the whole update before the next sort is.
+class UpdateCheck {
+public:
+    UpdateCheck(const UpdateTree& tree, Bindings& bindings, Binder& binder)
+        : tree_(tree), bindings_(bindings), binder_(binder), operands_(tree, bindings, binder) {}
+
+    std::optional<std::string> run() {
+        if (auto text = undefined_names()) return text;
+        if (auto text = undefined_values()) return text;
+        std::vector<Path> targets;
+        targets.reserve(tree_.actions.size());
+        for (const UpdateAction& action : tree_.actions) targets.push_back(action.path);
+        if (auto text = Paths(tree_, bindings_).clash(targets)) return text;
+        if (auto text = wrong_sections()) return text;
+        return wrong_functions();
+    }
+
+private:
+    std::optional<std::string> undefined_names();
+    std::optional<std::string> undefined_values();
+    std::optional<std::string> wrong_sections() const;
+    std::optional<std::string> wrong_functions() const;
+    std::optional<std::string> wrong_function(const Node& node) const;
+    std::optional<std::string> wrong_type(const Node& node, AttributeType wanted) const;
+
+    const UpdateTree& tree_;
+    Bindings& bindings_;
+    Binder& binder_;
+    OperandCheck operands_;
+};
+
+// The steps of all paths lie in order of the text.
+std::optional<std::string> UpdateCheck::undefined_names() {
+    return bind_names(tree_, {0, static_cast<std::uint32_t>(tree_.steps.size())}, bindings_,
+                      binder_);
+}
+
+std::optional<std::string> UpdateCheck::undefined_values() {
+    for (const Node& node : tree_.nodes) {
+        if (node.kind == NodeKind::value) operands_.bind(node);
+    }
+    return operands_.undefined;
+}
+
+std::optional<std::string> UpdateCheck::wrong_sections() const {
+    for (const UpdateAction& action : tree_.actions) {
+        const bool adds = action.kind == UpdateAction::Kind::add;
+        if (!adds && action.kind != UpdateAction::Kind::subtract) continue;
+        const auto type = operands_.type_of(tree_.nodes[action.value]);
+        if (!type || is_set(*type) || (adds && *type == AttributeType::number)) continue;
+        const std::string section = adds ? "ADD" : "DELETE";
+        return "Incorrect operand type for operator or function; operator: " + section +
+               ", operand type: " + std::string(long_name(*type)) + ", typeSet: ALLOWED_FOR_" +
+               section + "_OPERAND";
+    }
+    return std::nullopt;
+}
+
+// Nodes lie in the order in which their last part comes in the text.
+std::optional<std::string> UpdateCheck::wrong_functions() const {
+    for (const Node& node : tree_.nodes) {
+        if (auto text = wrong_function(node)) return text;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> UpdateCheck::wrong_function(const Node& node) const {
+    switch (node.kind) {
+        case NodeKind::plus:
+        case NodeKind::minus:
+            return wrong_type(node, AttributeType::number);
+        case NodeKind::list_append:
+            if (node.count != 2) return operand_count_text(node.kind, node.count);
+            return wrong_type(node, AttributeType::list);
+        case NodeKind::if_not_exists:
+            if (node.count != 2) return operand_count_text(node.kind, node.count);
+            if (tree_.operand(node, 0).kind == NodeKind::path) return std::nullopt;
+            return path_required_text(node.kind);
+        default:
+            return std::nullopt;
+    }
+}
+
+std::optional<std::string> UpdateCheck::wrong_type(const Node& node, AttributeType wanted) const {
+    for (std::uint32_t i = 0; i < node.count; ++i) {
+        const auto type = operands_.type_of(tree_.operand(node, i));
+        if (type && *type != wanted) return operand_type_text(node.kind, to_string(*type));
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<Update> bind_update(std::shared_ptr<const UpdateTree> tree, Binder& binder) {
+    Update update{std::move(tree), {}};
+    update.bindings.names.resize(update.tree->names.size());
+    update.bindings.values.resize(update.tree->values.size());
+    const auto text = UpdateCheck(*update.tree, update.bindings, binder).run();
+    if (text) return fault_in(update.tree->kind, *text);
+    return update;
+}
+
+std::optional<Error> check_keys(const Update& update, std::span<const std::string_view> keys) {
+    const Paths paths = update.paths();
+    for (const UpdateAction& action : update.tree->actions) {
+        const std::string_view attribute = paths.attribute(action.path);
+        if (std::find(keys.begin(), keys.end(), attribute) == keys.end()) continue;
+        return fault(std::string(invalid_parameters) + "Cannot update attribute " +
+                     std::string(attribute) + ". This attribute is part of the key");
+    }
+    return std::nullopt;
+}
+
+bool only_takes_away(const Update& update) {
+    const auto& actions = update.tree->actions;
+    return !actions.empty() &&
+           std::all_of(actions.begin(), actions.end(), [](const UpdateAction& action) {
+               return action.kind == UpdateAction::Kind::remove ||
+                      action.kind == UpdateAction::Kind::subtract;
+           });
+}
+
+Projection updated_paths(const Update& update) {
+    Projection projection{update.tree, update.bindings, {}};
+    std::vector<Path> targets;
+    for (const UpdateAction& action : update.tree->actions) targets.push_back(action.path);
+    projection.ordered = projection.paths().sorted(targets);
+    return projection;
+}
+
+}  // namespace rocklock::expression

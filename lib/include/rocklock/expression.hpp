@@ -1,0 +1,94 @@
+// What a request says about conditions, updates, projections and keys: as expressions, or by the
+// parameters that came before those. The same names and texts as in the service's documentation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/attribute_value.hpp>
+
+namespace rocklock {
+
+// `#name`, and the attribute name that it stands for.
+struct NamePlaceholder {
+    std::string placeholder;
+    std::string name;
+};
+
+// `:value`, and the value that it stands for.
+struct ValuePlaceholder {
+    std::string placeholder;
+    AttributeValue value;
+};
+
+// Nothing is another thing than none: an empty list is a fault, as in the service.
+struct Placeholders {
+    std::optional<std::vector<NamePlaceholder>> names;
+    std::optional<std::vector<ValuePlaceholder>> values;
+};
+
+// Of Expected, KeyConditions, QueryFilter and ScanFilter.
+enum class ComparisonOperator : std::uint8_t {
+    eq,
+    ne,
+    le,
+    lt,
+    ge,
+    gt,
+    in,
+    between,
+    not_null,
+    null,
+    contains,
+    not_contains,
+    begins_with,
+};
+
+enum class ConditionalOperator : std::uint8_t { all, any };
+
+// An element of KeyConditions, QueryFilter or ScanFilter.
+struct AttributeCondition {
+    std::string attribute;
+    ComparisonOperator comparison = ComparisonOperator::eq;
+    std::vector<AttributeValue> values;
+};
+
+// An element of Expected: a value or its absence, or a comparison.
+struct ExpectedAttribute {
+    std::string attribute;
+    std::optional<AttributeValue> value;
+    std::optional<bool> exists;
+    std::optional<ComparisonOperator> comparison;
+    std::optional<std::vector<AttributeValue>> values;
+};
+
+// An element of AttributeUpdates. `remove` is the service's DELETE: with a value it takes members
+// out of a set, without one it takes the attribute away.
+struct AttributeUpdate {
+    enum class Action : std::uint8_t { put, add, remove };
+    std::string attribute;
+    Action action = Action::put;
+    std::optional<AttributeValue> value;
+};
+
+// All of it, of any operation; what an operation does not know stays empty.
+struct ExpressionParameters {
+    std::optional<std::string> update;
+    std::optional<std::string> condition;
+    std::optional<std::string> key_condition;
+    std::optional<std::string> filter;
+    std::optional<std::string> projection;
+    Placeholders placeholders;
+
+    std::optional<std::vector<AttributeUpdate>> attribute_updates;
+    std::optional<std::vector<ExpectedAttribute>> expected;
+    std::optional<ConditionalOperator> conditional_operator;
+    std::optional<std::vector<AttributeCondition>> key_conditions;
+    // QueryFilter of a Query, ScanFilter of a Scan.
+    std::optional<std::vector<AttributeCondition>> attribute_filter;
+    std::optional<std::vector<std::string>> attributes_to_get;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,113 @@
+#include "item/item_limits.hpp"
+
+#include <string>
+
+namespace rocklock {
+namespace {
+
+Error invalid(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
+
+Result<void> check_names(const AttributeMap& map);
+
+Result<void> check_names_within(const AttributeValue& value) {
+    if (const auto* map = value.get_if<AttributeMap>()) return check_names(*map);
+    if (const auto* list = value.get_if<AttributeList>()) {
+        for (const auto& element : *list) {
+            if (auto checked = check_names_within(element); !checked) return checked;
+        }
+    }
+    return {};
+}
+
+Result<void> check_names(const AttributeMap& map) {
+    for (const auto& [name, value] : map) {
+        if (name.empty()) return invalid("Empty attribute name");
+        if (name.size() > max_attribute_name_bytes) {
+            return invalid("Attribute name is too large, must be less than 65536 bytes");
+        }
+        if (auto checked = check_names_within(value); !checked) return checked;
+    }
+    return {};
+}
+
+// How many bytes a key's value has, and what an empty one is called; numbers have any.
+struct KeyBytes {
+    std::size_t size = 1;
+    std::string_view type;
+};
+
+KeyBytes key_bytes(const AttributeValue& value) {
+    if (const auto* text = value.get_if<std::string>()) return {text->size(), "string"};
+    if (const auto* binary = value.get_if<Binary>()) return {binary->bytes.size(), "binary"};
+    return {};
+}
+
+}  // namespace
+
+Result<void> check_item(const Item& item, ItemWrite write) {
+    // First, since the rest goes as deep as the item does.
+    for (const auto& [name, value] : item) {
+        if (auto checked = check_nesting(value); !checked) return checked;
+    }
+    if (auto checked = check_names(item); !checked) return checked;
+    if (size_bytes(item) <= max_item_bytes) return {};
+    return invalid(write == ItemWrite::put
+                       ? "Item size has exceeded the maximum allowed size"
+                       : "Item size to update has exceeded the maximum allowed size");
+}
+
+Result<void> check_nesting(const AttributeValue& value) {
+    if (nesting_depth(value) <= max_nesting_depth) return {};
+    return invalid(
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels "
+        "beyond supported limit");
+}
+
+Result<void> check_key_of_item(const Item& item, const KeyAttribute& part) {
+    const std::string prefix = "One or more parameter values were invalid: ";
+    const std::string name(part.name);
+    const auto* value = item.find(part.name);
+    if (value == nullptr) return invalid(prefix + "Missing the key " + name + " in the item");
+    if (value->type() != part.type) {
+        return invalid(prefix + "Type mismatch for key " + name +
+                       " expected: " + std::string(to_string(part.type)) +
+                       " actual: " + std::string(to_string(value->type())));
+    }
+    return check_key_value(*value, part);
+}
+
+Result<void> check_key(const AttributeMap& key, std::span<const KeyAttribute> parts) {
+    bool matches = key.size() == parts.size();
+    for (const auto& part : parts) {
+        const auto* value = key.find(part.name);
+        matches = matches && value != nullptr && value->type() == part.type;
+    }
+    if (!matches) return invalid("The provided key element does not match the schema");
+    for (const auto& part : parts) {
+        if (auto checked = check_key_value(*key.find(part.name), part); !checked) return checked;
+    }
+    return {};
+}
+
+Result<void> check_key_value(const AttributeValue& value, const KeyAttribute& part) {
+    const auto bytes = key_bytes(value);
+    if (bytes.size == 0) {
+        return invalid(
+            "One or more parameter values are not valid. The AttributeValue for a key attribute "
+            "cannot contain an empty " +
+            std::string(bytes.type) + " value. Key: " + std::string(part.name));
+    }
+    if (part.role == KeyRole::hash && bytes.size > max_hash_key_bytes) {
+        return invalid(
+            "One or more parameter values were invalid: Size of hashkey has exceeded the maximum "
+            "size limit of2048 bytes");
+    }
+    if (part.role == KeyRole::range && bytes.size > max_range_key_bytes) {
+        return invalid(
+            "One or more parameter values were invalid: Aggregated size of all range keys has "
+            "exceeded the size limit of 1024 bytes");
+    }
+    return {};
+}
+
+}  // namespace rocklock

@@ -1,0 +1,316 @@
+#include "wire/attribute_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/string.hpp>
+
+#include "base/base64.hpp"
+#include "item/item_limits.hpp"
+
+namespace rocklock {
+namespace {
+
+std::string_view view(const boost::json::string& text) { return {text.data(), text.size()}; }
+std::string_view view(boost::json::string_view text) { return {text.data(), text.size()}; }
+
+// What the service calls a value that it cannot take for a `wanted`.
+std::string cannot_be(const boost::json::value& json, std::string_view wanted) {
+    std::string_view found;
+    switch (json.kind()) {
+        case boost::json::kind::object:
+            return "Start of structure or map found where not expected";
+        case boost::json::kind::array:
+            return "Unrecognized collection type class java.lang." + std::string(wanted);
+        case boost::json::kind::null:
+            found = "NULL_VALUE";
+            break;
+        case boost::json::kind::bool_:
+            found = json.get_bool() ? "TRUE_VALUE" : "FALSE_VALUE";
+            break;
+        case boost::json::kind::double_:
+            found = "DECIMAL_VALUE";
+            break;
+        case boost::json::kind::int64:
+        case boost::json::kind::uint64:
+            found = "NUMBER_VALUE";
+            break;
+        case boost::json::kind::string:
+            found = "STRING_VALUE";
+            break;
+    }
+    return std::string(found) + " cannot be converted to " + std::string(wanted);
+}
+
+// The words that the service takes for true and false, in lower or upper case.
+std::optional<bool> truth_of(std::string_view text) {
+    static constexpr std::array<std::pair<std::string_view, bool>, 6> words = {{{"true", true},
+                                                                                {"1", true},
+                                                                                {"yes", true},
+                                                                                {"false", false},
+                                                                                {"0", false},
+                                                                                {"no", false}}};
+    for (const auto& [word, truth] : words) {
+        const auto same = [](char letter, char wanted) {
+            return std::tolower(static_cast<unsigned char>(letter)) == wanted;
+        };
+        if (std::equal(text.begin(), text.end(), word.begin(), word.end(), same)) return truth;
+    }
+    return std::nullopt;
+}
+
+// Writes the data of one value as the member of its type.
+struct Writer {
+    JsonWriter& json;
+
+    void operator()(const std::string& text) const { json.string(text); }
+    void operator()(const Number& number) const { json.decimal_string(number); }
+    void operator()(const Binary& binary) const { json.base64_string(binary.bytes); }
+    void operator()(bool truth) const { json.boolean(truth); }
+    void operator()(Null /*null*/) const { json.boolean(true); }
+    void operator()(const AttributeMap& map) const { write_item(json, map); }
+
+    void operator()(const AttributeList& list) const {
+        json.begin_array();
+        for (const auto& element : list) write_attribute_value(json, element);
+        json.end_array();
+    }
+
+    template <typename Member>
+    void operator()(const AttributeSet<Member>& set) const {
+        json.begin_array();
+        for (const auto& member : set) (*this)(member);
+        json.end_array();
+    }
+};
+
+}  // namespace
+
+AttributeValue AttributeReader::value(const boost::json::value& json) { return read(json, 1); }
+
+AttributeMap AttributeReader::map(const boost::json::value& json) { return attributes(json, 1); }
+
+AttributeMap AttributeReader::placeholders(const boost::json::value& json) {
+    const auto* object = json.if_object();
+    if (object == nullptr) {
+        report_malformed("Unexpected field type");
+        return {};
+    }
+    std::vector<Attribute> values;
+    values.reserve(object->size());
+    for (const auto& member : *object) {
+        const bool faulty = invalid_.has_value();
+        values.push_back({std::string(view(member.key())), read(member.value(), 1)});
+        if (faulty || !invalid_) continue;
+        invalid_->message =
+            "ExpressionAttributeValues contains invalid value: " + invalid_->message + " for key " +
+            values.back().name;
+    }
+    return AttributeMap(std::move(values));
+}
+
+AttributeValue AttributeReader::read(const boost::json::value& json, std::size_t level) {
+    if (level == max_nesting_depth + 1) {
+        report_invalid(
+            "Nesting Levels have exceeded supported limits: Attributes in the item have nested "
+            "levels beyond supported limit");
+    }
+    std::size_t types = 0;
+    AttributeValue result;
+    if (const auto* object = json.if_object()) {
+        for (const auto& member : *object) {
+            const auto type = parse_attribute_type(view(member.key()));
+            // Members that do not count: of no type, or null.
+            if (!type || member.value().is_null()) continue;
+            ++types;
+            result = typed(*type, member.value(), level);
+        }
+    } else if (!json.is_null()) {
+        report_malformed("Unexpected value type in payload");
+        return result;
+    }
+    if (types == 0) {
+        report_invalid(
+            "Supplied AttributeValue is empty, must contain exactly one of the supported "
+            "datatypes");
+    } else if (types > 1) {
+        report_invalid(
+            "Supplied AttributeValue has more than one datatypes set, must contain exactly one of "
+            "the supported datatypes");
+    }
+    return result;
+}
+
+AttributeValue AttributeReader::typed(AttributeType type, const boost::json::value& json,
+                                      std::size_t level) {
+    AttributeValue value;
+    switch (type) {
+        case AttributeType::string:
+            read_member(json, value.emplace<std::string>());
+            break;
+        case AttributeType::number:
+            read_member(json, value.emplace<Number>());
+            break;
+        case AttributeType::binary:
+            read_member(json, value.emplace<Binary>());
+            break;
+        case AttributeType::boolean:
+            return truth(json);
+        case AttributeType::null:
+            if (!truth(json)) {
+                report_invalid(
+                    "One or more parameter values were invalid: Null attribute value types must "
+                    "have the value of true");
+            }
+            break;
+        case AttributeType::list:
+            return list(json, level + 1);
+        case AttributeType::map:
+            return attributes(json, level + 1);
+        case AttributeType::string_set:
+            return set<std::string>(json);
+        case AttributeType::number_set:
+            return set<Number>(json);
+        case AttributeType::binary_set:
+            return set<Binary>(json);
+    }
+    return value;
+}
+
+AttributeMap AttributeReader::attributes(const boost::json::value& json, std::size_t level) {
+    std::vector<Attribute> attributes;
+    if (const auto* object = json.if_object()) {
+        attributes.reserve(object->size());
+        for (const auto& member : *object) {
+            attributes.push_back({std::string(view(member.key())), read(member.value(), level)});
+        }
+    } else {
+        report_malformed(json.is_array() ? "Unrecognized collection type java.util.Map"
+                                         : "Unexpected field type");
+    }
+    return AttributeMap(std::move(attributes));
+}
+
+AttributeValue AttributeReader::list(const boost::json::value& json, std::size_t level) {
+    AttributeList list;
+    if (const auto* array = json.if_array()) {
+        list.reserve(array->size());
+        for (const auto& element : *array) list.push_back(read(element, level));
+    } else {
+        report_malformed(json.is_object() ? "Start of structure or map found where not expected"
+                                          : "Unexpected field type");
+    }
+    return AttributeValue(std::move(list));
+}
+
+template <typename Member>
+AttributeValue AttributeReader::set(const boost::json::value& json) {
+    const auto* array = json.if_array();
+    if (array == nullptr) {
+        report_malformed(json.is_object() ? "Start of structure or map found where not expected"
+                                          : "Unexpected field type");
+        return {};
+    }
+    const bool faulty = fault().has_value();
+    std::vector<Member> members;
+    members.reserve(array->size());
+    for (const auto& element : *array) read_member(element, members.emplace_back());
+    // Members with a fault may seem to be equal.
+    if (!faulty && fault()) return {};
+    auto made = AttributeSet<Member>::make(std::move(members));
+    if (made) return *std::move(made);
+    report_invalid(std::move(made).error());
+    return {};
+}
+
+void AttributeReader::read_member(const boost::json::value& json, std::string& member) {
+    if (const auto found = text(json)) member.assign(*found);
+}
+
+void AttributeReader::read_member(const boost::json::value& json, Number& member) {
+    const auto found = text(json);
+    if (!found) return;
+    auto number = Number::parse(*found);
+    if (number) {
+        member = *number;
+    } else {
+        report_invalid(std::move(number).error());
+    }
+}
+
+void AttributeReader::read_member(const boost::json::value& json, Binary& member) {
+    const auto* found = json.if_string();
+    if (found == nullptr) {
+        return report_malformed("only base-64-encoded strings are convertible to bytes");
+    }
+    auto bytes = base64_decode(view(*found));
+    if (!bytes) {
+        return report_malformed("'" + std::string(view(*found)) +
+                                "' can not be converted to a Blob: it is no base64 with padding");
+    }
+    member.bytes = *std::move(bytes);
+}
+
+bool AttributeReader::truth(const boost::json::value& json) {
+    if (const auto* truth = json.if_bool()) return *truth;
+    const auto* word = json.if_string();
+    const auto truth = word == nullptr ? std::nullopt : truth_of(view(*word));
+    if (!truth) report_malformed(cannot_be(json, "Boolean"));
+    return truth.value_or(false);
+}
+
+std::optional<std::string_view> AttributeReader::text(const boost::json::value& json) {
+    if (const auto* text = json.if_string()) return view(*text);
+    report_malformed(cannot_be(json, "String"));
+    return std::nullopt;
+}
+
+void AttributeReader::report_malformed(std::string message) {
+    if (!malformed_) malformed_.emplace(ErrorCode::malformed, std::move(message));
+}
+
+void AttributeReader::report_invalid(Error error) {
+    if (!invalid_) invalid_ = std::move(error);
+}
+
+void AttributeReader::report_invalid(std::string message) {
+    report_invalid(Error(ErrorCode::invalid_argument, std::move(message)));
+}
+
+Result<AttributeValue> read_attribute_value(const boost::json::value& json) {
+    AttributeReader reader;
+    auto value = reader.value(json);
+    if (reader.fault()) return *reader.fault();
+    return value;
+}
+
+Result<Item> read_item(const boost::json::value& json) {
+    AttributeReader reader;
+    auto item = reader.map(json);
+    if (reader.fault()) return *reader.fault();
+    return item;
+}
+
+void write_attribute_value(JsonWriter& json, const AttributeValue& value) {
+    json.begin_object();
+    json.key(to_string(value.type()));
+    std::visit(Writer{json}, value.data());
+    json.end_object();
+}
+
+void write_item(JsonWriter& json, const Item& item) {
+    json.begin_object();
+    for (const auto& [name, value] : item) {
+        json.foreign_key(name);
+        write_attribute_value(json, value);
+    }
+    json.end_object();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,68 @@
+// Attribute values and items as DynamoDB's JSON: {"S": "x"}, {"N": "1"}, {"B": "AQ=="}, nested.
+//
+// docs: "AttributeValue", "Data type descriptors".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <rocklock/attribute_value.hpp>
+#include <rocklock/result.hpp>
+
+#include "wire/json_writer.hpp"
+
+namespace rocklock {
+
+// Reads the values of one request and keeps the first fault of either kind. The service looks for
+// what cannot be read (malformed) in the whole request before it looks for values that there are
+// not (invalid_argument), and looks for those in its own order among other checks: so a fault does
+// not end the reading. A value with a fault is NULL or a part of itself, and means nothing.
+class AttributeReader {
+public:
+    AttributeValue value(const boost::json::value& json);
+
+    // An Item or a Key: names with values. Of a name that comes twice the last value counts.
+    AttributeMap map(const boost::json::value& json);
+
+    // ExpressionAttributeValues: faults name the placeholder they are found at.
+    AttributeMap placeholders(const boost::json::value& json);
+
+    const std::optional<Error>& malformed() const { return malformed_; }
+    const std::optional<Error>& invalid() const { return invalid_; }
+    // The one that counts where nothing else is to be looked at between them.
+    const std::optional<Error>& fault() const { return malformed_ ? malformed_ : invalid_; }
+
+private:
+    AttributeValue read(const boost::json::value& json, std::size_t level);
+    AttributeValue typed(AttributeType type, const boost::json::value& json, std::size_t level);
+    AttributeMap attributes(const boost::json::value& json, std::size_t level);
+    AttributeValue list(const boost::json::value& json, std::size_t level);
+    template <typename Member>
+    AttributeValue set(const boost::json::value& json);
+    void read_member(const boost::json::value& json, std::string& member);
+    void read_member(const boost::json::value& json, Number& member);
+    void read_member(const boost::json::value& json, Binary& member);
+    bool truth(const boost::json::value& json);
+    // Nothing, and malformed, for what is no string.
+    std::optional<std::string_view> text(const boost::json::value& json);
+
+    void report_malformed(std::string message);
+    void report_invalid(Error error);
+    void report_invalid(std::string message);
+
+    std::optional<Error> malformed_;
+    std::optional<Error> invalid_;
+};
+
+// One value, one item; AttributeReader::fault().
+Result<AttributeValue> read_attribute_value(const boost::json::value& json);
+Result<Item> read_item(const boost::json::value& json);
+
+void write_attribute_value(JsonWriter& json, const AttributeValue& value);
+void write_item(JsonWriter& json, const Item& item);
+
+}  // namespace rocklock
