@@ -17,6 +17,12 @@ bool is_set(AttributeType type) {
            type == AttributeType::binary_set;
 }
 
+std::string wrong_section(std::string_view section, AttributeType type) {
+    std::string text = "Incorrect operand type for operator or function; operator: ";
+    text.append(section).append(", operand type: ").append(long_name(type));
+    return text.append(", typeSet: ALLOWED_FOR_").append(section).append("_OPERAND");
+}
+
 // Each sort of fault is looked for in the whole update before the next sort is.
 class UpdateCheck {
 public:
@@ -67,10 +73,7 @@ std::optional<std::string> UpdateCheck::wrong_sections() const {
         if (!adds && action.kind != UpdateAction::Kind::subtract) continue;
         const auto type = operands_.type_of(tree_.nodes[action.value]);
         if (!type || is_set(*type) || (adds && *type == AttributeType::number)) continue;
-        const std::string section = adds ? "ADD" : "DELETE";
-        return "Incorrect operand type for operator or function; operator: " + section +
-               ", operand type: " + std::string(long_name(*type)) + ", typeSet: ALLOWED_FOR_" +
-               section + "_OPERAND";
+        return wrong_section(adds ? "ADD" : "DELETE", *type);
     }
     return std::nullopt;
 }
