@@ -17,6 +17,10 @@ bool is_set(AttributeType type) {
            type == AttributeType::binary_set;
 }
 
+bool is_among(std::span<const std::string_view> keys, std::string_view attribute) {
+    return std::find(keys.begin(), keys.end(), attribute) != keys.end();
+}
+
 std::string wrong_section(std::string_view section, AttributeType type) {
     std::string text = "Incorrect operand type for operator or function; operator: ";
     text.append(section).append(", operand type: ").append(long_name(type));
@@ -126,9 +130,23 @@ std::optional<Error> check_keys(const Update& update, std::span<const std::strin
     const Paths paths = update.paths();
     for (const UpdateAction& action : update.tree->actions) {
         const std::string_view attribute = paths.attribute(action.path);
-        if (std::find(keys.begin(), keys.end(), attribute) == keys.end()) continue;
+        if (!is_among(keys, attribute)) continue;
         return fault(std::string(invalid_parameters) + "Cannot update attribute " +
                      std::string(attribute) + ". This attribute is part of the key");
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> check_index_keys(const Update& update,
+                                      std::span<const std::string_view> keys) {
+    const Paths paths = update.paths();
+    for (const UpdateAction& action : update.tree->actions) {
+        const std::string_view attribute = paths.attribute(action.path);
+        if (action.path.count == 1 || !is_among(keys, attribute)) continue;
+        return fault(
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' "
+            "are not allowed: IndexKey: " +
+            std::string(attribute));
     }
     return std::nullopt;
 }
