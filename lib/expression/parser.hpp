@@ -2,8 +2,8 @@
 //
 // Faults of a text alone are found here. They come before all that concerns what placeholders stand
 // for, in this order, which is the service's: an empty text, one that is too long, syntax,
-// parentheses without need, functions, indexes of lists, reserved words, depth of paths, sections
-// given twice, too many operators.
+// parentheses without need, functions, indexes of lists, reserved words, depth of paths, too many
+// operators. In updates reserved words go before functions, and sections given twice come after.
 #pragma once
 
 #include <cstddef>

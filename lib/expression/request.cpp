@@ -80,7 +80,14 @@ std::string names_of(const std::vector<Given>& list) {
     return text;
 }
 
+bool has_older_parameters(const Parameters& given) {
+    return given.attribute_updates || given.expected || given.conditional_operator ||
+           given.key_conditions || given.attribute_filter || given.attributes_to_get;
+}
+
 std::optional<Error> check_mixing(RequestKind kind, const Parameters& given) {
+    // Most requests have none of them.
+    if (!has_older_parameters(given)) return std::nullopt;
     const std::string expressions = names_of(expressions_of(kind, given));
     if (expressions.empty()) return std::nullopt;
     const std::string others = names_of(older_parameters_of(kind, given));
@@ -91,23 +98,31 @@ std::optional<Error> check_mixing(RequestKind kind, const Parameters& given) {
         others + "} Expression parameters: {" + expressions + "}");
 }
 
-std::optional<Error> check_needless_placeholders(RequestKind kind, const Parameters& given) {
-    std::vector<Given> expressions = expressions_of(kind, given);
-    if (given.placeholders.names && names_of(expressions).empty()) {
-        return fault("ExpressionAttributeNames can only be specified when using expressions");
+// Whether one of the request's expressions can have values.
+bool has_conditions(RequestKind kind, const Parameters& given) {
+    if (changes(kind)) return given.condition || (kind == RequestKind::update && given.update);
+    return given.filter || (kind == RequestKind::query && given.key_condition);
+}
+
+std::optional<Error> check_needless_names(RequestKind kind, const Parameters& given) {
+    if (!given.placeholders.names || has_conditions(kind, given)) return std::nullopt;
+    if (!changes(kind) && given.projection) return std::nullopt;
+    return fault("ExpressionAttributeNames can only be specified when using expressions");
+}
+
+std::optional<Error> check_needless_values(RequestKind kind, const Parameters& given) {
+    if (!given.placeholders.values || has_conditions(kind, given)) return std::nullopt;
+    std::string text;
+    std::size_t count = 0;
+    for (const Given& expression : expressions_of(kind, given)) {
+        if (expression.name == "ProjectionExpression") continue;
+        if (count++ > 0) text += " and ";
+        text += expression.name;
     }
-    std::erase_if(expressions,
-                  [](const Given& entry) { return entry.name == "ProjectionExpression"; });
-    if (!given.placeholders.values || expressions.empty() || !names_of(expressions).empty()) {
-        return std::nullopt;
-    }
-    std::string text(expressions.front().name);
-    for (std::size_t i = 1; i < expressions.size(); ++i) {
-        text += " and ";
-        text += expressions[i].name;
-    }
+    // A request that reads one item takes no values.
+    if (count == 0) return std::nullopt;
     return fault("ExpressionAttributeValues can only be specified when using expressions: " + text +
-                 (expressions.size() > 1 ? " are null" : " is null"));
+                 (count > 1 ? " are null" : " is null"));
 }
 
 std::optional<Error> check_conditional_operator(RequestKind kind, const Parameters& given) {
@@ -192,7 +207,8 @@ Result<RequestExpressions> RequestReader::run() {
 
 std::optional<Error> RequestReader::check_parameters() {
     if (auto error = check_mixing(kind_, given_)) return error;
-    if (auto error = check_needless_placeholders(kind_, given_)) return error;
+    if (auto error = check_needless_names(kind_, given_)) return error;
+    if (auto error = check_needless_values(kind_, given_)) return error;
     return check_conditional_operator(kind_, given_);
 }
 

@@ -197,7 +197,9 @@ std::optional<Error> TextReader::first_fault() const {
     if (redundant_parentheses_ || (bottomless_ && !too_many)) {
         return fault_in(tree_.kind, "The expression has redundant parentheses;");
     }
-    for (const auto* remembered : {&wrong_function_, &misused_function_, &wrong_index_,
+    const bool update = tree_.kind == ExpressionKind::update;
+    for (const auto* remembered : {update ? &reserved_word_ : &wrong_function_,
+                                   update ? &wrong_function_ : &misused_function_, &wrong_index_,
                                    &reserved_word_, &too_deep_, &repeated_section_}) {
         if (*remembered) return fault_in(tree_.kind, **remembered);
     }

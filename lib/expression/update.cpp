@@ -100,8 +100,9 @@ Result<Item> Updater::run() {
         if (change.value) put(result, change);
     }
     // From the last one back, so that the places of the others stay.
-    for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
-        if (!change->value) take_away(result, change->path);
+    std::reverse(changes_.begin(), changes_.end());
+    for (const Change& change : changes_) {
+        if (!change.value) take_away(result, change.path);
     }
     return result;
 }
@@ -131,9 +132,9 @@ Result<Computed> Updater::operand(const Node& node, std::uint32_t number) const 
 }
 
 Result<Computed> Updater::arithmetic(const Node& node) const {
-    const auto left = operand(node, 0);
+    auto left = operand(node, 0);
     if (!left) return left;
-    const auto right = operand(node, 1);
+    auto right = operand(node, 1);
     if (!right) return right;
     const auto* first = left->get()->get_if<Number>();
     const auto* second = right->get()->get_if<Number>();
@@ -146,7 +147,7 @@ Result<Computed> Updater::arithmetic(const Node& node) const {
 Result<Computed> Updater::appended(const Node& node) const {
     auto left = operand(node, 0);
     if (!left) return left;
-    const auto right = operand(node, 1);
+    auto right = operand(node, 1);
     if (!right) return right;
     const auto* tail = right->get()->get_if<AttributeList>();
     if (!left->get()->is<AttributeList>() || !tail) return wrong_type();

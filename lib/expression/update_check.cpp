@@ -17,6 +17,16 @@ bool is_set(AttributeType type) {
            type == AttributeType::binary_set;
 }
 
+bool is_among(std::span<const std::string_view> keys, std::string_view attribute) {
+    return std::find(keys.begin(), keys.end(), attribute) != keys.end();
+}
+
+std::string wrong_section(std::string_view section, AttributeType type) {
+    std::string text = "Incorrect operand type for operator or function; operator: ";
+    text.append(section).append(", operand type: ").append(long_name(type));
+    return text.append(", typeSet: ALLOWED_FOR_").append(section).append("_OPERAND");
+}
+
 // Each sort of fault is looked for in the whole update before the next sort is.
 class UpdateCheck {
 public:
@@ -67,10 +77,7 @@ std::optional<std::string> UpdateCheck::wrong_sections() const {
         if (!adds && action.kind != UpdateAction::Kind::subtract) continue;
         const auto type = operands_.type_of(tree_.nodes[action.value]);
         if (!type || is_set(*type) || (adds && *type == AttributeType::number)) continue;
-        const std::string section = adds ? "ADD" : "DELETE";
-        return "Incorrect operand type for operator or function; operator: " + section +
-               ", operand type: " + std::string(long_name(*type)) + ", typeSet: ALLOWED_FOR_" +
-               section + "_OPERAND";
+        return wrong_section(adds ? "ADD" : "DELETE", *type);
     }
     return std::nullopt;
 }
@@ -123,9 +130,23 @@ std::optional<Error> check_keys(const Update& update, std::span<const std::strin
     const Paths paths = update.paths();
     for (const UpdateAction& action : update.tree->actions) {
         const std::string_view attribute = paths.attribute(action.path);
-        if (std::find(keys.begin(), keys.end(), attribute) == keys.end()) continue;
+        if (!is_among(keys, attribute)) continue;
         return fault(std::string(invalid_parameters) + "Cannot update attribute " +
                      std::string(attribute) + ". This attribute is part of the key");
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> check_index_keys(const Update& update,
+                                      std::span<const std::string_view> keys) {
+    const Paths paths = update.paths();
+    for (const UpdateAction& action : update.tree->actions) {
+        const std::string_view attribute = paths.attribute(action.path);
+        if (action.path.count == 1 || !is_among(keys, attribute)) continue;
+        return fault(
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' "
+            "are not allowed: IndexKey: " +
+            std::string(attribute));
     }
     return std::nullopt;
 }

@@ -119,6 +119,19 @@ BOOST_AUTO_TEST_CASE(may_not_touch_the_key) {
                "attribute is part of the key");
 }
 
+BOOST_AUTO_TEST_CASE(may_replace_the_key_of_an_index_and_not_go_into_it) {
+    ExpressionParameters parameters;
+    parameters.update = "SET g = :v, r[0] = :v";
+    parameters.placeholders = placeholders({}, {{":v", number(1)}});
+    const auto read = read_expressions(expression::RequestKind::update, parameters);
+    const std::vector<std::string_view> whole{"g"};
+    const std::vector<std::string_view> within{"g", "r"};
+    BOOST_TEST(!check_index_keys(*read.value().update, whole).has_value());
+    BOOST_TEST(check_index_keys(*read.value().update, within).value().message ==
+               "Key attributes must be scalars; list random access '[]' and map lookup '.' are not "
+               "allowed: IndexKey: r");
+}
+
 BOOST_AUTO_TEST_CASE(fails_with_a_number_that_is_none) {
     const Item item{{"big", number("9e125")}};
     BOOST_TEST(error(item, "ADD big :v", {{":v", number("9e125")}}) ==
@@ -136,9 +149,9 @@ BOOST_AUTO_TEST_CASE(the_one_that_goes_first_is_told) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"SET status = foo(:undefined), SET b = c",
          R"(Syntax error; token: "SET", near: ", SET b")"},
-        {"SET status = foo(:u) SET a = #u", "Invalid function name; function: foo"},
-        {"SET status = :u SET a = #u",
+        {"SET status = foo(:u) SET a = #u",
          "Attribute name is a reserved keyword; reserved keyword: status"},
+        {"SET b = foo(:u) SET a = #u", "Invalid function name; function: foo"},
         {"SET a = :u SET a = #u",
          R"(The "SET" section can only be used once in an update expression;)"},
         {"SET a = :u, a = #u",
