@@ -8,6 +8,7 @@ import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import time
 
@@ -31,6 +32,38 @@ for verb, body in json.loads(sys.argv[2]):
 def other_group():
     """A group that is not root's."""
     return next(entry for entry in grp.getgrall() if entry.gr_gid not in (0, 65534) and not entry.gr_mem)
+
+
+class Crowd(Sandbox):
+    def memory_kb(self):
+        with open(f"/proc/{self.daemon_pid()}/status", encoding="utf-8") as status:
+            return int(next(line for line in status if line.startswith("VmRSS")).split()[1])
+
+    def test_ten_thousand_idle_clients_take_less_than_200_megabytes(self):
+        count = 10_000
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < count + 1000:
+            self.skipTest(f"a process may have {hard} files here")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        self.serve()
+        body = b'{"Principal":"ann"}'
+        call = (b"POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121.OpenSession\r\n"
+                b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        with contextlib.ExitStack() as crowd:
+            clients = []
+            for number in range(count):
+                client = crowd.enter_context(socket.socket(socket.AF_UNIX))
+                client.connect(str(self.socket))
+                # Every other one has a session, over HTTP; the others speak frames.
+                client.sendall(call if number % 2 else b"\xf5RL\x01")
+                clients.append(client)
+            for client in clients:
+                self.assertTrue(client.recv(1000))
+            if SLOWNESS == 1:
+                self.assertLess(self.memory_kb(), 200 * 1024)
+            answer = self.connect().call("ListSessions", Limit=10_000)
+            self.assertEqual(len(answer.body["Sessions"]), count // 2)
 
 
 class Access(Sandbox):
