@@ -43,10 +43,13 @@ std::string* place_of(http::field name, string_view name_text, HttpRequest& requ
     return nullptr;
 }
 
+HttpProblem too_long() {
+    return {431,
+            "the headers, what stands between chunks, or what follows them is longer than 64 KB"};
+}
+
 std::optional<HttpProblem> problem_of(const error_code& error) {
-    if (error == http::error::header_limit) {
-        return HttpProblem{431, "the headers are longer than 64 KB"};
-    }
+    if (error == http::error::header_limit) return too_long();
     if (error == http::error::body_limit || error == http::error::buffer_overflow) {
         return HttpProblem{413, "the body is longer than 16 MB"};
     }
@@ -69,6 +72,7 @@ public:
     }
     std::size_t held_bytes() const { return request_.body.size(); }
     bool expects_continue() const { return expects_continue_; }
+    bool unknown_coding() const { return unknown_coding_; }
 
 private:
     void on_request_impl(http::verb /*method*/, string_view method, string_view target,
@@ -82,7 +86,12 @@ private:
     void on_field_impl(http::field name, string_view name_text, string_view value,
                        error_code& error) override {
         error = {};
-        if (name == http::field::expect) {
+        // What follows the chunks is no header: it came too late to be judged by.
+        if (is_header_done()) return;
+        if (name == http::field::transfer_encoding && !boost::beast::iequals(value, "chunked")) {
+            error = http::error::bad_transfer_encoding;
+            unknown_coding_ = true;
+        } else if (name == http::field::expect) {
             expects_continue_ = boost::beast::iequals(value, "100-continue");
         } else if (auto* place = place_of(name, name_text, request_)) {
             if (!place->empty()) *place += ", ";
@@ -107,9 +116,11 @@ private:
         request_.body.append(body.data(), body.size());
         return body.size();
     }
-    void on_chunk_header_impl(std::uint64_t /*size*/, string_view /*extensions*/,
+    void on_chunk_header_impl(std::uint64_t /*size*/, string_view extensions,
                               error_code& error) override {
         error = {};
+        extension_bytes_ += extensions.size();
+        if (extension_bytes_ > http_header_bytes) error = http::error::header_limit;
     }
     std::size_t on_chunk_body_impl(std::uint64_t /*rest*/, string_view body,
                                    error_code& error) override {
@@ -119,6 +130,9 @@ private:
 
     HttpRequest request_;
     bool expects_continue_ = false;
+    // It comes in a Transfer-Encoding that we do not know.
+    bool unknown_coding_ = false;
+    std::size_t extension_bytes_ = 0;
 };
 
 HttpReader::HttpReader() = default;
@@ -141,7 +155,11 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
             wants_continue_ = parser_->expects_continue();
         }
         if (error && error != http::error::need_more) {
-            problem = problem_of(error);
+            problem = parser_->unknown_coding()
+                          ? HttpProblem{501,
+                                        "the only Transfer-Encoding that is understood here "
+                                        "is chunked"}
+                          : problem_of(error);
             break;
         }
         if (parser_->is_done()) {
@@ -152,6 +170,8 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
         }
     }
     unread_.erase(0, used);
+    // What the parser leaves of a request is the header of a chunk, or what follows the last one.
+    if (!problem && parser_ && unread_.size() > http_header_bytes) problem = too_long();
     return problem;
 }
 
