@@ -48,7 +48,7 @@ HttpProblem too_long() {
             "the headers, what stands between chunks, or what follows them is longer than 64 KB"};
 }
 
-std::optional<HttpProblem> problem_of(const error_code& error) {
+HttpProblem problem_in(const error_code& error) {
     if (error == http::error::header_limit) return too_long();
     if (error == http::error::body_limit || error == http::error::buffer_overflow) {
         return HttpProblem{413, "the body is longer than 16 MB"};
@@ -72,7 +72,22 @@ public:
     }
     std::size_t held_bytes() const { return request_.body.size(); }
     bool expects_continue() const { return expects_continue_; }
-    bool unknown_coding() const { return unknown_coding_; }
+    // Counts what `size` bytes of `rest`, which have just been put, and what is left of it, have of
+    // the headers: by itself the parser limits only what comes at once.
+    bool header_too_long(std::string_view rest, std::size_t size) {
+        if (!is_header_done()) {
+            header_bytes_ += size;
+            return header_bytes_ + (rest.size() - size) > http_header_bytes;
+        }
+        // It leaves off at the beginning of a line.
+        const auto end = rest.starts_with("\r\n") ? 2 : rest.find("\r\n\r\n") + 4;
+        header_bytes_ += std::min(end, size);
+        return header_bytes_ > http_header_bytes;
+    }
+    HttpProblem problem_of(const error_code& error) const {
+        if (!unknown_coding_) return problem_in(error);
+        return {501, "the only Transfer-Encoding that is understood here is chunked"};
+    }
 
 private:
     void on_request_impl(http::verb /*method*/, string_view method, string_view target,
@@ -132,6 +147,7 @@ private:
     bool expects_continue_ = false;
     // It comes in a Transfer-Encoding that we do not know.
     bool unknown_coding_ = false;
+    std::size_t header_bytes_ = 0;
     std::size_t extension_bytes_ = 0;
 };
 
@@ -146,32 +162,28 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
     std::optional<HttpProblem> problem;
     while (used < unread_.size() && wanted()) {
         if (!parser_) parser_ = std::make_unique<Parser>();
+        const auto rest = std::string_view(unread_).substr(used);
         const bool in_header = !parser_->is_header_done();
         error_code error;
-        const auto size =
-            parser_->put(boost::asio::buffer(unread_.data() + used, unread_.size() - used), error);
+        const auto size = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
         used += size;
         if (in_header && parser_->is_header_done() && !parser_->is_done()) {
             wants_continue_ = parser_->expects_continue();
         }
-        if (error && error != http::error::need_more) {
-            problem = parser_->unknown_coding()
-                          ? HttpProblem{501,
-                                        "the only Transfer-Encoding that is understood here "
-                                        "is chunked"}
-                          : problem_of(error);
-            break;
-        }
-        if (parser_->is_done()) {
+        const bool starved = error == http::error::need_more;
+        if (error && !starved) {
+            problem = parser_->problem_of(error);
+        } else if ((in_header && parser_->header_too_long(rest, size)) ||
+                   (starved && rest.size() - size > http_header_bytes)) {
+            // What the parser leaves of a body is the header of a chunk, or what follows the last.
+            problem = too_long();
+        } else if (parser_->is_done()) {
             take(parser_->take());
             parser_.reset();
-        } else if (error == http::error::need_more || size == 0) {
-            break;
         }
+        if (problem || starved || size == 0) break;
     }
     unread_.erase(0, used);
-    // What the parser leaves of a request is the header of a chunk, or what follows the last one.
-    if (!problem && parser_ && unread_.size() > http_header_bytes) problem = too_long();
     return problem;
 }
 

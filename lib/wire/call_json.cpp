@@ -131,12 +131,21 @@ std::string written(const T& value) {
 // The parser keeps the last one of a name. Whoever sends two means one of them, and nobody knows
 // which.
 
+// Where the string ends whose text begins at `start`: texts may be long.
+std::size_t end_of_string(std::string_view json, std::size_t start) {
+    for (auto end = json.find('"', start);; end = json.find('"', end + 1)) {
+        std::size_t backslashes = 0;
+        while (end > start + backslashes && json[end - 1 - backslashes] == '\\') ++backslashes;
+        if (backslashes % 2 == 0) return end;
+    }
+}
+
 // The strings of what is known to be JSON, without their quotes, and whether each is a name.
 template <typename Take>
 void for_each_string(std::string_view json, const Take& take) {
     for (std::size_t at = json.find('"'); at != std::string_view::npos; at = json.find('"', at)) {
-        const auto start = ++at;
-        while (at < json.size() && json[at] != '"') at += json[at] == '\\' ? 2 : 1;
+        const auto start = at + 1;
+        at = end_of_string(json, start);
         const auto behind = json.find_first_not_of(" \t\r\n", at + 1);
         take(start, json.substr(start, at - start),
              behind != std::string_view::npos && json[behind] == ':');
