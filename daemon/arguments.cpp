@@ -45,8 +45,25 @@ Result<void> read_option(const Verb& verb, const std::vector<std::string>& words
     }
     const auto value =
         equals != std::string_view::npos ? std::string(word.substr(equals + 1)) : words[++at];
+    if (value.empty() && !option->may_be_empty) {
+        return misused(verb, dashed(name) + " is empty; give it a value (" +
+                                 std::string(option->value) + "), or leave it out");
+    }
     keep(*option, value, arguments);
     return {};
+}
+
+Result<void> check_operands(const Verb& verb, const Arguments& arguments) {
+    const auto& operands = arguments.operands;
+    if (verb.empty_operands ||
+        std::none_of(operands.begin(), operands.end(),
+                     [](const std::string& operand) { return operand.empty(); })) {
+        return {};
+    }
+    return misused(verb,
+                   "an empty word is no " +
+                       std::string(verb.operands.substr(0, verb.operands.find_first_of(" ."))) +
+                       ": rocklock " + std::string(verb.name) + " " + std::string(verb.operands));
 }
 
 Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool separated) {
@@ -102,6 +119,9 @@ Result<Arguments> parse_arguments(const Verb& verb, const std::vector<std::strin
     }
     if (auto counts = check_counts(verb, arguments, separated); !counts) {
         return std::move(counts).error();
+    }
+    if (auto checked = check_operands(verb, arguments); !checked) {
+        return std::move(checked).error();
     }
     return arguments;
 }

@@ -20,6 +20,8 @@ struct Option {
     std::string_view help;
     // Given again, it adds to what was given before, behind a comma. Else the last one counts.
     bool adds = false;
+    // Whether its value may be empty.
+    bool may_be_empty = false;
 };
 
 struct Verb {
@@ -29,6 +31,8 @@ struct Verb {
     std::string_view summary;
     std::string_view example;
     std::vector<Option> options;
+    // Whether an operand may be empty: those that are asked for may not.
+    bool empty_operands = false;
     // How many operands; -1: any number.
     int fewest = 0;
     int most = 0;

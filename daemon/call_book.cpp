@@ -23,14 +23,14 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
     const auto tell = [&](std::string_view name, std::string message, std::vector<LogFact> facts) {
         event = LogEvent{LogLevel::info, name, std::move(message), std::move(facts)};
         event->facts.push_back({"user", user_of(caller)});
-        event->facts.push_back({"pid", std::to_string(caller.pid)});
+        event->facts.push_back({"pid", caller.pid});
     };
     if (const auto* broken = std::get_if<Break>(&call.body)) {
         tell("break", "a grant was broken",
-             {{"grant", std::to_string(number(broken->grant))}, {"reason", broken->reason}});
+             {{"grant", number(broken->grant)}, {"reason", broken->reason}});
     } else if (const auto* steal = std::get_if<Steal>(&call.body)) {
         tell("steal", "a grant was stolen",
-             {{"grant", std::to_string(number(steal->grant))}, {"reason", steal->reason}});
+             {{"grant", number(steal->grant)}, {"reason", steal->reason}});
     } else if (const auto* put = std::get_if<PutClass>(&call.body)) {
         tell("put_class", "a class was put", {{"pattern", put->lock_class.pattern}});
     } else if (const auto* gone = std::get_if<DeleteClass>(&call.body)) {

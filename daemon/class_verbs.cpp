@@ -62,13 +62,17 @@ public:
         if (given == arguments_.every.end()) return;
         for (const auto& text : given->second) {
             const auto colon = text.rfind(':');
-            const auto mode =
-                colon == std::string::npos ? std::nullopt : parse_mode(text.substr(colon + 1));
-            if (mode) {
-                value.push_back({text.substr(0, colon), *mode});
-            } else {
+            if (colon == std::string::npos) {
                 value.push_back({text, Mode::read});
+                continue;
             }
+            const auto mode = parse_mode(text.substr(colon + 1));
+            if (!mode || *mode == Mode::exclusive) {
+                return fail(option, text,
+                            "behind the last colon stands the mode, read or write; a name that "
+                            "has a colon needs one too");
+            }
+            value.push_back({text.substr(0, colon), *mode});
         }
     }
 

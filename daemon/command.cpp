@@ -1,6 +1,7 @@
 #include "daemon/command.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,8 +68,7 @@ Result<Command> Command::prepare(std::vector<std::string> words,
     }
     const Execution execution{pointers(words), pointers(environment), gate[0], verdict[1],
                               ::getpid()};
-    const bool interactive =
-        ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+    const bool interactive = ::isatty(STDIN_FILENO) == 1;
     const auto pid = ::fork();
     if (pid == 0) {
         // Else it would hold its own gate open.
@@ -112,10 +112,22 @@ int Command::go() {
     int reason = 0;
     ssize_t size = 0;
     do {
+        wait_for_verdict();
         size = ::read(verdict_, &reason, sizeof reason);
     } while (size < 0 && errno == EINTR);
     ::close(std::exchange(verdict_, -1));
     return size == sizeof reason ? reason : 0;
+}
+
+// A Ctrl-Z may come before it has become the command: nobody would send it on.
+void Command::wait_for_verdict() const {
+    constexpr int period_ms = 20;
+    pollfd verdict{verdict_, POLLIN, 0};
+    while (::poll(&verdict, 1, period_ms) == 0) {
+        siginfo_t stopped{};
+        const int found = ::waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WNOHANG);
+        if (found == 0 && stopped.si_pid == pid_) signal_group(SIGCONT);
+    }
 }
 
 void Command::signal_group(int signal) const {
@@ -140,12 +152,18 @@ bool Command::group_alive() const {
     }
 }
 
+bool Command::in_foreground() const {
+    return interactive_ && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+}
+
+// From the background it would stop us.
 void Command::give_terminal() const {
-    if (interactive_) ::tcsetpgrp(STDIN_FILENO, pid_);
+    if (in_foreground()) ::tcsetpgrp(STDIN_FILENO, pid_);
 }
 
 void Command::take_terminal() const {
-    if (!interactive_) return;
+    // In the background it is somebody else's.
+    if (!interactive_ || ::tcgetpgrp(STDIN_FILENO) != pid_) return;
     // Asked for from the background, it would stop us.
     const auto before = ::signal(SIGTTOU, SIG_IGN);
     ::tcsetpgrp(STDIN_FILENO, ::getpgrp());

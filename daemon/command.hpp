@@ -48,12 +48,17 @@ public:
     // descendants and whose parents have gone, see PR_SET_CHILD_SUBREAPER.
     bool group_alive() const;
 
-    // Hands the terminal to it, and takes it back, when we have one and are in its foreground.
+    // Hands the terminal to it when we have one and are in its foreground; takes it back when it is
+    // the command's.
     void give_terminal() const;
     void take_terminal() const;
+    bool in_foreground() const;
+    // Whether our standard input is a terminal.
     bool interactive() const { return interactive_; }
 
 private:
+    void wait_for_verdict() const;
+
     Command(pid_t pid, int gate, int verdict, bool interactive)
         : pid_(pid), gate_(gate), verdict_(verdict), interactive_(interactive) {}
 

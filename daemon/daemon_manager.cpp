@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/duration_text.hpp"
 #include "daemon/manager.hpp"
 #include "daemon/start_daemon.hpp"
 
@@ -15,13 +16,33 @@ using std::chrono::steady_clock;
 
 // A daemon that others look after is awaited for so long when it has gone away.
 constexpr milliseconds longest_absence{10'000};
+// A daemon that listens has so long to answer, beyond the call's patience.
+constexpr milliseconds longest_answer{10'000};
+// One that has too many connections is asked again for as long as the call is patient, and at least
+// so long.
+constexpr milliseconds shortest_crowd{2'000};
 
 // How patient a call still is, when it is repeated.
 class Patience {
 public:
-    explicit Patience(const Call& call) {
+    explicit Patience(const Call& call)
+        : endless_(patience_of(call.body) == no_limit ||
+                   std::holds_alternative<Backup>(call.body)) {
         const auto given = patience_of(call.body);
         if (given && *given != no_limit) deadline_ = steady_clock::now() + *given;
+    }
+
+    // When whoever is asked now has answered, or never will. None: it may take any time.
+    std::optional<steady_clock::time_point> answered_by() const {
+        if (endless_) return std::nullopt;
+        const auto now = steady_clock::now();
+        return std::max(now, deadline_.value_or(now)) + longest_answer;
+    }
+
+    // Whether one that has waited for a connection since then may go on.
+    bool waits_in_crowd(steady_clock::time_point since) const {
+        const auto now = steady_clock::now();
+        return endless_ || now - since < shortest_crowd || (deadline_ && now < *deadline_);
     }
 
     void apply(Call& call) const {
@@ -41,6 +62,7 @@ private:
         return std::nullopt;
     }
 
+    const bool endless_;
     std::optional<steady_clock::time_point> deadline_;
 };
 
@@ -73,13 +95,41 @@ bool is_away(const Result<Reply>& reply) {
            code == ErrorCode::closing;
 }
 
+// A daemon that has too many connections.
+bool is_crowded(const Result<Reply>& reply) {
+    return !reply && reply.error().code == ErrorCode::unreachable && reply.error().retry_after;
+}
+
+// One that takes connections and says nothing, or not even that.
+Error hangs(const std::string& path) {
+    return {ErrorCode::indeterminate,
+            "the daemon on " + path + " does not answer: it hangs, or is stopped (" +
+                format_duration(longest_answer) +
+                " beyond the patience); whether the call was heard nobody can say"};
+}
+
 Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
     const Patience patience(call);
+    const auto begun = steady_clock::now();
     std::optional<steady_clock::time_point> away_since;
     for (milliseconds pause{5};; pause = std::min(2 * pause, milliseconds{100})) {
         const auto sent = steady_clock::now();
-        auto reply = client_.call(call, limits);
+        auto bounded = limits;
+        const auto answered_by = patience.answered_by();
+        if (answered_by && (!limits.deadline || *answered_by < *limits.deadline)) {
+            bounded.deadline = answered_by;
+        }
+        auto reply = client_.call(call, bounded);
         const auto now = steady_clock::now();
+        if (is_away(reply) && !over(limits) && answered_by && now >= *answered_by) {
+            return hangs(options_.socket);
+        }
+        if (is_crowded(reply)) {
+            if (over(limits) || !patience.waits_in_crowd(begun)) return reply;
+            std::this_thread::sleep_for(pause);
+            patience.apply(call);
+            continue;
+        }
         if (!is_away(reply)) {
             reached_ = true;
             return reply;

@@ -362,12 +362,13 @@ bool Dispatcher::adopt(const SessionId& session) {
 }
 
 void Dispatcher::give_back(const Grant& grant) {
-    if (grant.own_session) return close_session(grant.own_session->id);
+    if (grant.own_session)
+        return close_session(grant.own_session->id, "its connection had ended before it was told");
     service_.submit(Release{grant.session, grant.id}, [](const Result<Answer>&) {});
 }
 
-void Dispatcher::close_session(const SessionId& session) {
-    service_.submit(CloseSession{session}, [](const Result<Answer>&) {});
+void Dispatcher::close_session(const SessionId& session, std::string_view why) {
+    service_.submit(CloseSession{session, std::string(why)}, [](const Result<Answer>&) {});
 }
 
 }  // namespace rocklock

@@ -95,6 +95,10 @@ struct DispatcherOptions {
 
 // Threads:  thread-safe.
 // Lifetime: borrows the service, and the watch and the observer (which may be none).
+// Why sessions end that are bound to their client.
+inline constexpr std::string_view process_gone = "its process has ended";
+inline constexpr std::string_view connection_gone = "its connection has ended";
+
 class Dispatcher {
 public:
     using Done = std::function<void(Result<Reply>)>;
@@ -122,7 +126,8 @@ public:
 
     // Takes back a grant that reached nobody, with the session that was made for it.
     void give_back(const Grant& grant);
-    void close_session(const SessionId& session);
+    // Ends the session of a client that has gone; `why` is kept with the ends of its grants.
+    void close_session(const SessionId& session, std::string_view why);
 
 private:
     // What the watch is to be told once a call has succeeded.

@@ -56,7 +56,7 @@ void EmbeddedManager::end_orphans() {
         if (session.bound != Bound::process) continue;
         const bool alive =
             std::any_of(session.processes.begin(), session.processes.end(), is_running);
-        if (!alive) dispatcher_.close_session(session.id);
+        if (!alive) dispatcher_.close_session(session.id, process_gone);
     }
 }
 

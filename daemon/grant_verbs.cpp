@@ -88,7 +88,8 @@ void print_shell(const Grant& grant, const Arguments& arguments) {
     }
     if (arguments.has("quiet")) return;
     for (const auto& lock : grant.locks) {
-        complain(printable(lock.resource) + ": yours to " + std::string(word(lock.mode)) + ", " +
+        complain(printable(lock.resource) + (lock.permits > 0 ? ": yours, " : ": yours to ") +
+                 describe_mode(lock.mode, lock.permits) + ", " +
                  held_for(grant.remaining, grant.deadline_wall));
     }
 }
@@ -124,8 +125,7 @@ Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
 
 // A grant that nobody was told of is given back: nobody could release it.
 int keep_if_told(Manager& manager, const Grant& grant) {
-    if (std::fflush(stdout) == 0) return exit_status::done;
-    std::perror("rocklock: standard output");
+    if (output_written()) return exit_status::done;
     const auto released = manager.ask<Released>(
         Call{Release{grant.session, grant.id}, grant.own_session->secret, {}});
     complain(released ? "the lock was given back, since nobody would know of it"
@@ -134,7 +134,7 @@ int keep_if_told(Manager& manager, const Grant& grant) {
 }
 
 // A session made for one grant ends with it: then the grant is what is of interest.
-int fail_on(GrantCall& call, Error error) {
+int fail_on(GrantCall& call, Error error, const Arguments* arguments = nullptr) {
     if (error.code == ErrorCode::session_not_found || error.code == ErrorCode::session_expired) {
         // One that was taken from it tells by whom, which is told to its owner only once otherwise.
         const bool forced = error.ended && !error.ended->by.empty();
@@ -145,7 +145,7 @@ int fail_on(GrantCall& call, Error error) {
             error.ended = std::move(ending);
         }
     }
-    return fail(error);
+    return fail(error, arguments);
 }
 
 // Whether the session still holds the grant; else how it ended, as far as that is known.
@@ -195,7 +195,7 @@ int acquire_verb(const Arguments& arguments) {
     acquire.note = arguments.get("note").value_or("");
     acquire.request_id = base64url_encode(random_bytes<16>());
     const auto grant = (*manager)->ask<Grant>(Call{std::move(acquire), {}, {}});
-    if (!grant) return fail(grant.error());
+    if (!grant) return fail(grant.error(), &arguments);
     if (arguments.has("json")) {
         print(write_reply(*grant));
     } else {
@@ -238,9 +238,7 @@ int release_verb(const Arguments& arguments) {
     if (!released) return fail(released.error());
     if (arguments.has("json")) print(write_reply(*released));
     if (released->outcome != Outcome::released && released->outcome != Outcome::held) {
-        Ending ending;
-        ending.outcome = released->outcome;
-        complain("there was nothing to release: it was " + describe_ending(ending));
+        complain("there was nothing to release: it was " + describe_ending(ending_in(*released)));
         return exit_status::lost;
     }
     if (!arguments.has("json") && !arguments.has("quiet")) {
@@ -269,7 +267,7 @@ int convert_verb(const Arguments& arguments) {
     }
     const auto grant =
         call->manager->ask<Grant>(Call{std::move(convert), call->credentials.secret, {}});
-    if (!grant) return fail_on(*call, grant.error());
+    if (!grant) return fail_on(*call, grant.error(), &arguments);
     if (arguments.has("json")) {
         print(write_reply(*grant));
     } else {
@@ -336,7 +334,7 @@ int steal_verb(const Arguments& arguments) {
     } else {
         print_shell(*taken, arguments);
     }
-    return exit_status::done;
+    return opened ? keep_if_told(**manager, *taken) : exit_status::done;
 }
 
 int break_verb(const Arguments& arguments) {

@@ -53,7 +53,7 @@ void HttpConversation::receive(std::string_view bytes) {
         slots_.push_back({++last_number_, {.keep_alive = false}, std::nullopt});
         ending_ = true;
         const auto* name = "RequestTooLargeException";
-        if (problem->status == 400) name = "ValidationException";
+        if (problem->status == 400 || problem->status == 501) name = "ValidationException";
         if (problem->status == 503) name = "LimitExceededException";
         answer(last_number_, refusal(problem->status, name, problem->message));
     } else if (reader_.wants_continue() && slots_.empty()) {

@@ -43,10 +43,13 @@ std::string* place_of(http::field name, string_view name_text, HttpRequest& requ
     return nullptr;
 }
 
-std::optional<HttpProblem> problem_of(const error_code& error) {
-    if (error == http::error::header_limit) {
-        return HttpProblem{431, "the headers are longer than 64 KB"};
-    }
+HttpProblem too_long() {
+    return {431,
+            "the headers, what stands between chunks, or what follows them is longer than 64 KB"};
+}
+
+HttpProblem problem_in(const error_code& error) {
+    if (error == http::error::header_limit) return too_long();
     if (error == http::error::body_limit || error == http::error::buffer_overflow) {
         return HttpProblem{413, "the body is longer than 16 MB"};
     }
@@ -69,6 +72,22 @@ public:
     }
     std::size_t held_bytes() const { return request_.body.size(); }
     bool expects_continue() const { return expects_continue_; }
+    // Counts what `size` bytes of `rest`, which have just been put, and what is left of it, have of
+    // the headers: by itself the parser limits only what comes at once.
+    bool header_too_long(std::string_view rest, std::size_t size) {
+        if (!is_header_done()) {
+            header_bytes_ += size;
+            return header_bytes_ + (rest.size() - size) > http_header_bytes;
+        }
+        // It leaves off at the beginning of a line.
+        const auto end = rest.starts_with("\r\n") ? 2 : rest.find("\r\n\r\n") + 4;
+        header_bytes_ += std::min(end, size);
+        return header_bytes_ > http_header_bytes;
+    }
+    HttpProblem problem_of(const error_code& error) const {
+        if (!unknown_coding_) return problem_in(error);
+        return {501, "the only Transfer-Encoding that is understood here is chunked"};
+    }
 
 private:
     void on_request_impl(http::verb /*method*/, string_view method, string_view target,
@@ -82,7 +101,12 @@ private:
     void on_field_impl(http::field name, string_view name_text, string_view value,
                        error_code& error) override {
         error = {};
-        if (name == http::field::expect) {
+        // What follows the chunks is no header: it came too late to be judged by.
+        if (is_header_done()) return;
+        if (name == http::field::transfer_encoding && !boost::beast::iequals(value, "chunked")) {
+            error = http::error::bad_transfer_encoding;
+            unknown_coding_ = true;
+        } else if (name == http::field::expect) {
             expects_continue_ = boost::beast::iequals(value, "100-continue");
         } else if (auto* place = place_of(name, name_text, request_)) {
             if (!place->empty()) *place += ", ";
@@ -107,9 +131,11 @@ private:
         request_.body.append(body.data(), body.size());
         return body.size();
     }
-    void on_chunk_header_impl(std::uint64_t /*size*/, string_view /*extensions*/,
+    void on_chunk_header_impl(std::uint64_t /*size*/, string_view extensions,
                               error_code& error) override {
         error = {};
+        extension_bytes_ += extensions.size();
+        if (extension_bytes_ > http_header_bytes) error = http::error::header_limit;
     }
     std::size_t on_chunk_body_impl(std::uint64_t /*rest*/, string_view body,
                                    error_code& error) override {
@@ -119,6 +145,10 @@ private:
 
     HttpRequest request_;
     bool expects_continue_ = false;
+    // It comes in a Transfer-Encoding that we do not know.
+    bool unknown_coding_ = false;
+    std::size_t header_bytes_ = 0;
+    std::size_t extension_bytes_ = 0;
 };
 
 HttpReader::HttpReader() = default;
@@ -132,24 +162,26 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
     std::optional<HttpProblem> problem;
     while (used < unread_.size() && wanted()) {
         if (!parser_) parser_ = std::make_unique<Parser>();
+        const auto rest = std::string_view(unread_).substr(used);
         const bool in_header = !parser_->is_header_done();
         error_code error;
-        const auto size =
-            parser_->put(boost::asio::buffer(unread_.data() + used, unread_.size() - used), error);
+        const auto size = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
         used += size;
         if (in_header && parser_->is_header_done() && !parser_->is_done()) {
             wants_continue_ = parser_->expects_continue();
         }
-        if (error && error != http::error::need_more) {
-            problem = problem_of(error);
-            break;
-        }
-        if (parser_->is_done()) {
+        const bool starved = error == http::error::need_more;
+        if (error && !starved) {
+            problem = parser_->problem_of(error);
+        } else if ((in_header && parser_->header_too_long(rest, size)) ||
+                   (starved && rest.size() - size > http_header_bytes)) {
+            // What the parser leaves of a body is the header of a chunk, or what follows the last.
+            problem = too_long();
+        } else if (parser_->is_done()) {
             take(parser_->take());
             parser_.reset();
-        } else if (error == http::error::need_more || size == 0) {
-            break;
         }
+        if (problem || starved || size == 0) break;
     }
     unread_.erase(0, used);
     return problem;

@@ -72,7 +72,11 @@ std::string as_json(const LogEvent& event, std::string_view time) {
     json.string(event.message);
     for (const auto& fact : event.facts) {
         json.key(fact.name);
-        json.string(fact.value);
+        if (fact.number) {
+            json.number(*fact.number);
+        } else {
+            json.string(fact.value);
+        }
     }
     json.end_object();
     return json.take();
@@ -120,7 +124,7 @@ void Log::write(const LogEvent& event) const {
         write_line({LogLevel::warning,
                     "log_lost",
                     "nobody read this log for a while, and lines were lost",
-                    {{"lines", std::to_string(lost_)}}});
+                    {{"lines", lost_}}});
     }
     write_line(event);
 }

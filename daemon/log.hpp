@@ -10,9 +10,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -25,6 +28,13 @@ enum class LogFormat : std::uint8_t { text, logfmt, json };
 struct LogFact {
     std::string_view name;
     std::string value;
+    // In JSON it is a number then.
+    std::optional<std::int64_t> number;
+
+    LogFact(std::string_view fact, std::string text) : name(fact), value(std::move(text)) {}
+    template <std::integral Number>
+    LogFact(std::string_view fact, Number count)
+        : name(fact), value(std::to_string(count)), number(static_cast<std::int64_t>(count)) {}
 };
 
 struct LogEvent {

@@ -25,7 +25,7 @@ Result<std::unique_ptr<Manager>> open_to_look(const Arguments& arguments) {
 }
 
 std::string word_of(const Holder& holder) {
-    return std::string(word(holder.mode)) + (holder.subtree ? "+" : "");
+    return describe_mode(holder.mode, holder.permits, holder.subtree);
 }
 
 std::string note_of(const Holder& holder) {
@@ -48,12 +48,13 @@ std::string text_of(const LockView& view, WallTime now) {
     }
     for (const auto& waiter : view.waiters) {
         text += "  waiting " + std::to_string(waiter.position) + "  " +
-                printable(waiter.principal) + " (" + std::string(word(waiter.mode)) + "), for " +
-                format_duration(now - waiter.since) + "\n";
+                printable(waiter.principal) + " (" + describe_mode(waiter.mode, waiter.permits) +
+                "), for " + format_duration(now - waiter.since) + "\n";
     }
     if (view.last_holder) {
-        text += "  last held by " + printable(view.last_holder->holder.principal) + " (" +
-                std::string(word(view.last_holder->holder.mode)) + "), " +
+        const auto& last = view.last_holder->holder;
+        text += "  last held by " + printable(last.principal) + " (" +
+                describe_mode(last.mode, last.permits) + "), " +
                 describe_ending(view.last_holder->ending) + "\n";
     }
     if (number(view.last_token) != 0) {

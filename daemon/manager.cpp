@@ -10,9 +10,11 @@ std::optional<Ending> find_ending(Manager& manager, const SessionCredentials& cr
     if (released->outcome == Outcome::released || released->outcome == Outcome::held) {
         return std::nullopt;
     }
-    Ending ending;
-    ending.outcome = released->outcome;
-    return ending;
+    return ending_in(*released);
+}
+
+Ending ending_in(const Released& released) {
+    return {released.outcome, released.by, released.reason, released.at.value_or(WallTime{})};
 }
 
 }  // namespace rocklock

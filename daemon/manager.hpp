@@ -42,6 +42,9 @@ public:
     }
 };
 
+// How a grant had ended that was to be released.
+Ending ending_in(const Released& released);
+
 // How a grant ended whose session is no more: asked for by releasing it, which changes nothing any
 // more. Nothing when it has not ended, or nobody remembers.
 std::optional<Ending> find_ending(Manager& manager, const SessionCredentials& credentials,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <rocklock/clock.hpp>
+
 #include "base/duration_text.hpp"
 #include "wire/lock_words.hpp"
 #include "wire/time_format.hpp"
@@ -23,7 +25,7 @@ std::string advice(const Error& error) {
         case ErrorCode::not_owner:
             return "ROCKLOCK_SESSION in the environment must be the one that `acquire` printed";
         case ErrorCode::unreachable:
-            return "start it with `rocklock serve`";
+            return error.retry_after ? "" : "start it with `rocklock serve`";
         case ErrorCode::store_in_use:
             return "wait with --patience, or ask the daemon that has it";
         default:
@@ -48,9 +50,16 @@ std::string printable(std::string_view text) {
     return shown;
 }
 
+std::string describe_mode(Mode mode, std::uint32_t permits, bool subtree) {
+    if (permits == 1) return "1 permit";
+    if (permits > 1) return std::to_string(permits) + " permits";
+    return std::string(word(mode)) + (subtree ? "+" : "");
+}
+
 std::string describe_holder(const Holder& holder, WallTime now) {
-    std::string text = printable(holder.principal) + " (" + std::string(word(holder.mode)) +
-                       "), for " + format_duration(now - holder.acquired_at) + ", " +
+    std::string text = printable(holder.principal) + " (" +
+                       describe_mode(holder.mode, holder.permits) + "), for " +
+                       format_duration(now - holder.acquired_at) + ", " +
                        format_duration(holder.remaining) + " left";
     if (holder.pid != 0) text += ", pid " + std::to_string(holder.pid);
     text += ", grant " + std::to_string(number(holder.grant));
@@ -89,7 +98,7 @@ std::string explain(const Error& error, WallTime now) {
     for (std::size_t i = 0; i < std::min(error.waiters.size(), most_named); ++i) {
         const auto& waiter = error.waiters[i];
         text += "\n  " + printable(waiter.resource) + ": " + printable(waiter.principal) +
-                " waits for it (" + std::string(word(waiter.mode)) + "), since " +
+                " waits for it (" + describe_mode(waiter.mode, waiter.permits) + "), since " +
                 format_duration(now - waiter.since);
     }
     for (const auto& step : error.cycle) {
@@ -99,12 +108,30 @@ std::string explain(const Error& error, WallTime now) {
     if (error.policy) {
         // When to try again is in the message.
         text += "\n  its class says: steal " + std::string(word(*error.policy));
-    } else if (error.retry_after) {
+    } else if (error.retry_after && error.code != ErrorCode::unreachable) {
         text += "\n  free in " + format_duration(*error.retry_after);
     }
     const auto what_to_do = advice(error);
     if (!what_to_do.empty()) text += "\n  " + what_to_do;
     return text;
+}
+
+std::string explain_quietly(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::conflict:
+            return "not granted: others have it or wait for it";
+        case ErrorCode::patience_expired:
+            return "waited in vain: others have it";
+        case ErrorCode::deadlock:
+            return "not granted: the wait would never end (a deadlock)";
+        default:
+            return printable(error.message);
+    }
+}
+
+void complain_of(const Error& error, Names names) {
+    complain(names == Names::told ? explain(error, system_clock().now().wall)
+                                  : explain_quietly(error));
 }
 
 void complain(std::string_view text) {

@@ -88,7 +88,7 @@ void Peer::answered(std::uint64_t number, Result<Reply> reply, const Dispatcher:
         if (!gone && grant != nullptr && !asked.may_ask_again) unconfirmed_.push_back(*grant);
     }
     if (gone && asked.opens_with_connection && session) {
-        dispatcher_.close_session(*session);
+        dispatcher_.close_session(*session, connection_gone);
         return done(client_gone());
     }
     if (gone && grant != nullptr && !asked.may_ask_again) {
@@ -129,7 +129,7 @@ void Peer::hang_up(bool unread) {
         if (unread) undelivered.swap(unconfirmed_);
     }
     dispatcher_.cancel(std::move(waits));
-    for (const auto& session : sessions) dispatcher_.close_session(session);
+    for (const auto& session : sessions) dispatcher_.close_session(session, connection_gone);
     for (const auto& grant : undelivered) dispatcher_.give_back(grant);
 }
 

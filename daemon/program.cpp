@@ -54,9 +54,7 @@ int no_such_verb(const std::vector<std::string>& words) {
     return asked ? exit_status::done : exit_status::usage;
 }
 
-}  // namespace
-
-int run_program(const std::vector<std::string>& given) {
+int run_words(const std::vector<std::string>& given) {
     auto words = given;
     // `rocklock help run` is `rocklock run --help`.
     if (words.size() > 1 && words.front() == "help") {
@@ -79,6 +77,14 @@ int run_program(const std::vector<std::string>& given) {
         return exit_status::done;
     }
     return entry->run(*arguments);
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words) {
+    const int status = run_words(words);
+    // What nobody could read was not done.
+    return !output_written() && status == exit_status::done ? exit_status::internal : status;
 }
 
 }  // namespace rocklock

@@ -12,9 +12,6 @@
 namespace rocklock {
 namespace {
 
-// Shorter ones leave no room for a renewal before the margin.
-constexpr std::chrono::milliseconds shortest_lease{1000};
-
 // Errors: invalid_argument, unless it is a whole number in the range.
 Result<int> number_option(const Arguments& arguments, std::string_view name, int otherwise,
                           int largest) {
@@ -41,10 +38,6 @@ Result<RunPlan> plan_of(const Arguments& arguments, const Settings& settings) {
     plan.note = arguments.get("note").value_or("");
     const auto lease = settings.optional_duration("lease");
     if (!lease) return lease.error();
-    if (lease->value_or(shortest_lease) < shortest_lease) {
-        return Error(ErrorCode::invalid_argument,
-                     "the lease is too short to be renewed in time: give at least 1s");
-    }
     plan.lease = *lease;
     const auto patience = settings.patience("forever");
     if (!patience) return patience.error();

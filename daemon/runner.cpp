@@ -59,6 +59,12 @@ steady_clock::time_point steady_at(BootTime moment) {
     return steady_clock::now() + (moment - boot_now());
 }
 
+std::string mode_of(const Grant& grant) {
+    if (grant.locks.empty()) return "";
+    const auto& first = grant.locks.front();
+    return first.permits > 0 ? "permits" : std::string(word(first.mode));
+}
+
 // The variables that tell a command of its lock; those of an outer `run` are replaced.
 std::vector<std::string> environment_of(const RunPlan& plan, const Grant& grant,
                                         const SessionInfo& session, const std::string& socket) {
@@ -71,7 +77,7 @@ std::vector<std::string> environment_of(const RunPlan& plan, const Grant& grant,
         {"ROCKLOCK_GRANT", std::to_string(number(grant.id))},
         {"ROCKLOCK_TOKEN", std::to_string(number(grant.token))},
         {"ROCKLOCK_PRINCIPAL", plan.principal},
-        {"ROCKLOCK_MODE", grant.locks.empty() ? "" : std::string(word(grant.locks.front().mode))},
+        {"ROCKLOCK_MODE", mode_of(grant)},
         {"ROCKLOCK_DEADLINE", format_time(grant.deadline_wall)},
         {"ROCKLOCK_SOCKET", socket},
         {"ROCKLOCK_SESSION", to_string(session.id) + ":" + to_string(session.secret)},
@@ -130,7 +136,10 @@ private:
 
     Events next_event(std::optional<BootTime> until);
     // One margin before the lock may be somebody else's.
-    BootTime stop_at() const { return deadline_ - std::max(smallest_margin, session_.lease / 10); }
+    BootTime stop_at() const {
+        const auto margin = std::max(smallest_margin, session_.lease / 10);
+        return deadline_ - std::min(margin, session_.lease / 4);
+    }
     void tell(std::string_view event, const std::function<void(JsonWriter&)>& facts = {});
     void say(const std::string& text) const {
         if (!plan_.quiet) complain(text);
@@ -264,7 +273,7 @@ void Runner::accept_grant(Grant grant) {
 }
 
 int Runner::refused(const Error& error) {
-    complain(explain(error, system_clock().now().wall));
+    complain_of(error, plan_.quiet ? Names::kept : Names::told);
     tell("refused", [&](JsonWriter& json) {
         json.key("Error");
         json.string(error_name(error.code));
@@ -407,10 +416,14 @@ void Runner::on_child(Command& command) {
             status_ = change->status;
             return;
         }
-        // Ctrl-Z: the shell that waits for us must see us stop as well. The lease runs on.
-        if (!command.interactive() || WSTOPSIG(change->status) == SIGSTOP) continue;
+        const int signal = WSTOPSIG(change->status);
+        if (!command.interactive() || signal == SIGSTOP) continue;
+        // Ctrl-Z, or it wants the terminal from the background: the shell that waits for us must
+        // see us stop as well. The lease runs on. Unless the shell gave us the terminal meanwhile,
+        // which it cannot know to be wanted further down.
+        const bool ours = signal != SIGTSTP && command.in_foreground();
         command.take_terminal();
-        ::raise(SIGSTOP);
+        if (!ours) ::raise(SIGSTOP);
         command.give_terminal();
         command.signal_group(SIGCONT);
     }
@@ -446,7 +459,7 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
             return;
         // Anything else may pass: the lease decides.
         default:
-            renew_at_ = now + milliseconds{100};
+            renew_at_ = now + std::min(milliseconds{100}, session_.lease / 10);
     }
 }
 
@@ -552,7 +565,7 @@ std::string Runner::ended_before(const Result<Reply>& reply) {
         case Outcome::stolen:
         case Outcome::broken:
         case Outcome::transferred:
-            return "it was " + std::string(to_string(released->outcome));
+            return "it was " + describe_ending(ending_in(*released));
         default:
             return {};
     }

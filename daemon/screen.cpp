@@ -85,10 +85,11 @@ void Screen::draw(const std::string& text) {
     put(frame + "\x1b[J");
 }
 
-Wakeup Screen::wait(std::chrono::milliseconds longest) {
-    std::array<pollfd, 2> sources{{{signals_, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}}};
-    const nfds_t count = takes_keys_ ? 2 : 1;
-    const int ready = ::poll(sources.data(), count, static_cast<int>(longest.count()));
+Wakeup Screen::wait(std::chrono::milliseconds longest, int other) {
+    // One that is negative is not looked at.
+    std::array<pollfd, 3> sources{
+        {{signals_, POLLIN, 0}, {takes_keys_ ? STDIN_FILENO : -1, POLLIN, 0}, {other, POLLIN, 0}}};
+    const int ready = ::poll(sources.data(), sources.size(), static_cast<int>(longest.count()));
     if (ready <= 0) return Wakeup::time;
     if (sources[0].revents != 0) {
         signalfd_siginfo info{};
@@ -97,6 +98,7 @@ Wakeup Screen::wait(std::chrono::milliseconds longest) {
         signal_ = static_cast<int>(info.ssi_signo);
         return Wakeup::signal;
     }
+    if (sources[1].revents == 0) return Wakeup::time;
     if (::read(STDIN_FILENO, &key_, 1) == 1) return Wakeup::key;
     // The terminal has gone.
     takes_keys_ = false;

@@ -35,7 +35,8 @@ public:
     // Shows the text, cut to the screen, in place of what was there.
     void draw(const std::string& text);
 
-    Wakeup wait(std::chrono::milliseconds longest);
+    // Also until `other` is readable, which counts as `time`; negative: none.
+    Wakeup wait(std::chrono::milliseconds longest, int other = -1);
     // The last one pressed, and the signal that asks to leave.
     char key() const { return key_; }
     int signal() const { return signal_; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/duration_text.hpp"
+#include "client/unix_socket.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
 #include "daemon/server.hpp"
@@ -104,6 +105,10 @@ int serve_verb(const Arguments& arguments) {
         std::from_chars(fd->data(), fd->data() + fd->size(), options.ready_fd);
         // Whoever starts us by itself may do so while the one before us is still leaving.
         options.patience = std::chrono::seconds{20};
+    }
+    // Before anything is made for it.
+    if (const auto address = unix_address(options.socket_path); !address) {
+        return fail(address.error());
     }
     for (const auto& directory : {directory_of(options.socket_path), directory_of(options.store)}) {
         if (directory.empty()) continue;

@@ -104,14 +104,14 @@ LogEvent slow_wait_event(const SlowWait& wait) {
                     {"principal", wait.waiter.principal},
                     {"mode", std::string(to_string(wait.waiter.mode))},
                     {"waited", format_duration(wait.waited)},
-                    {"holders", std::to_string(wait.holders.size())}}};
+                    {"holders", wait.holders.size()}}};
     if (!wait.holders.empty()) {
         const auto& holder = wait.holders.front();
         event.facts.push_back({"holder", holder.principal});
-        event.facts.push_back({"grant", std::to_string(number(holder.grant))});
+        event.facts.push_back({"grant", number(holder.grant)});
         event.facts.push_back({"held_for", format_duration(now - holder.acquired_at)});
         event.facts.push_back({"left", format_duration(holder.remaining)});
-        event.facts.push_back({"pid", std::to_string(holder.pid)});
+        event.facts.push_back({"pid", holder.pid});
         event.facts.push_back({"note", holder.note});
     }
     return event;
@@ -130,7 +130,7 @@ Result<Database> open_database(const ServerOptions& options, const Log& log) {
             const auto count = some->let_through(steady_clock::now());
             if (count == 0) return;
             auto event = slow_wait_event(wait);
-            if (count > 1) event.facts.push_back({"untold", std::to_string(count - 1)});
+            if (count > 1) event.facts.push_back({"untold", count - 1});
             log.write(event);
         };
     if (options.store.empty()) return Database::in_memory(database);
@@ -244,8 +244,9 @@ std::string durability_word(const ServerOptions& options) {
 
 Server::Server(const Parts& parts)
     : parts_(parts),
-      watch_(control_.get_executor(),
-             [this](const SessionId& session) { dispatcher_.close_session(session); }),
+      watch_(
+          control_.get_executor(),
+          [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
       book_(parts.log,
             [this](const Error& error) {
                 {
@@ -265,6 +266,8 @@ Server::Server(const Parts& parts)
       places_(parts.database.service(), book_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
       signals_(control_, SIGTERM, SIGINT) {
+    // A terminal that closes takes us along; elsewhere it says nothing to us.
+    if (::isatty(STDIN_FILENO) == 1) signals_.add(SIGHUP);
     // Those who decide and those who commit need the others.
     const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
     for (unsigned i = 0; i < count; ++i) {
@@ -296,7 +299,8 @@ std::optional<Error> Server::run() {
     watch_recovered();
     auto work = asio::make_work_guard(control_);
     signals_.async_wait([this](const error_code& error, int signal) {
-        if (!error) request_stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");
+        if (error) return;
+        request_stop(signal == SIGTERM ? "SIGTERM" : signal == SIGINT ? "SIGINT" : "SIGHUP");
     });
     for (auto& door : doors_) {
         asio::co_spawn(control_, accept_loop(*door), asio::detached);
@@ -375,9 +379,9 @@ void Server::refuse(Protocol::socket socket) {
         parts_.log.write({LogLevel::warning,
                           "connection_refused",
                           "too many connections, some were refused",
-                          {{"refused", std::to_string(count)},
-                           {"connections", std::to_string(traffic_.connections)},
-                           {"most", std::to_string(parts_.most_connections)}}});
+                          {{"refused", count},
+                           {"connections", traffic_.connections.load()},
+                           {"most", parts_.most_connections}}});
     }
     if (refusing_ >= most_refused_at_once || stopping_) return;
     ++refusing_;
@@ -520,8 +524,8 @@ void tell_start(const Log& log, Database& database, const ServerOptions& options
                "opened",
                "the store is open",
                {{"store", options.store.empty() ? "memory" : options.store},
-                {"sessions", std::to_string(statistics.sessions)},
-                {"grants", std::to_string(statistics.held)}}});
+                {"sessions", statistics.sessions},
+                {"grants", statistics.held}}});
 }
 
 Result<void> serve_store(const ServerOptions& options) {
@@ -556,7 +560,8 @@ Result<void> serve_store(const ServerOptions& options) {
 }  // namespace
 
 Result<void> serve(const ServerOptions& options) {
-    ::signal(SIGPIPE, SIG_IGN);
+    // What asks other daemons for something that we do not do must not end us.
+    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
     // What calls need comes and goes all the time. It is asked of the system in larger pieces, of
     // which one at a time is kept.
     ::mallopt(M_TOP_PAD, 1 << 20);

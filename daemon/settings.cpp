@@ -200,7 +200,11 @@ Result<void> make_directories(const std::string& path) {
     for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
         const auto part = path.substr(0, slash);
         if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
-            return Error(ErrorCode::io_error, "cannot make " + part + ": " + std::strerror(errno));
+            const bool forbidden = errno == EACCES || errno == EPERM || errno == EROFS;
+            return Error(
+                forbidden ? ErrorCode::read_only : ErrorCode::io_error,
+                "cannot make " + part + ": " + std::strerror(errno) +
+                    (forbidden ? "; let this user write there, or name another place" : ""));
         }
         if (slash == std::string::npos) return {};
     }

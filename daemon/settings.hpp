@@ -63,7 +63,7 @@ std::string client_socket(const Settings& settings);
 Setting server_socket(const Settings& settings);
 Setting server_store(const Settings& settings);
 
-// Makes a directory and those above it, for this user alone. Errors: io_error.
+// Makes a directory and those above it, for this user alone. Errors: read_only, io_error.
 Result<void> make_directories(const std::string& path);
 
 }  // namespace rocklock

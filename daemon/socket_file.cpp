@@ -21,7 +21,9 @@ namespace {
 constexpr int backlog = 4096;
 
 Error failed(const std::string& what) {
-    return {ErrorCode::io_error, what + ": " + std::strerror(errno)};
+    const std::string text = what + ": " + std::strerror(errno);
+    if (errno != EACCES && errno != EPERM && errno != EROFS) return {ErrorCode::io_error, text};
+    return {ErrorCode::read_only, text + "; let this user write there, or choose another --socket"};
 }
 
 // Takes the lock file, and leaves our number in it for people.

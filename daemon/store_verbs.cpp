@@ -199,7 +199,7 @@ int db_backup_verb(const Arguments& arguments) {
     std::error_code nowhere;
     const auto directory =
         fs::absolute(arguments.operands.front(), nowhere).lexically_normal().string();
-    if (arguments.operands.front().empty() || nowhere) {
+    if (nowhere) {
         return fail(
             Error(ErrorCode::invalid_argument,
                   "name a directory that is new or empty, with its whole path if the current "

@@ -1,14 +1,19 @@
 // top: who holds what, the most wanted first, again and again.
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include <rocklock/clock.hpp>
@@ -63,33 +68,35 @@ struct Picture {
 };
 
 Result<std::map<std::string, std::size_t>> count_waiters(Manager& manager,
-                                                         const std::string& prefix) {
+                                                         const std::string& prefix,
+                                                         const CallLimits& limits) {
     ListLocks contended;
     contended.prefix = prefix;
     contended.contended = true;
     contended.limit = most_locks;
-    const auto page = manager.ask<LockPage>(Call{contended, {}, {}});
+    const auto page = manager.ask<LockPage>(Call{contended, {}, {}}, limits);
     if (!page) return page.error();
     std::map<std::string, std::size_t> waiters;
     for (const auto& holder : page->locks) {
         if (waiters.size() >= most_contended || waiters.contains(holder.resource)) continue;
-        const auto view = manager.ask<LockView>(Call{ShowLock{holder.resource}, {}, {}});
+        const auto view = manager.ask<LockView>(Call{ShowLock{holder.resource}, {}, {}}, limits);
         if (!view) return view.error();
         waiters[holder.resource] = view->waiters.size();
     }
     return waiters;
 }
 
-Result<Picture> take_picture(Manager& manager, const std::string& prefix) {
-    auto waiters = count_waiters(manager, prefix);
+Result<Picture> take_picture(Manager& manager, const std::string& prefix,
+                             const CallLimits& limits) {
+    auto waiters = count_waiters(manager, prefix, limits);
     if (!waiters) return std::move(waiters).error();
-    const auto counts = manager.ask<LockStatistics>(Call{ShowStatistics{}, {}, {}});
+    const auto counts = manager.ask<LockStatistics>(Call{ShowStatistics{}, {}, {}}, limits);
     if (!counts) return counts.error();
     const Counted counted{std::chrono::steady_clock::now(), counts->granted, counts->waits};
     ListLocks list;
     list.prefix = prefix;
     list.limit = most_locks;
-    auto page = manager.ask<LockPage>(Call{list, {}, {}});
+    auto page = manager.ask<LockPage>(Call{list, {}, {}}, limits);
     if (!page) return std::move(page).error();
     Picture picture;
     picture.at = system_clock().now().wall;
@@ -128,7 +135,7 @@ std::string text_of(const Picture& picture, bool colour) {
     Table table({"RESOURCE", "WAITING", "MODE", "PRINCIPAL", "AGE", "LEFT", "GRANT", "NOTE"});
     for (const auto& [holder, waiters] : picture.rows) {
         table.add({printable(holder.resource), waiters == 0 ? "" : std::to_string(waiters),
-                   std::string(word(holder.mode)) + (holder.subtree ? "+" : ""),
+                   describe_mode(holder.mode, holder.permits, holder.subtree),
                    printable(holder.principal), format_duration(picture.at - holder.acquired_at),
                    format_duration(holder.remaining), std::to_string(number(holder.grant)),
                    printable(holder.note)});
@@ -160,20 +167,6 @@ std::string json_of(const Picture& picture) {
     return json + "]}";
 }
 
-// Whether to leave.
-bool leaves(Screen& screen, milliseconds interval) {
-    switch (screen.wait(interval)) {
-        case Wakeup::time:
-        case Wakeup::resized:
-            return false;
-        case Wakeup::key:
-            return screen.key() == 'q' || screen.key() == 'Q';
-        case Wakeup::signal:
-            return true;
-    }
-    return true;
-}
-
 struct Plan {
     std::string prefix;
     milliseconds interval{1000};
@@ -182,39 +175,175 @@ struct Plan {
     bool colour = false;
 };
 
-// Shows one picture; the exit status when there is no going on.
-std::optional<int> show(const Picture& picture, const Plan& plan, Screen& screen) {
-    if (plan.json) {
-        print(json_of(picture));
-    } else if (plan.once) {
-        auto text = text_of(picture, plan.colour);
-        text.pop_back();
-        print(text);
-    } else {
-        screen.draw(text_of(picture, plan.colour) + "\nq leaves");
+// Takes one picture after the other in a thread of its own: whoever watches the keys need not wait
+// for the daemon.
+//
+// Lifetime: the manager must outlive it. The destructor withdraws what is under way.
+class Looker {
+public:
+    Looker(Manager& manager, std::string prefix)
+        : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+          thread_([this, &manager, prefix = std::move(prefix)](const std::stop_token& stop) {
+              work(manager, prefix, stop);
+          }) {}
+    Looker(const Looker&) = delete;
+    Looker& operator=(const Looker&) = delete;
+    ~Looker() {
+        thread_.request_stop();
+        thread_.join();
+        ::close(event_);
     }
-    if (plan.once) return exit_status::done;
-    if (std::fflush(stdout) != 0) return exit_status::internal;
-    return std::nullopt;
+
+    // Not while busy().
+    void start() {
+        const std::lock_guard lock(mutex_);
+        wanted_ = true;
+        began_ = std::chrono::steady_clock::now();
+        wake_.notify_all();
+    }
+    // Since when the picture is awaited that is being taken.
+    std::optional<std::chrono::steady_clock::time_point> busy_since() const { return began_; }
+    // Readable when there is one to take.
+    int fd() const { return event_; }
+    std::optional<Result<Picture>> take() {
+        const std::lock_guard lock(mutex_);
+        if (!taken_) return std::nullopt;
+        std::uint64_t count = 0;
+        [[maybe_unused]] const auto size = ::read(event_, &count, sizeof count);
+        began_.reset();
+        return std::exchange(taken_, std::nullopt);
+    }
+
+private:
+    void work(Manager& manager, const std::string& prefix, const std::stop_token& stop) {
+        CallLimits limits;
+        limits.stop = stop;
+        std::unique_lock lock(mutex_);
+        while (wake_.wait(lock, stop, [this] { return wanted_; })) {
+            wanted_ = false;
+            lock.unlock();
+            auto picture = take_picture(manager, prefix, limits);
+            lock.lock();
+            taken_ = std::move(picture);
+            const std::uint64_t one = 1;
+            [[maybe_unused]] const auto size = ::write(event_, &one, sizeof one);
+        }
+    }
+
+    const int event_;
+    std::optional<std::chrono::steady_clock::time_point> began_;
+    std::mutex mutex_;
+    std::condition_variable_any wake_;
+    bool wanted_ = false;
+    std::optional<Result<Picture>> taken_;
+    // Last: it uses all of the above.
+    std::jthread thread_;
+};
+
+// What was said when it was left.
+std::optional<int> status_of(const Screen& screen, Wakeup wakeup) {
+    if (wakeup == Wakeup::key && (screen.key() == 'q' || screen.key() == 'Q')) {
+        return exit_status::done;
+    }
+    if (wakeup != Wakeup::signal) return std::nullopt;
+    // Ctrl-C is how one leaves.
+    return screen.signal() == SIGINT ? exit_status::done : exit_status::signalled + screen.signal();
 }
 
-int watch(Manager& manager, const Plan& plan, Screen& screen, std::optional<Error>& problem) {
+// Line after line: to one who reads it, or once.
+int watch_plainly(Manager& manager, const Plan& plan, Screen& screen,
+                  std::optional<Error>& problem) {
     std::optional<Counted> before;
     while (true) {
-        auto picture = take_picture(manager, plan.prefix);
+        auto picture = take_picture(manager, plan.prefix, {});
         if (!picture) {
             problem = picture.error();
             return exit_status::of(*problem);
         }
         if (before) picture->rates = rates_between(*before, picture->counted);
         before = picture->counted;
-        if (const auto status = show(*picture, plan, screen)) return *status;
-        if (!leaves(screen, plan.interval)) continue;
-        // Ctrl-C is how one leaves.
-        const bool killed = screen.signal() != 0 && screen.signal() != SIGINT;
-        return killed ? exit_status::signalled + screen.signal() : exit_status::done;
+        auto text = plan.json ? json_of(*picture) : text_of(*picture, plan.colour);
+        if (!plan.json) text.pop_back();
+        print(text);
+        if (!output_written()) return exit_status::internal;
+        if (plan.once) return exit_status::done;
+        if (const auto status = status_of(screen, screen.wait(plan.interval))) return *status;
     }
 }
+
+// On a terminal. The keys count at any time; a daemon that does not answer is told of, above the
+// picture that was there last, until it answers again.
+class TopScreen {
+public:
+    TopScreen(Manager& manager, const Plan& plan, Screen& screen)
+        : plan_(plan), screen_(screen), looker_(manager, plan.prefix) {}
+
+    int watch(std::optional<Error>& problem) {
+        looker_.start();
+        while (true) {
+            const auto wakeup = screen_.wait(pause(), looker_.fd());
+            if (const auto status = status_of(screen_, wakeup)) return *status;
+            if (auto picture = looker_.take()) take(*std::move(picture));
+            // One that was never reached is not awaited.
+            if (problem_ && shown_.empty()) {
+                problem = problem_;
+                return exit_status::of(*problem);
+            }
+            const auto now = std::chrono::steady_clock::now();
+            if (!looker_.busy_since() && now >= next_) looker_.start();
+            draw(now);
+        }
+    }
+
+private:
+    // Until there is something to do.
+    milliseconds pause() const {
+        const auto now = std::chrono::steady_clock::now();
+        if (looker_.busy_since()) return longest_silence;
+        return std::max(std::chrono::ceil<milliseconds>(next_ - now), milliseconds{0});
+    }
+
+    void take(Result<Picture> picture) {
+        const auto now = std::chrono::steady_clock::now();
+        next_ = now + plan_.interval;
+        if (!picture) {
+            problem_ = std::move(picture).error();
+            if (!silent_since_) silent_since_ = now;
+            return;
+        }
+        problem_.reset();
+        silent_since_.reset();
+        if (before_) picture->rates = rates_between(*before_, picture->counted);
+        before_ = picture->counted;
+        shown_ = text_of(*picture, plan_.colour);
+    }
+
+    void draw(std::chrono::steady_clock::time_point now) {
+        if (shown_.empty()) return;
+        const auto busy = looker_.busy_since();
+        if (!silent_since_ && busy && now - *busy >= longest_silence) silent_since_ = *busy;
+        std::string text;
+        if (silent_since_) {
+            text = "NOT ANSWERING for " +
+                   format_duration(std::chrono::floor<std::chrono::seconds>(now - *silent_since_)) +
+                   ": " + (problem_ ? printable(problem_->message) : "waiting for the daemon") +
+                   "\n";
+        }
+        screen_.draw(text + shown_ + "\nq leaves");
+    }
+
+    // A daemon that lives answers before.
+    static constexpr milliseconds longest_silence{1000};
+
+    const Plan& plan_;
+    Screen& screen_;
+    std::optional<Counted> before_;
+    std::string shown_;
+    std::optional<Error> problem_;
+    std::optional<std::chrono::steady_clock::time_point> silent_since_;
+    std::chrono::steady_clock::time_point next_;
+    Looker looker_;
+};
 
 Result<Plan> plan_of(const Arguments& arguments) {
     Plan plan;
@@ -248,7 +377,8 @@ int top_verb(const Arguments& arguments) {
         Screen screen(!plan->once && !plan->json);
         auto manager = open_manager(arguments, *settings, milliseconds{0}, Opening::existing);
         if (manager) {
-            status = watch(**manager, *plan, screen, problem);
+            status = plan->once || plan->json ? watch_plainly(**manager, *plan, screen, problem)
+                                              : TopScreen(**manager, *plan, screen).watch(problem);
         } else {
             problem = manager.error();
         }

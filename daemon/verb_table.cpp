@@ -33,6 +33,8 @@ struct OptionRow {
     std::string_view verbs;
     // Given again, it adds to what was given before, behind a comma. Else the last one counts.
     bool adds = false;
+    // Whether its value may be empty; else that is refused, for whoever wrote "$UNSET".
+    bool may_be_empty = false;
 };
 
 // The groups:
@@ -72,7 +74,8 @@ constexpr VerbRow verb_rows[] = {
     {"sessions", "", "@where, @json, @table", sessions_verb, "Lists the sessions.",
      "rocklock sessions"},
     {"top", "[PREFIX]", "@where, @json, @table", top_verb,
-     "Shows who holds what, the most wanted first, again and again; q leaves.",
+     "Shows who holds what, the most wanted first, again and again; q leaves.\n"
+     "Once with --once, and where there is no terminal, unless with --json.",
      "rocklock top orders/"},
     {"watch", "[PREFIX]", "@json", watch_verb,
      "Follows what happens to locks, until it is interrupted.", "rocklock watch orders/ --json"},
@@ -141,6 +144,7 @@ constexpr OptionRow option_rows[] = {
     {"mode", "read|write|exclusive", "the new mode", "convert"},
     {"to", "read|edit", "what for: the class of the resource says which mode that takes", "@locks"},
     {"subtree", "", "everything below the resource too", "@locks"},
+    {"permits", "N", "how many, of a class that counts permits (1)", "@locks"},
     {"lease", "DURATION", "how long the lock lives without renewal (as its class says, or 30s)",
      "@locks"},
     {"lease", "DURATION", "a new lease from now on", "renew"},
@@ -150,7 +154,7 @@ constexpr OptionRow option_rows[] = {
     {"refuse", "", "whoever asked may not steal it, for as long as its class says", "answer"},
     {"principal", "NAME", "for whom (the login name)", "@locks"},
     {"principal", "NAME", "for whom a new session is (the login name)", "steal"},
-    {"note", "TEXT", "shown to others", "@locks"},
+    {"note", "TEXT", "shown to others", "@locks", false, true},
     {"on-lost", "term|kill|ignore", "when the lock is lost: TERM, then KILL after 5s; or KILL",
      "run"},
     {"wait-group", "", "hold the lock until all that the command started has ended", "run"},
@@ -193,7 +197,7 @@ constexpr OptionRow option_rows[] = {
     {"no-start", "", "do not start a daemon where none listens", "@where, watch"},
     {"json", "", "JSON, one object a line", "@json"},
     {"quiet", "", "say neither who is in the way nor who asks for the lock", "run"},
-    {"quiet", "", "say nothing but what was asked for, and errors", "@quiet"},
+    {"quiet", "", "say nothing but what was asked for, and errors, which name nobody", "@quiet"},
     {"no-color", "", "no colour (as with NO_COLOR)", "@table"},
 };
 
@@ -216,6 +220,7 @@ bool takes(const VerbRow& verb, const OptionRow& option) {
 }
 
 void count_operands(Verb& verb) {
+    verb.empty_operands = verb.operands.starts_with('[');
     for (const auto operand : split(verb.operands, " ")) {
         if (operand == "--") {
             verb.takes_command = true;
@@ -237,7 +242,8 @@ VerbEntry entry_of(const VerbRow& row) {
     count_operands(entry.verb);
     for (const auto& option : option_rows) {
         if (takes(row, option))
-            entry.verb.options.push_back({option.name, option.value, option.help, option.adds});
+            entry.verb.options.push_back(
+                {option.name, option.value, option.help, option.adds, option.may_be_empty});
     }
     return entry;
 }

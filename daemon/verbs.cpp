@@ -1,8 +1,12 @@
 #include "daemon/verbs.hpp"
 
+#include <stdio_ext.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include <rocklock/clock.hpp>
@@ -15,8 +19,9 @@
 
 namespace rocklock {
 
-int fail(const Error& error) {
-    complain(explain(error, system_clock().now().wall));
+int fail(const Error& error, const Arguments* arguments) {
+    const bool quiet = arguments != nullptr && arguments->has("quiet");
+    complain_of(error, quiet ? Names::kept : Names::told);
     return exit_status::of(error);
 }
 
@@ -66,6 +71,18 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
                          "--mode names the mode, --to lets the class choose it: give one of them");
         }
     }
+    if (const auto permits = arguments.get("permits")) {
+        const auto* const end = permits->data() + permits->size();
+        const auto [stop, error] = std::from_chars(permits->data(), end, lock.permits);
+        if (error != std::errc{} || stop != end || lock.permits == 0) {
+            return Error(ErrorCode::invalid_argument,
+                         "--permits is '" + *permits + "'; give how many, 1 or more");
+        }
+        if (lock.mode || lock.to) {
+            return Error(ErrorCode::invalid_argument,
+                         "--permits counts, --mode and --to lock: give one of them");
+        }
+    }
     std::vector<LockRequest> locks;
     for (const auto& resource : arguments.operands) {
         lock.resource = resource;
@@ -74,9 +91,34 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
     return locks;
 }
 
+namespace {
+
+// Of the first write that failed since it was asked for.
+int output_errno = 0;
+
+}  // namespace
+
 void print(std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fputc('\n', stdout);
+    const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+                       std::fputc('\n', stdout) != EOF;
+    if (!whole && output_errno == 0) output_errno = errno;
+}
+
+int errno_of_output() {
+    if (std::fflush(stdout) != 0 && output_errno == 0) output_errno = errno;
+    if (std::ferror(stdout) != 0 && output_errno == 0) output_errno = EIO;
+    if (output_errno != 0) {
+        ::__fpurge(stdout);
+        std::clearerr(stdout);
+    }
+    return std::exchange(output_errno, 0);
+}
+
+bool output_written() {
+    const int reason = errno_of_output();
+    if (reason == 0) return true;
+    complain(std::string("standard output could not be written: ") + std::strerror(reason));
+    return false;
 }
 
 void print_table(const Table& table, const Arguments& arguments) {

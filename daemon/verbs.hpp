@@ -45,8 +45,9 @@ int man_page_verb(const Arguments& arguments);
 
 // ---- What they share ----
 
-// Says what is wrong, on stderr, and returns the exit status for it.
-int fail(const Error& error);
+// Says what is wrong, on stderr, and returns the exit status for it. With `arguments` that have
+// --quiet it names nobody.
+int fail(const Error& error, const Arguments* arguments = nullptr);
 
 // Whoever --socket, --db and the settings name. To look at a store with --db never makes one.
 enum class Opening : std::uint8_t { may_create, existing };
@@ -62,6 +63,10 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments);
 
 // Prints to stdout, with a newline.
 void print(std::string_view text);
+// Whether all that was printed has left us. If not, it says so once, and what is left is dropped.
+bool output_written();
+// The same, for one whose reader may leave: then nothing is said, and the errno is EPIPE.
+int errno_of_output();
 // In colour where that is wanted.
 void print_table(const Table& table, const Arguments& arguments);
 

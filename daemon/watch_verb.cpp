@@ -8,7 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
+#include <cstring>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -79,15 +79,15 @@ std::string text_of(const LockEvent& event) {
     };
     std::string text = format_time(event.at) + "  " + padded(std::string(word(event.type)), 11) +
                        padded(printable(event.resource), 20) +
-                       padded(std::string(word(event.mode)), 9) +
+                       padded(describe_mode(event.mode, event.permits), 9) +
                        padded(printable(event.principal), 10) + std::to_string(number(event.grant));
     if (!event.by.empty()) text += "  by " + printable(event.by);
     if (!event.reason.empty()) text += ": " + printable(event.reason);
     return text;
 }
 
-// Whether all of it has been printed.
-bool print_events(const EventPage& page, bool json) {
+// The errno of what could not be printed.
+int print_events(const EventPage& page, bool json) {
     if (page.gap) {
         if (json) {
             print("{\"Gap\":true}");
@@ -96,7 +96,7 @@ bool print_events(const EventPage& page, bool json) {
         }
     }
     for (const auto& event : page.events) print(json ? write_value(event) : text_of(event));
-    return std::fflush(stdout) == 0;
+    return errno_of_output();
 }
 
 Result<std::uint64_t> after_of(const Arguments& arguments) {
@@ -111,6 +111,11 @@ Result<std::uint64_t> after_of(const Arguments& arguments) {
                          "are kept");
     }
     return after;
+}
+
+int fail_to_write(int reason) {
+    complain(std::string("standard output could not be written: ") + std::strerror(reason));
+    return exit_status::internal;
 }
 
 std::string ended_of(const HistoryRow& row) {
@@ -140,7 +145,10 @@ int watch_verb(const Arguments& arguments) {
             if (farewell.token().stop_requested()) break;
             return fail(page.error());
         }
-        if (!print_events(*page, arguments.has("json"))) break;
+        const int unwritten = print_events(*page, arguments.has("json"));
+        // To read no more of it is how one leaves.
+        if (unwritten == EPIPE) break;
+        if (unwritten != 0) return fail_to_write(unwritten);
         request.after = page->after;
         request.patience = longest_call;
     }
@@ -166,7 +174,8 @@ int history_verb(const Arguments& arguments) {
             }
             const auto& holder = row.holder;
             const auto end = row.ended ? row.ended->at : now;
-            table.add({format_time(holder.acquired_at), std::string(word(holder.mode)),
+            table.add({format_time(holder.acquired_at),
+                       describe_mode(holder.mode, holder.permits, holder.subtree),
                        printable(holder.principal), format_duration(end - holder.acquired_at),
                        std::to_string(number(holder.grant)), std::to_string(number(holder.token)),
                        ended_of(row)});

@@ -7,6 +7,8 @@
 // Events say at once that something has changed; in between, what no event tells.
 const period_ms = 5000;
 const least_ms = 250;
+// A daemon that lives has answered by then.
+const longest_ms = 3000;
 const event_types = ["granted", "wanted", "warned", "converted", "transferred", "released", "expired", "stolen",
   "broken", "gap"];
 const most_rows = 500;
@@ -25,18 +27,31 @@ let stream = null;
 let due = 0;
 
 async function call(verb, members) {
-  const answer = await fetch("/", {
-    method: "POST",
-    headers: {
-      "Content-Type": "application/json",
-      "X-Amz-Target": "Rocklock_20261121." + verb,
-    },
-    body: JSON.stringify(members),
-  });
-  const value = await answer.json();
-  if (!answer.ok) throw new Error(value.message || "status " + answer.status);
-  return value;
+  const patience = new AbortController();
+  const limit = setTimeout(() => patience.abort(), longest_ms);
+  try {
+    const answer = await fetch("/", {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        "X-Amz-Target": "Rocklock_20261121." + verb,
+      },
+      body: JSON.stringify(members),
+      signal: patience.signal,
+    });
+    const value = await answer.json();
+    if (!answer.ok) throw new Error(value.message || "status " + answer.status);
+    return value;
+  } catch (problem) {
+    if (patience.signal.aborted) throw new Silence();
+    throw problem;
+  } finally {
+    clearTimeout(limit);
+  }
 }
+
+// It listens, and does not answer.
+class Silence extends Error {}
 
 function element(name, text, attributes = {}) {
   const made = document.createElement(name);
@@ -207,7 +222,7 @@ async function look_closer() {
   view.Holders.forEach((holder, i) => {
     list.children[i].firstChild.textContent = holder_text(holder);
   });
-  list_into("waiters", view.Waiters.map((waiter) => element("li", waiter.Principal + ", " + waiter.Mode + ", for " +
+  list_into("waiters", view.Waiters.map((waiter) => element("li", waiter.Principal + ", " + mode_of(waiter) + ", for " +
     ago(waiter.Since))), "nobody");
   list_into("history", past.Rows.map(history_line), "nothing is remembered");
   by_id("details").hidden = false;
@@ -239,7 +254,8 @@ function close_details() {
 // ---- Going on ----
 
 function say_unreached(problem) {
-  by_id("state").textContent = "not reached: " + problem.message;
+  by_id("state").textContent = problem instanceof Silence
+    ? "not answering: the daemon hangs, or is stopped; shown is what was" : "not reached: " + problem.message;
   by_id("state").classList.add("bad");
 }
 

@@ -17,6 +17,9 @@
 namespace rocklock {
 namespace {
 
+// When to come back to a daemon that has too many connections.
+constexpr std::chrono::milliseconds crowded_pause{100};
+
 constexpr std::string_view header_end = "\r\n\r\n";
 
 Error lost(const std::string& why) {
@@ -70,8 +73,20 @@ std::optional<Head> read_head(std::string_view text) {
 
 }  // namespace
 
-Result<std::unique_ptr<HttpConnection>> HttpConnection::open(const std::string& path) {
-    const int fd = connect_unix(path);
+Result<std::unique_ptr<HttpConnection>> HttpConnection::open(const std::string& path,
+                                                             const CallLimits& limits) {
+    if (const auto address = unix_address(path); !address) return address.error();
+    const int fd = connect_unix(path, limits.deadline);
+    if (fd < 0 && errno == EAGAIN) {
+        return Error(ErrorCode::unreachable,
+                     "the daemon on " + path + " takes no connections: it hangs, or is stopped");
+    }
+    if (fd < 0 && (errno == EACCES || errno == EPERM)) {
+        return Error(ErrorCode::access_denied,
+                     "this user may not talk to the daemon on " + path +
+                         ": its owner may let a group in (`rocklock serve --admin-group GROUP`); "
+                         "or name another daemon with --socket PATH");
+    }
     if (fd < 0) {
         return Error(ErrorCode::unreachable,
                      "no daemon answers on " + path + ": " + std::strerror(errno));
@@ -167,7 +182,7 @@ Result<void> HttpConnection::wait_for(short events, const CallLimits& limits) {
 }
 
 Result<Reply> LockClient::call(const Call& call, const CallLimits& limits) {
-    auto connection = take_connection();
+    auto connection = take_connection(limits);
     if (!connection) return std::move(connection).error();
     auto answer = (*connection)->post(verb_name(call.body), write_call(call), limits);
     if (!answer) return std::move(answer).error();
@@ -175,11 +190,19 @@ Result<Reply> LockClient::call(const Call& call, const CallLimits& limits) {
         MutexLock lock(mutex_);
         idle_.push_back(*std::move(connection));
     }
-    if (answer->status != 200) return read_error(answer->body);
+    if (answer->status != 200) {
+        auto error = read_error(answer->body);
+        // It has too much to do at this moment, and has not looked at the call.
+        if (answer->status == 503 && error.code == ErrorCode::limit_exceeded) {
+            error.code = ErrorCode::unreachable;
+            error.retry_after = crowded_pause;
+        }
+        return error;
+    }
     return read_reply(call.body, answer->body);
 }
 
-Result<std::unique_ptr<HttpConnection>> LockClient::take_connection() {
+Result<std::unique_ptr<HttpConnection>> LockClient::take_connection(const CallLimits& limits) {
     {
         MutexLock lock(mutex_);
         if (!idle_.empty()) {
@@ -188,7 +211,7 @@ Result<std::unique_ptr<HttpConnection>> LockClient::take_connection() {
             return connection;
         }
     }
-    return HttpConnection::open(path_);
+    return HttpConnection::open(path_, limits);
 }
 
 }  // namespace rocklock

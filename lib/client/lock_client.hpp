@@ -26,8 +26,11 @@ struct CallLimits {
 // One HTTP/1.1 connection. One thread at a time.
 class HttpConnection {
 public:
-    // Errors: unreachable (nobody listens, or not for us), invalid_argument (the path).
-    static Result<std::unique_ptr<HttpConnection>> open(const std::string& path);
+    // Errors: unreachable       nobody listens, or takes the connection in time
+    //         access_denied     not for us
+    //         invalid_argument  the path
+    static Result<std::unique_ptr<HttpConnection>> open(const std::string& path,
+                                                        const CallLimits& limits = {});
     explicit HttpConnection(int fd) : fd_(fd) {}
     HttpConnection(const HttpConnection&) = delete;
     HttpConnection& operator=(const HttpConnection&) = delete;
@@ -66,13 +69,15 @@ public:
 
     const std::string& path() const { return path_; }
 
-    // One attempt. Besides the daemon's refusals: unreachable, when nothing was sent;
+    // One attempt. Besides the daemon's refusals: unreachable, when nothing was sent, or the
+    // daemon has too many connections (with `retry_after`);
     // indeterminate, when nobody can say whether it happened: ask again with the same request id;
     // cancelled.
     Result<Reply> call(const Call& call, const CallLimits& limits = {}) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
-    Result<std::unique_ptr<HttpConnection>> take_connection() ROCKLOCK_EXCLUDES(mutex_);
+    Result<std::unique_ptr<HttpConnection>> take_connection(const CallLimits& limits)
+        ROCKLOCK_EXCLUDES(mutex_);
 
     const std::string path_;
     Mutex mutex_;

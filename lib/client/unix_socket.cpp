@@ -1,6 +1,7 @@
 #include "client/unix_socket.hpp"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +23,24 @@ Result<sockaddr_un> unix_address(const std::string& path) {
     return address;
 }
 
-int connect_unix(const std::string& path) {
+namespace {
+
+// How long connect() may wait for room in the queue of whoever listens.
+void bound_connect(int fd, std::chrono::steady_clock::time_point deadline) {
+    using std::chrono::microseconds;
+    const auto left =
+        std::max(std::chrono::ceil<microseconds>(deadline - std::chrono::steady_clock::now()),
+                 microseconds{1});
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timeval time{static_cast<time_t>(seconds.count()),
+                       static_cast<suseconds_t>((left - seconds).count())};
+    ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
+
+}  // namespace
+
+int connect_unix(const std::string& path,
+                 std::optional<std::chrono::steady_clock::time_point> deadline) {
     const auto address = unix_address(path);
     if (!address) {
         errno = ENAMETOOLONG;
@@ -31,6 +49,7 @@ int connect_unix(const std::string& path) {
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
     // Waits while the daemon's queue of connections is full.
+    if (deadline) bound_connect(fd, *deadline);
     while (::connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
         if (errno == EINTR) continue;
         const int reason = errno;

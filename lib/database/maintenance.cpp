@@ -169,8 +169,10 @@ Result<void> read_into(const Storage& storage, const Snapshot& snapshot,
     if (!size) return size.error();
     report.facts.files = size->files;
     report.facts.bytes = size->bytes;
-    report.facts.suspect = storage.suspect();
-    return Reading(report).read(storage, snapshot);
+    auto done = Reading(report).read(storage, snapshot);
+    // Nobody has had a copy open: there was no run that could have failed.
+    report.facts.suspect = storage.suspect() && !report.facts.copy;
+    return done;
 }
 
 bool is_damage(const Error& error) { return error.code == ErrorCode::corrupt; }
@@ -217,7 +219,12 @@ Result<StoreReport> check_store(const std::string& directory) {
     const auto snapshot = (*storage)->snapshot();
     if (auto done = read_into(**storage, *snapshot, directory, report); !done) {
         if (!is_damage(done.error())) return done.error();
-        report.problems.push_back(done.error().message);
+        // What is damaged may have been met twice.
+        const auto& message = done.error().message;
+        auto& problems = report.problems;
+        if (std::find(problems.begin(), problems.end(), message) == problems.end()) {
+            problems.push_back(message);
+        }
     }
     if (report.problems.empty()) check_table(**storage, *snapshot, report);
     return report;

@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "base/base64.hpp"
+#include "item/item_limits.hpp"
 
 namespace rocklock {
 namespace {
@@ -85,10 +86,6 @@ std::optional<std::strong_ordering> compare_as(const AttributeValue& left,
     return *left_value <=> *right_value;
 }
 
-// Lists and maps count 3, and 1 for each element.
-constexpr std::size_t container_bytes = 3;
-constexpr std::size_t element_bytes = 1;
-
 std::size_t size_of(const std::string& text) { return text.size(); }
 std::size_t size_of(const Number& number) { return number.size_bytes(); }
 std::size_t size_of(const Binary& binary) { return binary.bytes.size(); }
@@ -121,10 +118,27 @@ std::string_view to_string(AttributeType type) {
 }
 
 std::optional<AttributeType> parse_attribute_type(std::string_view text) {
-    for (std::size_t number = 0; number < type_names.size(); ++number) {
-        if (text == type_names[number]) return static_cast<AttributeType>(number);
-    }
-    return std::nullopt;
+    // By the letter that tells it apart; the rest is compared then.
+    const auto candidate = [&] {
+        switch (text.empty() ? '\0' : text.front()) {
+            case 'S':
+                return text.size() == 1 ? AttributeType::string : AttributeType::string_set;
+            case 'N':
+                return text.size() == 1   ? AttributeType::number
+                       : text.size() == 2 ? AttributeType::number_set
+                                          : AttributeType::null;
+            case 'B':
+                return text.size() == 1   ? AttributeType::binary
+                       : text.size() == 2 ? AttributeType::binary_set
+                                          : AttributeType::boolean;
+            case 'L':
+                return AttributeType::list;
+            default:
+                return AttributeType::map;
+        }
+    }();
+    if (text != type_names[static_cast<std::size_t>(candidate)]) return std::nullopt;
+    return candidate;
 }
 
 template <typename Member>

@@ -7,28 +7,49 @@ namespace {
 
 Error invalid(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
 
-Result<void> check_names(const AttributeMap& map);
-
-Result<void> check_names_within(const AttributeValue& value) {
-    if (const auto* map = value.get_if<AttributeMap>()) return check_names(*map);
-    if (const auto* list = value.get_if<AttributeList>()) {
-        for (const auto& element : *list) {
-            if (auto checked = check_names_within(element); !checked) return checked;
-        }
-    }
-    return {};
+Error too_deep() {
+    return invalid(
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels "
+        "beyond supported limit");
 }
 
-Result<void> check_names(const AttributeMap& map) {
-    for (const auto& [name, value] : map) {
-        if (name.empty()) return invalid("Empty attribute name");
-        if (name.size() > max_attribute_name_bytes) {
-            return invalid("Attribute name is too large, must be less than 65536 bytes");
+// What one walk through an item finds out about it.
+class Survey {
+public:
+    void walk(const AttributeMap& map, std::size_t levels) {
+        for (const auto& [name, value] : map) {
+            bytes_ += name.size();
+            empty_name_ = empty_name_ || name.empty();
+            long_name_ = long_name_ || name.size() > max_attribute_name_bytes;
+            walk(value, levels);
         }
-        if (auto checked = check_names_within(value); !checked) return checked;
     }
-    return {};
-}
+
+    std::size_t bytes() const { return bytes_; }
+    bool empty_name() const { return empty_name_; }
+    bool long_name() const { return long_name_; }
+    bool too_deep() const { return too_deep_; }
+
+private:
+    void walk(const AttributeValue& value, std::size_t levels) {
+        if (levels == 0) {
+            too_deep_ = true;
+        } else if (const auto* map = value.get_if<AttributeMap>()) {
+            bytes_ += container_bytes + map->size() * element_bytes;
+            walk(*map, levels - 1);
+        } else if (const auto* list = value.get_if<AttributeList>()) {
+            bytes_ += container_bytes + list->size() * element_bytes;
+            for (const auto& element : *list) walk(element, levels - 1);
+        } else {
+            bytes_ += size_bytes(value);
+        }
+    }
+
+    std::size_t bytes_ = 0;
+    bool empty_name_ = false;
+    bool long_name_ = false;
+    bool too_deep_ = false;
+};
 
 // How many bytes a key's value has, and what an empty one is called; numbers have any.
 struct KeyBytes {
@@ -45,12 +66,14 @@ KeyBytes key_bytes(const AttributeValue& value) {
 }  // namespace
 
 Result<void> check_item(const Item& item, ItemWrite write) {
-    // First, since the rest goes as deep as the item does.
-    for (const auto& [name, value] : item) {
-        if (auto checked = check_nesting(value); !checked) return checked;
+    Survey survey;
+    survey.walk(item, max_nesting_depth);
+    if (survey.too_deep()) return too_deep();
+    if (survey.empty_name()) return invalid("Empty attribute name");
+    if (survey.long_name()) {
+        return invalid("Attribute name is too large, must be less than 65536 bytes");
     }
-    if (auto checked = check_names(item); !checked) return checked;
-    if (size_bytes(item) <= max_item_bytes) return {};
+    if (survey.bytes() <= max_item_bytes) return {};
     return invalid(write == ItemWrite::put
                        ? "Item size has exceeded the maximum allowed size"
                        : "Item size to update has exceeded the maximum allowed size");
@@ -58,9 +81,7 @@ Result<void> check_item(const Item& item, ItemWrite write) {
 
 Result<void> check_nesting(const AttributeValue& value) {
     if (nesting_depth(value) <= max_nesting_depth) return {};
-    return invalid(
-        "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels "
-        "beyond supported limit");
+    return too_deep();
 }
 
 Result<void> check_key_of_item(const Item& item, const KeyAttribute& part) {

@@ -17,6 +17,9 @@ namespace rocklock {
 // Names and values together.
 constexpr std::size_t max_item_bytes = 400 * 1024;
 constexpr std::size_t max_attribute_name_bytes = 65'535;
+// What a list or a map counts, and each of its elements besides itself and its name.
+constexpr std::size_t container_bytes = 3;
+constexpr std::size_t element_bytes = 1;
 // Levels of an attribute's value; the scalar counts.
 constexpr std::size_t max_nesting_depth = 32;
 constexpr std::size_t max_hash_key_bytes = 2'048;

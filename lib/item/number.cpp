@@ -250,7 +250,8 @@ std::optional<Number> Number::from_parts(const Parts& parts) noexcept {
         if (parts != Parts{}) return std::nullopt;
         return Number();
     }
-    if (coefficient >= powers_of_ten[max_digits] || coefficient % 10 == 0) return std::nullopt;
+    const bool divisible = parts.high == 0 ? parts.low % 10 == 0 : coefficient % 10 == 0;
+    if (coefficient >= powers_of_ten[max_digits] || divisible) return std::nullopt;
     const int magnitude = magnitude_of(parts);
     if (magnitude < min_magnitude || magnitude > max_magnitude) return std::nullopt;
     return Number(parts);

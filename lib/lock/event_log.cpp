@@ -23,6 +23,7 @@ EventLog::Kept EventLog::keep(const LockEvent& event) {
     kept.by = static_cast<std::uint16_t>(event.by.size());
     kept.type = event.type;
     kept.mode = event.mode;
+    kept.permits = event.permits;
     kept.texts.reserve(event.resource.size() + event.principal.size() + event.by.size() +
                        event.reason.size());
     kept.texts = event.resource;
@@ -46,6 +47,7 @@ LockEvent EventLog::show(const Kept& kept) {
     event.token = kept.token;
     event.at = kept.at;
     event.mode = kept.mode;
+    event.permits = kept.permits;
     event.resource = cut(kept.resource);
     event.principal = cut(kept.principal);
     event.by = cut(kept.by);

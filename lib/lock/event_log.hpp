@@ -57,6 +57,7 @@ private:
         std::uint16_t by = 0;
         EventType type = EventType::granted;
         Mode mode = Mode::write;
+        std::uint32_t permits = 0;
 
         std::string_view name() const { return std::string_view(texts).substr(0, resource); }
     };

@@ -140,10 +140,7 @@ HistoryAnswer answer_from_history(const Storage& storage, const SessionKey& key,
         return Result<Answer>(unknown_grant());
     }
     if (asked.verb != Verb::release) return Result<Answer>(ended(*record.ended));
-    Released released;
-    released.outcome = record.ended->outcome == Outcome::released ? Outcome::already_released
-                                                                  : record.ended->outcome;
-    return Result<Answer>(Answer(released));
+    return Result<Answer>(Answer(released_before(*record.ended)));
 }
 
 Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,

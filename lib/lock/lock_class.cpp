@@ -112,10 +112,18 @@ void ClassTable::put(LockClass lock_class) {
         return more_specific(lock_class.pattern, c.pattern);
     });
     classes_.insert(place, std::move(lock_class));
+    note_limits();
 }
 
 void ClassTable::remove(std::string_view pattern) {
     std::erase_if(classes_, [&](const LockClass& c) { return c.pattern == pattern; });
+    note_limits();
+}
+
+void ClassTable::note_limits() {
+    limit_leases_ = std::any_of(classes_.begin(), classes_.end(), [](const LockClass& c) {
+        return c.max_lease > std::chrono::milliseconds{0};
+    });
 }
 
 std::optional<Error> check_class(const LockClass& lock_class) {

@@ -20,11 +20,16 @@ public:
     void put(LockClass lock_class);
     void remove(std::string_view pattern);
     bool empty() const { return classes_.empty(); }
+    // Whether any has a `max_lease`.
+    bool limit_leases() const { return limit_leases_; }
     // Most specific first.
     const std::vector<LockClass>& all() const { return classes_; }
 
 private:
+    void note_limits();
+
     std::vector<LockClass> classes_;
+    bool limit_leases_ = false;
 };
 
 // Errors: invalid_argument that says what is allowed.

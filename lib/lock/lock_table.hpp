@@ -97,6 +97,9 @@ struct Decision {
     void clear();
 };
 
+// The answer to the release of a grant that had ended so before.
+Released released_before(const Ending& ending);
+
 struct LockTableOptions {
     // Tokens and versions reserved at a time; the mark is written ahead, so a crash skips, never
     // repeats.

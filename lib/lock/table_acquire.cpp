@@ -9,6 +9,7 @@
 namespace rocklock {
 
 using table::RequestKey;
+using table::tighter;
 using table::Wait;
 using table::Wish;
 
@@ -17,13 +18,6 @@ namespace {
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
-
-// The smaller of two limits of which zero means none.
-std::chrono::milliseconds tighter(std::chrono::milliseconds a, std::chrono::milliseconds b) {
-    if (a == std::chrono::milliseconds{0}) return b;
-    if (b == std::chrono::milliseconds{0}) return a;
-    return std::min(a, b);
-}
 
 // What must be equal in a repeated request: Locks, Held and MaxHoldMs. Written to disk, so it never
 // changes.
@@ -211,6 +205,21 @@ RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSess
         return fnv1a(request_id, value);
     };
     return {hash(fnv_start), hash(fnv_start * 31)};
+}
+
+std::optional<Error> LockTable::Core::lease_too_long(const Resource& at, milliseconds lease) const {
+    const milliseconds longest = classes.of(at.name()).max_lease;
+    if (longest == milliseconds{0} || lease <= longest) return std::nullopt;
+    return invalid("a lease of " + exact_duration(lease) + " is longer than the class of " +
+                   quoted(at.name()) + " allows: at most " + exact_duration(longest));
+}
+
+std::optional<Error> LockTable::Core::lease_too_long(const Grant& grant, milliseconds lease) const {
+    if (!classes.limit_leases()) return std::nullopt;
+    for (const Hold& hold : grant.holds()) {
+        if (auto error = lease_too_long(*hold.resource, lease)) return error;
+    }
+    return std::nullopt;
 }
 
 // ---- Acquiring ----
@@ -595,6 +604,10 @@ void LockTable::Core::handle(const Retake& event) {
         }
         wishes.push_back(wish);
         max_hold = tighter(max_hold, classes.of(lock.resource).max_hold);
+    }
+    for (const Wish& wish : wishes) {
+        if (auto error = lease_too_long(*wish.resource, session->lease))
+            return refuse(ticket, *std::move(error));
     }
     if (meet_own(ticket, *session, wishes, Held::refuse)) return;
     const Obstacles obstacles = look(*session, wishes, nullptr, false, true);

@@ -131,6 +131,14 @@ constexpr BootTime patience_end(BootTime now, std::chrono::milliseconds patience
     return patience > most ? BootTime::max() : now + patience;
 }
 
+// The smaller of two limits of which zero means none.
+constexpr std::chrono::milliseconds tighter(std::chrono::milliseconds a,
+                                            std::chrono::milliseconds b) {
+    if (a == std::chrono::milliseconds{0}) return b;
+    if (b == std::chrono::milliseconds{0}) return a;
+    return std::min(a, b);
+}
+
 // A request to be granted: what make_grant() needs to know.
 struct Wanting {
     Session* session = nullptr;
@@ -270,6 +278,11 @@ struct LockTable::Core {
     Session& make_session(const OpenSession& request, milliseconds lease,
                           const RequestKey& request_key);
     std::optional<Error> check_open(const OpenSession& request, milliseconds lease) const;
+    // The class of `at` allows only a shorter one; that of one of the resources of a grant; of what
+    // a session holds and waits for.
+    std::optional<Error> lease_too_long(const Resource& at, milliseconds lease) const;
+    std::optional<Error> lease_too_long(const Grant& grant, milliseconds lease) const;
+    std::optional<Error> lease_too_long_for_locks(const Session& session, milliseconds lease) const;
     SessionInfo info(const Session& session) const;
     // An HMAC: only where somebody becomes the owner.
     SessionInfo info_with_secret(const Session& session) const;

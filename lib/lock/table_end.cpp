@@ -44,6 +44,12 @@ Error table::ended_error(const Ending& ending) {
     return error;
 }
 
+Released released_before(const Ending& ending) {
+    const bool released = ending.outcome == Outcome::released;
+    return {released ? Outcome::already_released : ending.outcome, 0, ending.by, ending.reason,
+            ending.at};
+}
+
 std::optional<Error> table::check_reason(std::string_view reason) {
     if (reason.empty()) return Error(ErrorCode::invalid_argument, "a forced change needs a reason");
     return check_texts(reason, {});
@@ -73,9 +79,7 @@ table::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId i
     if (table::live(grant, now.boot)) return &grant;
     const Ending ending = ending_of(grant);
     if (verb == AskHistory::Verb::release) {
-        answer(ticket, Released{ending.outcome == Outcome::released ? Outcome::already_released
-                                                                    : ending.outcome,
-                                0});
+        answer(ticket, released_before(ending));
     } else {
         refuse(ticket, table::ended_error(ending));
     }
@@ -402,11 +406,8 @@ table::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const En
                           .subtree = hold.subtree});
     }
     milliseconds max_hold{0};
-    for (const Wish& wish : wishes) {
-        const milliseconds limit = classes.of(wish.resource->name()).max_hold;
-        if (limit > milliseconds{0} && (max_hold == milliseconds{0} || limit < max_hold))
-            max_hold = limit;
-    }
+    for (const Wish& wish : wishes)
+        max_hold = table::tighter(max_hold, classes.of(wish.resource->name()).max_hold);
     end_grant(victim, ending);
     const Metadata none;
     const table::Wanting wanting{&thief, {}, &none, max_hold, {}, 0, false};
@@ -445,6 +446,8 @@ void LockTable::Core::handle(const Transfer& request) {
     }
     Session& receiver = *target->second;
     if (&receiver == grant->session) return answer(ticket, answer_grant(*grant));
+    if (auto error = lease_too_long(*grant, receiver.lease))
+        return refuse(ticket, *std::move(error));
     if (auto error = left_behind(*grant, receiver)) return refuse(ticket, *std::move(error));
     auto cycle = find_cycle(receiver, grant);
     if (!receiver.waits.empty() && !cycle.empty())
@@ -452,10 +455,14 @@ void LockTable::Core::handle(const Transfer& request) {
     const Ending ending{Outcome::transferred, grant->session->principal, {}, now.wall};
     const BootTime deadline = receiver.deadline;
     const BootTime active = receiver.active;
+    const BootTime cap = grant->cap();
+    const milliseconds max_hold = cap < BootTime::max() ? grant->extra->max_hold : milliseconds{0};
     Grant& given = take_over(*grant, receiver, ending);
     // To be given something is no sign of life.
     receiver.deadline = deadline;
     receiver.active = active;
+    // Nor does it make the hold longer: from hand to hand nobody would have to give it up.
+    if (cap < given.cap()) remember_cap(given, max_hold, cap);
     write_grant(given);
     answer(ticket, view(given));
 }

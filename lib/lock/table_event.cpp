@@ -58,6 +58,7 @@ void LockTable::Core::note(EventType type, const Hold& hold, WallTime at) {
     event.token = hold.grant->token();
     event.principal = hold.grant->session->principal;
     event.mode = hold.mode;
+    event.permits = hold.permits;
     event.at = at;
 }
 

@@ -98,6 +98,22 @@ Error LockTable::Core::session_error(const Ending& ending) const {
     return error;
 }
 
+// What it holds and what it waits for: whoever waits is granted under the lease of that moment.
+std::optional<Error> LockTable::Core::lease_too_long_for_locks(const Session& session,
+                                                               milliseconds lease) const {
+    if (!classes.limit_leases()) return std::nullopt;
+    for (const Grant* grant = session.first; grant != nullptr; grant = grant->next) {
+        if (!table::live(*grant, now.boot)) continue;
+        if (auto error = lease_too_long(*grant, lease)) return error;
+    }
+    for (const Wait* wait : session.waits) {
+        for (const Wish& wish : wait->wishes) {
+            if (auto error = lease_too_long(*wish.resource, lease)) return error;
+        }
+    }
+    return std::nullopt;
+}
+
 void LockTable::Core::handle(const RenewSession& request) {
     const auto found = sessions.find(request.session);
     // A late renewal, found when a stalled manager went on, is judged as of when it could have been
@@ -116,6 +132,10 @@ void LockTable::Core::handle(const RenewSession& request) {
         return refuse(ticket, *std::move(error));
     }
     const bool longer = lease > session->lease;
+    if (longer) {
+        if (auto error = lease_too_long_for_locks(*session, lease))
+            return refuse(ticket, *std::move(error));
+    }
     ++counts.renewals;
     counts.renew_margin.add(std::max(session->deadline - now.boot, std::chrono::nanoseconds{0}));
     session->lease = lease;
@@ -163,7 +183,7 @@ void LockTable::Core::handle(const CloseSession& request) {
         if (table::live(*grant, now.boot)) closed.released.push_back(grant->id);
     }
     answer(ticket, std::move(closed));
-    end_session(*session, {Outcome::released, {}, {}, now.wall});
+    end_session(*session, {Outcome::released, {}, request.reason, now.wall});
 }
 
 Secret session_secret(const SessionKey& key, const SessionId& id) {

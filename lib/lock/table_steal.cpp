@@ -165,6 +165,8 @@ void LockTable::Core::handle(const Steal& request) {
         error.grant = victim.id;
         return refuse(ticket, std::move(error));
     }
+    // The limits of the class are for whoever holds, whatever brought them there.
+    if (auto error = lease_too_long(victim, thief->lease)) return refuse(ticket, *std::move(error));
     if (auto error = judge_steal(request, *thief, victim)) {
         ++counts.steals_refused;
         return refuse(ticket, *std::move(error));

@@ -33,6 +33,7 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
         Waiter waiter;
         waiter.resource = resource;
         waiter.mode = lock->wish->mode;
+        waiter.permits = lock->wish->permits;
         waiter.principal = lock->wait->session->principal;
         waiter.session = lock->wait->session->id;
         waiter.since = lock->wait->since;

@@ -266,6 +266,7 @@ Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
     Waiter waiter;
     waiter.resource = lock.wish->resource->name();
     waiter.mode = lock.wish->mode;
+    waiter.permits = lock.wish->permits;
     waiter.principal = lock.wait->session->principal;
     waiter.session = lock.wait->session->id;
     waiter.since = lock.wait->since;
@@ -293,8 +294,9 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
         error.message +=
             "\"" + first.resource + "\" is held by " +
             (first.you ? "you (" + first.principal + ", in another session)" : first.principal) +
-            " in mode " + std::string(to_string(first.mode)) + " for another " +
-            format_duration(first.remaining);
+            (first.permits > 0 ? " (" + std::to_string(first.permits) + " of its permits)"
+                               : " in mode " + std::string(to_string(first.mode))) +
+            " for another " + format_duration(first.remaining);
         if (!first.note.empty()) error.message += " (" + first.note + ")";
     } else if (error.retry_after) {
         error.message += "it is free but kept closed for another " +

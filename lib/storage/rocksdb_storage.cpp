@@ -456,13 +456,25 @@ Error RocksdbStorage::not_ours() const {
     return error;
 }
 
+StoreDirectory::Use use_of(Purpose purpose) {
+    switch (purpose) {
+        case Purpose::use:
+            return StoreDirectory::Use::write;
+        case Purpose::glance:
+            return StoreDirectory::Use::beside;
+        case Purpose::look:
+        case Purpose::check:
+            break;
+    }
+    return StoreDirectory::Use::look;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Storage>> open_rocksdb_storage(const std::string& directory, Clock& clock,
                                                       const RocksdbOptions& options) {
     const bool may_create = options.create_if_missing && options.purpose == Purpose::use;
-    auto prepared =
-        StoreDirectory::prepare(directory, may_create, options.purpose == Purpose::glance);
+    auto prepared = StoreDirectory::prepare(directory, may_create, use_of(options.purpose));
     if (!prepared) return std::move(prepared).error();
     auto storage = std::make_unique<RocksdbStorage>(*std::move(prepared), clock);
     if (auto opened = storage->open(options); !opened) return std::move(opened).error();

@@ -125,15 +125,15 @@ Error system_error(const std::string& what, int number) {
 }
 
 Result<std::unique_ptr<StoreDirectory>> StoreDirectory::prepare(const std::string& directory,
-                                                                bool create_if_missing,
-                                                                bool beside) {
+                                                                bool create_if_missing, Use use) {
     std::unique_ptr<StoreDirectory> store(new StoreDirectory(directory));
     if (auto found = store->find_or_make(create_if_missing); !found) return found.error();
     if (auto looked = store->look_inside(create_if_missing); !looked) return looked.error();
-    if (auto writable = store->require_writable(); !writable) return writable.error();
-    if (auto locked = store->take_lock(); !locked) {
+    auto writable = store->require_writable();
+    if (!writable && use == Use::write) return writable.error();
+    if (auto locked = writable ? store->take_lock() : store->take_lock_to_look(use); !locked) {
         const bool used = locked.error().code == ErrorCode::store_in_use;
-        if (!used || !beside) return locked.error();
+        if (!used || use != Use::beside) return locked.error();
     }
     // Again: it may have been made, or closed in disgrace, before the lock was ours.
     if (auto looked = store->look_inside(create_if_missing); !looked) return looked.error();
@@ -163,7 +163,9 @@ Result<void> StoreDirectory::look_inside(bool create_if_missing) {
     if (!names) return std::move(names).error();
     names->erase("lost+found");
     const bool has_marker = names->contains("SYNCED");
-    const bool is_ours = has_marker || (names->contains("rocklock.pid") && names->contains("db"));
+    // A copy has a database and nothing else of ours; what somebody put beside it does no harm.
+    const bool is_ours =
+        has_marker || (names->contains("rocklock.pid") && names->contains("db")) || has_database();
     if (!is_ours) {
         for (const std::string& name : *names) {
             if (name == "db" || name == "rocklock.pid" || name == "SYNCED.new") continue;
@@ -184,6 +186,12 @@ Result<void> StoreDirectory::look_inside(bool create_if_missing) {
     if (!create_if_missing)
         return Error(ErrorCode::not_a_store, "there is no store at " + path_ + "; check the path");
     return {};
+}
+
+bool StoreDirectory::has_database() const {
+    std::error_code ignored;
+    return fs::is_regular_file(database() + "/CURRENT", ignored) &&
+           fs::is_regular_file(database() + "/IDENTITY", ignored);
 }
 
 Result<void> StoreDirectory::look_into_database() {
@@ -221,20 +229,33 @@ Result<void> StoreDirectory::take_lock() {
     const bool made = number >= 0;
     if (!made && errno == EEXIST) number = open(pid_file().c_str(), O_RDWR | O_CLOEXEC);
     if (number < 0) return system_error("cannot open " + pid_file(), errno);
-    Descriptor file(number);
-
-    while (flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK) return in_use();
-        if (errno != EINTR) return system_error("cannot lock " + pid_file(), errno);
-    }
+    if (auto locked = lock_file(number); !locked) return locked;
     made_pid_file_ = made;
-    lock_ = file.release();
-    remember_lock(lock_);
     const std::string pid = std::to_string(getpid()) + "\n";
     if (pwrite(lock_, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size()) ||
         ftruncate(lock_, static_cast<off_t>(pid.size())) != 0) {
         return system_error("cannot write to " + pid_file(), errno);
     }
+    return {};
+}
+
+// Where we may not write: whoever has the store open has locked the same file.
+Result<void> StoreDirectory::take_lock_to_look(Use use) {
+    const int number = open(pid_file().c_str(), O_RDONLY | O_CLOEXEC);
+    if (number >= 0) return lock_file(number);
+    // Nobody has ever had it open; or nobody can say, which is enough for a glance.
+    if (errno == ENOENT || use == Use::beside) return {};
+    return system_error("cannot open " + pid_file(), errno);
+}
+
+Result<void> StoreDirectory::lock_file(int number) {
+    Descriptor file(number);
+    while (flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK) return in_use();
+        if (errno != EINTR) return system_error("cannot lock " + pid_file(), errno);
+    }
+    lock_ = file.release();
+    remember_lock(lock_);
     return {};
 }
 

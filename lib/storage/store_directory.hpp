@@ -6,6 +6,7 @@
 //                 db/            RocksDB's
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,12 +25,15 @@ Error system_error(const std::string& what, int number);
 //           unless keep() was called. In a child of the process it does nothing.
 class StoreDirectory {
 public:
-    // Looks at the directory, makes it if it may, and takes the lock; `beside` goes without when
-    // another process has it.
+    // Who takes the lock: one who writes; one who looks, and needs no permission to write there; or
+    // one who goes without when another process has it.
+    enum class Use : std::uint8_t { write, look, beside };
+
+    // Looks at the directory, makes it if it may, and takes the lock.
     // Errors: store_in_use, not_a_store, read_only, corrupt, no_space, io_error.
     static Result<std::unique_ptr<StoreDirectory>> prepare(const std::string& directory,
                                                            bool create_if_missing,
-                                                           bool beside = false);
+                                                           Use use = Use::write);
     StoreDirectory(const StoreDirectory&) = delete;
     StoreDirectory& operator=(const StoreDirectory&) = delete;
     ~StoreDirectory();
@@ -52,9 +56,12 @@ private:
 
     Result<void> find_or_make(bool create_if_missing);
     Result<void> look_inside(bool create_if_missing);
+    bool has_database() const;
     Result<void> look_into_database();
     Result<void> require_writable() const;
     Result<void> take_lock();
+    Result<void> take_lock_to_look(Use use);
+    Result<void> lock_file(int number);
     Error in_use() const;
     std::string pid_file() const { return path_ + "/rocklock.pid"; }
     std::string marker_file() const { return path_ + "/SYNCED"; }

@@ -92,9 +92,13 @@ struct Writer {
 
 }  // namespace
 
-AttributeValue AttributeReader::value(const boost::json::value& json) { return read(json, 1); }
+AttributeValue AttributeReader::value(const boost::json::value& json) {
+    AttributeValue value;
+    read(json, 1, value);
+    return value;
+}
 
-AttributeMap AttributeReader::map(const boost::json::value& json) { return attributes(json, 1); }
+AttributeMap AttributeReader::map(const boost::json::value& json) { return read_map(json, 1); }
 
 AttributeMap AttributeReader::placeholders(const boost::json::value& json) {
     const auto* object = json.if_object();
@@ -106,34 +110,35 @@ AttributeMap AttributeReader::placeholders(const boost::json::value& json) {
     values.reserve(object->size());
     for (const auto& member : *object) {
         const bool faulty = invalid_.has_value();
-        values.push_back({std::string(view(member.key())), read(member.value(), 1)});
+        auto& [name, value] = values.emplace_back();
+        name = view(member.key());
+        read(member.value(), 1, value);
         if (faulty || !invalid_) continue;
         invalid_->message =
             "ExpressionAttributeValues contains invalid value: " + invalid_->message + " for key " +
-            values.back().name;
+            name;
     }
     return AttributeMap(std::move(values));
 }
 
-AttributeValue AttributeReader::read(const boost::json::value& json, std::size_t level) {
+void AttributeReader::read(const boost::json::value& json, std::size_t level,
+                           AttributeValue& value) {
     if (level == max_nesting_depth + 1) {
         report_invalid(
             "Nesting Levels have exceeded supported limits: Attributes in the item have nested "
             "levels beyond supported limit");
     }
     std::size_t types = 0;
-    AttributeValue result;
     if (const auto* object = json.if_object()) {
         for (const auto& member : *object) {
             const auto type = parse_attribute_type(view(member.key()));
             // Members that do not count: of no type, or null.
             if (!type || member.value().is_null()) continue;
             ++types;
-            result = typed(*type, member.value(), level);
+            read_typed(*type, member.value(), level, value);
         }
     } else if (!json.is_null()) {
-        report_malformed("Unexpected value type in payload");
-        return result;
+        return report_malformed("Unexpected value type in payload");
     }
     if (types == 0) {
         report_invalid(
@@ -144,89 +149,81 @@ AttributeValue AttributeReader::read(const boost::json::value& json, std::size_t
             "Supplied AttributeValue has more than one datatypes set, must contain exactly one of "
             "the supported datatypes");
     }
-    return result;
 }
 
-AttributeValue AttributeReader::typed(AttributeType type, const boost::json::value& json,
-                                      std::size_t level) {
-    AttributeValue value;
+void AttributeReader::read_typed(AttributeType type, const boost::json::value& json,
+                                 std::size_t level, AttributeValue& value) {
     switch (type) {
         case AttributeType::string:
-            read_member(json, value.emplace<std::string>());
-            break;
+            return read_member(json, value.emplace<std::string>());
         case AttributeType::number:
-            read_member(json, value.emplace<Number>());
-            break;
+            return read_member(json, value.emplace<Number>());
         case AttributeType::binary:
-            read_member(json, value.emplace<Binary>());
-            break;
+            return read_member(json, value.emplace<Binary>());
         case AttributeType::boolean:
-            return truth(json);
+            value.emplace<bool>(truth(json));
+            return;
         case AttributeType::null:
-            if (!truth(json)) {
-                report_invalid(
-                    "One or more parameter values were invalid: Null attribute value types must "
-                    "have the value of true");
-            }
-            break;
+            if (truth(json)) return;
+            return report_invalid(
+                "One or more parameter values were invalid: Null attribute value types must have "
+                "the value of true");
         case AttributeType::list:
-            return list(json, level + 1);
+            return read_list(json, level + 1, value.emplace<AttributeList>());
         case AttributeType::map:
-            return attributes(json, level + 1);
+            value = read_map(json, level + 1);
+            return;
         case AttributeType::string_set:
-            return set<std::string>(json);
+            return read_set<std::string>(json, value);
         case AttributeType::number_set:
-            return set<Number>(json);
+            return read_set<Number>(json, value);
         case AttributeType::binary_set:
-            return set<Binary>(json);
+            return read_set<Binary>(json, value);
     }
-    return value;
 }
 
-AttributeMap AttributeReader::attributes(const boost::json::value& json, std::size_t level) {
-    std::vector<Attribute> attributes;
-    if (const auto* object = json.if_object()) {
-        attributes.reserve(object->size());
-        for (const auto& member : *object) {
-            attributes.push_back({std::string(view(member.key())), read(member.value(), level)});
-        }
-    } else {
+AttributeMap AttributeReader::read_map(const boost::json::value& json, std::size_t level) {
+    const auto* object = json.if_object();
+    if (object == nullptr) {
         report_malformed(json.is_array() ? "Unrecognized collection type java.util.Map"
                                          : "Unexpected field type");
+        return {};
+    }
+    // It is cheaper to put pointers in order than attributes.
+    std::vector<const boost::json::key_value_pair*> members;
+    members.reserve(object->size());
+    for (const auto& member : *object) members.push_back(&member);
+    std::sort(members.begin(), members.end(), [](const auto* left, const auto* right) {
+        return view(left->key()) < view(right->key());
+    });
+    std::vector<Attribute> attributes(members.size());
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        attributes[i].name = view(members[i]->key());
+        read(members[i]->value(), level, attributes[i].value);
     }
     return AttributeMap(std::move(attributes));
 }
 
-AttributeValue AttributeReader::list(const boost::json::value& json, std::size_t level) {
-    AttributeList list;
-    if (const auto* array = json.if_array()) {
-        list.reserve(array->size());
-        for (const auto& element : *array) list.push_back(read(element, level));
-    } else {
-        report_malformed(json.is_object() ? "Start of structure or map found where not expected"
-                                          : "Unexpected field type");
-    }
-    return AttributeValue(std::move(list));
+void AttributeReader::read_list(const boost::json::value& json, std::size_t level,
+                                AttributeList& list) {
+    const auto* array = json.if_array();
+    if (array == nullptr) return report_no_list(json);
+    list.resize(array->size());
+    for (std::size_t i = 0; i < list.size(); ++i) read((*array)[i], level, list[i]);
 }
 
 template <typename Member>
-AttributeValue AttributeReader::set(const boost::json::value& json) {
+void AttributeReader::read_set(const boost::json::value& json, AttributeValue& value) {
     const auto* array = json.if_array();
-    if (array == nullptr) {
-        report_malformed(json.is_object() ? "Start of structure or map found where not expected"
-                                          : "Unexpected field type");
-        return {};
-    }
-    const bool faulty = fault().has_value();
-    std::vector<Member> members;
-    members.reserve(array->size());
-    for (const auto& element : *array) read_member(element, members.emplace_back());
+    if (array == nullptr) return report_no_list(json);
+    const auto faults = faults_;
+    std::vector<Member> members(array->size());
+    for (std::size_t i = 0; i < members.size(); ++i) read_member((*array)[i], members[i]);
     // Members with a fault may seem to be equal.
-    if (!faulty && fault()) return {};
+    if (faults != faults_) return;
     auto made = AttributeSet<Member>::make(std::move(members));
-    if (made) return *std::move(made);
-    report_invalid(std::move(made).error());
-    return {};
+    if (!made) return report_invalid(std::move(made).error());
+    value = *std::move(made);
 }
 
 void AttributeReader::read_member(const boost::json::value& json, std::string& member) {
@@ -271,11 +268,18 @@ std::optional<std::string_view> AttributeReader::text(const boost::json::value& 
     return std::nullopt;
 }
 
+void AttributeReader::report_no_list(const boost::json::value& json) {
+    report_malformed(json.is_object() ? "Start of structure or map found where not expected"
+                                      : "Unexpected field type");
+}
+
 void AttributeReader::report_malformed(std::string message) {
+    ++faults_;
     if (!malformed_) malformed_.emplace(ErrorCode::malformed, std::move(message));
 }
 
 void AttributeReader::report_invalid(Error error) {
+    ++faults_;
     if (!invalid_) invalid_ = std::move(error);
 }
 

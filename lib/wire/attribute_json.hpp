@@ -3,6 +3,7 @@
 // docs: "AttributeValue", "Data type descriptors".
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,12 +38,13 @@ public:
     const std::optional<Error>& fault() const { return malformed_ ? malformed_ : invalid_; }
 
 private:
-    AttributeValue read(const boost::json::value& json, std::size_t level);
-    AttributeValue typed(AttributeType type, const boost::json::value& json, std::size_t level);
-    AttributeMap attributes(const boost::json::value& json, std::size_t level);
-    AttributeValue list(const boost::json::value& json, std::size_t level);
+    void read(const boost::json::value& json, std::size_t level, AttributeValue& value);
+    void read_typed(AttributeType type, const boost::json::value& json, std::size_t level,
+                    AttributeValue& value);
+    AttributeMap read_map(const boost::json::value& json, std::size_t level);
+    void read_list(const boost::json::value& json, std::size_t level, AttributeList& list);
     template <typename Member>
-    AttributeValue set(const boost::json::value& json);
+    void read_set(const boost::json::value& json, AttributeValue& value);
     void read_member(const boost::json::value& json, std::string& member);
     void read_member(const boost::json::value& json, Number& member);
     void read_member(const boost::json::value& json, Binary& member);
@@ -51,9 +53,12 @@ private:
     std::optional<std::string_view> text(const boost::json::value& json);
 
     void report_malformed(std::string message);
+    void report_no_list(const boost::json::value& json);
     void report_invalid(Error error);
     void report_invalid(std::string message);
 
+    // How many were reported, kept or not.
+    std::size_t faults_ = 0;
     std::optional<Error> malformed_;
     std::optional<Error> invalid_;
 };

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -124,6 +126,74 @@ std::string written(const T& value) {
     return json.take();
 }
 
+// ---- Members that are given twice ----
+//
+// The parser keeps the last one of a name. Whoever sends two means one of them, and nobody knows
+// which.
+
+// Where the string ends whose text begins at `start`: texts may be long.
+std::size_t end_of_string(std::string_view json, std::size_t start) {
+    for (auto end = json.find('"', start);; end = json.find('"', end + 1)) {
+        std::size_t backslashes = 0;
+        while (end > start + backslashes && json[end - 1 - backslashes] == '\\') ++backslashes;
+        if (backslashes % 2 == 0) return end;
+    }
+}
+
+// The strings of what is known to be JSON, without their quotes, and whether each is a name.
+template <typename Take>
+void for_each_string(std::string_view json, const Take& take) {
+    for (std::size_t at = json.find('"'); at != std::string_view::npos; at = json.find('"', at)) {
+        const auto start = at + 1;
+        at = end_of_string(json, start);
+        const auto behind = json.find_first_not_of(" \t\r\n", at + 1);
+        take(start, json.substr(start, at - start),
+             behind != std::string_view::npos && json[behind] == ':');
+        ++at;
+    }
+}
+
+std::size_t count_members(std::string_view json) {
+    std::size_t count = 0;
+    for_each_string(json, [&](std::size_t, std::string_view, bool name) { count += name ? 1 : 0; });
+    return count;
+}
+
+std::size_t count_members(const boost::json::value& value);
+
+std::size_t count_members(const boost::json::object& object) {
+    std::size_t count = object.size();
+    for (const auto& member : object) count += count_members(member.value());
+    return count;
+}
+
+// Not deep: the parser has seen to that.
+std::size_t count_members(const boost::json::value& value) {
+    if (const auto* object = value.if_object()) return count_members(*object);
+    std::size_t count = 0;
+    if (const auto* array = value.if_array()) {
+        for (const auto& element : *array) count += count_members(element);
+    }
+    return count;
+}
+
+// Which name comes twice in one object; written in two ways it is not found.
+std::string twice_named(std::string_view json) {
+    std::vector<std::set<std::string_view>> objects;
+    std::size_t at = 0;
+    std::string_view found;
+    for_each_string(json, [&](std::size_t start, std::string_view text, bool name) {
+        for (; at < start; ++at) {
+            if (json[at] == '{') objects.emplace_back();
+            if (json[at] == '}') objects.pop_back();
+        }
+        at = start + text.size();
+        if (name && found.empty() && !objects.back().insert(text).second) found = text;
+    });
+    return (found.empty() ? "a member" : std::string(found)) +
+           " is given twice: give each member of an object once";
+}
+
 // Parses `json`, which must be an object, and hands it to `read`.
 template <typename Read>
 void with_object(std::string_view json, JsonProblem& problem, Read read) {
@@ -168,6 +238,9 @@ Result<Call> read_call(Call empty, std::string_view json) {
     JsonProblem problem;
     with_object(json.empty() ? std::string_view("{}") : json, problem,
                 [&](const boost::json::object& object) {
+                    if (count_members(json) != count_members(object)) {
+                        return problem.report(twice_named(json));
+                    }
                     JsonReader reader(object, "", true, problem);
                     std::visit([&](auto& body) { describe_call(reader, empty, body); }, empty.body);
                     reader.finish();

@@ -70,6 +70,7 @@ template <typename Codec, A<Waiter> T>
 void describe(Codec& codec, T& waiter) {
     codec.required("Resource", waiter.resource);
     codec.required("Mode", waiter.mode);
+    codec.optional("Permits", waiter.permits);
     codec.required("Principal", waiter.principal);
     codec.optional("Session", waiter.session);
     codec.required("Since", waiter.since);
@@ -182,6 +183,7 @@ void describe(Codec& codec, T& event) {
     codec.required("Token", event.token);
     codec.required("Principal", event.principal);
     codec.required("Mode", event.mode);
+    codec.optional("Permits", event.permits);
     codec.required("At", event.at);
     codec.optional("By", event.by);
     codec.optional("Reason", event.reason);
@@ -461,6 +463,9 @@ template <typename Codec, A<Released> T>
 void describe(Codec& codec, T& released) {
     codec.required("Outcome", released.outcome);
     codec.optional("Count", released.count);
+    codec.optional("By", released.by);
+    codec.optional("Reason", released.reason);
+    codec.optional("At", released.at);
 }
 
 template <typename Codec, A<ClassList> T>

@@ -31,12 +31,29 @@ class Classes(Sandbox):
 
     def test_every_member_can_be_given(self):
         words = [word for option, (value, _, _) in EVERYTHING.items() for word in (option, value)]
-        put = self.put("orders/*", *words, "--dependant", "customers:write", "--dependant", "a:b")
+        put = self.put("orders/*", *words, "--dependant", "customers:write", "--dependant", "a:b:read",
+                       "--dependant", "c")
         for _, key, value in EVERYTHING.values():
             self.assertEqual(put[key], value)
         self.assertEqual(put["Dependants"], [{"Resource": "customers", "Mode": "write"},
-                                             {"Resource": "a:b", "Mode": "read"}])
+                                             {"Resource": "a:b", "Mode": "read"}, {"Resource": "c", "Mode": "read"}])
         self.assertEqual(self.classes(), [put])
+
+    def test_a_mode_that_is_misspelt_is_no_name(self):
+        for text in ("customers:wirte", "customers:", "a:b", "customers:exclusive"):
+            done = self.rocklock("class", "put", "orders/*", "--dependant", text)
+            self.assertEqual(done.returncode, 64, text)
+            self.assertIn("read or write", done.stderr)
+
+    def test_the_longest_lease_holds_for_the_verbs(self):
+        self.put("a", "--lease", "10s", "--max-lease", "10s", "--steal", "anyone")
+        grant, proof = self.acquire("a")
+        for words in (("renew", grant["Grant"], "--lease", "1h"), ("steal", grant["Grant"], "--reason", "r")):
+            done = self.rocklock(*words, environment=proof if words[0] == "renew" else {})
+            self.assertEqual(done.returncode, 64, done.stderr)
+            self.assertIn("at most 10s", done.stderr)
+        done = self.rocklock("steal", grant["Grant"], "--reason", "r", "--lease", "5s")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_permits_make_a_class_that_counts(self):
         self.assertEqual(self.put("printers", "--permits", "3")["Permits"], 3)

@@ -66,6 +66,69 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_too_large_by_its_own_status) {
     BOOST_TEST(long_body->status == 413);
 }
 
+BOOST_AUTO_TEST_CASE(counts_every_byte_of_the_headers) {
+    // Hardly any names and values: all of it counts that comes before the body.
+    const std::vector<std::string> lines = {"a:b\r\n", "a:" + std::string(50, ' ') + "b\r\n"};
+    for (const auto& line : lines) {
+        std::string header = "POST / HTTP/1.1\r\n";
+        while (header.size() < 70'000) header += line;
+        for (const std::size_t piece : {header.size(), std::size_t{1000}}) {
+            Reading reading;
+            std::optional<rocklock::HttpProblem> problem;
+            for (std::size_t at = 0; at < header.size() && !problem; at += piece) {
+                problem = reading.receive(std::string_view(header).substr(at, piece));
+            }
+            BOOST_REQUIRE(problem.has_value());
+            BOOST_TEST(problem->status == 431);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(limits_what_stands_between_chunks_and_behind_them) {
+    const std::string start = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    std::string trailer = "0\r\n";
+    while (trailer.size() < 140'000) trailer += "a: b\r\n";
+    std::string extensions;
+    for (int i = 0; i < 140; ++i) extensions += "1;x=" + std::string(1000, 'y') + "\r\nz\r\n";
+    const std::string endless = "1;x=" + std::string(140'000, 'y');
+    for (const auto& rest : {trailer, extensions, endless}) {
+        Reading reading;
+        auto problem = reading.receive(start);
+        for (std::size_t at = 0; at < rest.size() && !problem; at += 1000) {
+            problem = reading.receive(std::string_view(rest).substr(at, 1000));
+        }
+        BOOST_REQUIRE(problem.has_value());
+        BOOST_TEST(problem->status == 431);
+        BOOST_TEST(reading.requests.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(takes_no_header_from_behind_the_chunks) {
+    Reading reading;
+    BOOST_TEST(!reading
+                    .receive("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                             "2;a=b\r\n{}\r\n0\r\nX-Amz-Target: A.B\r\nHost: x\r\n\r\n")
+                    .has_value());
+    BOOST_REQUIRE(reading.requests.size() == 1U);
+    BOOST_TEST(reading.requests[0].body == "{}");
+    BOOST_TEST(reading.requests[0].operation.empty());
+    BOOST_TEST(reading.requests[0].host.empty());
+}
+
+BOOST_AUTO_TEST_CASE(knows_chunked_and_no_other_transfer_encoding) {
+    for (const char* coding : {"gzip", "gzip, chunked", "identity", "chunked, gzip"}) {
+        Reading reading;
+        const auto problem =
+            reading.receive("POST / HTTP/1.1\r\nTransfer-Encoding: " + std::string(coding) +
+                            "\r\nContent-Type: x\r\n\r\n");
+        BOOST_REQUIRE(problem.has_value());
+        BOOST_TEST(problem->status == 501);
+    }
+    Reading reading;
+    BOOST_TEST(!reading.receive("POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n"));
+    BOOST_TEST(reading.requests.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(refuses_what_is_no_http) {
     for (const char* bytes :
          {"HELLO\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", "\x01\x02\r\n\r\n",

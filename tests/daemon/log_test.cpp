@@ -38,6 +38,16 @@ BOOST_AUTO_TEST_CASE(json_has_all_as_members) {
                "\n");
 }
 
+BOOST_AUTO_TEST_CASE(numbers_are_numbers_in_json) {
+    const LogEvent event{LogLevel::info, "e", "m", {{"grant", 3'764'934'915'653'632}, {"n", "7"}}};
+    BOOST_TEST(format_event(event, LogFormat::json, "T") ==
+               R"({"time":"T","level":"info","event":"e","message":"m",)"
+               R"("grant":3764934915653632,"n":"7"})"
+               "\n");
+    BOOST_TEST(format_event(event, LogFormat::text, "T") ==
+               "rocklock: m grant=3764934915653632 n=7\n");
+}
+
 BOOST_AUTO_TEST_CASE(what_comes_often_is_told_seldom_and_counted) {
     using std::chrono::milliseconds;
     Seldom seldom(milliseconds{100});

@@ -204,7 +204,7 @@ class Limits(Sandbox):
         self.assertIn("listening on", process.stderr.readline())
 
     def test_what_is_no_number_of_connections(self):
-        for value in ("0", "-1", "many", "", "1.5"):
+        for value in ("0", "-1", "many", "1.5"):
             done = self.rocklock("serve", "--memory", f"--max-connections={value}")
             self.assertEqual(done.returncode, 64, value)
             self.assertIn("whole number", done.stderr)
@@ -241,13 +241,13 @@ class Telling(Sandbox):
         process = self.start("serve", "--memory", "--log-format", "json", "--log-level", "debug")
         lines = [json.loads(process.stderr.readline()) for _ in range(2)]
         self.assertEqual([line["event"] for line in lines], ["listening", "opened"])
-        self.assertEqual((lines[1]["level"], lines[1]["store"], lines[1]["grants"]), ("info", "memory", "0"))
+        self.assertEqual((lines[1]["level"], lines[1]["store"], lines[1]["grants"]), ("info", "memory", 0))
         api = self.connect()
         grant = api.call("Acquire", **LOCK).json["Grant"]
         api.call("Break", Grant=grant, Reason='"}\n{"event":"forged"}')
         broken = json.loads(process.stderr.readline())
         self.assertEqual((broken["event"], broken["grant"], broken["reason"]),
-                         ("break", str(grant), '"}\n{"event":"forged"}'))
+                         ("break", grant, '"}\n{"event":"forged"}'))
 
     def test_a_level_leaves_out_what_is_below(self):
         process = self.start("serve", "--memory", "--log-level", "warning")
@@ -265,7 +265,7 @@ class Telling(Sandbox):
         while (line := json.loads(process.stderr.readline()))["event"] != "slow_wait":
             pass
         self.assertEqual([line[name] for name in ("level", "resource", "principal", "mode", "holder", "grant", "note")],
-                         ["warning", "a", "bob", "write", "ann", str(held["Grant"]), 'for "long"'])
+                         ["warning", "a", "bob", "write", "ann", held["Grant"], 'for "long"'])
         for name in ("waited", "held_for", "left"):
             self.assertRegex(line[name], r"^[\d.]+m?s$")
         api.call("Release", Session=held["Session"], Secret=held["Secret"], Grant=held["Grant"])

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import unittest
 import urllib.error
@@ -163,6 +164,15 @@ class Page(Sandbox):
         self.browser.type("#principal", "BE")
         wait_until(lambda: self.names() == ["orders/43"], "by principal")
         self.assertEqual(self.browser.complaints(), [])
+
+    def test_a_daemon_that_hangs_is_not_live(self):
+        self.acquire("a", "ann")
+        self.open()
+        self.daemon.send_signal(signal.SIGSTOP)
+        wait_until(lambda: self.text("#state").startswith("not answering"), "it says so")
+        self.assertEqual(self.names(), ["a"])
+        self.daemon.send_signal(signal.SIGCONT)
+        wait_until(lambda: self.text("#state") == "live", "it is live again")
 
     def test_the_keyboard_is_enough(self):
         grant = self.acquire("orders/42", "ann")

@@ -30,13 +30,27 @@ class Usage(Sandbox):
         self.assertIn("500ms, 10s", self.refused("run", "--patience", "10", "a", "--", "true"))
         self.assertIn("read, write or exclusive", self.refused("acquire", "--mode", "rw", "a"))
         self.assertIn("one of them", self.refused("acquire", "--mode", "read", "--to", "edit", "a"))
-        self.assertIn("at least 1s", self.refused("run", "--lease", "300ms", "a", "--", "true"))
         self.assertIn("is no grant", self.refused("release", "a"))
         self.assertIn("--reason", self.refused("break", "7"))
         self.assertIn("no option --quiet", self.refused("ls", "--quiet"))
         self.assertIn("no option --no-color", self.refused("run", "--no-color", "a", "--", "true"))
         self.assertEqual(self.rocklock().returncode, 64)
         self.assertIsNone(self.daemon_pid())
+
+    def test_an_empty_word_is_64_and_says_what_to_do(self):
+        for words in (("ls", "--db", ""), ("ls", "--socket", ""), ("ls", "--socket="), ("serve", "--http", ""),
+                      ("acquire", "a", "--principal", ""), ("acquire", "a", "--lease", ""),
+                      ("acquire", "a", "--mode", ""), ("run", "-E", "", "a", "--", "true"),
+                      ("break", "7", "--reason", ""), ("class", "put", "a", "--dependant", "")):
+            error = self.refused(*words)
+            self.assertIn("is empty; give it a value", error, words)
+        for words in (("history", ""), ("show", ""), ("acquire", "a", ""), ("run", "", "--", "true"),
+                      ("release", ""), ("class", "put", ""), ("db", "backup", "")):
+            self.assertIn("an empty word is no ", self.refused(*words), words)
+        self.assertIsNone(self.daemon_pid())
+        # What is left out by it.
+        self.assertEqual(self.rocklock("ls", "").returncode, 0)
+        self.assertEqual(self.rocklock("acquire", "a", "--note", "").returncode, 0)
 
     def test_every_verb_has_help_with_an_example(self):
         overview = self.rocklock("--help").stdout
@@ -139,9 +153,12 @@ class OneGrant(Sandbox):
         done = self.rocklock("renew", grant["Grant"], environment=proof)
         self.assertEqual(done.returncode, 76)
         self.assertIn("broken", done.stderr)
-        done = self.rocklock("release", grant["Grant"], environment=proof)
-        self.assertEqual(done.returncode, 76)
-        self.assertIn("broken", done.stderr)
+        for words in ((), ("--json",)):
+            done = self.rocklock("release", *words, grant["Grant"], environment=proof)
+            self.assertEqual(done.returncode, 76)
+            self.assertRegex(done.stderr, r"it was broken by \w+ at .*Z: test")
+        told = json.loads(done.stdout)
+        self.assertEqual((told["Outcome"], told["Reason"]), ("broken", "test"))
 
     def test_an_expired_grant_is_76(self):
         grant, proof = self.acquire("a", "--lease", "100ms")
@@ -194,6 +211,21 @@ class OneGrant(Sandbox):
 
 
 class Output(Sandbox):
+    def test_what_cannot_be_written_is_70_and_says_so(self):
+        grant, _ = self.acquire("a")
+        self.rocklock("class", "put", "a", "--steal", "anyone")
+        for words in (("ls",), ("ls", "--json"), ("show", "a"), ("sessions",), ("history", "a"), ("class", "ls"),
+                      ("version",), ("--help",), ("run", "--help"), ("top", "--once"), ("top", "--json"),
+                      ("watch", "--after", "0"), ("completion", "bash"), ("serve", "--print-config"),
+                      ("steal", grant["Grant"], "--reason", "test")):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([PROGRAM, *map(str, words)], env=self.environment, stdout=full, timeout=60,
+                                      stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(done.returncode, 70, (words, done.stderr))
+            self.assertEqual(done.stderr.count("No space left"), 1, (words, done.stderr))
+        # Nobody was told of the one that was stolen.
+        self.assertEqual(self.list(), [])
+
     def test_ls_is_an_aligned_table(self):
         self.acquire("orders/1", "--principal", "ann", "--note", "prices")
         self.acquire("orders/22", "--principal", "bob", "--mode", "read")
@@ -250,7 +282,7 @@ class Output(Sandbox):
     def test_what_is_no_name_is_not_shown(self):
         done = self.rocklock("show", "")
         self.assertEqual(done.returncode, 64)
-        self.assertIn("is empty", done.stderr)
+        self.assertIn("an empty word is no RESOURCE", done.stderr)
 
     def test_sessions_are_listed(self):
         self.acquire("a", "--principal", "ann")

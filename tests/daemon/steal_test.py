@@ -75,7 +75,8 @@ class Policies(Stealing):
                          [(grant, "stolen", "bob", "needed")])
         self.assertNotIn("Lost", api.call("RenewSession", **ann).json)
         self.assertEqual(api.call("Convert", **ann, Grant=grant, Mode="read").error, "GrantEndedException")
-        self.assertEqual(api.call("Release", **ann, Grant=grant).json, {"Outcome": "stolen"})
+        told = api.call("Release", **ann, Grant=grant).json
+        self.assertEqual((told["Outcome"], told["By"], told["Reason"]), ("stolen", "bob", "needed"))
         self.assertEqual(api.call("AnswerWanted", **ann, Grant=grant, Allow=True).error, "GrantEndedException")
 
     def test_no_answer_allows_it_in_time(self):

@@ -84,6 +84,35 @@ class Backup(Stores):
         self.assertEqual(self.json("stats", "--db", self.backup)["LastToken"], token)
         self.assertIsNone(self.daemon_pid())
 
+    def test_a_fresh_one_is_not_suspect(self):
+        self.acquire("a")
+        self.db("backup", self.backup)
+        stats = self.json("stats", "--db", self.backup)
+        self.assertEqual((stats["Suspect"], stats["Copy"]), (False, True))
+
+    def test_what_lies_beside_it_does_no_harm(self):
+        self.acquire("a")
+        self.db("backup", self.backup)
+        (self.backup / "README").write_text("of last night")
+        (self.backup / "lost+found").mkdir()
+        self.db("stats", "--db", self.backup)
+        self.db("check", "--db", self.backup)
+        self.db("restore", self.backup, "--db", self.folder / "restored")
+        self.assertEqual(os.listdir(self.folder / "restored"), ["db"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
+    def test_one_that_may_only_be_read_can_be_checked_and_restored(self):
+        self.acquire("a")
+        self.db("backup", self.backup)
+        self.folder.chmod(0o777)
+        self.backup.chmod(0o555)
+        (self.backup / "db").chmod(0o555)
+        for words in (("stats", "--db", self.backup), ("check", "--db", self.backup),
+                      ("restore", self.backup, "--db", self.folder / "restored")):
+            done = self.rocklock("db", *words, user=65534, extra_groups=[])
+            self.assertEqual(done.returncode, 0, (words, done.stderr))
+        self.assertEqual(os.listdir(self.backup), ["db"])
+
     def test_it_overwrites_nothing(self):
         self.acquire("a")
         self.db("backup", "backup")
@@ -240,7 +269,7 @@ class Restore(Stores):
         self.rocklock("acquire", "a")
         done = self.rocklock("db", "backup", "")
         self.assertEqual(done.returncode, 64, done.stderr)
-        self.assertIn("name a directory", done.stderr)
+        self.assertIn("rocklock db backup DIR", done.stderr)
 
     def test_a_directory_that_is_no_backup_is_64(self):
         (self.folder / "empty").mkdir()
@@ -295,7 +324,9 @@ class Check(Stores):
         self.assertIn("restore a backup", done.stderr)
         report = self.json("check", "--db", self.store, status=70)
         self.assertFalse(report["Sound"])
+        # Each but once, though it is met by whoever reads the files and by whoever reads the records.
         self.assertTrue(report["Problems"])
+        self.assertEqual(len(report["Problems"]), len(set(report["Problems"])))
 
     def killed_store(self):
         """A store whose log was not turned into tables."""

@@ -7,9 +7,10 @@ import pty
 import signal
 import struct
 import termios
+import time
 
 import tap
-from harness import Sandbox, wait_until
+from harness import SLOWNESS, Sandbox, wait_until
 
 
 class Plain(Sandbox):
@@ -124,6 +125,44 @@ class Terminal(Sandbox):
         os.write(self.terminal, b"q")
         self.assertEqual(top.wait(60), 0)
         self.assert_left_as_it_was()
+
+    def test_a_daemon_that_goes_away_is_told_of_at_once_and_keys_count(self):
+        self.state.mkdir()
+        daemon = self.serve("--memory")
+        self.acquire("a")
+        for leave in (signal.SIGSTOP, signal.SIGKILL):
+            self.shown = ""
+            top = self.top("--interval", "50ms", "--socket", self.socket, "--no-start")
+            self.wait_for("q leaves")
+            self.assertNotIn("NOT ANSWERING", self.shown)
+            daemon.send_signal(leave)
+            start = time.monotonic()
+            self.wait_for("NOT ANSWERING for ")
+            self.assertLess(time.monotonic() - start, 4 * SLOWNESS)
+            # What was there is still to be seen.
+            self.assertIn("1 held", self.shown.rpartition("\x1b[H")[2])
+            os.write(self.terminal, b"q")
+            start = time.monotonic()
+            self.assertEqual(top.wait(60), 0)
+            self.assertLess(time.monotonic() - start, 4 * SLOWNESS)
+            self.assert_left_as_it_was()
+            if leave == signal.SIGSTOP:
+                daemon.send_signal(signal.SIGCONT)
+
+    def test_one_that_comes_back_is_shown_again(self):
+        self.state.mkdir()
+        daemon = self.serve("--memory")
+        top = self.top("--interval", "50ms", "--socket", self.socket)
+        self.wait_for("0 held")
+        daemon.send_signal(signal.SIGSTOP)
+        self.wait_for("NOT ANSWERING")
+        daemon.send_signal(signal.SIGCONT)
+        self.acquire("a")
+        self.wait_for("1 held")
+        wait_until(lambda: "NOT ANSWERING" not in self.read().rpartition("\x1b[J")[0].rpartition("\x1b[H")[2],
+                   "it is well again")
+        os.write(self.terminal, b"q")
+        self.assertEqual(top.wait(60), 0)
 
     def test_signals_leave_the_terminal_as_it_was(self):
         for number, status in ((signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)):

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "item/capacity.hpp"
+#include "item/random_values.hpp"
 
 namespace rocklock {
 namespace {
@@ -42,6 +43,20 @@ BOOST_AUTO_TEST_CASE(has_at_most_400_kilobytes) {
                "Item size has exceeded the maximum allowed size");
     BOOST_TEST(fault(check_item(item, ItemWrite::update)) ==
                "Item size to update has exceeded the maximum allowed size");
+}
+
+BOOST_AUTO_TEST_CASE(counts_as_its_size_says_whatever_it_holds) {
+    testing::RandomValues random(1);
+    for (int i = 0; i < 50; ++i) {
+        Item item = random.map();
+        // Filled up to the limit, and then a byte more.
+        item.set("fill", std::string());
+        item.set("fill", std::string(409'600 - size_bytes(item), 'x'));
+        BOOST_TEST(fault(check_item(item, ItemWrite::put)) == "");
+        item.set("more", "");
+        BOOST_TEST(fault(check_item(item, ItemWrite::put)) ==
+                   "Item size has exceeded the maximum allowed size");
+    }
 }
 
 // Rule 2.6.

@@ -178,6 +178,7 @@ private:
         made.pattern = pattern;
         made.policy = static_cast<Policy>(random_.below(3));
         made.lease = milliseconds{200 + random_.below(2000)};
+        if (random_.percent(20)) made.max_lease = made.lease + milliseconds{random_.below(4000)};
         if (random_.percent(20)) made.max_hold = milliseconds{300 + random_.below(2000)};
         if (closures_ && made.max_hold == 0ms && random_.percent(50))
             made.min_hold = milliseconds{100 + random_.below(1000)};

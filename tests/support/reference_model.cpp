@@ -678,6 +678,16 @@ void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const Ses
     reply(ticket, Answer(answer(opened, now.boot)));
 }
 
+// Whether a session with such a lease may not have all of these.
+bool ReferenceModel::forbids(const std::vector<ModelLock>& locks,
+                             std::chrono::milliseconds lease) const {
+    for (const auto& lock : locks) {
+        const auto longest = class_of(lock.resource).max_lease;
+        if (longest.count() > 0 && lease > longest) return true;
+    }
+    return false;
+}
+
 void ReferenceModel::handle(const RenewSession& request, Ticket ticket, const SessionId&,
                             Instant now) {
     if (request.lease &&
@@ -688,6 +698,19 @@ void ReferenceModel::handle(const RenewSession& request, Ticket ticket, const Se
     if (someone == nullptr) return;
     const auto judged = request.as_of ? std::min(*request.as_of, now.boot) : now.boot;
     if (*someone->deadline <= judged) return refuse(ticket, ErrorCode::session_expired);
+    if (request.lease && *request.lease > someone->lease) {
+        // What it has, and what it waits for to have.
+        std::vector<ModelLock> concerned;
+        for (const auto& grant : grants_) {
+            if (grant.session != request.session || !lives(grant, now.boot)) continue;
+            concerned.insert(concerned.end(), grant.locks.begin(), grant.locks.end());
+        }
+        for (const auto& waiter : waiters_) {
+            if (waiter.session != request.session) continue;
+            concerned.insert(concerned.end(), waiter.wanted.begin(), waiter.wanted.end());
+        }
+        if (forbids(concerned, *request.lease)) return refuse(ticket, ErrorCode::invalid_argument);
+    }
     if (request.lease) someone->lease = *request.lease;
     if (request.active) someone->active = now.boot;
     someone->deadline = now.boot + someone->lease;
@@ -839,11 +862,7 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
         request.session
             ? session(*request.session)->lease
             : request.opens->lease.value_or(class_of(request.locks.front().resource).lease);
-    for (const auto& lock : locks) {
-        const auto longest = class_of(lock.resource).max_lease;
-        if (longest.count() > 0 && lease > longest)
-            return refuse(ticket, ErrorCode::invalid_argument);
-    }
+    if (forbids(locks, lease)) return refuse(ticket, ErrorCode::invalid_argument);
 
     if (request.session && met_by_own(ticket, *request.session, locks, request.held, now)) return;
 
@@ -1077,12 +1096,19 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
     }
     if (request.to == request.session) return reply(ticket, Answer(answer(*given)));
     const auto locks = given->locks;
+    if (forbids(locks, receiver->lease)) return refuse(ticket, ErrorCode::invalid_argument);
+    const auto cap = given->cap;
+    const auto max_hold = given->max_hold;
     if (left_behind(*given, request.to, ticket, now)) return;
     if (would_be_stuck(*given, request.to, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*given, Outcome::transferred, now.boot, false);
     auto& made = new_grant(request.to, locks, now);
-    // It starts anew for its new owner; but to be given something is no sign of life, so the
-    // session's lease goes on as it was.
+    // To be given something is no sign of life, so the session's lease goes on as it was; and the
+    // hold ends when it would have ended.
+    if (cap && (!made.cap || *cap < *made.cap)) {
+        made.cap = cap;
+        made.max_hold = max_hold;
+    }
     reply(ticket, Answer(answer(made)));
 }
 
@@ -1093,8 +1119,10 @@ void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId
     if (victim == nullptr) return refuse(ticket, ErrorCode::not_owner);
     if (victim->outcome != Outcome::held) return refuse(ticket, ErrorCode::grant_ended);
     if (victim->session == request.session) return refuse(ticket, ErrorCode::already_held);
-    if (auto error = why_not(request, *victim, now)) return reply(ticket, *error);
     const auto locks = victim->locks;
+    if (forbids(locks, session(request.session)->lease))
+        return refuse(ticket, ErrorCode::invalid_argument);
+    if (auto error = why_not(request, *victim, now)) return reply(ticket, *error);
     if (left_behind(*victim, request.session, ticket, now)) return;
     if (would_be_stuck(*victim, request.session, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*victim, Outcome::stolen, now.boot, true);
@@ -1243,6 +1271,7 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
             return refuse(ticket, ErrorCode::precondition_failed);
         }
     }
+    if (forbids(lost->locks, asker->lease)) return refuse(ticket, ErrorCode::invalid_argument);
     ModelWaiter waiter;
     waiter.ticket = ticket;
     waiter.session = request.session;

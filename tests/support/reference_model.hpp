@@ -127,6 +127,7 @@ public:
     bool lives(const ModelGrant& grant, BootTime now) const;
     BootTime deadline(const ModelGrant& grant) const;
     LockClass class_of(std::string_view resource) const;
+    bool forbids(const std::vector<ModelLock>& locks, std::chrono::milliseconds lease) const;
     // The next moment at which time alone changes something.
     std::optional<BootTime> next_change() const;
     // Pairs of live grants of different sessions that may not be held together: must be none.

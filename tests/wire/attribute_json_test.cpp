@@ -39,9 +39,11 @@ bool malformed(std::string_view text) {
     return !value && value.error().code == ErrorCode::malformed;
 }
 
-std::string nested(std::size_t levels, const std::string& open, const std::string& close) {
-    std::string text = R"({"S":"x"})";
-    for (std::size_t level = 1; level < levels; ++level) text = open + text + close;
+std::string nested(std::size_t levels, std::string_view open, std::string_view close) {
+    std::string text;
+    for (std::size_t level = 1; level < levels; ++level) text += open;
+    text += R"({"S":"x"})";
+    for (std::size_t level = 1; level < levels; ++level) text += close;
     return text;
 }
 

@@ -119,6 +119,20 @@ BOOST_AUTO_TEST_CASE(with_an_unknown_member_is_refused_whatever_the_verb) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(with_a_member_given_twice_is_refused) {
+    BOOST_TEST(problem("ShowLock", R"({"Resource":"a","Resource":"b"})") ==
+               "Resource is given twice: give each member of an object once");
+    BOOST_TEST(
+        problem("OpenSession", R"({"Principal":"a","Metadata":{"k\"{":"v:","x" : "}" ,"x":""}})") ==
+        "x is given twice: give each member of an object once");
+    const std::string written_otherwise = R"({"Resource":"a","Re\u0073ource":"b"})";
+    BOOST_TEST(problem("ShowLock", written_otherwise).starts_with("a member is given twice"));
+    // The same name in another object is another member.
+    const std::string locks = R"("Locks":[{"Resource":"a\":\\"},{"Resource":"b"}])";
+    BOOST_TEST(problem("Acquire", "{" + locks + "}") ==
+               "Session and Secret, or Principal, are missing");
+}
+
 BOOST_AUTO_TEST_CASE(lacking_what_is_required_is_refused) {
     BOOST_TEST(problem("OpenSession", "{}") == "Principal is missing");
     BOOST_TEST(problem("Release", "{}") == "Session is missing");
@@ -213,15 +227,15 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
     LockView view;
     view.resource = "a";
     view.holders = {some_holder()};
-    view.waiters = {{"a", Mode::read, "bob", {}, WallTime{3ms}, 1}};
+    view.waiters = {{"a", Mode::read, 2, "bob", {}, WallTime{3ms}, 1}};
     view.last_holder = PastHolder{some_holder(), {Outcome::expired, "", "", WallTime{4ms}}};
     view.closed_for = 5ms;
     SessionView shown;
     shown.principal = "ann";
     shown.bound = Bound::process;
     shown.processes = {{7, 8}};
-    const LockEvent event{7,     EventType::stolen, "a",           GrantId{1}, Token{2},
-                          "ann", Mode::exclusive,   WallTime{3ms}, "bob",      "r"};
+    const LockEvent event{7, EventType::stolen, "a",   GrantId{1}, Token{2}, "ann", Mode::exclusive,
+                          2, WallTime{3ms},     "bob", "r"};
     LockStatistics counts;
     counts.locks_granted = {1, 2, 3};
     counts.events_dropped = 4;
@@ -231,6 +245,7 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
         {RenewSession{}, session},
         {CloseSession{}, ClosedSession{{GrantId{1}, GrantId{2}}}},
         {Release{}, Released{Outcome::held, 2}},
+        {Release{}, Released{Outcome::stolen, 0, "bob", "r", WallTime{3ms}}},
         {PutClass{}, LockClass{}},
         {ListClasses{}, ClassList{{LockClass{}}}},
         {ShowLock{}, view},
@@ -313,7 +328,7 @@ BOOST_AUTO_TEST_CASE(of_every_code_survives_being_written) {
 BOOST_AUTO_TEST_CASE(carries_its_facts) {
     Error error(ErrorCode::conflict, "held");
     error.blockers = {some_holder()};
-    error.waiters = {{"a", Mode::read, "bob", {}, WallTime{3ms}, 1}};
+    error.waiters = {{"a", Mode::read, 2, "bob", {}, WallTime{3ms}, 1}};
     error.cycle = {{"ann", {}, "a"}};
     error.ended = Ending{Outcome::stolen, "bob", "r", WallTime{4ms}};
     error.grant = GrantId{5};

@@ -112,6 +112,8 @@ struct Holder {
 struct Waiter {
     std::string resource;
     Mode mode = Mode::write;
+    // How many permits, of a counting resource; else 0.
+    std::uint32_t permits = 0;
     std::string principal;
     SessionId session;
     WallTime since;

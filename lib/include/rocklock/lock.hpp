@@ -179,6 +179,8 @@ struct ClosedSession {
 struct CloseSession {
     using Answer = ClosedSession;
     SessionId session;
+    // Kept with the ends of its grants. Not for clients: why somebody else closed it.
+    std::string reason{};
 };
 
 struct LockRequest {
@@ -264,6 +266,10 @@ struct Released {
     // released; held, with a count that was lowered; or what had ended it before.
     Outcome outcome = Outcome::released;
     std::uint32_t count = 0;
+    // Of what had ended it before: who, why and when.
+    std::string by{};
+    std::string reason{};
+    std::optional<WallTime> at{};
 };
 struct Release {
     using Answer = Released;

@@ -51,6 +51,8 @@ struct LockEvent {
     std::string principal;
     // As it is held, after a conversion the new one; of `wanted` the mode that is waited for.
     Mode mode = Mode::write;
+    // How many permits of it are held, where it is counted; else 0.
+    std::uint32_t permits = 0;
     WallTime at;
     // Who did it, or who wants it; empty for the principal itself, and for time.
     std::string by;

@@ -1,0 +1,120 @@
+"""`rocklock run` as a job of a shell, on a terminal."""
+
+import os
+import pty
+import signal
+import sys
+
+import tap
+from harness import PROGRAM, Sandbox, wait_until
+
+# A shell that knows one job: it tells of each change of it, and does what a line says.
+SHELL = r"""
+import os, signal, sys
+for number in (signal.SIGTTOU, signal.SIGTSTP):
+    signal.signal(number, signal.SIG_IGN)
+orders = os.fdopen(int(sys.argv[1]))
+log = open(sys.argv[2], "w", buffering=1)
+begins_behind = sys.argv[3] == "behind"
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    if not begins_behind:
+        os.tcsetpgrp(0, os.getpid())
+    for number in (signal.SIGTTOU, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_DFL)
+    os.execv(sys.argv[4], sys.argv[4:])
+while True:
+    _, status = os.waitpid(job, os.WUNTRACED)
+    # As shells do: the terminal is theirs while the job does not run in front.
+    before = os.tcgetpgrp(0)
+    os.tcsetpgrp(0, os.getpgrp())
+    if not os.WIFSTOPPED(status):
+        log.write(f"ended {os.waitstatus_to_exitcode(status)} {'mine' if before == os.getpgrp() else 'its'}\n")
+        break
+    log.write("stopped\n")
+    order = orders.readline().strip()
+    if order == "fg":
+        os.tcsetpgrp(0, job)
+    os.kill(-job, signal.SIGCONT)
+"""
+
+
+class Jobs(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.told = self.folder / "told"
+        self.pid = None
+
+    def tearDown(self):
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            os.close(self.terminal)
+            os.close(self.orders)
+        super().tearDown()
+
+    def shell(self, where, *command):
+        """A shell whose job is `rocklock run`, in front or behind."""
+        reading, self.orders = os.pipe()
+        os.set_inheritable(reading, True)
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(self.folder)
+            os.execve(sys.executable, [sys.executable, "-c", SHELL, str(reading), str(self.told), where, PROGRAM, "run",
+                                       "a", "--", *command], self.environment)
+        os.close(reading)
+
+    def wait_for(self, *lines):
+        wait_until(lambda: self.told.exists() and self.told.read_text().splitlines() == list(lines), f"{lines}")
+
+    def order(self, word):
+        os.write(self.orders, f"{word}\n".encode())
+
+    READ = ("sh", "-c", 'read line; echo "$line" > new; mv new read')
+
+    def read(self):
+        wait_until((self.folder / "read").exists, "the command has read its line")
+        return (self.folder / "read").read_text()
+
+    def test_one_that_reads_behind_stops_and_goes_on_in_front(self):
+        self.shell("behind", *self.READ)
+        self.wait_for("stopped")
+        self.order("fg")
+        os.write(self.terminal, b"hello\n")
+        self.assertEqual(self.read(), "hello\n")
+        wait_until(lambda: "ended 0" in self.told.read_text(), "it has ended")
+
+    def test_sent_on_behind_it_stops_again(self):
+        self.shell("behind", *self.READ)
+        self.wait_for("stopped")
+        self.order("bg")
+        self.wait_for("stopped", "stopped")
+        self.order("fg")
+        os.write(self.terminal, b"again\n")
+        self.assertEqual(self.read(), "again\n")
+
+    def test_ctrl_z_stops_it_and_it_goes_on_in_front(self):
+        self.shell("before", *self.READ)
+        wait_until(lambda: self.list(), "it holds the lock")
+        # The command has the terminal only once it runs.
+        wait_until(lambda: self.stopped_by_ctrl_z(), "it is stopped")
+        self.order("fg")
+        os.write(self.terminal, b"hello\n")
+        self.assertEqual(self.read(), "hello\n")
+
+    def stopped_by_ctrl_z(self):
+        os.write(self.terminal, b"\x1a")
+        return self.told.read_text() == "stopped\n"
+
+    def test_one_that_ends_behind_leaves_the_terminal_to_the_shell(self):
+        self.shell("before", "sh", "-c", "while ! test -e enough; do sleep 0.01; done")
+        wait_until(lambda: self.list(), "it holds the lock")
+        wait_until(lambda: self.stopped_by_ctrl_z(), "it is stopped")
+        self.order("bg")
+        (self.folder / "enough").touch()
+        self.wait_for("stopped", "ended 0 mine")
+
+
+if __name__ == "__main__":
+    tap.main()

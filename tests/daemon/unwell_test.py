@@ -1,0 +1,182 @@
+"""The program with a daemon that has too many connections, hangs, or is not for this user."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import tap
+from harness import Connection, Sandbox, wait_until
+
+
+class Crowded(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir()
+        self.daemon = self.serve("--memory", "--max-connections", "1")
+        self.guest = Connection(self.socket)
+        self.assertEqual(self.guest.call("Ping").status, 200)
+
+    def tearDown(self):
+        self.guest.close()
+        super().tearDown()
+
+    def test_a_verb_asks_again_for_a_while_and_leaves_with_69(self):
+        start = time.monotonic()
+        done = self.rocklock("ls", "--socket", self.socket)
+        self.assertGreater(time.monotonic() - start, 1.9)
+        self.assertEqual(done.returncode, 69, done.stderr)
+        self.assertIn("as many connections as it may have", done.stderr)
+        self.assertNotIn("start it", done.stderr)
+        # The same where it would start a daemon.
+        self.assertEqual(self.rocklock("acquire", "a").returncode, 69)
+
+    def test_one_that_is_patient_waits_for_a_place(self):
+        waiting = self.start("run", "a", "--", "sh", "-c", "exit 3")
+        done = self.rocklock("acquire", "b", "--patience", "2500ms")
+        self.assertEqual(done.returncode, 69, done.stderr)
+        self.assertIsNone(waiting.poll())
+        self.guest.close()
+        self.assertEqual(waiting.wait(60), 3, waiting.stderr.read())
+
+
+class Hanging(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir()
+        self.daemon = self.serve("--memory")
+        self.daemon.send_signal(signal.SIGSTOP)
+
+    def test_every_verb_gives_up(self):
+        verbs = [("ls",), ("acquire", "a", "--patience", "1s"), ("run", "a", "--no-wait", "--", "true"),
+                 ("top", "--once"), ("show", "a"), ("watch",)]
+        running = [self.start(*words) for words in verbs]
+        start = time.monotonic()
+        for process, words in zip(running, verbs):
+            out, error = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 69, (words, out, error))
+            self.assertIn("does not answer", error, words)
+        # As documented: ten seconds beyond the patience.
+        self.assertGreater(time.monotonic() - start, 9)
+
+    def test_one_that_is_endlessly_patient_waits(self):
+        waiting = self.start("run", "a", "--", "sh", "-c", "exit 3")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            waiting.wait(12)
+        self.daemon.send_signal(signal.SIGCONT)
+        self.assertEqual(waiting.wait(60), 3)
+
+
+class Unreachable(Sandbox):
+    def test_a_path_that_is_too_long_is_64(self):
+        path = self.folder / ("x" * 120)
+        for verb in (("ls",), ("run", "a", "--", "true"), ("serve",)):
+            done = self.rocklock(verb[0], "--socket", path, *verb[1:])
+            self.assertEqual(done.returncode, 64, done.stderr)
+            self.assertIn("107 bytes", done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
+    def test_a_socket_that_is_not_for_this_user_is_77_and_says_what_to_do(self):
+        self.acquire("a")
+        self.folder.chmod(0o755)
+        done = self.rocklock("ls", "--socket", self.socket, user=65534, extra_groups=[])
+        self.assertEqual(done.returncode, 77, done.stderr)
+        self.assertIn("--admin-group", done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
+    def test_a_daemon_where_it_may_not_write_is_77(self):
+        self.folder.chmod(0o755)
+        for path in ("s", "new/s"):
+            done = self.rocklock("serve", "--memory", "--socket", self.folder / path, user=65534, extra_groups=[])
+            self.assertEqual(done.returncode, 77, done.stderr)
+            self.assertIn("let this user write there", done.stderr)
+
+
+class Signals(Sandbox):
+    def test_what_other_daemons_take_for_an_order_ends_nothing(self):
+        self.state.mkdir()
+        daemon = self.serve("--memory")
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            daemon.send_signal(number)
+        self.assertEqual(self.connect().call("Ping").status, 200)
+        daemon.terminate()
+        self.assertEqual(daemon.wait(60), 0)
+
+    def test_its_terminal_takes_it_along(self):
+        self.state.mkdir()
+        terminal, other = os.openpty()
+        daemon = self.start("serve", "--memory", stdin=other)
+        self.assertIn("listening", daemon.stderr.readline())
+        self.assertIn("the store is open", daemon.stderr.readline())
+        daemon.send_signal(signal.SIGHUP)
+        self.assertEqual(daemon.wait(60), 0)
+        os.close(terminal)
+        os.close(other)
+
+
+class Owners(Sandbox):
+    """How it is told that whoever held a lock has gone."""
+
+    def endings(self, resource):
+        rows = self.rocklock("history", "--json", resource).stdout.splitlines()
+        return [json.loads(row) for row in rows]
+
+    def test_the_end_of_a_process(self):
+        holder = self.hold("a")
+        holder.kill()
+        wait_until(lambda: not self.list(), "its lock is free")
+        row, = self.endings("a")
+        self.assertEqual((row["Outcome"], row["Reason"]), ("released", "its process has ended"))
+        self.assertRegex(self.rocklock("history", "a").stdout, "released at .*: its process has ended")
+        self.assertIn("its process has ended", self.rocklock("show", "a").stdout)
+
+    def test_the_end_of_a_connection(self):
+        api = self.api()
+        session = api.call("OpenSession", Principal="ann", Bound="connection").json
+        proof = {"Session": session["Session"], "Secret": session["Secret"]}
+        self.assertEqual(api.call("Acquire", Locks=[{"Resource": "a"}], **proof).status, 200)
+        api.close()
+        wait_until(lambda: not self.list(), "its lock is free")
+        self.assertEqual(self.endings("a")[0]["Reason"], "its connection has ended")
+
+    def test_one_that_released_it_needs_no_reason(self):
+        grant, proof = self.acquire("a")
+        self.rocklock("release", grant["Grant"], environment=proof)
+        self.assertNotIn("Reason", self.endings("a")[0])
+
+
+class Permits(Sandbox):
+    def test_they_are_asked_for_and_shown_as_what_they_are(self):
+        self.assertEqual(self.rocklock("class", "put", "printers", "--permits", "3").returncode, 0)
+        got = self.rocklock("acquire", "printers", "--permits", "2", "--principal", "ann")
+        self.assertEqual(got.returncode, 0, got.stderr)
+        self.assertIn("printers: yours, 2 permits", got.stderr)
+        self.assertRegex(self.rocklock("ls").stdout, r"printers +2 permits +ann")
+        self.assertIn("ann (2 permits)", self.rocklock("show", "printers").stdout)
+        self.assertIn("2 permits", self.rocklock("history", "printers").stdout)
+        self.assertRegex(self.rocklock("top").stdout, r"printers +2 permits +ann")
+        refused = self.rocklock("acquire", "printers", "--permits", "2")
+        self.assertEqual(refused.returncode, 75)
+        self.assertIn("ann (2 of its permits)", refused.stderr)
+        self.assertNotIn("write", refused.stderr)
+        one = self.rocklock("run", "printers", "--", "sh", "-c", "echo $ROCKLOCK_MODE")
+        self.assertEqual((one.returncode, one.stdout), (0, "permits\n"))
+        watched = self.start("watch", "--after", "0")
+        self.assertRegex(watched.stdout.readline(), r"granted +printers +2 permits +ann")
+        self.assertEqual(self.rocklock("acquire", "printers", "--permits", "4").returncode, 64)
+        for words in (("--permits", "0"), ("--permits", "x"), ("--permits", "1", "--mode", "read")):
+            self.assertEqual(self.rocklock("acquire", "printers", *words).returncode, 64, words)
+
+    def test_who_waits_for_them(self):
+        self.rocklock("class", "put", "printers", "--permits", "1")
+        self.acquire("printers")
+        self.start("run", "printers", "--principal", "ben", "--", "true")
+        self.wait_for_waiters("printers", 1)
+        self.assertEqual(self.show("printers")["Waiters"][0]["Permits"], 1)
+        self.assertIn("ben (1 permit)", self.rocklock("show", "printers").stdout)
+
+
+if __name__ == "__main__":
+    tap.main()
