@@ -1,20 +1,16 @@
 #include "daemon/server.hpp"
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -36,17 +32,16 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <rocklock/clock.hpp>
-
-#include "base/duration_text.hpp"
 #include "base/mutex.hpp"
 #include "daemon/admin_group.hpp"
 #include "daemon/call_book.hpp"
 #include "daemon/connection.hpp"
+#include "daemon/descriptors.hpp"
 #include "daemon/dispatcher.hpp"
 #include "daemon/io_thread.hpp"
 #include "daemon/listeners.hpp"
 #include "daemon/process_watch.hpp"
+#include "daemon/served_store.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/socket_drain.hpp"
 
@@ -63,23 +58,8 @@ using std::chrono::steady_clock;
 // What SIGTERM leaves for answers to reach their clients.
 constexpr milliseconds farewell{1500};
 constexpr milliseconds housekeeping_period{10'000};
-// Descriptors that connections must leave for the store, for processes that are watched, and for
-// telling whoever is too many.
-constexpr rlim_t reserved_descriptors = 192;
 constexpr int most_refused_at_once = 64;
 constexpr milliseconds refusal_time{1000};
-
-// As many descriptors as we may have: each client takes one, and each process that is watched.
-// Returns for how many connections they suffice.
-int raise_descriptor_limit() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return INT32_MAX;
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur <= 2 * reserved_descriptors) return static_cast<int>(limit.rlim_cur / 2);
-    return static_cast<int>(std::min<rlim_t>(limit.rlim_cur - reserved_descriptors, INT32_MAX));
-}
 
 Caller caller_of(int socket, std::optional<gid_t> admin_group) {
     ucred credentials{};
@@ -90,79 +70,6 @@ Caller caller_of(int socket, std::optional<gid_t> admin_group) {
     }
     return {credentials.uid, credentials.pid, admin_group && peer_is_member(socket, *admin_group)};
 }
-
-// For those who watch: minutes of a busy daemon, in some ten megabytes.
-constexpr std::size_t events_kept = 100'000;
-
-// A wait that has become long, and who is in its way: the first of them, and how many.
-LogEvent slow_wait_event(const SlowWait& wait) {
-    const auto now = system_clock().now().wall;
-    LogEvent event{LogLevel::warning,
-                   "slow_wait",
-                   "a wait has become long",
-                   {{"resource", wait.waiter.resource},
-                    {"principal", wait.waiter.principal},
-                    {"mode", std::string(to_string(wait.waiter.mode))},
-                    {"waited", format_duration(wait.waited)},
-                    {"holders", wait.holders.size()}}};
-    if (!wait.holders.empty()) {
-        const auto& holder = wait.holders.front();
-        event.facts.push_back({"holder", holder.principal});
-        event.facts.push_back({"grant", number(holder.grant)});
-        event.facts.push_back({"held_for", format_duration(now - holder.acquired_at)});
-        event.facts.push_back({"left", format_duration(holder.remaining)});
-        event.facts.push_back({"pid", holder.pid});
-        event.facts.push_back({"note", holder.note});
-    }
-    return event;
-}
-
-// Opens the store, waiting for one that is just leaving it.
-Result<Database> open_database(const ServerOptions& options, const Log& log) {
-    DatabaseOptions database;
-    database.durability = options.durability;
-    database.events_kept = events_kept;
-    database.timings = true;
-    database.slow_wait = options.slow_wait;
-    // Very many may be slow at once: of what stands in their way, a few tell all.
-    database.on_slow_wait =
-        [&log, some = std::make_shared<Seldom>(milliseconds{1000}, 100)](const SlowWait& wait) {
-            const auto count = some->let_through(steady_clock::now());
-            if (count == 0) return;
-            auto event = slow_wait_event(wait);
-            if (count > 1) event.facts.push_back({"untold", count - 1});
-            log.write(event);
-        };
-    if (options.store.empty()) return Database::in_memory(database);
-    const auto deadline = steady_clock::now() + options.patience;
-    while (true) {
-        auto opened = Database::open(options.store, database);
-        if (opened || opened.error().code != ErrorCode::store_in_use ||
-            steady_clock::now() >= deadline) {
-            return opened;
-        }
-        std::this_thread::sleep_for(milliseconds{20});
-    }
-}
-
-// A descriptor that is given up when there is no other, so that whoever comes can be told so.
-class SpareDescriptor {
-public:
-    SpareDescriptor() { take(); }
-    SpareDescriptor(const SpareDescriptor&) = delete;
-    SpareDescriptor& operator=(const SpareDescriptor&) = delete;
-    ~SpareDescriptor() { give(); }
-    void take() {
-        if (fd_ < 0) fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    }
-    void give() {
-        if (fd_ >= 0) ::close(fd_);
-        fd_ = -1;
-    }
-
-private:
-    int fd_ = -1;
-};
 
 // What the server is made of that outlives it.
 struct Parts {
@@ -257,12 +164,16 @@ Server::Server(const Parts& parts)
             }),
       dispatcher_(
           parts.database.service(), &watch_,
-          {parts.options.store.empty() ? "memory" : parts.options.store,
-           durability_word(parts.options), ::geteuid(), &book_,
-           backup_of(parts.database, parts.options), nullptr,
-           [this](std::function<void()> search) { asio::post(searches_, std::move(search)); },
-           [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
-           [this] { settle_soon(); }}),
+          {.store = parts.options.store.empty() ? "memory" : parts.options.store,
+           .durability = durability_word(parts.options),
+           .administrator = ::geteuid(),
+           .observer = &book_,
+           .backup = backup_of(parts.database, parts.options),
+           .aside =
+               [this](std::function<void()> search) { asio::post(searches_, std::move(search)); },
+           .behind =
+               [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
+           .settle_soon = [this] { settle_soon(); }}),
       places_(parts.database.service(), book_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
       signals_(control_, SIGTERM, SIGINT) {
@@ -542,7 +453,7 @@ Result<void> serve_store(const ServerOptions& options) {
     auto listeners = open_listeners(*std::move(passed), options, group);
     if (!listeners) return std::move(listeners).error();
     const int descriptors = raise_descriptor_limit();
-    auto database = open_database(options, log);
+    auto database = open_served_store(options, log);
     if (!database) return std::move(database).error();
     Server server({options, log, manager, *database, *listeners, group,
                    std::min(options.max_connections, descriptors)});

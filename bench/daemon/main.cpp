@@ -155,8 +155,7 @@ private:
     const Server& server(const std::string& name);
     void pairs(const std::string& ours, const std::string& theirs, std::size_t clients,
                double target);
-    void hand_off(const std::string& ours, const std::string& theirs,
-                  std::optional<double> target);
+    void hand_off(const std::string& ours, const std::string& theirs, std::optional<double> target);
     void add(Row row);
 
     const Options options_;

@@ -1,0 +1,24 @@
+// The file descriptors of the daemon: each client takes one, and each process that is watched.
+#pragma once
+
+namespace rocklock {
+
+// Allows as many as we may have. Returns for how many connections they suffice, beside the store,
+// processes that are watched, and telling whoever is too many.
+int raise_descriptor_limit();
+
+// One that is given up when there is no other, so that whoever comes can be told so.
+class SpareDescriptor {
+public:
+    SpareDescriptor() { take(); }
+    SpareDescriptor(const SpareDescriptor&) = delete;
+    SpareDescriptor& operator=(const SpareDescriptor&) = delete;
+    ~SpareDescriptor() { give(); }
+    void take();
+    void give();
+
+private:
+    int fd_ = -1;
+};
+
+}  // namespace rocklock
