@@ -12,7 +12,6 @@ namespace rocklock::expression {
 namespace {
 
 using Comparison = ComparisonOperator;
-using Values = std::vector<AttributeValue>;
 
 Error invalid(const std::string& text) { return fault(std::string(invalid_parameters) + text); }
 Error invalid_for(const std::string& text, const std::string& attribute) {
@@ -211,11 +210,6 @@ private:
     Slots slots_;
     std::vector<std::uint32_t> clauses_;
 };
-
-bool is_set(AttributeType type) {
-    return type == AttributeType::string_set || type == AttributeType::number_set ||
-           type == AttributeType::binary_set;
-}
 
 std::optional<Error> check_update(const AttributeUpdate& update) {
     using Action = AttributeUpdate::Action;

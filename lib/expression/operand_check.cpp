@@ -45,6 +45,11 @@ std::string_view long_name(AttributeType type) {
     return {};
 }
 
+bool is_set(AttributeType type) {
+    return type == AttributeType::string_set || type == AttributeType::number_set ||
+           type == AttributeType::binary_set;
+}
+
 bool OperandCheck::bind(const Node& node) {
     if (node.kind == NodeKind::path) {
         bind_path(OperandTree::path_of(node));

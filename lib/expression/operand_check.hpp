@@ -18,6 +18,8 @@ std::string path_required_text(NodeKind kind);
 // The words for types in the faults of ADD, DELETE and AttributeUpdates: "STRING_SET".
 std::string_view long_name(AttributeType type);
 
+bool is_set(AttributeType type);
+
 // Finds what the placeholders of operands stand for.
 class OperandCheck {
 public:

@@ -60,45 +60,51 @@ Error invalid_value(std::string_view text, std::string_view placeholder) {
                  " for key " + std::string(placeholder));
 }
 
-template <typename Entries>
-Binder::Register::Register(const Entries& entries) {
+template <typename Entry>
+Binder::Register<Entry>::Register(const std::optional<std::vector<Entry>>& entries) {
     if (!entries) return;
-    placeholders_.reserve(entries->size());
-    for (const auto& entry : *entries) placeholders_.push_back(entry.placeholder);
-    used_.resize(placeholders_.size());
-    if (placeholders_.size() <= few) return;
-    order_.resize(placeholders_.size());
+    entries_ = *entries;
+    used_.resize(entries_.size());
+    if (entries_.size() <= few) return;
+    order_.resize(entries_.size());
     std::iota(order_.begin(), order_.end(), 0U);
     std::sort(order_.begin(), order_.end(), [this](std::uint32_t left, std::uint32_t right) {
-        return placeholders_[left] < placeholders_[right];
+        return entries_[left].placeholder < entries_[right].placeholder;
     });
 }
 
-std::optional<std::size_t> Binder::Register::find(std::string_view placeholder) const {
+template <typename Entry>
+std::optional<std::size_t> Binder::Register<Entry>::find(std::string_view placeholder) const {
     if (order_.empty()) {
-        const auto found = std::find(placeholders_.begin(), placeholders_.end(), placeholder);
-        if (found == placeholders_.end()) return std::nullopt;
-        return static_cast<std::size_t>(found - placeholders_.begin());
+        const auto found = std::find_if(
+            entries_.begin(), entries_.end(),
+            [placeholder](const Entry& entry) { return entry.placeholder == placeholder; });
+        if (found == entries_.end()) return std::nullopt;
+        return static_cast<std::size_t>(found - entries_.begin());
     }
-    const auto found = std::lower_bound(
-        order_.begin(), order_.end(), placeholder,
-        [this](std::uint32_t place, std::string_view text) { return placeholders_[place] < text; });
-    if (found == order_.end() || placeholders_[*found] != placeholder) return std::nullopt;
+    const auto found = std::lower_bound(order_.begin(), order_.end(), placeholder,
+                                        [this](std::uint32_t place, std::string_view text) {
+                                            return entries_[place].placeholder < text;
+                                        });
+    if (found == order_.end() || entries_[*found].placeholder != placeholder) return std::nullopt;
     return *found;
 }
 
-std::optional<std::size_t> Binder::Register::use(std::string_view placeholder) {
+template <typename Entry>
+const Entry* Binder::Register<Entry>::use(std::string_view placeholder) {
     const auto place = find(placeholder);
-    if (place) used_[*place] = true;
-    return place;
+    if (!place) return nullptr;
+    used_[*place] = true;
+    return &entries_[*place];
 }
 
-std::string Binder::Register::unused() const {
+template <typename Entry>
+std::string Binder::Register<Entry>::unused() const {
     std::string text;
-    for (std::size_t i = 0; i < placeholders_.size(); ++i) {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
         if (used_[i]) continue;
         text += text.empty() ? "{" : ", ";
-        text += placeholders_[i];
+        text += entries_[i].placeholder;
     }
     if (!text.empty()) text += '}';
     return text;
@@ -115,13 +121,13 @@ std::optional<Error> Binder::check() const {
 }
 
 const std::string* Binder::name(std::string_view placeholder) {
-    const auto place = names_.use(placeholder);
-    return place ? &(*placeholders_.names)[*place].name : nullptr;
+    const NamePlaceholder* entry = names_.use(placeholder);
+    return entry ? &entry->name : nullptr;
 }
 
 const AttributeValue* Binder::value(std::string_view placeholder) {
-    const auto place = values_.use(placeholder);
-    return place ? &(*placeholders_.values)[*place].value : nullptr;
+    const ValuePlaceholder* entry = values_.use(placeholder);
+    return entry ? &entry->value : nullptr;
 }
 
 std::optional<Error> Binder::check_unused() const {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,25 +41,26 @@ public:
 private:
     // Which of a list of placeholders is asked for: looked for in the list while that is short, and
     // by halves in an order made for it when it is long.
+    template <typename Entry>
     class Register {
     public:
-        template <typename Entries>
-        explicit Register(const Entries& entries);
-        std::optional<std::size_t> use(std::string_view placeholder);
+        explicit Register(const std::optional<std::vector<Entry>>& entries);
+        // The entry, or nullptr.
+        const Entry* use(std::string_view placeholder);
         // What is in the list and was not asked for: "{:a, :b}"; empty when all was.
         std::string unused() const;
 
     private:
         std::optional<std::size_t> find(std::string_view placeholder) const;
 
-        std::vector<std::string_view> placeholders_;
+        std::span<const Entry> entries_;
         std::vector<std::uint32_t> order_;
         std::vector<bool> used_;
     };
 
     const Placeholders& placeholders_;
-    Register names_;
-    Register values_;
+    Register<NamePlaceholder> names_;
+    Register<ValuePlaceholder> values_;
 };
 
 // What is said of a value that is none: `text` is what is said of it elsewhere.

@@ -12,11 +12,6 @@ namespace rocklock::expression {
 
 namespace {
 
-bool is_set(AttributeType type) {
-    return type == AttributeType::string_set || type == AttributeType::number_set ||
-           type == AttributeType::binary_set;
-}
-
 bool is_among(std::span<const std::string_view> keys, std::string_view attribute) {
     return std::find(keys.begin(), keys.end(), attribute) != keys.end();
 }
