@@ -7,17 +7,17 @@ using rocklock::Verb;
 
 namespace {
 
-const Verb verb{"run",
-                "NAME... -- COMMAND",
-                "Runs.",
-                "rocklock run a -- b",
-                {{"lease", "DURATION", "how long"},
-                 {"json", "", "as JSON"},
-                 {"E", "N", "status"},
-                 {"inner", "", ""}},
-                1,
-                -1,
-                true};
+const Verb verb{.name = "run",
+                .operands = "NAME... -- COMMAND",
+                .summary = "Runs.",
+                .example = "rocklock run a -- b",
+                .options = {{"lease", "DURATION", "how long"},
+                            {"json", "", "as JSON"},
+                            {"E", "N", "status"},
+                            {"inner", "", ""}},
+                .fewest = 1,
+                .most = -1,
+                .takes_command = true};
 
 }  // namespace
 
