@@ -68,7 +68,7 @@ bool answers(const object& asked, const Item& item) {
         parameters.update = text;
     }
     const auto read = expression::read_expressions(request, parameters);
-    BOOST_REQUIRE_MESSAGE(read, read.error().message << " in " << text);
+    BOOST_REQUIRE_MESSAGE(read, text << ": " << (read ? "" : read.error().message));
     if (read->condition) return holds(*read->condition, item) == asked.at("answer").as_bool();
     if (read->update) return answers_update(asked, *read, item);
     return project(*read->projection, item) == *item_from_json(asked.at("answer"));
