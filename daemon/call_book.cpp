@@ -22,8 +22,8 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
     std::optional<LogEvent> event;
     const auto tell = [&](std::string_view name, std::string message, std::vector<LogFact> facts) {
         event = LogEvent{LogLevel::info, name, std::move(message), std::move(facts)};
-        event->facts.push_back({"user", user_of(caller)});
-        event->facts.push_back({"pid", caller.pid});
+        event->facts.emplace_back("user", user_of(caller));
+        event->facts.emplace_back("pid", caller.pid);
     };
     if (const auto* broken = std::get_if<Break>(&call.body)) {
         tell("break", "a grant was broken",

@@ -162,11 +162,10 @@ void IoThread::round() {
         more = settle();
         // What was told on the way.
         for (auto& run : std::exchange(own_, {})) run();
-        for (std::size_t i = 0; i < sending_.size(); ++i) {
-            const auto served = std::move(sending_[i]);
-            served->send();
+        // Who is answered may be answered more at once.
+        while (!sending_.empty()) {
+            for (const auto& served : std::exchange(sending_, {})) served->send();
         }
-        sending_.clear();
     } while (more);
     forgotten_.clear();
 }

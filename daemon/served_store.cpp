@@ -32,12 +32,12 @@ LogEvent slow_wait_event(const SlowWait& wait) {
                     {"holders", wait.holders.size()}}};
     if (!wait.holders.empty()) {
         const auto& holder = wait.holders.front();
-        event.facts.push_back({"holder", holder.principal});
-        event.facts.push_back({"grant", number(holder.grant)});
-        event.facts.push_back({"held_for", format_duration(now - holder.acquired_at)});
-        event.facts.push_back({"left", format_duration(holder.remaining)});
-        event.facts.push_back({"pid", holder.pid});
-        event.facts.push_back({"note", holder.note});
+        event.facts.emplace_back("holder", holder.principal);
+        event.facts.emplace_back("grant", number(holder.grant));
+        event.facts.emplace_back("held_for", format_duration(now - holder.acquired_at));
+        event.facts.emplace_back("left", format_duration(holder.remaining));
+        event.facts.emplace_back("pid", holder.pid);
+        event.facts.emplace_back("note", holder.note);
     }
     return event;
 }
@@ -56,7 +56,7 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
             const auto count = some->let_through(steady_clock::now());
             if (count == 0) return;
             auto event = slow_wait_event(wait);
-            if (count > 1) event.facts.push_back({"untold", count - 1});
+            if (count > 1) event.facts.emplace_back("untold", count - 1);
             log.write(event);
         };
     if (options.store.empty()) return Database::in_memory(database);

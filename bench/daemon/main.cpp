@@ -67,7 +67,7 @@ struct Worker {
 
 // Runs on one thread until it is stopped; then everybody who holds something gives it back, so that
 // nobody's wait is left.
-void drive(std::vector<Worker*> workers, bool waits, const std::atomic<bool>& stop) {
+void drive(const std::vector<Worker*>& workers, bool waits, const std::atomic<bool>& stop) {
     const int poll = ::epoll_create1(EPOLL_CLOEXEC);
     for (auto* worker : workers) {
         epoll_event event{};

@@ -51,9 +51,10 @@ int free_port() {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     auto address = loopback(0);
     socklen_t size = sizeof address;
-    ::bind(fd, reinterpret_cast<const sockaddr*>(&address), size);
+    const int failed = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), size);
     ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
     ::close(fd);
+    if (failed != 0) give_up("there is no port");
     return ntohs(address.sin_port);
 }
 
@@ -109,6 +110,80 @@ std::string postgres_programs() {
     return newest;
 }
 
+void add_rocklock(std::vector<Contestant>& all, const std::string& program,
+                  const std::string& directory) {
+    const auto memory = directory + "/m";
+    all.push_back({.name = "Rocklock, in memory",
+                   .command = {program, "serve", "--memory", "--socket", memory},
+                   .socket = memory,
+                   .client = rocklock_client});
+    for (const std::string durability : {"written", "durable"}) {
+        const auto place = directory + "/" + durability;
+        all.push_back({.name = "Rocklock, " + durability,
+                       .command = {program, "serve", "--db", place, "--durability", durability,
+                                   "--socket", place + ".s"},
+                       .socket = place + ".s",
+                       .client = rocklock_client});
+    }
+}
+
+void add_caches(std::vector<Contestant>& all, const std::string& directory) {
+    const std::vector<std::pair<std::string, std::string>> logs = {
+        {"Redis, no log", "no"},
+        {"Redis, synced every second", "everysec"},
+        {"Redis, always synced", "always"}};
+    for (const auto& [name, policy] : logs) {
+        const auto place = directory + "/redis-" + policy;
+        all.push_back({.name = name,
+                       .prepare = {"mkdir", place},
+                       .command = {"redis-server", "--port", "0", "--unixsocket", place + "/s",
+                                   "--dir", place, "--save", "", "--appendonly",
+                                   policy == "no" ? "no" : "yes", "--appendfsync", policy},
+                       .socket = place + "/s",
+                       .client = redis_client,
+                       .makes_queue = "*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n"});
+    }
+    const passwd* self = ::getpwuid(::geteuid());
+    const auto socket = directory + "/mc";
+    all.push_back(
+        {.name = "memcached",
+         .command = {"memcached", "-u", self == nullptr ? "root" : self->pw_name, "-s", socket},
+         .socket = socket,
+         .client = memcached_client});
+}
+
+void add_postgres(std::vector<Contestant>& all, const std::string& directory) {
+    const auto programs = postgres_programs();
+    const auto* user = unprivileged_user();
+    for (const bool row : {true, false}) {
+        const auto place = directory + (row ? "/postgres-row" : "/postgres-advisory");
+        Contestant contestant{
+            .name = row ? "PostgreSQL, row lock" : "PostgreSQL, advisory lock",
+            .prepare = as_user(user, {programs + "/initdb", "-D", place, "-U", "postgres", "-A",
+                                      "trust", "-E", "UTF8", "--no-sync"}),
+            .socket = place + "/.s.PGSQL.5432",
+            .client = row ? postgres_row_client : postgres_advisory_client};
+        if (!programs.empty()) {
+            contestant.command =
+                as_user(user, {programs + "/postgres", "-D", place, "-c", "listen_addresses=", "-c",
+                               "unix_socket_directories=" + place, "-c", "max_connections=200"});
+        }
+        all.push_back(std::move(contestant));
+    }
+}
+
+void add_etcd(std::vector<Contestant>& all, const std::string& directory) {
+    const int port = free_port();
+    const auto url = "http://127.0.0.1:" + std::to_string(port);
+    all.push_back(
+        {.name = "etcd",
+         .command = {"etcd", "--data-dir", directory + "/etcd", "--listen-client-urls", url,
+                     "--advertise-client-urls", url, "--listen-peer-urls",
+                     "http://127.0.0.1:" + std::to_string(free_port()), "--logger", "zap"},
+         .port = port,
+         .client = etcd_client});
+}
+
 }  // namespace
 
 Server::Server(Contestant contestant) : contestant_(std::move(contestant)) { start(); }
@@ -160,80 +235,11 @@ int Server::connect_soon() const {
 std::unique_ptr<Client> Server::connect() const { return contestant_.client(connect_soon()); }
 
 std::vector<Contestant> contestants(const std::string& program, const std::string& directory) {
-    const auto at = [&](const std::string& name) { return directory + "/" + name; };
     std::vector<Contestant> all;
-    all.push_back({"Rocklock, in memory",
-                   {},
-                   {program, "serve", "--memory", "--socket", at("m")},
-                   at("m"),
-                   0,
-                   rocklock_client,
-                   ""});
-    for (const std::string durability : {"written", "durable"}) {
-        all.push_back({"Rocklock, " + durability,
-                       {},
-                       {program, "serve", "--db", at(durability), "--durability", durability,
-                        "--socket", at(durability + ".s")},
-                       at(durability + ".s"),
-                       0,
-                       rocklock_client,
-                       ""});
-    }
-    const std::vector<std::pair<std::string, std::string>> logs = {
-        {"Redis, no log", "no"},
-        {"Redis, synced every second", "everysec"},
-        {"Redis, always synced", "always"}};
-    for (const auto& [name, policy] : logs) {
-        const auto place = at("redis-" + policy);
-        all.push_back(
-            {name,
-             {"mkdir", place},
-             {"redis-server", "--port", "0", "--unixsocket", place + "/s", "--dir", place, "--save",
-              "", "--appendonly", policy == "no" ? "no" : "yes", "--appendfsync", policy},
-             place + "/s",
-             0,
-             redis_client,
-             "*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n"});
-    }
-    const passwd* self = ::getpwuid(::geteuid());
-    all.push_back({"memcached",
-                   {},
-                   {"memcached", "-u", self == nullptr ? "root" : self->pw_name, "-s", at("mc")},
-                   at("mc"),
-                   0,
-                   memcached_client,
-                   ""});
-    const auto postgres = postgres_programs();
-    const auto* user = unprivileged_user();
-    const auto data = at("postgres");
-    for (const bool row : {true, false}) {
-        const auto place = at(row ? "postgres-row" : "postgres-advisory");
-        Contestant contestant{row ? "PostgreSQL, row lock" : "PostgreSQL, advisory lock",
-                              as_user(user, {postgres + "/initdb", "-D", place, "-U", "postgres",
-                                             "-A", "trust", "-E", "UTF8", "--no-sync"}),
-                              {},
-                              place + "/.s.PGSQL.5432",
-                              0,
-                              row ? postgres_row_client : postgres_advisory_client,
-                              ""};
-        if (!postgres.empty()) {
-            contestant.command =
-                as_user(user, {postgres + "/postgres", "-D", place, "-c", "listen_addresses=", "-c",
-                               "unix_socket_directories=" + place, "-c", "max_connections=200"});
-        }
-        all.push_back(std::move(contestant));
-    }
-    const int port = free_port();
-    const auto url = "http://127.0.0.1:" + std::to_string(port);
-    all.push_back({"etcd",
-                   {},
-                   {"etcd", "--data-dir", at("etcd"), "--listen-client-urls", url,
-                    "--advertise-client-urls", url, "--listen-peer-urls",
-                    "http://127.0.0.1:" + std::to_string(free_port()), "--logger", "zap"},
-                   "",
-                   port,
-                   etcd_client,
-                   ""});
+    add_rocklock(all, program, directory);
+    add_caches(all, directory);
+    add_postgres(all, directory);
+    add_etcd(all, directory);
     return all;
 }
 

@@ -15,14 +15,14 @@ namespace rocklock::bench {
 struct Contestant {
     std::string name;
     // What makes its store, run to its end before; may be none.
-    std::vector<std::string> prepare;
-    std::vector<std::string> command;
+    std::vector<std::string> prepare{};
+    std::vector<std::string> command{};
     // A Unix socket; or a port of this machine.
-    std::string socket;
+    std::string socket{};
     int port = 0;
-    std::function<std::unique_ptr<Client>(int fd)> client;
+    std::function<std::unique_ptr<Client>(int fd)> client{};
     // What must be said once before clients wait for one resource; may be none.
-    std::string makes_queue;
+    std::string makes_queue{};
 };
 
 class Server {

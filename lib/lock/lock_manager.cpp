@@ -19,6 +19,7 @@ namespace rocklock {
 using manager::Standing;
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
+void LockService::on_settleable(std::function<void()> /*notify*/) {}
 void LockService::on_stall(std::function<void()> /*notify*/) {}
 void LockService::resume() {}
 

@@ -496,7 +496,7 @@ public:
     virtual std::optional<std::chrono::milliseconds> settle() { return std::nullopt; }
     // `notify` is called on the service's own thread, and must not block. Without it that thread
     // tells what is left itself. Set before the first request.
-    virtual void on_settleable(std::function<void()> /*notify*/) {}
+    virtual void on_settleable(std::function<void()> notify);
 
     // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When
     // a grant and the cancel race, the completion tells which it was.
