@@ -12,6 +12,7 @@ int of(const Error& error) {
         case ErrorCode::limit_exceeded:
         // Another directory was meant.
         case ErrorCode::not_a_store:
+        case ErrorCode::resource_not_found:
             return usage;
         case ErrorCode::conflict:
         case ErrorCode::patience_expired:
@@ -20,11 +21,15 @@ int of(const Error& error) {
         case ErrorCode::already_held:
         case ErrorCode::queue_full:
         case ErrorCode::store_in_use:
+        case ErrorCode::resource_in_use:
+        case ErrorCode::transaction_in_progress:
             return busy;
         case ErrorCode::session_expired:
         case ErrorCode::session_not_found:
         case ErrorCode::grant_ended:
         case ErrorCode::precondition_failed:
+        case ErrorCode::condition_failed:
+        case ErrorCode::transaction_cancelled:
             return lost;
         case ErrorCode::not_owner:
         case ErrorCode::steal_refused:

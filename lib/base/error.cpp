@@ -40,6 +40,16 @@ std::string_view to_string(ErrorCode code) {
             return "parameter_mismatch";
         case ErrorCode::precondition_failed:
             return "precondition_failed";
+        case ErrorCode::condition_failed:
+            return "condition_failed";
+        case ErrorCode::resource_not_found:
+            return "resource_not_found";
+        case ErrorCode::resource_in_use:
+            return "resource_in_use";
+        case ErrorCode::transaction_cancelled:
+            return "transaction_cancelled";
+        case ErrorCode::transaction_in_progress:
+            return "transaction_in_progress";
         case ErrorCode::access_denied:
             return "access_denied";
         case ErrorCode::closing:

@@ -9,16 +9,24 @@
 namespace rocklock {
 namespace {
 
+enum class Direction : std::uint8_t { forwards, backwards };
+
 // Reads ahead a little, more each time, so that a short look costs little and a long walk few
 // locks.
 class MemoryCursor final : public Snapshot::Cursor {
 public:
-    MemoryCursor(const MemoryImage& image, MemoryImage::Moment moment, Family family,
-                 std::string_view first, std::string_view last)
-        : image_(image), moment_(moment), family_(family), last_(last), empty_(false) {
+    struct Range {
+        Family family{};
+        std::string first;
+        std::string last;
+    };
+
+    MemoryCursor(const MemoryImage& image, MemoryImage::Moment moment, Range range,
+                 Direction direction)
+        : image_(image), moment_(moment), direction_(direction), range_(std::move(range)) {
         // An empty range, whatever the keys.
-        if (!last.empty() && last <= first) empty_ = true;
-        fetch(first);
+        empty_ = !range_.last.empty() && range_.last <= range_.first;
+        fetch();
     }
 
     bool valid() const override { return at_ < rows_.size(); }
@@ -26,28 +34,39 @@ public:
     std::string_view value() const override { return rows_[at_].second; }
     void next() override {
         ROCKLOCK_ASSERT(valid());
-        if (++at_ == rows_.size() && rows_.size() == limit_) {
+        if (++at_ < rows_.size() || rows_.size() < limit_) return;
+        std::string seen = std::move(rows_.back().first);
+        if (direction_ == Direction::forwards) {
             // The first key behind this one.
-            std::string behind = std::move(rows_.back().first);
-            behind.push_back('\0');
-            limit_ = std::min<std::size_t>(2 * limit_, 256);
-            fetch(behind);
+            range_.first = std::move(seen);
+            range_.first.push_back('\0');
+        } else {
+            range_.last = std::move(seen);
+            // The empty key is the first of all, and as a limit it would be none.
+            empty_ = range_.last.empty();
         }
+        limit_ = std::min<std::size_t>(2 * limit_, 256);
+        fetch();
     }
     Result<void> status() const override { return {}; }
 
 private:
-    void fetch(std::string_view first) {
+    void fetch() {
         at_ = 0;
         rows_.clear();
-        if (!empty_) rows_ = image_.rows(family_, first, last_, limit_, moment_);
+        if (empty_) return;
+        const auto& [family, first, last] = range_;
+        rows_ = direction_ == Direction::forwards
+                    ? image_.rows(family, first, last, limit_, moment_)
+                    : image_.rows_back(family, first, last, limit_, moment_);
     }
 
     const MemoryImage& image_;
     const MemoryImage::Moment moment_;
-    const Family family_;
-    const std::string last_;
-    bool empty_;
+    const Direction direction_;
+    // What is left of it.
+    Range range_;
+    bool empty_ = false;
     std::size_t limit_ = 8;
     std::size_t at_ = 0;
     std::vector<MemoryImage::Row> rows_;
@@ -63,10 +82,20 @@ public:
     }
     std::unique_ptr<Cursor> scan(Family family, std::string_view first,
                                  std::string_view last) const override {
-        return std::make_unique<MemoryCursor>(image_, moment_, family, first, last);
+        return walk(family, first, last, Direction::forwards);
+    }
+    std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
+                                      std::string_view last) const override {
+        return walk(family, first, last, Direction::backwards);
     }
 
 private:
+    std::unique_ptr<Cursor> walk(Family family, std::string_view first, std::string_view last,
+                                 Direction direction) const {
+        MemoryCursor::Range range{family, std::string(first), std::string(last)};
+        return std::make_unique<MemoryCursor>(image_, moment_, std::move(range), direction);
+    }
+
     MemoryImage& image_;
     const MemoryImage::Moment moment_;
 };
@@ -195,6 +224,23 @@ std::vector<MemoryImage::Row> MemoryImage::rows(Family family, std::string_view 
     const Map& keys = map(family);
     for (auto key = keys.lower_bound(first); key != keys.end() && rows.size() < limit; ++key) {
         if (!last.empty() && key->first >= last) break;
+        if (const std::string* value = value_at(key->second, moment)) {
+            rows.emplace_back(key->first, *value);
+        }
+    }
+    return rows;
+}
+
+std::vector<MemoryImage::Row> MemoryImage::rows_back(Family family, std::string_view first,
+                                                     std::string_view last, std::size_t limit,
+                                                     Moment moment) const {
+    std::vector<Row> rows;
+    MutexLock lock(mutex_);
+    const Map& keys = map(family);
+    auto key = last.empty() ? keys.end() : keys.lower_bound(last);
+    while (key != keys.begin() && rows.size() < limit) {
+        --key;
+        if (key->first < first) break;
         if (const std::string* value = value_at(key->second, moment)) {
             rows.emplace_back(key->first, *value);
         }

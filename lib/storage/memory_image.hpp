@@ -49,6 +49,9 @@ public:
     // The first `limit` rows of the moment in [first, last); an empty `last` is no limit.
     std::vector<Row> rows(Family family, std::string_view first, std::string_view last,
                           std::size_t limit, Moment moment) const;
+    // The last ones, the greatest key first.
+    std::vector<Row> rows_back(Family family, std::string_view first, std::string_view last,
+                               std::size_t limit, Moment moment) const;
 
 private:
     struct State {

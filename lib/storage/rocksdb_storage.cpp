@@ -157,20 +157,43 @@ private:
 
 class RocksdbCursor final : public Snapshot::Cursor {
 public:
-    RocksdbCursor(const RocksdbReader& reader, rocksdb::ReadOptions options, Family family,
+    enum class Direction : std::uint8_t { forwards, backwards };
+
+    RocksdbCursor(const RocksdbReader& reader, rocksdb::ReadOptions options,
                   std::string_view first, std::string_view last)
-        : reader_(reader), last_(last), upper_(last_) {
+        : reader_(reader),
+          first_(first),
+          last_(last),
+          lower_(first_),
+          upper_(last_),
+          options_(std::move(options)) {
+        if (!last_.empty()) options_.iterate_upper_bound = &upper_;
+        options_.iterate_lower_bound = &lower_;
+    }
+
+    void start(Family family, Direction direction) {
         // RocksDB wants bounds in order.
-        if (!last_.empty() && last <= first) return;
-        if (!last_.empty()) options.iterate_upper_bound = &upper_;
-        iterator_.reset(reader.database()->NewIterator(options, reader.database().family(family)));
-        iterator_->Seek(first);
+        if (!last_.empty() && last_ <= first_) return;
+        direction_ = direction;
+        iterator_.reset(
+            reader_.database()->NewIterator(options_, reader_.database().family(family)));
+        if (direction == Direction::forwards) {
+            iterator_->Seek(lower_);
+        } else {
+            iterator_->SeekToLast();
+        }
     }
 
     bool valid() const override { return iterator_ && iterator_->Valid(); }
     std::string_view key() const override { return iterator_->key().ToStringView(); }
     std::string_view value() const override { return iterator_->value().ToStringView(); }
-    void next() override { iterator_->Next(); }
+    void next() override {
+        if (direction_ == Direction::forwards) {
+            iterator_->Next();
+        } else {
+            iterator_->Prev();
+        }
+    }
     Result<void> status() const override {
         if (!iterator_ || iterator_->status().ok()) return {};
         return reader_.report(iterator_->status());
@@ -178,8 +201,12 @@ public:
 
 private:
     const RocksdbReader& reader_;
+    const std::string first_;
     const std::string last_;
+    const rocksdb::Slice lower_;
     const rocksdb::Slice upper_;
+    rocksdb::ReadOptions options_;
+    Direction direction_ = Direction::forwards;
     std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
@@ -197,7 +224,15 @@ public:
     }
     std::unique_ptr<Cursor> scan(Family family, std::string_view first,
                                  std::string_view last) const override {
-        return std::make_unique<RocksdbCursor>(reader_, options_, family, first, last);
+        auto cursor = std::make_unique<RocksdbCursor>(reader_, options_, first, last);
+        cursor->start(family, RocksdbCursor::Direction::forwards);
+        return cursor;
+    }
+    std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
+                                      std::string_view last) const override {
+        auto cursor = std::make_unique<RocksdbCursor>(reader_, options_, first, last);
+        cursor->start(family, RocksdbCursor::Direction::backwards);
+        return cursor;
     }
 
 private:
@@ -214,6 +249,9 @@ public:
         return error_;
     }
     std::unique_ptr<Cursor> scan(Family, std::string_view, std::string_view) const override {
+        return std::make_unique<NoCursor>(error_);
+    }
+    std::unique_ptr<Cursor> scan_back(Family, std::string_view, std::string_view) const override {
         return std::make_unique<NoCursor>(error_);
     }
 

@@ -6,7 +6,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::pair<ErrorCode, std::string_view>, 28> names = {{
+constexpr std::array<std::pair<ErrorCode, std::string_view>, 33> names = {{
     {ErrorCode::invalid_argument, "ValidationException"},
     {ErrorCode::malformed, "SerializationException"},
     {ErrorCode::conflict, "LockConflictException"},
@@ -24,6 +24,11 @@ constexpr std::array<std::pair<ErrorCode, std::string_view>, 28> names = {{
     {ErrorCode::kind_mismatch, "KindMismatchException"},
     {ErrorCode::parameter_mismatch, "IdempotentParameterMismatchException"},
     {ErrorCode::precondition_failed, "PreconditionFailedException"},
+    {ErrorCode::condition_failed, "ConditionalCheckFailedException"},
+    {ErrorCode::resource_not_found, "ResourceNotFoundException"},
+    {ErrorCode::resource_in_use, "ResourceInUseException"},
+    {ErrorCode::transaction_cancelled, "TransactionCanceledException"},
+    {ErrorCode::transaction_in_progress, "TransactionInProgressException"},
     {ErrorCode::access_denied, "AccessDeniedException"},
     {ErrorCode::closing, "ManagerClosingException"},
     {ErrorCode::indeterminate, "IndeterminateException"},

@@ -1,4 +1,5 @@
 // What every Storage promises, asked of each of them.
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -151,6 +152,30 @@ BOOST_DATA_TEST_CASE(takes_any_bytes_for_a_key, every_kind, kind) {
         seen.emplace_back(at->key());
     }
     BOOST_TEST((seen == keys));
+}
+
+BOOST_DATA_TEST_CASE(is_walked_backwards_too, every_kind, kind) {
+    Store store(kind);
+    fill(*store.storage, 40);
+    store->commit(put("", value(1)), Durability::written).value();
+    const auto snapshot = store->snapshot();
+    store->commit(put("k0038x", value(1)), Durability::written).value();
+    const auto keys = [&](std::string_view first, std::string_view last) {
+        std::vector<std::string> seen;
+        for (auto at = snapshot->scan_back(Family::items, first, last); at->valid(); at->next()) {
+            seen.emplace_back(at->key());
+        }
+        return seen;
+    };
+    const auto all = keys("", "");
+    BOOST_TEST(all.size() == 41U);
+    BOOST_TEST(all.front() == "k0039");
+    BOOST_TEST(all.back().empty());
+    BOOST_TEST((std::is_sorted(all.rbegin(), all.rend())));
+    BOOST_TEST((keys("k0003", "k0006") == std::vector<std::string>{"k0005", "k0004", "k0003"}));
+    BOOST_TEST((keys("k0037x", "") == std::vector<std::string>{"k0039", "k0038"}));
+    BOOST_TEST(keys("k0006", "k0003").empty());
+    BOOST_TEST(keys("l", "").empty());
 }
 
 BOOST_DATA_TEST_CASE(applies_the_writes_of_a_batch_in_order, every_kind, kind) {

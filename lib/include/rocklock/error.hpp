@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,16 @@ enum class ErrorCode : std::uint8_t {
     parameter_mismatch,
     // Something it needs to be untouched was touched (reacquire, a precondition of a batch).
     precondition_failed,
+    // The item is not as the condition of the write says. Facts: item, if it was asked for.
+    condition_failed,
+    // No such table, or no such index of it.
+    resource_not_found,
+    // The table is there already, or just being made, changed or deleted.
+    resource_in_use,
+    // Nothing of the transaction was done. Facts: reasons, one an action.
+    transaction_cancelled,
+    // A request with the same token is under way.
+    transaction_in_progress,
     // For the administrator only.
     access_denied,
     // The manager is shutting down.
@@ -138,6 +149,18 @@ struct Ending {
     WallTime at;
 };
 
+// <rocklock/attribute_value.hpp>
+class AttributeMap;
+
+// What an action had to do with the end of its transaction.
+struct CancellationReason {
+    // Nothing: it was not the cause. Else condition_failed or invalid_argument.
+    std::optional<ErrorCode> code;
+    std::string message;
+    // The item of a failed condition, if it was asked for and is there.
+    std::shared_ptr<const AttributeMap> item;
+};
+
 struct Error {
     ErrorCode code = ErrorCode::invalid_argument;
     std::string message;
@@ -155,6 +178,10 @@ struct Error {
     std::optional<std::uint64_t> limit;
     // The process that has the store open.
     std::optional<std::int64_t> pid;
+    // The item of a failed condition as it is, if it was asked for and is there.
+    std::shared_ptr<const AttributeMap> item;
+    // Why a transaction was cancelled: one for each of its actions, in their order.
+    std::vector<CancellationReason> reasons;
 
     Error() = default;
     Error(ErrorCode error_code, std::string text) : code(error_code), message(std::move(text)) {}

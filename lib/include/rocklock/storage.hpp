@@ -92,7 +92,8 @@ public:
     // process that opened the store.
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
 
-    // Walks keys in bytewise order. One thread; must end before its Snapshot does.
+    // Walks keys in bytewise order, or in the opposite one. One thread; must end before its Snapshot
+    // does.
     class Cursor {
     public:
         Cursor() = default;
@@ -111,6 +112,9 @@ public:
     // Forwards over [first, last); an empty `last` is no limit.
     virtual std::unique_ptr<Cursor> scan(Family family, std::string_view first,
                                          std::string_view last) const = 0;
+    // The same keys, the greatest one first.
+    virtual std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
+                                              std::string_view last) const = 0;
 };
 
 // Threads:    thread-safe.

@@ -1,0 +1,83 @@
+// Several items in one request: BatchWriteItem, BatchGetItem, TransactWriteItems and
+// TransactGetItems. The names are those of DynamoDB's parameters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/attribute_value.hpp>
+#include <rocklock/expression.hpp>
+#include <rocklock/item_requests.hpp>
+
+namespace rocklock {
+
+// Of writes only kind, table and item count: `put` or `remove`.
+struct BatchWrite {
+    std::vector<WriteItem> writes;
+    ReturnCapacity return_capacity = ReturnCapacity::none;
+    bool return_collection_metrics = false;
+};
+
+// A hash key whose items were written, of a table with local indexes.
+struct WrittenCollection {
+    std::string table;
+    AttributeMap key;
+};
+
+struct BatchWriteAnswer {
+    std::vector<ConsumedCapacity> consumed;
+    std::vector<WrittenCollection> collections;
+};
+
+struct BatchGet {
+    struct Keys {
+        std::string table;
+        std::vector<AttributeMap> keys;
+        bool consistent = false;
+        ExpressionParameters expressions;
+    };
+
+    std::vector<Keys> tables;
+    ReturnCapacity return_capacity = ReturnCapacity::none;
+};
+
+struct BatchGetAnswer {
+    struct Items {
+        std::string table;
+        std::vector<Item> items;
+    };
+
+    // One for each of the request, in its order.
+    std::vector<Items> tables;
+    // What did not fit into 16 MB, to be asked for again.
+    std::vector<BatchGet::Keys> unprocessed;
+    std::vector<ConsumedCapacity> consumed;
+};
+
+struct TransactWrite {
+    std::vector<WriteItem> actions;
+    // 1 to 36 characters. The same request with the same token does nothing within ten minutes of
+    // its success.
+    std::optional<std::string> token;
+    ReturnCapacity return_capacity = ReturnCapacity::none;
+    bool return_collection_metrics = false;
+};
+
+struct TransactWriteAnswer {
+    std::vector<ConsumedCapacity> consumed;
+    std::vector<WrittenCollection> collections;
+};
+
+struct TransactGet {
+    std::vector<GetItem> gets;
+    ReturnCapacity return_capacity = ReturnCapacity::none;
+};
+
+struct TransactGetAnswer {
+    // One for each of the request, in its order.
+    std::vector<std::optional<Item>> items;
+    std::vector<ConsumedCapacity> consumed;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,81 @@
+// Tables with items, as DynamoDB has them: the semantics of its operations over a Storage.
+//
+// Each request reads one moment of the store, is decided on that alone, and is committed on
+// condition that what it rests on has not changed; if it has, it is decided anew. So every write
+// is one step, and nothing is locked while it is decided. Secondary indexes are written in the same
+// commit as the item, and never lag behind it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <rocklock/batch_requests.hpp>
+#include <rocklock/clock.hpp>
+#include <rocklock/export.hpp>
+#include <rocklock/item_requests.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/storage.hpp>
+#include <rocklock/table_schema.hpp>
+
+namespace rocklock {
+
+// Threads:    thread-safe.
+// Durability: what a call changed is on the disk before it returns, as `TableOptions` says.
+// Errors:     the texts of messages are DynamoDB's.
+//             invalid_argument    the request is wrong in itself, or for this table or item
+//             resource_not_found  no such table
+//             and those of Storage
+class ROCKLOCK_API TableService {
+public:
+    TableService() = default;
+    TableService(const TableService&) = delete;
+    TableService& operator=(const TableService&) = delete;
+    virtual ~TableService() = default;
+
+    // Errors: resource_in_use  the table is there already
+    virtual Result<TableDescription> create_table(const CreateTable& request) = 0;
+    virtual Result<TableDescription> describe_table(const std::string& table) = 0;
+    // A new index is complete before it returns; who reads it meanwhile is told that it is not.
+    //
+    // Errors: limit_exceeded      more than one index to make or to delete
+    //         resource_not_found  no such index
+    virtual Result<TableDescription> update_table(const UpdateTable& request) = 0;
+    // Answers what the table was.
+    virtual Result<TableDescription> delete_table(const std::string& table) = 0;
+    virtual Result<TableNames> list_tables(const ListTables& request) = 0;
+
+    // Errors: condition_failed  error().item is the item, if it was asked for
+    virtual Result<WriteAnswer> write_item(const WriteItem& request) = 0;
+    virtual Result<GetAnswer> get_item(const GetItem& request) = 0;
+    // Errors: invalid_argument  no such index, or it is not complete yet
+    virtual Result<Page> query(const Query& request) = 0;
+    virtual Result<Page> scan(const Scan& request) = 0;
+
+    // Nothing is written where one of the writes is wrong.
+    virtual Result<BatchWriteAnswer> batch_write(const BatchWrite& request) = 0;
+    virtual Result<BatchGetAnswer> batch_get(const BatchGet& request) = 0;
+
+    // All of the actions in one step, or none.
+    //
+    // Errors: transaction_cancelled  error().reasons has one for each action
+    //         parameter_mismatch     the token was used with another request
+    virtual Result<TransactWriteAnswer> transact_write(const TransactWrite& request) = 0;
+    // All of the items at one moment.
+    //
+    // Errors: transaction_cancelled  error().reasons has one for each key
+    virtual Result<TransactGetAnswer> transact_get(const TransactGet& request) = 0;
+};
+
+struct TableOptions {
+    Durability durability = Durability::durable;
+};
+
+// Finishes what an earlier run was interrupted at: tables that were being deleted, indexes that
+// were being made.
+//
+// Lifetime: borrows `storage` and `clock`, which must outlive what it returns.
+// Errors:   corrupt, newer_format; those of Storage
+ROCKLOCK_API Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock,
+                                                               const TableOptions& options = {});
+
+}  // namespace rocklock

@@ -1,0 +1,140 @@
+// Tables: how they are described, made, changed and deleted. The names are those of DynamoDB's
+// operations and parameters.
+//
+// A table that was made is there at once, and one that was deleted is gone at once: none is ever
+// seen as CREATING or DELETING.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/attribute_value.hpp>
+#include <rocklock/clock.hpp>
+
+namespace rocklock {
+
+struct AttributeDefinition {
+    std::string name;
+    // string, number or binary.
+    AttributeType type = AttributeType::string;
+
+    friend bool operator==(const AttributeDefinition&, const AttributeDefinition&) = default;
+};
+
+enum class KeyType : std::uint8_t { hash, range };
+
+struct KeyElement {
+    std::string attribute;
+    KeyType type = KeyType::hash;
+
+    friend bool operator==(const KeyElement&, const KeyElement&) = default;
+};
+
+enum class ProjectionType : std::uint8_t { keys_only, include, all };
+
+// What entries of an index hold besides the keys of index and table.
+struct IndexProjection {
+    std::optional<ProjectionType> type;
+    // With `include` only.
+    std::optional<std::vector<std::string>> non_key_attributes;
+
+    friend bool operator==(const IndexProjection&, const IndexProjection&) = default;
+};
+
+enum class BillingMode : std::uint8_t { provisioned, pay_per_request };
+
+// Kept and told, and nothing is slowed down by it.
+struct ProvisionedThroughput {
+    std::int64_t read_units = 0;
+    std::int64_t write_units = 0;
+
+    friend bool operator==(const ProvisionedThroughput&, const ProvisionedThroughput&) = default;
+};
+
+// Local or global.
+struct SecondaryIndex {
+    std::string name;
+    std::vector<KeyElement> key;
+    std::optional<IndexProjection> projection;
+    // Of global ones.
+    std::optional<ProvisionedThroughput> throughput;
+};
+
+struct CreateTable {
+    std::string table;
+    std::vector<AttributeDefinition> attributes;
+    std::vector<KeyElement> key;
+    std::optional<BillingMode> billing;
+    std::optional<ProvisionedThroughput> throughput;
+    // Nothing is another thing than none.
+    std::optional<std::vector<SecondaryIndex>> local_indexes;
+    std::optional<std::vector<SecondaryIndex>> global_indexes;
+    bool deletion_protection = false;
+    std::map<std::string, std::string> tags;
+};
+
+// At most one member besides the table's name and `attributes`.
+struct UpdateTable {
+    // One of the three.
+    struct GlobalIndexUpdate {
+        std::optional<SecondaryIndex> create;
+        // Its name and throughput.
+        std::optional<SecondaryIndex> update;
+        // Its name.
+        std::optional<std::string> remove;
+    };
+
+    std::string table;
+    std::vector<AttributeDefinition> attributes;
+    std::optional<BillingMode> billing;
+    std::optional<ProvisionedThroughput> throughput;
+    std::optional<std::vector<GlobalIndexUpdate>> global_index_updates;
+    std::optional<bool> deletion_protection;
+};
+
+enum class IndexStatus : std::uint8_t {
+    // Entries of items that were there before it are still being added. It cannot be read yet.
+    creating,
+    active,
+};
+
+struct IndexDescription {
+    std::string name;
+    std::vector<KeyElement> key;
+    IndexProjection projection;
+    ProvisionedThroughput throughput;
+    IndexStatus status = IndexStatus::active;
+};
+
+struct TableDescription {
+    std::string name;
+    // A UUID.
+    std::string id;
+    WallTime created_at;
+    std::vector<AttributeDefinition> attributes;
+    std::vector<KeyElement> key;
+    BillingMode billing = BillingMode::provisioned;
+    ProvisionedThroughput throughput;
+    std::vector<IndexDescription> local_indexes;
+    std::vector<IndexDescription> global_indexes;
+    bool deletion_protection = false;
+};
+
+struct ListTables {
+    // Names behind this one, which need not be there.
+    std::string after;
+    // 1 to 100.
+    std::optional<std::int64_t> limit;
+};
+
+struct TableNames {
+    // In order of their bytes.
+    std::vector<std::string> names;
+    // Where more remain.
+    std::optional<std::string> last;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,71 @@
+// BatchWriteItem.
+#include <utility>
+
+#include "table/faults.hpp"
+#include "table/many_writes.hpp"
+#include "table/table_store.hpp"
+
+namespace rocklock::table {
+namespace {
+
+constexpr std::size_t most_writes = 25;
+
+std::optional<Error> check_batch(const BatchWrite& request) {
+    if (request.writes.empty()) {
+        return constraint("{}", "requestItems",
+                          "Member must have length greater than or equal to 1");
+    }
+    if (request.writes.size() > most_writes) {
+        return fault("Too many items requested for the BatchWriteItem call");
+    }
+    for (const WriteItem& write : request.writes) {
+        if (write.kind == WriteItem::Kind::put || write.kind == WriteItem::Kind::remove) continue;
+        return fault("A batch has only puts and deletes");
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
+    if (auto error = check_batch(request)) return *std::move(error);
+    std::vector<WriteItem> requests;
+    for (const WriteItem& write : request.writes) {
+        WriteItem& plain = requests.emplace_back();
+        plain.kind = write.kind;
+        plain.table = write.table;
+        plain.item = write.item;
+        plain.return_capacity = request.return_capacity;
+        plain.return_collection_metrics = request.return_collection_metrics;
+    }
+    auto writes = read_writes(requests);
+    if (!writes) return std::move(writes).error();
+
+    std::vector<WriteAnswer> answers;
+    const auto bind = [&]() -> Result<void> {
+        if (auto found = find_tables(*writes, catalog_); !found) return found;
+        if (auto error =
+                check_together(*writes, "Provided list of item keys contains duplicates")) {
+            return *std::move(error);
+        }
+        std::size_t at = 0;
+        return bind_writes(*writes, at);
+    };
+    const auto decide = [&]() -> Result<Batch> {
+        if (auto bound = bind(); !bound) return std::move(bound).error();
+        const auto snapshot = storage_.snapshot();
+        const auto version = versions_.next();
+        if (!version) return Error(version.error());
+        auto decided = decide_writes(*writes, *snapshot, *version);
+        if (!decided) return std::move(decided).error();
+        answers = std::move(decided->answers);
+        return std::move(decided->batch);
+    };
+    if (auto bound = bind(); !bound) return std::move(bound).error();
+    if (auto committed = commit_decision(writes->rows(), options_.durability, decide); !committed) {
+        return std::move(committed).error();
+    }
+    return BatchWriteAnswer{consumed_by(answers, 1), collections_of(*writes, answers)};
+}
+
+}  // namespace rocklock::table

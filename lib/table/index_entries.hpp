@@ -1,0 +1,45 @@
+// The entries of secondary indexes: what an item has in them, and what a write changes there.
+//
+// An item without an attribute of the index's key, or with one of another type, has no entry. Only
+// items that were there before their index can have the latter.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/result.hpp>
+#include <rocklock/storage.hpp>
+
+#include "expression/update.hpp"
+#include "table/schema.hpp"
+
+namespace rocklock::table {
+
+// An S or B without bytes: no key may be that.
+bool is_empty_key(const AttributeValue& value);
+
+bool has_entry(const IndexSchema& index, const Item& item);
+// The attributes of the item that the entry holds.
+Item entry_of(const Schema& schema, const IndexSchema& index, const Item& item);
+
+// What a write costs in the indexes, by their names: those that it touches.
+using IndexUnits = std::map<std::string, double>;
+
+// From `before` to `after`, each nullptr where there is no item; adds to the writes.
+IndexUnits change_entries(const Schema& schema, const Item* before, const Item* after,
+                          std::uint64_t version, std::vector<Write>& writes);
+// The entry of one index alone.
+std::optional<Write> new_entry(const Schema& schema, const IndexSchema& index, const Item& item,
+                               std::uint64_t version);
+
+// Whether values may be keys of the indexes: all of them, or those that differ from `before`.
+//
+// Errors: invalid_argument  the first fault, in the service's words
+Result<void> check_index_keys(const Schema& schema, const Item& item, const Item* before);
+
+// The fault of an update of something within an attribute that is a key of an index.
+std::optional<Error> check_index_paths(const Schema& schema, const expression::Update& update);
+
+}  // namespace rocklock::table

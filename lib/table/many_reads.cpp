@@ -1,0 +1,181 @@
+// BatchGetItem and TransactGetItems.
+#include <set>
+#include <utility>
+
+#include "expression/request.hpp"
+#include "item/capacity.hpp"
+#include "table/capacity_report.hpp"
+#include "table/faults.hpp"
+#include "table/many_writes.hpp"
+#include "table/table_store.hpp"
+
+namespace rocklock::table {
+namespace {
+
+constexpr std::size_t most_keys = 100;
+constexpr std::size_t most_answer_bytes = 16 << 20;
+
+using expression::RequestExpressions;
+using expression::RequestKind;
+
+// One item of one moment.
+struct Found {
+    std::optional<Item> item;
+    std::size_t bytes = 0;
+};
+
+Result<Found> read_one(const Snapshot& snapshot, const std::string& row,
+                       const RequestExpressions& read) {
+    auto value = snapshot.get(Family::items, row);
+    if (!value) return std::move(value).error();
+    auto stored = decode_stored(*value);
+    if (!stored) return std::move(stored).error();
+    if (!*stored) return Found{};
+    Item& item = (*stored)->item;
+    const std::size_t bytes = size_bytes(item);
+    return Found{read.projection ? expression::project(*read.projection, item) : std::move(item),
+                 bytes};
+}
+
+std::optional<Error> check_counts(const BatchGet& request) {
+    std::size_t count = 0;
+    for (const auto& table : request.tables) {
+        if (auto error = check_name(table.table, "requestItems")) return error;
+        if (table.keys.empty()) {
+            return constraint("[]", "requestItems." + table.table + ".member.keys",
+                              "Member must have length greater than or equal to 1");
+        }
+        count += table.keys.size();
+    }
+    if (count == 0) {
+        return constraint("{}", "requestItems",
+                          "Member must have length greater than or equal to 1");
+    }
+    if (count <= most_keys) return std::nullopt;
+    return fault("Too many items requested for the BatchGetItem call");
+}
+
+// One table's part of a batch.
+struct PlannedKeys {
+    const BatchGet::Keys* request = nullptr;
+    RequestExpressions read;
+    SchemaPointer schema;
+    std::vector<std::string> rows;
+};
+
+Result<void> find_rows(PlannedKeys& plan, std::set<std::string>& known) {
+    for (const AttributeMap& key : plan.request->keys) {
+        if (auto checked = check_key(key, plan.schema->key.list()); !checked) return checked;
+        plan.rows.push_back(row_key(*plan.schema, nullptr, key));
+        if (!known.insert(plan.rows.back()).second) {
+            return fault("Provided list of item keys contains duplicates");
+        }
+    }
+    return {};
+}
+
+// Reads until the answer is full; what is left is to be asked for again.
+Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, ReturnCapacity wanted,
+                       std::size_t& bytes, BatchGetAnswer& answer, CapacitySum& consumed) {
+    BatchGetAnswer::Items& items = answer.tables.emplace_back();
+    items.table = plan.request->table;
+    std::optional<BatchGet::Keys> left;
+    for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+        if (bytes >= most_answer_bytes) {
+            if (!left)
+                left = BatchGet::Keys{
+                    plan.request->table, {}, plan.request->consistent, plan.request->expressions};
+            left->keys.push_back(plan.request->keys[i]);
+            continue;
+        }
+        auto found = read_one(snapshot, plan.rows[i], plan.read);
+        if (!found) return std::move(found).error();
+        bytes += found->bytes;
+        consumed.add(report_read(*plan.schema, nullptr, wanted,
+                                 read_units(found->bytes, plan.request->consistent), 0));
+        if (found->item) items.items.push_back(*std::move(found->item));
+    }
+    if (left) answer.unprocessed.push_back(*std::move(left));
+    return {};
+}
+
+}  // namespace
+
+Result<BatchGetAnswer> TableStore::batch_get(const BatchGet& request) {
+    if (auto error = check_counts(request)) return *std::move(error);
+    std::vector<PlannedKeys> plans;
+    for (const auto& table : request.tables) {
+        auto read = expression::read_expressions(RequestKind::get, table.expressions);
+        if (!read) return std::move(read).error();
+        plans.push_back({&table, *std::move(read), nullptr, {}});
+    }
+    for (auto& plan : plans) {
+        auto found = schema(plan.request->table);
+        if (!found) return std::move(found).error();
+        plan.schema = *std::move(found);
+    }
+    std::set<std::string> known;
+    for (auto& plan : plans) {
+        if (auto rows = find_rows(plan, known); !rows) return std::move(rows).error();
+    }
+    BatchGetAnswer answer;
+    CapacitySum consumed;
+    std::size_t bytes = 0;
+    const auto snapshot = storage_.snapshot();
+    for (const auto& plan : plans) {
+        auto done = read_keys(plan, *snapshot, request.return_capacity, bytes, answer, consumed);
+        if (!done) return std::move(done).error();
+    }
+    answer.consumed = consumed.take();
+    return answer;
+}
+
+Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
+    if (request.gets.empty() || request.gets.size() > most_keys) {
+        return constraint(request.gets.empty() ? "[]" : "...", "transactItems",
+                          request.gets.empty()
+                              ? "Member must have length greater than or equal to 1"
+                              : "Member must have length less than or equal to 100");
+    }
+    std::vector<RequestExpressions> reads;
+    for (const GetItem& get : request.gets) {
+        if (auto error = check_name(get.table, "tableName")) return *std::move(error);
+        auto read = expression::read_expressions(RequestKind::get, get.expressions);
+        if (!read) return std::move(read).error();
+        reads.push_back(*std::move(read));
+    }
+    std::vector<SchemaPointer> schemas;
+    for (const GetItem& get : request.gets) {
+        auto found = schema(get.table);
+        if (!found) return std::move(found).error();
+        schemas.push_back(*std::move(found));
+    }
+    std::vector<std::string> rows;
+    std::set<std::string> known;
+    for (std::size_t i = 0; i < request.gets.size(); ++i) {
+        auto checked = check_key(request.gets[i].key, schemas[i]->key.list());
+        if (!checked) {
+            Reasons reasons(request.gets.size());
+            reasons[i] = *reason_of(checked.error());
+            return cancelled(std::move(reasons));
+        }
+        rows.push_back(row_key(*schemas[i], nullptr, request.gets[i].key));
+        if (!known.insert(rows.back()).second) {
+            return fault("Transaction request cannot include multiple operations on one item");
+        }
+    }
+    TransactGetAnswer answer;
+    CapacitySum consumed(transaction_factor);
+    const auto snapshot = storage_.snapshot();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        auto found = read_one(*snapshot, rows[i], reads[i]);
+        if (!found) return std::move(found).error();
+        consumed.add(report_read(*schemas[i], nullptr, request.return_capacity,
+                                 read_units(found->bytes, true), 0));
+        answer.items.push_back(std::move(found->item));
+    }
+    answer.consumed = consumed.take();
+    return answer;
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,171 @@
+#include "table/many_writes.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "table/capacity_report.hpp"
+#include "table/faults.hpp"
+
+namespace rocklock::table {
+namespace {
+
+std::string_view code_name(const CancellationReason& reason) {
+    if (!reason.code) return "None";
+    return *reason.code == ErrorCode::condition_failed ? "ConditionalCheckFailed"
+                                                       : "ValidationError";
+}
+
+std::optional<Error> check_empty_keys(const Schema& schema, const WriteItem& request) {
+    for (const KeyAttribute& part : schema.key.list()) {
+        const auto* value = request.item.find(part.name);
+        if (!value || value->type() != part.type || !is_empty_key(*value)) continue;
+        if (auto checked = check_key_value(*value, part); !checked) {
+            return std::move(checked).error();
+        }
+    }
+    if (request.kind != WriteItem::Kind::put) return std::nullopt;
+    for (const IndexSchema& index : schema.indexes) {
+        for (const KeyAttribute& part : index.key.list()) {
+            const auto* value = request.item.find(part.name);
+            if (!value || value->type() != part.type || !is_empty_key(*value)) continue;
+            if (auto checked = check_index_keys(schema, request.item, nullptr); !checked) {
+                return std::move(checked).error();
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+// Whether the item has the key of its table, so that it can be compared with others.
+bool has_key(const Schema& schema, const Item& item) {
+    const auto parts = schema.key.list();
+    return std::all_of(parts.begin(), parts.end(), [&](const KeyAttribute& part) {
+        const auto* value = item.find(part.name);
+        return value && value->type() == part.type;
+    });
+}
+
+}  // namespace
+
+bool has_cause(const Reasons& reasons) {
+    return std::any_of(reasons.begin(), reasons.end(),
+                       [](const CancellationReason& reason) { return reason.code.has_value(); });
+}
+
+std::optional<CancellationReason> reason_of(const Error& error) {
+    if (error.code != ErrorCode::condition_failed && error.code != ErrorCode::invalid_argument) {
+        return std::nullopt;
+    }
+    return CancellationReason{error.code, error.message, error.item};
+}
+
+Error cancelled(Reasons reasons) {
+    std::string text;
+    for (const auto& reason : reasons)
+        text.append(text.empty() ? "" : ", ").append(code_name(reason));
+    Error error(ErrorCode::transaction_cancelled,
+                "Transaction cancelled, please refer cancellation reasons for specific reasons [" +
+                    text + "]");
+    error.reasons = std::move(reasons);
+    return error;
+}
+
+std::vector<std::string> ManyWrites::rows() const {
+    std::vector<std::string> rows;
+    for (const PlannedWrite& plan : plans) rows.push_back(plan.row);
+    return rows;
+}
+
+Result<ManyWrites> read_writes(const std::vector<WriteItem>& requests) {
+    ManyWrites writes;
+    for (const WriteItem& request : requests) {
+        auto read = read_write(request);
+        if (!read) return std::move(read).error();
+        writes.reads.push_back(*std::move(read));
+    }
+    return writes;
+}
+
+Result<void> find_tables(ManyWrites& writes, const Catalog& catalog) {
+    writes.schemas.clear();
+    for (const ReadWrite& read : writes.reads) {
+        auto schema = catalog.find(read.request->table);
+        if (!schema) return no_such_resource();
+        writes.schemas.push_back(std::move(schema));
+    }
+    return {};
+}
+
+std::optional<Error> check_together(const ManyWrites& writes, std::string_view twice) {
+    std::set<std::string> rows;
+    for (std::size_t i = 0; i < writes.reads.size(); ++i) {
+        const WriteItem& request = *writes.reads[i].request;
+        const Schema& schema = *writes.schemas[i];
+        if (auto error = check_empty_keys(schema, request)) return error;
+        if (!has_key(schema, request.item)) continue;
+        if (!rows.insert(row_key(schema, nullptr, request.item)).second) {
+            return fault(std::string(twice));
+        }
+    }
+    return std::nullopt;
+}
+
+Result<void> bind_writes(ManyWrites& writes, std::size_t& at) {
+    writes.plans.clear();
+    for (at = 0; at < writes.reads.size(); ++at) {
+        auto plan = bind_write(writes.reads[at], writes.schemas[at]);
+        if (!plan) return std::move(plan).error();
+        writes.plans.push_back(*std::move(plan));
+    }
+    return {};
+}
+
+Result<DecidedWrites> decide_writes(const ManyWrites& writes, const Snapshot& snapshot,
+                                    std::uint64_t version) {
+    DecidedWrites all;
+    for (const PlannedWrite& plan : writes.plans) {
+        auto value = snapshot.get(Family::items, plan.row);
+        if (!value) return std::move(value).error();
+        const auto current = decode_stored(*value);
+        if (!current) return Error(current.error());
+        auto decided = decide_write(plan, *current, version);
+        all.reasons.emplace_back();
+        if (!decided) {
+            auto reason = reason_of(decided.error());
+            if (!reason) return std::move(decided).error();
+            all.reasons.back() = *std::move(reason);
+            continue;
+        }
+        std::move(decided->writes.begin(), decided->writes.end(),
+                  std::back_inserter(all.batch.writes));
+        add_preconditions(plan, *current, all.batch.preconditions);
+        all.answers.push_back(std::move(decided->answer));
+    }
+    return all;
+}
+
+std::vector<ConsumedCapacity> consumed_by(const std::vector<WriteAnswer>& answers, double factor) {
+    CapacitySum sum(factor);
+    for (const auto& answer : answers) sum.add(answer.consumed);
+    return sum.take();
+}
+
+std::vector<WrittenCollection> collections_of(const ManyWrites& writes,
+                                              const std::vector<WriteAnswer>& answers) {
+    std::vector<WrittenCollection> list;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const auto& key = answers[i].collection_key;
+        const std::string& table = writes.reads[i].request->table;
+        if (!key) continue;
+        const bool known = std::any_of(list.begin(), list.end(), [&](const auto& other) {
+            return other.table == table && other.key == *key;
+        });
+        if (!known) list.push_back({table, *key});
+    }
+    return list;
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,58 @@
+// A page of items: what Query and Scan have in common.
+//
+// A page reads rows in order until it has read as many as it may, or 1 MB of them, or none is left.
+// Only then comes the filter: what it drops has been read, and counts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <rocklock/item_requests.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/storage.hpp>
+
+#include "expression/request.hpp"
+#include "table/catalog.hpp"
+
+namespace rocklock::table {
+
+// What is read, and what of it is answered. Lifetime: borrows options and expressions.
+struct PagePlan {
+    SchemaPointer schema;
+    // Nothing: the table itself.
+    const IndexSchema* index = nullptr;
+    const PageOptions* options = nullptr;
+    const expression::RequestExpressions* expressions = nullptr;
+    // Whether the entries of the index lack something, which is then read from the table.
+    bool fetches = false;
+
+    const KeyParts& key() const { return index ? index->key : schema->key; }
+};
+
+// Rows of first <= key < last.
+struct RowRange {
+    std::string first;
+    std::string last;
+    bool forward = true;
+};
+
+// Faults of the request alone, behind those of its expressions. Errors: invalid_argument
+Result<void> check_page_options(const PageOptions& options,
+                                const expression::RequestExpressions& expressions);
+
+// Errors: invalid_argument  no such index, or one that has not what is asked for
+Result<PagePlan> plan_page(SchemaPointer schema, const PageOptions& options,
+                           const expression::RequestExpressions& expressions);
+
+// Whether the start key has just the attributes of a last key, each of its type. What is wrong with
+// it otherwise.
+enum class StartKeyFault : std::uint8_t { none, names, types };
+StartKeyFault check_start_key(const PagePlan& plan, const AttributeMap& start);
+
+// Leaves of the range what lies behind the start key.
+void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& start);
+
+// Errors: those of Snapshot
+Result<Page> read_page(const Snapshot& snapshot, const PagePlan& plan, const RowRange& range);
+
+}  // namespace rocklock::table

@@ -1,0 +1,33 @@
+// Tokens of transactions: the same request sent twice is done once.
+//
+// A token is written in the transaction's own commit, and remembered for ten minutes. Two requests
+// with one token that meet are one after the other, as any two writes of one key are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocklock/batch_requests.hpp>
+#include <rocklock/clock.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/storage.hpp>
+
+namespace rocklock::table {
+
+std::string token_key(std::string_view token);
+
+// What the request is, whatever the order of its members: 32 bytes.
+std::string fingerprint(const std::vector<WriteItem>& actions);
+
+enum class TokenState : std::uint8_t { unknown, done };
+
+// Looks for the token, and where it is unknown adds to the batch what remembers it, and what
+// forgets a few that are too old.
+//
+// Errors: parameter_mismatch  it is known with another fingerprint; corrupt; those of Snapshot
+Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
+                             const std::string& print, WallTime now, Batch& batch);
+
+}  // namespace rocklock::table

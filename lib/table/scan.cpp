@@ -1,0 +1,82 @@
+// Scan.
+#include <utility>
+
+#include "item/key_codec.hpp"
+#include "table/faults.hpp"
+#include "table/page.hpp"
+#include "table/table_store.hpp"
+
+namespace rocklock::table {
+namespace {
+
+constexpr std::int64_t most_segments = 1'000'000;
+
+std::optional<Error> check_segments(const Scan& request) {
+    if (request.segment && !request.total_segments) {
+        return fault(
+            "The TotalSegments parameter is required but was not present in the request when "
+            "Segment parameter is present");
+    }
+    if (request.total_segments && !request.segment) {
+        return fault(
+            "The Segment parameter is required but was not present in the request when parameter "
+            "TotalSegments is present");
+    }
+    if (!request.segment) return std::nullopt;
+    if (auto error = check_range(*request.total_segments, 1, most_segments, "totalSegments")) {
+        return error;
+    }
+    if (auto error = check_range(*request.segment, 0, most_segments - 1, "segment")) return error;
+    if (*request.segment < *request.total_segments) return std::nullopt;
+    return fault(
+        "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
+        "Segment: " +
+        std::to_string(*request.segment) +
+        " is not less than TotalSegments: " + std::to_string(*request.total_segments));
+}
+
+RowRange rows_of(const Scan& request, const PagePlan& plan) {
+    const std::string prefix = row_prefix(*plan.schema, plan.index);
+    HashRange hashes;
+    if (request.segment) {
+        hashes = hashes_of_segment(static_cast<std::uint32_t>(*request.segment),
+                                   static_cast<std::uint32_t>(*request.total_segments));
+    }
+    return {prefix + hash_prefix(hashes.first), end_of_prefix(prefix + hash_prefix(hashes.last)),
+            true};
+}
+
+}  // namespace
+
+Result<Page> TableStore::scan(const Scan& request) {
+    const PageOptions& options = request.options;
+    if (auto error = check_name(request.table, "tableName")) return *std::move(error);
+    if (options.limit) {
+        if (auto error = check_range(*options.limit, 1, INT64_MAX, "limit")) {
+            return *std::move(error);
+        }
+    }
+    if (auto error = check_segments(request)) return *std::move(error);
+    const auto read =
+        expression::read_expressions(expression::RequestKind::scan, request.expressions);
+    if (!read) return Error(read.error());
+    if (auto checked = check_page_options(options, *read); !checked) {
+        return std::move(checked).error();
+    }
+    auto found = schema(request.table);
+    if (!found) return std::move(found).error();
+    const auto plan = plan_page(*std::move(found), options, *read);
+    if (!plan) return Error(plan.error());
+    RowRange rows = rows_of(request, *plan);
+    if (options.start_key) {
+        if (check_start_key(*plan, *options.start_key) != StartKeyFault::none) {
+            return fault(
+                "The provided starting key is invalid: The provided key element does not match "
+                "the schema");
+        }
+        begin_behind(rows, *plan, *options.start_key);
+    }
+    return read_page(*storage_.snapshot(), *plan, rows);
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,86 @@
+#include "table/schema.hpp"
+
+#include <algorithm>
+
+namespace rocklock::table {
+namespace {
+
+std::vector<KeyElement> elements(const KeyParts& key) {
+    std::vector<KeyElement> list{{key.hash.name, KeyType::hash}};
+    if (key.range) list.push_back({key.range->name, KeyType::range});
+    return list;
+}
+
+void add_definitions(std::vector<AttributeDefinition>& list, const KeyParts& key) {
+    const auto add = [&list](const AttributeDefinition& attribute) {
+        if (std::find(list.begin(), list.end(), attribute) == list.end()) list.push_back(attribute);
+    };
+    add(key.hash);
+    if (key.range) add(*key.range);
+}
+
+void copy_part(const AttributeDefinition& part, const Item& item, AttributeMap& key) {
+    if (const auto* value = item.find(part.name)) key.set(part.name, *value);
+}
+
+void copy_key(const KeyParts& parts, const Item& item, AttributeMap& key) {
+    copy_part(parts.hash, item, key);
+    if (parts.range) copy_part(*parts.range, item, key);
+}
+
+}  // namespace
+
+std::vector<KeyAttribute> KeyParts::list() const {
+    std::vector<KeyAttribute> parts{hash_attribute()};
+    if (range) parts.push_back(*range_attribute());
+    return parts;
+}
+
+const IndexSchema* Schema::index(std::string_view index_name) const {
+    const auto found = std::find_if(indexes.begin(), indexes.end(), [&](const IndexSchema& index) {
+        return index.name == index_name;
+    });
+    return found == indexes.end() ? nullptr : &*found;
+}
+
+bool Schema::has_local_index() const {
+    return std::any_of(indexes.begin(), indexes.end(),
+                       [](const IndexSchema& index) { return index.kind == IndexKind::local; });
+}
+
+bool Schema::projects(const IndexSchema& index, std::string_view attribute) const {
+    if (index.projection.type == ProjectionType::all) return true;
+    if (key.has(attribute) || index.key.has(attribute)) return true;
+    if (!index.projection.non_key_attributes) return false;
+    const auto& names = *index.projection.non_key_attributes;
+    return std::find(names.begin(), names.end(), attribute) != names.end();
+}
+
+TableDescription describe(const Schema& schema) {
+    TableDescription description;
+    description.name = schema.name;
+    description.id = schema.id;
+    description.created_at = schema.created_at;
+    description.key = elements(schema.key);
+    description.billing = schema.billing;
+    description.throughput = schema.throughput;
+    description.deletion_protection = schema.deletion_protection;
+    add_definitions(description.attributes, schema.key);
+    for (const IndexSchema& index : schema.indexes) {
+        add_definitions(description.attributes, index.key);
+        auto& list =
+            index.kind == IndexKind::local ? description.local_indexes : description.global_indexes;
+        list.push_back(
+            {index.name, elements(index.key), index.projection, index.throughput, index.status});
+    }
+    return description;
+}
+
+AttributeMap key_of(const Schema& schema, const IndexSchema* index, const Item& item) {
+    AttributeMap key;
+    if (index) copy_key(index->key, item, key);
+    copy_key(schema.key, item, key);
+    return key;
+}
+
+}  // namespace rocklock::table

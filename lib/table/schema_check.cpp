@@ -1,0 +1,400 @@
+#include "table/schema_check.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "table/faults.hpp"
+
+namespace rocklock::table {
+namespace {
+
+constexpr std::size_t max_local_indexes = 5;
+constexpr std::size_t max_global_indexes = 20;
+constexpr std::int64_t max_units = 40'000;
+constexpr std::size_t max_key_name_bytes = 255;
+
+using Definitions = std::vector<AttributeDefinition>;
+
+const AttributeDefinition* definition(const Definitions& list, std::string_view name) {
+    const auto found = std::find_if(list.begin(), list.end(),
+                                    [&](const auto& entry) { return entry.name == name; });
+    return found == list.end() ? nullptr : &*found;
+}
+
+std::string names_of(const std::vector<KeyElement>& key) {
+    std::string text;
+    for (const auto& element : key) text += (text.empty() ? "" : ", ") + element.attribute;
+    return text;
+}
+
+std::string names_of(const Definitions& list) {
+    std::string text;
+    for (const auto& entry : list) text += (text.empty() ? "" : ", ") + entry.name;
+    return text;
+}
+
+std::optional<Error> check_definitions(const Definitions& list) {
+    std::set<std::string_view> names;
+    for (const auto& [name, type] : list) {
+        if (name.empty() || name.size() > max_key_name_bytes) {
+            return constraint(name, "attributeDefinitions.1.member.attributeName",
+                              name.empty() ? "Member must have length greater than or equal to 1"
+                                           : "Member must have length less than or equal to 255");
+        }
+        if (!names.insert(name).second) {
+            return fault("Cannot have two attributes with the same name");
+        }
+        if (type > AttributeType::binary) {
+            return constraint(to_string(type), "attributeDefinitions.1.member.attributeType",
+                              "Member must satisfy enum value set: [B, N, S]");
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> check_order(const std::vector<KeyElement>& key) {
+    if (key.empty()) {
+        return constraint("[]", "keySchema", "Member must have length greater than or equal to 1");
+    }
+    if (key.size() > 2) {
+        return constraint(names_of(key), "keySchema",
+                          "Member must have length less than or equal to 2");
+    }
+    if (key[0].type != KeyType::hash) {
+        return fault("Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
+    }
+    if (key.size() == 2 && key[0].attribute == key[1].attribute) {
+        return fault(
+            "Both the Hash Key and the Range Key element in the KeySchema have the same name");
+    }
+    if (key.size() == 2 && key[1].type != KeyType::range) {
+        return fault("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type");
+    }
+    return std::nullopt;
+}
+
+Result<KeyParts> key_parts(const std::vector<KeyElement>& key, const Definitions& definitions) {
+    if (auto error = check_order(key)) return *std::move(error);
+    for (const auto& element : key) {
+        if (definition(definitions, element.attribute)) continue;
+        if (key.size() > definitions.size()) {
+            return fault("Invalid KeySchema: Some index key attribute have no definition");
+        }
+        return invalid_parameter(
+            "Some index key attributes are not defined in AttributeDefinitions. Keys: [" +
+            names_of(key) + "], AttributeDefinitions: [" + names_of(definitions) + "]");
+    }
+    KeyParts parts{*definition(definitions, key[0].attribute), {}};
+    if (key.size() == 2) parts.range = *definition(definitions, key[1].attribute);
+    return parts;
+}
+
+std::optional<Error> check_units(const ProvisionedThroughput& throughput) {
+    if (auto error = check_range(throughput.read_units, 1, INT64_MAX,
+                                 "provisionedThroughput.readCapacityUnits")) {
+        return error;
+    }
+    if (auto error = check_range(throughput.write_units, 1, INT64_MAX,
+                                 "provisionedThroughput.writeCapacityUnits")) {
+        return error;
+    }
+    if (throughput.read_units <= max_units && throughput.write_units <= max_units) {
+        return std::nullopt;
+    }
+    return Error(ErrorCode::limit_exceeded,
+                 "Subscriber limit exceeded: Cannot increase provisioned throughput to more than "
+                 "40,000 units per table");
+}
+
+// On demand there is none, and one that is given all the same is no fault: it was recorded so,
+// though the documentation says otherwise.
+Result<ProvisionedThroughput> throughput_of(BillingMode billing,
+                                            const std::optional<ProvisionedThroughput>& given) {
+    if (billing == BillingMode::pay_per_request) return ProvisionedThroughput{};
+    if (!given) {
+        return invalid_parameter(
+            "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is "
+            "PROVISIONED");
+    }
+    // Beyond the limit is a fault of the request here, whatever an account may have elsewhere.
+    if (auto error = check_units(*given)) {
+        error->code = ErrorCode::invalid_argument;
+        return *std::move(error);
+    }
+    return *given;
+}
+
+Result<IndexProjection> projection_of(const SecondaryIndex& index) {
+    if (!index.projection || !index.projection->type) {
+        return invalid_parameter("Unknown ProjectionType: null");
+    }
+    const IndexProjection& projection = *index.projection;
+    const bool names = projection.non_key_attributes && !projection.non_key_attributes->empty();
+    if (projection.type == ProjectionType::include && !names) {
+        return invalid_parameter(
+            "ProjectionType is INCLUDE, but NonKeyAttributes is not specified");
+    }
+    if (projection.type != ProjectionType::include && names) {
+        return invalid_parameter(std::string("ProjectionType is ") +
+                                 (projection.type == ProjectionType::all ? "ALL" : "KEYS_ONLY") +
+                                 ", but NonKeyAttributes is specified");
+    }
+    return projection;
+}
+
+// Adds indexes to a table whose key and billing are known.
+class IndexAdder {
+public:
+    IndexAdder(Schema& schema, const Definitions& definitions)
+        : schema_(schema), definitions_(definitions) {}
+
+    std::optional<Error> add(const SecondaryIndex& given, IndexKind kind, IndexStatus status);
+
+private:
+    std::optional<Error> check_local(const IndexSchema& index) const;
+
+    Schema& schema_;
+    const Definitions& definitions_;
+};
+
+std::optional<Error> IndexAdder::check_local(const IndexSchema& index) const {
+    if (!schema_.key.range) {
+        return invalid_parameter(
+            "Table KeySchema does not have a range key, which is required when specifying a "
+            "LocalSecondaryIndex");
+    }
+    if (!index.key.range) {
+        return invalid_parameter("Index KeySchema does not have a range key for index: " +
+                                 index.name);
+    }
+    if (index.key.hash == schema_.key.hash) return std::nullopt;
+    return invalid_parameter(
+        "Index KeySchema does not have the same leading hash key as table KeySchema for index: " +
+        index.name + ". index hash key: " + index.key.hash.name +
+        ", table hash key: " + schema_.key.hash.name);
+}
+
+std::optional<Error> IndexAdder::add(const SecondaryIndex& given, IndexKind kind,
+                                     IndexStatus status) {
+    if (auto error = check_name(given.name, "indexName")) return error;
+    if (schema_.index(given.name)) {
+        return invalid_parameter("Duplicate index name: " + given.name);
+    }
+    auto key = key_parts(given.key, definitions_);
+    if (!key) return std::move(key).error();
+    auto projection = projection_of(given);
+    if (!projection) return std::move(projection).error();
+    IndexSchema index{schema_.next_index,     kind, given.name, *std::move(key),
+                      *std::move(projection), {},   status};
+    if (kind == IndexKind::local) {
+        if (auto error = check_local(index)) return error;
+    } else {
+        auto throughput = throughput_of(schema_.billing, given.throughput);
+        if (!throughput) return std::move(throughput).error();
+        // What is given on demand is kept and told, other than a table's.
+        index.throughput = given.throughput.value_or(*throughput);
+    }
+    ++schema_.next_index;
+    schema_.indexes.push_back(std::move(index));
+    return std::nullopt;
+}
+
+std::optional<Error> check_counts(const CreateTable& request) {
+    if (request.local_indexes && request.local_indexes->size() > max_local_indexes) {
+        return invalid_parameter("Number of LocalSecondaryIndexes exceeds per-table limit of 5");
+    }
+    if (!request.global_indexes) return std::nullopt;
+    if (request.global_indexes->empty()) {
+        return invalid_parameter("List of GlobalSecondaryIndexes is empty");
+    }
+    if (request.global_indexes->size() <= max_global_indexes) return std::nullopt;
+    return invalid_parameter("GlobalSecondaryIndex count exceeds the per-table limit of 20");
+}
+
+std::optional<Error> add_indexes(Schema& schema, const CreateTable& request) {
+    IndexAdder adder(schema, request.attributes);
+    if (request.local_indexes) {
+        for (const auto& index : *request.local_indexes) {
+            if (auto error = adder.add(index, IndexKind::local, IndexStatus::active)) return error;
+        }
+    }
+    if (!request.global_indexes) return std::nullopt;
+    for (const auto& index : *request.global_indexes) {
+        if (auto error = adder.add(index, IndexKind::global, IndexStatus::active)) return error;
+    }
+    return std::nullopt;
+}
+
+bool is_used(const Schema& schema, std::string_view attribute) {
+    return schema.key.has(attribute) ||
+           std::any_of(schema.indexes.begin(), schema.indexes.end(),
+                       [&](const IndexSchema& index) { return index.key.has(attribute); });
+}
+
+std::optional<Error> check_all_used(const Schema& schema, const Definitions& definitions) {
+    for (const auto& [name, type] : definitions) {
+        if (is_used(schema, name)) continue;
+        if (schema.indexes.empty()) {
+            return invalid_parameter(
+                "Number of attributes in KeySchema does not exactly match number of attributes "
+                "defined in AttributeDefinitions");
+        }
+        return invalid_parameter("Some AttributeDefinitions are not used. AttributeDefinitions: [" +
+                                 names_of(definitions) + "]");
+    }
+    return std::nullopt;
+}
+
+using IndexUpdate = UpdateTable::GlobalIndexUpdate;
+
+std::optional<Error> check_index_updates(const std::vector<IndexUpdate>& updates) {
+    std::set<std::string_view> names;
+    std::size_t online = 0;
+    for (const IndexUpdate& update : updates) {
+        const int given = static_cast<int>(update.create.has_value()) +
+                          static_cast<int>(update.update.has_value()) +
+                          static_cast<int>(update.remove.has_value());
+        if (given != 1) {
+            return invalid_parameter(
+                "One of GlobalSecondaryIndexUpdate's members must be given: Create, Update or "
+                "Delete");
+        }
+        const std::string_view name = update.create   ? update.create->name
+                                      : update.update ? update.update->name
+                                                      : std::string_view(*update.remove);
+        if (auto error = check_name(name, "globalSecondaryIndexUpdates.1.member.indexName")) {
+            return error;
+        }
+        if (!names.insert(name).second) {
+            return invalid_parameter(
+                "Only one global secondary index update per index is allowed simultaneously. "
+                "Index: " +
+                std::string(name));
+        }
+        online += update.update ? 0 : 1;
+    }
+    if (online <= 1) return std::nullopt;
+    return Error(ErrorCode::limit_exceeded,
+                 "Subscriber limit exceeded: Only 1 online index can be created or deleted "
+                 "simultaneously per table");
+}
+
+std::vector<IndexSchema>::iterator find_global(Schema& schema, std::string_view name) {
+    return std::find_if(schema.indexes.begin(), schema.indexes.end(), [&](const auto& index) {
+        return index.kind == IndexKind::global && index.name == name;
+    });
+}
+
+// The definitions that the request gives must agree with those that keys use already.
+std::optional<Error> check_agreement(const Schema& schema, const Definitions& given) {
+    const auto known = describe(schema).attributes;
+    for (const auto& attribute : given) {
+        const auto* before = definition(known, attribute.name);
+        if (before && before->type != attribute.type) {
+            return invalid_parameter("Cannot change the type of attribute " + attribute.name);
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> create_index(Schema& schema, const SecondaryIndex& index,
+                                  const Definitions& given) {
+    if (given.empty()) {
+        return invalid_parameter("AttributeDefinitions must be given to create an index");
+    }
+    if (auto error = check_definitions(given)) return error;
+    if (schema.index(index.name))
+        return fault("Attempting to create an index which already exists");
+    if (auto error = check_agreement(schema, given)) return error;
+    const auto count = std::count_if(schema.indexes.begin(), schema.indexes.end(),
+                                     [](auto& other) { return other.kind == IndexKind::global; });
+    if (static_cast<std::size_t>(count) >= max_global_indexes) {
+        return invalid_parameter("GlobalSecondaryIndex count exceeds the per-table limit of 20");
+    }
+    return IndexAdder(schema, given).add(index, IndexKind::global, IndexStatus::creating);
+}
+
+std::optional<Error> update_index(Schema& schema, const IndexUpdate& update,
+                                  const Definitions& given) {
+    if (update.create) return create_index(schema, *update.create, given);
+    const auto index = find_global(schema, update.update ? update.update->name : *update.remove);
+    if (index == schema.indexes.end()) return no_such_resource();
+    if (update.remove) {
+        schema.indexes.erase(index);
+        return std::nullopt;
+    }
+    auto throughput = throughput_of(schema.billing, update.update->throughput);
+    if (!throughput) return std::move(throughput).error();
+    index->throughput = *throughput;
+    return std::nullopt;
+}
+
+std::optional<Error> update_billing(Schema& schema, const UpdateTable& request) {
+    const BillingMode billing = request.billing.value_or(schema.billing);
+    const bool same_mode = billing == schema.billing;
+    if (!request.throughput && same_mode) return std::nullopt;
+    auto throughput = throughput_of(billing, request.throughput);
+    if (!throughput) return std::move(throughput).error();
+    if (same_mode && *throughput == schema.throughput) {
+        return fault(
+            "The provisioned throughput for the table will not change. The requested value equals "
+            "the current value. Current ReadCapacityUnits provisioned for the table: " +
+            std::to_string(schema.throughput.read_units) +
+            ". Requested ReadCapacityUnits: " + std::to_string(throughput->read_units) +
+            ". Current WriteCapacityUnits provisioned for the table: " +
+            std::to_string(schema.throughput.write_units) +
+            ". Requested WriteCapacityUnits: " + std::to_string(throughput->write_units) + ".");
+    }
+    schema.billing = billing;
+    schema.throughput = *throughput;
+    if (billing == BillingMode::provisioned) return std::nullopt;
+    for (IndexSchema& index : schema.indexes) index.throughput = {};
+    return std::nullopt;
+}
+
+bool changes_nothing(const UpdateTable& request) {
+    const bool updates = request.global_index_updates && !request.global_index_updates->empty();
+    return !request.billing && !request.throughput && !updates && !request.deletion_protection;
+}
+
+}  // namespace
+
+Result<Schema> schema_of(const CreateTable& request) {
+    if (auto error = check_name(request.table, "tableName")) return *std::move(error);
+    if (auto error = check_definitions(request.attributes)) return *std::move(error);
+    Schema schema;
+    schema.name = request.table;
+    schema.billing = request.billing.value_or(BillingMode::provisioned);
+    schema.deletion_protection = request.deletion_protection;
+    schema.tags = request.tags;
+    auto throughput = throughput_of(schema.billing, request.throughput);
+    if (!throughput) return std::move(throughput).error();
+    schema.throughput = *throughput;
+    auto key = key_parts(request.key, request.attributes);
+    if (!key) return std::move(key).error();
+    schema.key = *std::move(key);
+    if (auto error = check_counts(request)) return *std::move(error);
+    if (auto error = add_indexes(schema, request)) return *std::move(error);
+    if (auto error = check_all_used(schema, request.attributes)) return *std::move(error);
+    return schema;
+}
+
+Result<Schema> schema_after(const Schema& before, const UpdateTable& request) {
+    if (changes_nothing(request)) {
+        return fault(
+            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
+            "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required");
+    }
+    Schema after = before;
+    if (auto error = update_billing(after, request)) return *std::move(error);
+    if (request.deletion_protection) after.deletion_protection = *request.deletion_protection;
+    if (!request.global_index_updates) return after;
+    if (auto error = check_index_updates(*request.global_index_updates)) return *std::move(error);
+    for (const auto& update : *request.global_index_updates) {
+        if (auto error = update_index(after, update, request.attributes)) return *std::move(error);
+    }
+    return after;
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,153 @@
+// TransactWriteItems.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "item/capacity.hpp"
+#include "table/faults.hpp"
+#include "table/many_writes.hpp"
+#include "table/request_token.hpp"
+#include "table/table_store.hpp"
+
+namespace rocklock::table {
+namespace {
+
+using Kind = WriteItem::Kind;
+
+constexpr std::size_t most_actions = 100;
+constexpr std::size_t longest_token = 36;
+constexpr std::size_t most_transaction_bytes = 4 << 20;
+
+// The faults of members: all of them in one message.
+class Constraints {
+public:
+    void add(const std::string& value, const std::string& path, const std::string& rule) {
+        ++count_;
+        text_ += (count_ > 1 ? "; Value " : "Value ") + value + " at '" + path +
+                 "' failed to satisfy constraint: " + rule;
+    }
+    std::optional<Error> fault() const {
+        if (count_ == 0) return std::nullopt;
+        return table::fault(std::to_string(count_) + " validation error" + (count_ > 1 ? "s" : "") +
+                            " detected: " + text_);
+    }
+
+private:
+    int count_ = 0;
+    std::string text_;
+};
+
+void check_action(const WriteItem& action, std::size_t place, Constraints& constraints) {
+    const std::string path = "transactItems." + std::to_string(place) + ".member.";
+    if (action.kind == Kind::check && !action.expressions.condition) {
+        constraints.add("null", path + "conditionCheck.conditionExpression",
+                        "Member must not be null");
+    }
+    if (action.kind == Kind::update && !action.expressions.update) {
+        constraints.add("null", path + "update.updateExpression", "Member must not be null");
+    }
+}
+
+std::optional<Error> check_members(const TransactWrite& request) {
+    Constraints constraints;
+    const std::size_t count = request.actions.size();
+    if (count == 0) {
+        constraints.add("'[]'", "transactItems",
+                        "Member must have length greater than or equal to 1");
+    }
+    if (count > most_actions) {
+        constraints.add("'" + std::to_string(count) + " actions'", "transactItems",
+                        "Member must have length less than or equal to 100");
+    }
+    for (std::size_t i = 0; i < std::min(count, most_actions); ++i) {
+        check_action(request.actions[i], i + 1, constraints);
+    }
+    if (request.token && request.token->empty()) {
+        constraints.add("''", "clientRequestToken",
+                        "Member must have length greater than or equal to 1");
+    }
+    if (request.token && request.token->size() > longest_token) {
+        constraints.add("'" + *request.token + "'", "clientRequestToken",
+                        "Member must have length less than or equal to 36");
+    }
+    return constraints.fault();
+}
+
+std::optional<Error> check_size(const TransactWrite& request) {
+    std::size_t bytes = 0;
+    for (const WriteItem& action : request.actions) bytes += size_bytes(action.item);
+    if (bytes <= most_transaction_bytes) return std::nullopt;
+    return fault("Transaction payload size cannot exceed 4MB. Payload Size: " +
+                 std::to_string(bytes));
+}
+
+// What the actions ask for in a transaction: nothing is returned of single items.
+std::vector<WriteItem> actions_of(const TransactWrite& request) {
+    std::vector<WriteItem> actions = request.actions;
+    for (WriteItem& action : actions) {
+        action.return_values = ReturnValues::none;
+        action.return_capacity = request.return_capacity;
+        action.return_collection_metrics = request.return_collection_metrics;
+    }
+    return actions;
+}
+
+// Finds the tables anew, and plans all actions: the first that does not fit cancels.
+Result<void> bind_all(ManyWrites& writes, const Catalog& catalog) {
+    if (auto found = find_tables(writes, catalog); !found) return found;
+    if (auto error = check_together(
+            writes, "Transaction request cannot include multiple operations on one item")) {
+        return *std::move(error);
+    }
+    std::size_t at = 0;
+    auto bound = bind_writes(writes, at);
+    if (bound) return bound;
+    Reasons reasons(writes.reads.size());
+    reasons[at] = *reason_of(bound.error());
+    return cancelled(std::move(reasons));
+}
+
+}  // namespace
+
+Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& request) {
+    if (auto error = check_members(request)) return *std::move(error);
+    const auto actions = actions_of(request);
+    auto writes = read_writes(actions);
+    if (!writes) return std::move(writes).error();
+    if (auto error = check_size(request)) return *std::move(error);
+    if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
+
+    std::vector<std::string> rows = writes->rows();
+    const std::string print = request.token ? fingerprint(actions) : "";
+    if (request.token) rows.push_back(token_key(*request.token));
+    std::vector<WriteAnswer> answers;
+    const auto decide = [&]() -> Result<Batch> {
+        if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
+        const auto snapshot = storage_.snapshot();
+        Batch token;
+        if (request.token) {
+            const auto now = clock_.now().wall;
+            const auto used = use_token(*snapshot, *request.token, print, now, token);
+            if (!used) return Error(used.error());
+            if (*used == TokenState::done) return Batch{};
+        }
+        const auto version = versions_.next();
+        if (!version) return Error(version.error());
+        auto decided = decide_writes(*writes, *snapshot, *version);
+        if (!decided) return std::move(decided).error();
+        if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
+        Batch batch = std::move(decided->batch);
+        std::move(token.preconditions.begin(), token.preconditions.end(),
+                  std::back_inserter(batch.preconditions));
+        std::move(token.writes.begin(), token.writes.end(), std::back_inserter(batch.writes));
+        answers = std::move(decided->answers);
+        return batch;
+    };
+    if (auto committed = commit_decision(rows, options_.durability, decide); !committed) {
+        return std::move(committed).error();
+    }
+    return TransactWriteAnswer{consumed_by(answers, transaction_factor),
+                               collections_of(*writes, answers)};
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,67 @@
+// Turns: what makes contention fair.
+//
+// A write that finds the item changed under it is decided anew. Were that all, one could lose to
+// the others for ever. So who has lost takes a turn, in order of arrival, and while somebody has or
+// waits for one nobody begins without. Those who had begun before can win against the holder of a
+// turn, each but a few times; then he is alone.
+//
+// Keys share turns by their hash. A turn is a courtesy: nothing is wrong without it, and it guards
+// no data.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+
+namespace rocklock::table {
+
+// Threads: thread-safe.
+class Turns {
+public:
+    // Gives the turn back as it ends.
+    class Turn {
+    public:
+        Turn(Turns& turns, std::vector<std::size_t> places)
+            : turns_(turns), places_(std::move(places)) {}
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+        ~Turn();
+
+    private:
+        Turns& turns_;
+        std::vector<std::size_t> places_;
+    };
+
+    static std::size_t place_of(std::string_view key);
+
+    // Whether somebody has or waits for a turn at one of the places.
+    bool is_crowded(const std::vector<std::size_t>& places) const;
+
+    // Waits until all are ours. Places in any order, and twice too.
+    void take(std::vector<std::size_t> places, std::optional<Turn>& turn);
+
+private:
+    static constexpr std::size_t place_count = 256;
+
+    struct Place {
+        std::atomic<std::uint32_t> present{0};
+        Mutex mutex;
+        CondVar changed;
+        std::uint64_t next_ticket ROCKLOCK_GUARDED_BY(mutex) = 0;
+        std::uint64_t served ROCKLOCK_GUARDED_BY(mutex) = 0;
+    };
+
+    void wait_at(Place& place);
+    void leave(Place& place);
+
+    std::array<Place, place_count> places_;
+};
+
+}  // namespace rocklock::table

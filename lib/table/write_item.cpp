@@ -1,0 +1,53 @@
+// PutItem, UpdateItem, DeleteItem.
+#include <utility>
+
+#include "table/faults.hpp"
+#include "table/table_store.hpp"
+
+namespace rocklock::table {
+
+Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
+    if (request.kind == WriteItem::Kind::check) {
+        return fault("A condition alone can be checked in a transaction only");
+    }
+    const auto read = read_write(request);
+    if (!read) return Error(read.error());
+    return write_planned(*read);
+}
+
+Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
+    // The row does not depend on the version of the definition, so it is found once.
+    auto first = schema(read.request->table);
+    if (!first) return std::move(first).error();
+    auto plan = bind_write(read, *std::move(first));
+    if (!plan) return std::move(plan).error();
+
+    WriteAnswer answer;
+    const auto decide = [&]() -> Result<Batch> {
+        auto now = schema(read.request->table);
+        if (!now) return std::move(now).error();
+        if (*now != plan->schema) {
+            plan = bind_write(read, *std::move(now));
+            if (!plan) return Error(plan.error());
+        }
+        const auto current = read_row(plan->row);
+        if (!current) return Error(current.error());
+        // Behind the read, so that it is greater than what was read.
+        const auto version = versions_.next();
+        if (!version) return Error(version.error());
+        auto decided = decide_write(*plan, *current, *version);
+        if (!decided) return std::move(decided).error();
+        Batch batch;
+        batch.writes = std::move(decided->writes);
+        add_preconditions(*plan, *current, batch.preconditions);
+        answer = std::move(decided->answer);
+        return batch;
+    };
+    const std::string row = plan->row;
+    if (auto committed = commit_decision({row}, options_.durability, decide); !committed) {
+        return std::move(committed).error();
+    }
+    return answer;
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,168 @@
+#include "table/write_plan.hpp"
+
+#include <array>
+#include <utility>
+
+#include "item/capacity.hpp"
+#include "table/capacity_report.hpp"
+#include "table/faults.hpp"
+
+namespace rocklock::table {
+namespace {
+
+using Kind = WriteItem::Kind;
+
+expression::RequestKind request_kind(Kind kind) {
+    switch (kind) {
+        case Kind::put:
+            return expression::RequestKind::put;
+        case Kind::update:
+            return expression::RequestKind::update;
+        case Kind::remove:
+        case Kind::check:
+            break;
+    }
+    return expression::RequestKind::remove;
+}
+
+std::optional<Error> check_return_values(const WriteItem& request) {
+    if (request.kind == Kind::update) return std::nullopt;
+    if (request.return_values == ReturnValues::none ||
+        request.return_values == ReturnValues::all_old) {
+        return std::nullopt;
+    }
+    return fault("ReturnValues can only be ALL_OLD or NONE");
+}
+
+std::optional<Error> check_updated_keys(const Schema& schema, const expression::Update& update) {
+    std::vector<std::string_view> keys{schema.key.hash.name};
+    if (schema.key.range) keys.emplace_back(schema.key.range->name);
+    if (auto error = expression::check_keys(update, keys)) return error;
+    return check_index_paths(schema, update);
+}
+
+Result<void> check_key_of(const Schema& schema, const WriteItem& request) {
+    if (request.kind != Kind::put) return check_key(request.item, schema.key.list());
+    for (const KeyAttribute& part : schema.key.list()) {
+        if (auto checked = check_key_of_item(request.item, part); !checked) return checked;
+    }
+    return check_index_keys(schema, request.item, nullptr);
+}
+
+Error failed_condition(const WriteItem& request, const std::optional<StoredItem>& current) {
+    Error error(ErrorCode::condition_failed, "The conditional request failed");
+    if (request.return_item_on_failure && current) {
+        error.item = std::make_shared<const Item>(current->item);
+    }
+    return error;
+}
+
+// The item as it will be, or nothing: then there will be none.
+Result<std::optional<Item>> item_after(const PlannedWrite& plan,
+                                       const std::optional<StoredItem>& current) {
+    const WriteItem& request = *plan.read->request;
+    if (request.kind == Kind::put) return std::optional(request.item);
+    if (request.kind == Kind::remove) return std::optional<Item>();
+    const auto& update = plan.read->expressions.update;
+    if (request.kind == Kind::check || (!update && current)) {
+        return current ? std::optional(current->item) : std::nullopt;
+    }
+    if (!update) return std::optional(request.item);
+    if (!current && expression::only_takes_away(*update)) return std::optional<Item>();
+    const Item& base = current ? current->item : request.item;
+    auto item = expression::apply(*update, base, current.has_value());
+    if (!item) return std::move(item).error();
+    if (auto checked = check_item(*item, ItemWrite::update); !checked) {
+        return std::move(checked).error();
+    }
+    const Item* before = current ? &current->item : nullptr;
+    if (auto checked = check_index_keys(*plan.schema, *item, before); !checked) {
+        return std::move(checked).error();
+    }
+    return std::optional(*std::move(item));
+}
+
+// What is asked for of one of the two items; nothing where that is nothing.
+std::optional<Item> returned(const PlannedWrite& plan, const Item* before, const Item* after) {
+    const ReturnValues wanted = plan.read->request->return_values;
+    const bool of_old = wanted == ReturnValues::all_old || wanted == ReturnValues::updated_old;
+    const Item* from = of_old ? before : after;
+    if (wanted == ReturnValues::none || !from) return std::nullopt;
+    if (wanted == ReturnValues::all_old || wanted == ReturnValues::all_new) return *from;
+    const auto& update = plan.read->expressions.update;
+    if (!update) return std::nullopt;
+    Item selected = expression::project(expression::updated_paths(*update), *from);
+    return selected.empty() ? std::nullopt : std::optional(std::move(selected));
+}
+
+}  // namespace
+
+Result<ReadWrite> read_write(const WriteItem& request) {
+    if (auto error = check_name(request.table, "tableName")) return *std::move(error);
+    if (auto error = check_return_values(request)) return *std::move(error);
+    auto read = expression::read_expressions(request_kind(request.kind), request.expressions);
+    if (!read) return std::move(read).error();
+    if (request.kind == Kind::put) {
+        if (auto checked = check_item(request.item, ItemWrite::put); !checked) {
+            return std::move(checked).error();
+        }
+    }
+    return ReadWrite{&request, *std::move(read)};
+}
+
+Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema) {
+    if (auto checked = check_key_of(*schema, *read.request); !checked) {
+        return std::move(checked).error();
+    }
+    if (read.expressions.update) {
+        if (auto error = check_updated_keys(*schema, *read.expressions.update)) {
+            return *std::move(error);
+        }
+    }
+    std::string row = row_key(*schema, nullptr, read.request->item);
+    return PlannedWrite{&read, std::move(schema), std::move(row)};
+}
+
+Result<DecidedWrite> decide_write(const PlannedWrite& plan,
+                                  const std::optional<StoredItem>& current, std::uint64_t version) {
+    static const Item no_item;
+    const WriteItem& request = *plan.read->request;
+    const Item* before = current ? &current->item : nullptr;
+    const auto& condition = plan.read->expressions.condition;
+    if (condition && !expression::holds(*condition, before ? *before : no_item)) {
+        return failed_condition(request, current);
+    }
+    auto item = item_after(plan, current);
+    if (!item) return std::move(item).error();
+    const Item* after = *item ? &**item : nullptr;
+
+    DecidedWrite decided;
+    const bool writes = request.kind != Kind::check && (before || after);
+    IndexUnits index_units;
+    if (writes) {
+        decided.writes.push_back({Family::items, plan.row, std::nullopt});
+        if (after) decided.writes.back().value = encode_stored(version, *after);
+        index_units = change_entries(*plan.schema, before, after, version, decided.writes);
+        if (after) decided.answer.version = version;
+    }
+    decided.answer.attributes = returned(plan, before, after);
+    const std::size_t bytes = std::max(before ? size_bytes(*before) : 0,  //
+                                       after ? size_bytes(*after) : 0);
+    decided.answer.consumed =
+        report_write(*plan.schema, request.return_capacity, write_units(bytes), index_units);
+    if (request.return_collection_metrics && plan.schema->has_local_index()) {
+        const std::string& hash = plan.schema->key.hash.name;
+        decided.answer.collection_key = AttributeMap{{hash, *request.item.find(hash)}};
+    }
+    return decided;
+}
+
+void add_preconditions(const PlannedWrite& plan, const std::optional<StoredItem>& current,
+                       std::vector<Precondition>& preconditions) {
+    preconditions.push_back({Family::items, plan.row, std::nullopt});
+    if (current) preconditions.back().version = current->version;
+    preconditions.push_back(
+        {Family::meta, table_record_key(plan.schema->name), plan.schema->version});
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,156 @@
+// Many threads on one item: nothing is lost, and everybody gets through.
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "support/temporary_directory.hpp"
+#include "table/make.hpp"
+#include "table/turns.hpp"
+
+namespace rocklock::proof {
+
+namespace {
+
+void in_threads(int count, const std::function<void(int)>& work) {
+    std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) threads.emplace_back(work, i);
+    for (auto& thread : threads) thread.join();
+}
+
+std::int64_t number_in(TableService& service, const char* key) {
+    const auto item = service.get_item(get("counters", {{"pk", key}})).value().item;
+    return item->find("n")->get_if<Number>()->to_int64().value();
+}
+
+// Each thread adds one so often, in one step or by reading and writing on condition.
+void count_up(TableService& service, int threads, int times) {
+    service.create_table(table_of("counters", "pk S")).value();
+    in_threads(threads, [&](int) {
+        for (int i = 0; i < times; ++i) {
+            service
+                .write_item(update("counters", {{"pk", "a"}}, "ADD n :one", {{":one", number(1)}}))
+                .value();
+        }
+    });
+    BOOST_TEST(number_in(service, "a") == threads * times);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(table)
+BOOST_FIXTURE_TEST_SUITE(writers_of_one_item, Tables)
+
+BOOST_AUTO_TEST_CASE(all_get_through_and_lose_nothing) { count_up(*service, 64, 20); }
+
+BOOST_AUTO_TEST_CASE(win_a_condition_one_at_a_time) {
+    service->create_table(table_of("counters", "pk S")).value();
+    service->write_item(put("counters", {{"pk", "a"}, {"n", number(0)}})).value();
+    constexpr int threads = 8;
+    constexpr int times = 25;
+    std::atomic<int> refused = 0;
+    in_threads(threads, [&](int) {
+        for (int won = 0; won < times;) {
+            const auto seen = number_in(*service, "a");
+            const auto write = provided(
+                update("counters", {{"pk", "a"}}, "SET n = :next", {{":next", number(seen + 1)}}),
+                "n = :seen", {{":seen", number(seen)}});
+            const auto answer = service->write_item(write);
+            won += answer ? 1 : 0;
+            if (!answer && answer.error().code == ErrorCode::condition_failed) ++refused;
+            if (!answer && answer.error().code != ErrorCode::condition_failed) answer.value();
+        }
+    });
+    BOOST_TEST(number_in(*service, "a") == threads * times);
+    BOOST_TEST_MESSAGE(refused << " were refused");
+}
+
+BOOST_AUTO_TEST_CASE(make_it_once_when_it_must_not_be_there) {
+    service->create_table(table_of("counters", "pk S")).value();
+    std::atomic<int> made = 0;
+    in_threads(16, [&](int i) {
+        const auto write =
+            provided(put("counters", {{"pk", "a"}, {"n", number(i)}}), "attribute_not_exists(pk)");
+        made += service->write_item(write) ? 1 : 0;
+    });
+    BOOST_TEST(made == 1);
+}
+
+BOOST_AUTO_TEST_CASE(leave_an_index_that_fits_the_item) {
+    auto wanted = table_of("counters", "pk S");
+    add_index(wanted, "gidx", "g N");
+    service->create_table(wanted).value();
+    in_threads(8, [&](int thread) {
+        for (int i = 0; i < 20; ++i) {
+            auto write = put("counters", {{"pk", "a"}, {"g", number(thread * 100 + i)}});
+            if (i % 5 == 4) write = remove("counters", {{"pk", "a"}});
+            service->write_item(write).value();
+        }
+    });
+    BOOST_TEST(rows(Family::index) == rows(Family::items));
+}
+
+BOOST_AUTO_TEST_CASE(write_into_a_table_or_find_it_gone) {
+    service->create_table(table_of("counters", "pk S")).value();
+    std::atomic<int> wrong = 0;
+    in_threads(4, [&](int thread) {
+        for (int i = 0; i < 50; ++i) {
+            if (thread == 0) {
+                service->delete_table("counters").value();
+                service->create_table(table_of("counters", "pk S")).value();
+                continue;
+            }
+            const auto answer =
+                service->write_item(put("counters", {{"pk", i % 2 == 0 ? "a" : "b"}}));
+            if (!answer && answer.error().code != ErrorCode::resource_not_found) ++wrong;
+        }
+    });
+    BOOST_TEST(wrong == 0);
+    service->delete_table("counters").value();
+    // Nobody wrote behind the end of a table.
+    BOOST_TEST(rows(Family::items) == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(writers_of_one_item_on_a_disk)
+
+BOOST_AUTO_TEST_CASE(all_get_through_and_lose_nothing, *boost::unit_test::label("rocksdb")) {
+    testing::TemporaryDirectory directory;
+    testing::SimulatedClock clock;
+    const auto storage = open_rocksdb_storage(directory / "store", clock).value();
+    const auto service = open_tables(*storage, clock, {Durability::written}).value();
+    count_up(*service, 16, 10);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(turns)
+
+BOOST_AUTO_TEST_CASE(are_had_by_one_at_a_time_and_for_several_places_without_a_deadlock) {
+    rocklock::table::Turns turns;
+    std::atomic<int> inside = 0;
+    std::atomic<int> most = 0;
+    in_threads(8, [&](int thread) {
+        for (int i = 0; i < 100; ++i) {
+            std::vector<std::size_t> places{3, 7, 3};
+            if (thread % 2 == 0) places = {7, 3};
+            std::optional<rocklock::table::Turns::Turn> turn;
+            turns.take(places, turn);
+            const int now = ++inside;
+            if (now > most) most = now;
+            --inside;
+        }
+    });
+    BOOST_TEST(most == 1);
+    BOOST_TEST(!turns.is_crowded({3, 7}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::proof
