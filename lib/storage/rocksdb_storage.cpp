@@ -159,8 +159,8 @@ class RocksdbCursor final : public Snapshot::Cursor {
 public:
     enum class Direction : std::uint8_t { forwards, backwards };
 
-    RocksdbCursor(const RocksdbReader& reader, rocksdb::ReadOptions options,
-                  std::string_view first, std::string_view last)
+    RocksdbCursor(const RocksdbReader& reader, rocksdb::ReadOptions options, std::string_view first,
+                  std::string_view last)
         : reader_(reader),
           first_(first),
           last_(last),
