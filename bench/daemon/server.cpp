@@ -118,7 +118,7 @@ void add_rocklock(std::vector<Contestant>& all, const std::string& program,
                    .socket = memory,
                    .client = rocklock_client});
     for (const std::string durability : {"written", "durable"}) {
-        const auto place = directory + "/" + durability;
+        const auto place = (std::filesystem::path(directory) / durability).string();
         all.push_back({.name = "Rocklock, " + durability,
                        .command = {program, "serve", "--db", place, "--durability", durability,
                                    "--socket", place + ".s"},
@@ -133,7 +133,7 @@ void add_caches(std::vector<Contestant>& all, const std::string& directory) {
         {"Redis, synced every second", "everysec"},
         {"Redis, always synced", "always"}};
     for (const auto& [name, policy] : logs) {
-        const auto place = directory + "/redis-" + policy;
+        const auto place = (std::filesystem::path(directory) / ("redis-" + policy)).string();
         all.push_back({.name = name,
                        .prepare = {"mkdir", place},
                        .command = {"redis-server", "--port", "0", "--unixsocket", place + "/s",

@@ -20,6 +20,7 @@ using manager::Standing;
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
 void LockService::on_settleable(std::function<void()> /*notify*/) {}
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the same
 void LockService::on_stall(std::function<void()> /*notify*/) {}
 void LockService::resume() {}
 

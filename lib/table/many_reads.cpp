@@ -74,14 +74,21 @@ Result<void> find_rows(PlannedKeys& plan, std::set<std::string>& known) {
     return {};
 }
 
+// An answer, as far as it has been put together.
+struct Filled {
+    BatchGetAnswer answer;
+    CapacitySum consumed;
+    std::size_t bytes = 0;
+};
+
 // Reads until the answer is full; what is left is to be asked for again.
 Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, ReturnCapacity wanted,
-                       std::size_t& bytes, BatchGetAnswer& answer, CapacitySum& consumed) {
-    BatchGetAnswer::Items& items = answer.tables.emplace_back();
+                       Filled& filled) {
+    BatchGetAnswer::Items& items = filled.answer.tables.emplace_back();
     items.table = plan.request->table;
     std::optional<BatchGet::Keys> left;
     for (std::size_t i = 0; i < plan.rows.size(); ++i) {
-        if (bytes >= most_answer_bytes) {
+        if (filled.bytes >= most_answer_bytes) {
             if (!left)
                 left = BatchGet::Keys{
                     plan.request->table, {}, plan.request->consistent, plan.request->expressions};
@@ -90,12 +97,12 @@ Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, Return
         }
         auto found = read_one(snapshot, plan.rows[i], plan.read);
         if (!found) return std::move(found).error();
-        bytes += found->bytes;
-        consumed.add(report_read(*plan.schema, nullptr, wanted,
-                                 read_units(found->bytes, plan.request->consistent), 0));
+        filled.bytes += found->bytes;
+        const auto units = read_units(found->bytes, plan.request->consistent);
+        filled.consumed.add(report_read(*plan.schema, nullptr, wanted, units, 0));
         if (found->item) items.items.push_back(*std::move(found->item));
     }
-    if (left) answer.unprocessed.push_back(*std::move(left));
+    if (left) filled.answer.unprocessed.push_back(*std::move(left));
     return {};
 }
 
@@ -118,16 +125,14 @@ Result<BatchGetAnswer> TableStore::batch_get(const BatchGet& request) {
     for (auto& plan : plans) {
         if (auto rows = find_rows(plan, known); !rows) return std::move(rows).error();
     }
-    BatchGetAnswer answer;
-    CapacitySum consumed;
-    std::size_t bytes = 0;
+    Filled filled;
     const auto snapshot = storage_.snapshot();
     for (const auto& plan : plans) {
-        auto done = read_keys(plan, *snapshot, request.return_capacity, bytes, answer, consumed);
+        auto done = read_keys(plan, *snapshot, request.return_capacity, filled);
         if (!done) return std::move(done).error();
     }
-    answer.consumed = consumed.take();
-    return answer;
+    filled.answer.consumed = filled.consumed.take();
+    return std::move(filled.answer);
 }
 
 Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {

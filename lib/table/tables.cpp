@@ -129,7 +129,7 @@ Result<void> TableStore::fill_entries(const Schema& schema, const IndexSchema& i
     const auto snapshot = storage_.snapshot();
     const auto cursor = snapshot->scan(Family::items, rows, end_of_prefix(rows));
     for (; cursor->valid(); cursor->next()) {
-        const auto filled = fill_entry(schema, index, std::string(cursor->key()));
+        auto filled = fill_entry(schema, index, std::string(cursor->key()));
         if (!filled) return filled;
     }
     return cursor->status();
