@@ -23,6 +23,8 @@ int of(const Error& error) {
         case ErrorCode::store_in_use:
         case ErrorCode::resource_in_use:
         case ErrorCode::transaction_in_progress:
+        case ErrorCode::transaction_conflict:
+        case ErrorCode::throttled:
             return busy;
         case ErrorCode::session_expired:
         case ErrorCode::session_not_found:

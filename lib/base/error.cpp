@@ -50,6 +50,10 @@ std::string_view to_string(ErrorCode code) {
             return "transaction_cancelled";
         case ErrorCode::transaction_in_progress:
             return "transaction_in_progress";
+        case ErrorCode::transaction_conflict:
+            return "transaction_conflict";
+        case ErrorCode::throttled:
+            return "throttled";
         case ErrorCode::access_denied:
             return "access_denied";
         case ErrorCode::closing:

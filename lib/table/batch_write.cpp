@@ -51,7 +51,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         std::size_t at = 0;
         return bind_writes(*writes, at);
     };
-    const auto decide = [&]() -> Result<Batch> {
+    const auto decide = [&]() -> Result<Decision> {
         if (auto bound = bind(); !bound) return std::move(bound).error();
         const auto snapshot = storage_.snapshot();
         const auto version = versions_.next();
@@ -59,13 +59,13 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         auto decided = decide_writes(*writes, *snapshot, *version);
         if (!decided) return std::move(decided).error();
         answers = std::move(decided->answers);
-        return std::move(decided->batch);
+        return std::move(decided->decision);
     };
     if (auto bound = bind(); !bound) return std::move(bound).error();
     if (auto committed = commit_decision(writes->rows(), options_.durability, decide); !committed) {
         return std::move(committed).error();
     }
-    return BatchWriteAnswer{consumed_by(answers, 1), collections_of(*writes, answers)};
+    return BatchWriteAnswer{consumed_by(answers, 1), collections_of(*writes, answers), {}};
 }
 
 }  // namespace rocklock::table

@@ -40,8 +40,10 @@ Result<void> Catalog::open() {
 }
 
 SchemaPointer Catalog::find(std::string_view table) const {
+    const auto name = arns_.name_of(table);
+    if (!name) return nullptr;
     MutexLock lock(mutex_);
-    const auto found = tables_.find(table);
+    const auto found = tables_.find(*name);
     return found == tables_.end() ? nullptr : found->second;
 }
 

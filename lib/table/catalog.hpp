@@ -15,6 +15,7 @@
 #include <rocklock/storage.hpp>
 
 #include "base/mutex.hpp"
+#include "table/arns.hpp"
 #include "table/schema.hpp"
 #include "table/versions.hpp"
 
@@ -23,16 +24,17 @@ namespace rocklock::table {
 using SchemaPointer = std::shared_ptr<const Schema>;
 
 // Threads:    thread-safe; changes of definitions come one after the other.
-// Lifetime:   borrows storage and versions.
+// Lifetime:   borrows storage, versions and ARNs.
 // Durability: a changed definition is synced before it is returned.
 class Catalog {
 public:
-    Catalog(Storage& storage, Versions& versions) : storage_(storage), versions_(versions) {}
+    Catalog(Storage& storage, Versions& versions, const Arns& arns)
+        : storage_(storage), versions_(versions), arns_(arns) {}
 
     // Reads all definitions. Errors: corrupt, newer_format; those of Storage
     Result<void> open();
 
-    // Nothing where there is no such table.
+    // By its name or its ARN. Nothing where there is no such table.
     SchemaPointer find(std::string_view table) const;
     // Up to `limit` names behind `after`, in order.
     std::vector<std::string> names(std::string_view after, std::size_t limit) const;
@@ -63,6 +65,7 @@ private:
 
     Storage& storage_;
     Versions& versions_;
+    const Arns& arns_;
     // Held over the commit of a change of definitions. Taken before mutex_.
     Mutex changing_ ROCKLOCK_ACQUIRED_BEFORE(mutex_);
     mutable Mutex mutex_;

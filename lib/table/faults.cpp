@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "table/arns.hpp"
+
 namespace rocklock::table {
 namespace {
 
@@ -45,6 +47,11 @@ std::optional<Error> check_name(std::string_view name, std::string_view path) {
     if (std::all_of(name.begin(), name.end(), is_name_character)) return std::nullopt;
     return constraint(name, path,
                       "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
+}
+
+std::optional<Error> check_table(std::string_view name_or_arn, std::string_view path) {
+    if (is_table_arn(name_or_arn)) return std::nullopt;
+    return check_name(name_or_arn, path);
 }
 
 std::optional<Error> check_range(std::int64_t value, std::int64_t first, std::int64_t last,

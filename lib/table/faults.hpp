@@ -22,6 +22,8 @@ Error no_such_table(std::string_view table);
 
 // The fault of a table's or an index's name, whose parameter is `path`.
 std::optional<Error> check_name(std::string_view name, std::string_view path);
+// The same of a table's, which may be its ARN.
+std::optional<Error> check_table(std::string_view name_or_arn, std::string_view path);
 // The fault of a number that must lie in first..last.
 std::optional<Error> check_range(std::int64_t value, std::int64_t first, std::int64_t last,
                                  std::string_view path);

@@ -10,7 +10,7 @@
 namespace rocklock::table {
 
 Result<GetAnswer> TableStore::get_item(const GetItem& request) {
-    if (auto error = check_name(request.table, "tableName")) return *std::move(error);
+    if (auto error = check_table(request.table, "tableName")) return *std::move(error);
     const auto read =
         expression::read_expressions(expression::RequestKind::get, request.expressions);
     if (!read) return Error(read.error());

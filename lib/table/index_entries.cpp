@@ -73,20 +73,25 @@ Item entry_of(const Schema& schema, const IndexSchema& index, const Item& item) 
 }
 
 IndexUnits change_entries(const Schema& schema, const Item* before, const Item* after,
-                          std::uint64_t version, std::vector<Write>& writes) {
+                          std::uint64_t version, RowChanges& changes) {
     IndexUnits units;
     for (const IndexSchema& index : schema.indexes) {
         const auto old_entry = entry_in(schema, index, before);
         const auto entry = entry_in(schema, index, after);
         const bool moved = old_entry && entry && old_entry->key != entry->key;
         if (old_entry && entry && !moved && old_entry->item == entry->item) continue;
+        if (!old_entry && !entry) continue;
+        const std::size_t old_bytes = old_entry ? size_bytes(old_entry->item) : 0;
+        const std::size_t bytes = entry ? size_bytes(entry->item) : 0;
+        changes.figures.push_back({index.figure, (entry ? 1 : 0) - (old_entry ? 1 : 0),
+                                   static_cast<std::int64_t>(bytes - old_bytes)});
         if (old_entry && (!entry || moved)) {
-            writes.push_back({Family::index, old_entry->key, std::nullopt});
-            units[index.name] += write_units(size_bytes(old_entry->item));
+            changes.writes.push_back({Family::index, old_entry->key, std::nullopt});
+            units[index.name] += write_units(old_bytes);
         }
         if (!entry) continue;
-        writes.push_back({Family::index, entry->key, encode_stored(version, entry->item)});
-        units[index.name] += write_units(size_bytes(entry->item));
+        changes.writes.push_back({Family::index, entry->key, encode_stored(version, entry->item)});
+        units[index.name] += write_units(bytes);
     }
     return units;
 }

@@ -27,9 +27,9 @@ Item entry_of(const Schema& schema, const IndexSchema& index, const Item& item);
 // What a write costs in the indexes, by their names: those that it touches.
 using IndexUnits = std::map<std::string, double>;
 
-// From `before` to `after`, each nullptr where there is no item; adds to the writes.
+// From `before` to `after`, each nullptr where there is no item; adds to the changes.
 IndexUnits change_entries(const Schema& schema, const Item* before, const Item* after,
-                          std::uint64_t version, std::vector<Write>& writes);
+                          std::uint64_t version, RowChanges& changes);
 // The entry of one index alone.
 std::optional<Write> new_entry(const Schema& schema, const IndexSchema& index, const Item& item,
                                std::uint64_t version);

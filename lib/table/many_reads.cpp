@@ -40,7 +40,7 @@ Result<Found> read_one(const Snapshot& snapshot, const std::string& row,
 std::optional<Error> check_counts(const BatchGet& request) {
     std::size_t count = 0;
     for (const auto& table : request.tables) {
-        if (auto error = check_name(table.table, "requestItems")) return error;
+        if (auto error = check_table(table.table, "requestItems")) return error;
         if (table.keys.empty()) {
             return constraint("[]", "requestItems." + table.table + ".member.keys",
                               "Member must have length greater than or equal to 1");
@@ -144,7 +144,7 @@ Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
     }
     std::vector<RequestExpressions> reads;
     for (const GetItem& get : request.gets) {
-        if (auto error = check_name(get.table, "tableName")) return *std::move(error);
+        if (auto error = check_table(get.table, "tableName")) return *std::move(error);
         auto read = expression::read_expressions(RequestKind::get, get.expressions);
         if (!read) return std::move(read).error();
         reads.push_back(*std::move(read));

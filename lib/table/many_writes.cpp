@@ -139,9 +139,8 @@ Result<DecidedWrites> decide_writes(const ManyWrites& writes, const Snapshot& sn
             all.reasons.back() = *std::move(reason);
             continue;
         }
-        std::move(decided->writes.begin(), decided->writes.end(),
-                  std::back_inserter(all.batch.writes));
-        add_preconditions(plan, *current, all.batch.preconditions);
+        append(std::move(decided->changes), all.decision);
+        add_preconditions(plan, *current, all.decision.batch.preconditions);
         all.answers.push_back(std::move(decided->answer));
     }
     return all;

@@ -45,7 +45,7 @@ std::optional<Error> check_together(const ManyWrites& writes, std::string_view t
 Result<void> bind_writes(ManyWrites& writes, std::size_t& at);
 
 struct DecidedWrites {
-    Batch batch;
+    Decision decision;
     std::vector<WriteAnswer> answers;
     Reasons reasons;
 };

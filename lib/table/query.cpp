@@ -85,7 +85,7 @@ std::optional<Error> check_start(const PagePlan& plan, const KeyRange& keys,
 
 Result<Page> TableStore::query(const Query& request) {
     const PageOptions& options = request.options;
-    if (auto error = check_name(request.table, "tableName")) return *std::move(error);
+    if (auto error = check_table(request.table, "tableName")) return *std::move(error);
     if (options.limit) {
         if (auto error = check_range(*options.limit, 1, INT64_MAX, "limit")) {
             return *std::move(error);

@@ -50,7 +50,7 @@ RowRange rows_of(const Scan& request, const PagePlan& plan) {
 
 Result<Page> TableStore::scan(const Scan& request) {
     const PageOptions& options = request.options;
-    if (auto error = check_name(request.table, "tableName")) return *std::move(error);
+    if (auto error = check_table(request.table, "tableName")) return *std::move(error);
     if (options.limit) {
         if (auto error = check_range(*options.limit, 1, INT64_MAX, "limit")) {
             return *std::move(error);

@@ -11,6 +11,11 @@ std::vector<KeyElement> elements(const KeyParts& key) {
     return list;
 }
 
+// Those who write add in any order, so for a moment it may be less than nothing.
+std::uint64_t told(const std::atomic<std::int64_t>& figure) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(figure.load(), 0));
+}
+
 void add_definitions(std::vector<AttributeDefinition>& list, const KeyParts& key) {
     const auto add = [&list](const AttributeDefinition& attribute) {
         if (std::find(list.begin(), list.end(), attribute) == list.end()) list.push_back(attribute);
@@ -56,8 +61,18 @@ bool Schema::projects(const IndexSchema& index, std::string_view attribute) cons
     return std::find(names.begin(), names.end(), attribute) != names.end();
 }
 
-TableDescription describe(const Schema& schema) {
+std::vector<AttributeDefinition> definitions_of(const Schema& schema) {
+    std::vector<AttributeDefinition> list;
+    add_definitions(list, schema.key);
+    for (const IndexSchema& index : schema.indexes) add_definitions(list, index.key);
+    return list;
+}
+
+TableDescription describe(const Schema& schema, const Arns& arns) {
     TableDescription description;
+    description.arn = arns.of_table(schema.name);
+    description.item_count = told(schema.figure->count);
+    description.size_bytes = told(schema.figure->bytes);
     description.name = schema.name;
     description.id = schema.id;
     description.created_at = schema.created_at;
@@ -65,13 +80,13 @@ TableDescription describe(const Schema& schema) {
     description.billing = schema.billing;
     description.throughput = schema.throughput;
     description.deletion_protection = schema.deletion_protection;
-    add_definitions(description.attributes, schema.key);
+    description.attributes = definitions_of(schema);
     for (const IndexSchema& index : schema.indexes) {
-        add_definitions(description.attributes, index.key);
         auto& list =
             index.kind == IndexKind::local ? description.local_indexes : description.global_indexes;
-        list.push_back(
-            {index.name, elements(index.key), index.projection, index.throughput, index.status});
+        list.push_back({index.name, elements(index.key), index.projection, index.throughput,
+                        index.status, arns.of_index(schema.name, index.name),
+                        told(index.figure->count), told(index.figure->bytes)});
     }
     return description;
 }

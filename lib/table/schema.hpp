@@ -17,6 +17,8 @@
 
 #include "expression/key_condition.hpp"
 #include "item/item_limits.hpp"
+#include "table/arns.hpp"
+#include "table/figures.hpp"
 
 namespace rocklock::table {
 
@@ -49,6 +51,8 @@ struct IndexSchema {
     IndexProjection projection;
     ProvisionedThroughput throughput;
     IndexStatus status = IndexStatus::active;
+    // The same in each definition of the table that has this index.
+    std::shared_ptr<Figure> figure = std::make_shared<Figure>();
 };
 
 struct Schema {
@@ -66,6 +70,10 @@ struct Schema {
     std::uint16_t next_index = 1;
     std::vector<IndexSchema> indexes;
     std::map<std::string, std::string> tags;
+    // Whose items expire; empty: they do not.
+    std::string ttl_attribute;
+    // The same in each definition of the table.
+    std::shared_ptr<Figure> figure = std::make_shared<Figure>();
 
     const IndexSchema* index(std::string_view index_name) const;
     bool has_local_index() const;
@@ -73,7 +81,10 @@ struct Schema {
     bool projects(const IndexSchema& index, std::string_view attribute) const;
 };
 
-TableDescription describe(const Schema& schema);
+// Of all attributes that are keys of the table or of an index.
+std::vector<AttributeDefinition> definitions_of(const Schema& schema);
+
+TableDescription describe(const Schema& schema, const Arns& arns);
 
 // The key of an item: of the table, or with the attributes of the index before it.
 AttributeMap key_of(const Schema& schema, const IndexSchema* index, const Item& item);

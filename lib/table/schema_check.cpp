@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "table/faults.hpp"
+#include "table/tags.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -13,6 +14,9 @@ constexpr std::size_t max_local_indexes = 5;
 constexpr std::size_t max_global_indexes = 20;
 constexpr std::int64_t max_units = 40'000;
 constexpr std::size_t max_key_name_bytes = 255;
+
+// Of tables of our own, which show locks.
+constexpr std::string_view reserved_prefix = "rocklock.";
 
 using Definitions = std::vector<AttributeDefinition>;
 
@@ -185,8 +189,13 @@ std::optional<Error> IndexAdder::add(const SecondaryIndex& given, IndexKind kind
     if (!key) return std::move(key).error();
     auto projection = projection_of(given);
     if (!projection) return std::move(projection).error();
-    IndexSchema index{schema_.next_index,     kind, given.name, *std::move(key),
-                      *std::move(projection), {},   status};
+    IndexSchema index;
+    index.number = schema_.next_index;
+    index.kind = kind;
+    index.name = given.name;
+    index.key = *std::move(key);
+    index.projection = *std::move(projection);
+    index.status = status;
     if (kind == IndexKind::local) {
         if (auto error = check_local(index)) return error;
     } else {
@@ -288,7 +297,7 @@ std::vector<IndexSchema>::iterator find_global(Schema& schema, std::string_view 
 
 // The definitions that the request gives must agree with those that keys use already.
 std::optional<Error> check_agreement(const Schema& schema, const Definitions& given) {
-    const auto known = describe(schema).attributes;
+    const auto known = definitions_of(schema);
     for (const auto& attribute : given) {
         const auto* before = definition(known, attribute.name);
         if (before && before->type != attribute.type) {
@@ -362,11 +371,16 @@ bool changes_nothing(const UpdateTable& request) {
 
 Result<Schema> schema_of(const CreateTable& request) {
     if (auto error = check_name(request.table, "tableName")) return *std::move(error);
+    if (request.table.starts_with(reserved_prefix)) {
+        return fault("Table names that begin with 'rocklock.' are reserved: " + request.table);
+    }
     if (auto error = check_definitions(request.attributes)) return *std::move(error);
     Schema schema;
     schema.name = request.table;
     schema.billing = request.billing.value_or(BillingMode::provisioned);
     schema.deletion_protection = request.deletion_protection;
+    if (auto error = check_tags(request.tags)) return *std::move(error);
+    if (auto error = check_tag_count(request.tags)) return *std::move(error);
     schema.tags = request.tags;
     auto throughput = throughput_of(schema.billing, request.throughput);
     if (!throughput) return std::move(throughput).error();

@@ -125,6 +125,7 @@ std::string encode_schema(const Schema& schema) {
     AttributeMap tags;
     for (const auto& [name, value] : schema.tags) tags.set(name, value);
     out.set("tags", AttributeValue(std::move(tags)));
+    if (!schema.ttl_attribute.empty()) out.set("expires", schema.ttl_attribute);
     return encode_stored(schema.version, out);
 }
 
@@ -153,6 +154,7 @@ Result<Schema> decode_schema(std::string_view table, std::string_view value) {
         if (members) schema.indexes.push_back(reader.index(*members));
     }
     schema.tags = reader.tags(reader.get<AttributeMap>(map, "tags"));
+    if (map.contains("expires")) schema.ttl_attribute = reader.get<std::string>(map, "expires");
     if (!damaged) return schema;
     return Error(ErrorCode::corrupt, "the definition of table " + std::string(table) +
                                          " is not one that was ever written");

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "table/faults.hpp"
 
 namespace rocklock {
@@ -18,12 +19,21 @@ namespace {
 
 // So often a write tries its luck before it takes a turn.
 constexpr int attempts_without_turn = 2;
+// By a description, of a table whose figures were lost.
+constexpr std::size_t rows_counted_at_once = 1'000;
 
 }  // namespace
 
 Result<void> TableStore::open() {
     if (auto opened = versions_.open(clock_.now().wall); !opened) return opened;
     if (auto opened = catalog_.open(); !opened) return opened;
+    auto figures = storage_.get(Family::meta, figures_key);
+    if (!figures) return std::move(figures).error();
+    if (auto read = decode_figures(*figures, catalog_.all()); !read) return read;
+    // From now on they are those of an earlier time, should the process not come to its end. Where
+    // nothing can be written, nothing changes either.
+    if (*figures) static_cast<void>(store_figures(false));
+    opened_ = true;
     const auto leavings = catalog_.leavings();
     if (!leavings) return Error(leavings.error());
     for (const auto& left : *leavings) {
@@ -40,6 +50,47 @@ Result<void> TableStore::open() {
     return {};
 }
 
+TableStore::~TableStore() {
+    // Without it they are counted.
+    if (opened_) static_cast<void>(store_figures(true));
+}
+
+Result<void> TableStore::store_figures(bool sound) {
+    const auto version = versions_.next();
+    if (!version) return Error(version.error());
+    std::string record;
+    append_u64(record, *version);
+    record += encode_figures(catalog_.all(), sound);
+    Batch batch;
+    batch.writes.push_back({Family::meta, std::string(figures_key), std::move(record)});
+    return storage_.commit(std::move(batch), Durability::written);
+}
+
+Result<void> TableStore::count_if_small(const SchemaPointer& schema) {
+    if (schema->figure->sound) return {};
+    std::size_t rows_left = rows_counted_at_once;
+    const auto counted = FigureCount(storage_, schema).step(rows_left);
+    if (!counted) return Error(counted.error());
+    return {};
+}
+
+Result<void> TableStore::change_schema(const std::string& table,
+                                       const std::function<Result<bool>(Schema&)>& change) {
+    while (true) {
+        const auto before = catalog_.find(table);
+        if (!before) return no_such_table(table);
+        Schema after = *before;
+        const auto changed = change(after);
+        if (!changed) return Error(changed.error());
+        if (!*changed) return {};
+        const auto replaced = catalog_.replace(before, std::move(after));
+        if (replaced) return {};
+        if (replaced.error().code != ErrorCode::precondition_failed) {
+            return Error(replaced.error());
+        }
+    }
+}
+
 Result<SchemaPointer> TableStore::schema(const std::string& table) const {
     auto found = catalog_.find(table);
     if (!found) return no_such_resource();
@@ -54,7 +105,7 @@ Result<std::optional<StoredItem>> TableStore::read_row(const std::string& row) c
 
 Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
                                          Durability durability,
-                                         const std::function<Result<Batch>()>& decide) {
+                                         const std::function<Result<Decision>()>& decide) {
     std::vector<std::size_t> places;
     for (const auto& row : rows) places.push_back(Turns::place_of(row));
     std::optional<Turns::Turn> turn;
@@ -62,10 +113,11 @@ Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
         if (!turn && (attempt >= attempts_without_turn || turns_.is_crowded(places))) {
             turns_.take(places, turn);
         }
-        auto batch = decide();
-        if (!batch) return std::move(batch).error();
-        if (batch->writes.empty()) return {};
-        auto committed = storage_.commit(*std::move(batch), durability);
+        auto decision = decide();
+        if (!decision) return std::move(decision).error();
+        if (decision->batch.writes.empty()) return {};
+        auto committed = storage_.commit(std::move(decision->batch), durability);
+        if (committed) apply(decision->figures);
         if (committed || committed.error().code != ErrorCode::precondition_failed) return committed;
     }
 }

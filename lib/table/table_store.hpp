@@ -2,6 +2,9 @@
 //
 //     table_store.cpp    opening; the loop that commits decisions
 //     tables.cpp         CreateTable, DescribeTable, UpdateTable, DeleteTable, ListTables
+//     time_to_live.cpp   UpdateTimeToLive, DescribeTimeToLive
+//     sweep.cpp          the sweep of expired items
+//     tags.cpp           TagResource, UntagResource, ListTagsOfResource
 //     write_item.cpp     PutItem, UpdateItem, DeleteItem
 //     get_item.cpp       GetItem
 //     query.cpp, scan.cpp
@@ -18,7 +21,10 @@
 
 #include <rocklock/table.hpp>
 
+#include "base/mutex.hpp"
+#include "table/arns.hpp"
 #include "table/catalog.hpp"
+#include "table/figures.hpp"
 #include "table/layout.hpp"
 #include "table/turns.hpp"
 #include "table/versions.hpp"
@@ -26,14 +32,33 @@
 
 namespace rocklock::table {
 
+// How far a sweep of all tables has come.
+struct SweepRound {
+    // Tables to be visited, the next one last.
+    std::vector<std::string> tables;
+    // In the next one: where to go on; empty: at its beginning.
+    std::string row;
+    std::unique_ptr<FigureCount> count;
+    // When it began on the boot clock; none: no round ever did.
+    std::optional<BootTime> began;
+    // What is expired is judged by, and from when on.
+    WallTime now;
+    std::chrono::milliseconds spared{};
+};
+
 class TableStore final : public TableService {
 public:
     TableStore(Storage& storage, Clock& clock, const TableOptions& options)
         : storage_(storage),
           clock_(clock),
           options_(options),
+          arns_(options.region, options.account),
           versions_(storage),
-          catalog_(storage, versions_) {}
+          catalog_(storage, versions_, arns_) {}
+    TableStore(const TableStore&) = delete;
+    TableStore& operator=(const TableStore&) = delete;
+    // Stores the figures.
+    ~TableStore() override;
 
     Result<void> open();
 
@@ -42,6 +67,15 @@ public:
     Result<TableDescription> update_table(const UpdateTable& request) override;
     Result<TableDescription> delete_table(const std::string& table) override;
     Result<TableNames> list_tables(const ListTables& request) override;
+
+    Result<UpdateTimeToLive> update_time_to_live(const UpdateTimeToLive& request) override;
+    Result<TimeToLive> describe_time_to_live(const std::string& table) override;
+    Result<SweepReport> sweep_expired(const SweepExpired& step) override;
+
+    Result<void> tag_resource(const TagResource& request) override;
+    Result<void> untag_resource(const UntagResource& request) override;
+    Result<TagPage> list_tags_of_resource(const ListTagsOfResource& request) override;
+    ServiceLimits describe_limits() const override { return {}; }
 
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;
@@ -63,12 +97,31 @@ private:
     // `decide` leaves the batch empty when there is nothing to write.
     // Errors: those of `decide`; those of Storage::commit() but precondition_failed
     Result<void> commit_decision(const std::vector<std::string>& rows, Durability durability,
-                                 const std::function<Result<Batch>()>& decide);
+                                 const std::function<Result<Decision>()>& decide);
 
     // Errors: those of Storage; corrupt
     Result<std::optional<StoredItem>> read_row(const std::string& row) const;
 
     Result<WriteAnswer> write_planned(const ReadWrite& read);
+
+    // Replaces the definition by one that `change` has changed; again, if another came between.
+    // False of `change` leaves it as it is.
+    //
+    // Errors: resource_not_found; those of `change`; those of Storage
+    Result<void> change_schema(const std::string& table,
+                               const std::function<Result<bool>(Schema&)>& change);
+
+    // Stores the figures, as sound ones or as those of an earlier time.
+    Result<void> store_figures(bool sound);
+    // Counts a table whose figures are not sound, if it is small.
+    Result<void> count_if_small(const SchemaPointer& schema);
+
+    // One step in the next table of the round; true when the table is done.
+    Result<bool> sweep_table(SweepRound& round, std::size_t& items_left, SweepReport& report);
+    Result<bool> sweep_rows(SweepRound& round, const Schema& schema, std::size_t& items_left,
+                            SweepReport& report);
+    Result<std::size_t> remove_expired(const SweepRound& round, std::uint32_t table,
+                                       const std::vector<std::string>& rows);
 
     // Makes the entries of all items that were there before the index, and opens it to readers.
     Result<SchemaPointer> fill_index(const std::string& table, std::uint16_t index);
@@ -78,9 +131,15 @@ private:
     Storage& storage_;
     Clock& clock_;
     const TableOptions options_;
+    const Arns arns_;
     Versions versions_;
     Catalog catalog_;
     Turns turns_;
+    // Held over a step. Taken before all others of the tables.
+    Mutex sweeping_;
+    SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);
+    // Whether there is something to be stored at the end.
+    bool opened_ = false;
 };
 
 }  // namespace rocklock::table

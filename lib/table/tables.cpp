@@ -32,20 +32,26 @@ std::string random_uuid() {
 }  // namespace
 
 Result<TableDescription> TableStore::create_table(const CreateTable& request) {
+    if (const auto name = arns_.name_of(request.table); name && *name != request.table) {
+        CreateTable named = request;
+        named.table = *name;
+        return create_table(named);
+    }
     auto wanted = schema_of(request);
     if (!wanted) return std::move(wanted).error();
     wanted->id = random_uuid();
     wanted->created_at = clock_.now().wall;
     const auto added = catalog_.add(*std::move(wanted));
     if (!added) return Error(added.error());
-    return describe(**added);
+    return describe(**added, arns_);
 }
 
 Result<TableDescription> TableStore::describe_table(const std::string& table) {
-    if (auto error = check_name(table, "tableName")) return *std::move(error);
+    if (auto error = check_table(table, "tableName")) return *std::move(error);
     const auto schema = catalog_.find(table);
     if (!schema) return no_such_table(table);
-    return describe(*schema);
+    if (auto counted = count_if_small(schema); !counted) return std::move(counted).error();
+    return describe(*schema, arns_);
 }
 
 Result<TableNames> TableStore::list_tables(const ListTables& request) {
@@ -62,7 +68,7 @@ Result<TableNames> TableStore::list_tables(const ListTables& request) {
 }
 
 Result<TableDescription> TableStore::update_table(const UpdateTable& request) {
-    if (auto error = check_name(request.table, "tableName")) return *std::move(error);
+    if (auto error = check_table(request.table, "tableName")) return *std::move(error);
     while (true) {
         const auto before = catalog_.find(request.table);
         if (!before) return no_such_table(request.table);
@@ -83,12 +89,12 @@ Result<TableDescription> TableStore::update_table(const UpdateTable& request) {
             if (!filled) return std::move(filled).error();
             schema = *std::move(filled);
         }
-        return describe(*schema);
+        return describe(*schema, arns_);
     }
 }
 
 Result<TableDescription> TableStore::delete_table(const std::string& table) {
-    if (auto error = check_name(table, "tableName")) return *std::move(error);
+    if (auto error = check_table(table, "tableName")) return *std::move(error);
     while (true) {
         const auto schema = catalog_.find(table);
         if (!schema) return no_such_table(table);
@@ -103,7 +109,7 @@ Result<TableDescription> TableStore::delete_table(const std::string& table) {
         if (auto cleared = catalog_.clear({schema->number, 0}); !cleared) {
             return std::move(cleared).error();
         }
-        return describe(*schema);
+        return describe(*schema, arns_);
     }
 }
 
@@ -137,17 +143,23 @@ Result<void> TableStore::fill_entries(const Schema& schema, const IndexSchema& i
 
 Result<void> TableStore::fill_entry(const Schema& schema, const IndexSchema& index,
                                     const std::string& row) {
-    const auto decide = [&]() -> Result<Batch> {
-        Batch batch;
+    const auto decide = [&]() -> Result<Decision> {
+        Decision decision;
         auto current = read_row(row);
         if (!current) return std::move(current).error();
-        if (!*current) return batch;
+        if (!*current) return decision;
         const StoredItem& stored = **current;
         auto entry = new_entry(schema, index, stored.item, stored.version);
-        if (!entry) return batch;
-        batch.preconditions.push_back({Family::items, row, stored.version});
-        batch.writes.push_back(*std::move(entry));
-        return batch;
+        if (!entry) return decision;
+        // A write since the index was entered into the definition has brought it along.
+        const auto known = storage_.get(entry->family, entry->key);
+        if (!known) return Error(known.error());
+        if (*known) return decision;
+        const auto bytes = size_bytes(entry_of(schema, index, stored.item));
+        decision.figures.push_back({index.figure, 1, static_cast<std::int64_t>(bytes)});
+        decision.batch.preconditions.push_back({Family::items, row, stored.version});
+        decision.batch.writes.push_back(*std::move(entry));
+        return decision;
     };
     // The definition that opens the index to readers is synced behind all of these.
     return commit_decision({row}, Durability::written, decide);

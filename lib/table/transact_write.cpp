@@ -121,7 +121,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     const std::string print = request.token ? fingerprint(actions) : "";
     if (request.token) rows.push_back(token_key(*request.token));
     std::vector<WriteAnswer> answers;
-    const auto decide = [&]() -> Result<Batch> {
+    const auto decide = [&]() -> Result<Decision> {
         if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
         const auto snapshot = storage_.snapshot();
         Batch token;
@@ -129,19 +129,20 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
             const auto now = clock_.now().wall;
             const auto used = use_token(*snapshot, *request.token, print, now, token);
             if (!used) return Error(used.error());
-            if (*used == TokenState::done) return Batch{};
+            if (*used == TokenState::done) return Decision{};
         }
         const auto version = versions_.next();
         if (!version) return Error(version.error());
         auto decided = decide_writes(*writes, *snapshot, *version);
         if (!decided) return std::move(decided).error();
         if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
-        Batch batch = std::move(decided->batch);
+        Decision decision = std::move(decided->decision);
+        Batch& batch = decision.batch;
         std::move(token.preconditions.begin(), token.preconditions.end(),
                   std::back_inserter(batch.preconditions));
         std::move(token.writes.begin(), token.writes.end(), std::back_inserter(batch.writes));
         answers = std::move(decided->answers);
-        return batch;
+        return decision;
     };
     if (auto committed = commit_decision(rows, options_.durability, decide); !committed) {
         return std::move(committed).error();

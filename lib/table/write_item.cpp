@@ -23,7 +23,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
     if (!plan) return std::move(plan).error();
 
     WriteAnswer answer;
-    const auto decide = [&]() -> Result<Batch> {
+    const auto decide = [&]() -> Result<Decision> {
         auto now = schema(read.request->table);
         if (!now) return std::move(now).error();
         if (*now != plan->schema) {
@@ -38,10 +38,10 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         auto decided = decide_write(*plan, *current, *version);
         if (!decided) return std::move(decided).error();
         Batch batch;
-        batch.writes = std::move(decided->writes);
+        batch.writes = std::move(decided->changes.writes);
         add_preconditions(*plan, *current, batch.preconditions);
         answer = std::move(decided->answer);
-        return batch;
+        return Decision{std::move(batch), std::move(decided->changes.figures)};
     };
     const std::string row = plan->row;
     if (auto committed = commit_decision({row}, options_.durability, decide); !committed) {

@@ -98,7 +98,7 @@ std::optional<Item> returned(const PlannedWrite& plan, const Item* before, const
 }  // namespace
 
 Result<ReadWrite> read_write(const WriteItem& request) {
-    if (auto error = check_name(request.table, "tableName")) return *std::move(error);
+    if (auto error = check_table(request.table, "tableName")) return *std::move(error);
     if (auto error = check_return_values(request)) return *std::move(error);
     auto read = expression::read_expressions(request_kind(request.kind), request.expressions);
     if (!read) return std::move(read).error();
@@ -138,18 +138,20 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
 
     DecidedWrite decided;
     const bool writes = request.kind != Kind::check && (before || after);
+    const std::size_t old_bytes = before ? size_bytes(*before) : 0;
+    const std::size_t bytes = after ? size_bytes(*after) : 0;
     IndexUnits index_units;
     if (writes) {
-        decided.writes.push_back({Family::items, plan.row, std::nullopt});
-        if (after) decided.writes.back().value = encode_stored(version, *after);
-        index_units = change_entries(*plan.schema, before, after, version, decided.writes);
+        decided.changes.writes.push_back({Family::items, plan.row, std::nullopt});
+        if (after) decided.changes.writes.back().value = encode_stored(version, *after);
+        decided.changes.figures.push_back({plan.schema->figure, (after ? 1 : 0) - (before ? 1 : 0),
+                                           static_cast<std::int64_t>(bytes - old_bytes)});
+        index_units = change_entries(*plan.schema, before, after, version, decided.changes);
         if (after) decided.answer.version = version;
     }
     decided.answer.attributes = returned(plan, before, after);
-    const std::size_t bytes = std::max(before ? size_bytes(*before) : 0,  //
-                                       after ? size_bytes(*after) : 0);
-    decided.answer.consumed =
-        report_write(*plan.schema, request.return_capacity, write_units(bytes), index_units);
+    decided.answer.consumed = report_write(*plan.schema, request.return_capacity,
+                                           write_units(std::max(old_bytes, bytes)), index_units);
     if (request.return_collection_metrics && plan.schema->has_local_index()) {
         const std::string& hash = plan.schema->key.hash.name;
         decided.answer.collection_key = AttributeMap{{hash, *request.item.find(hash)}};
@@ -161,8 +163,22 @@ void add_preconditions(const PlannedWrite& plan, const std::optional<StoredItem>
                        std::vector<Precondition>& preconditions) {
     preconditions.push_back({Family::items, plan.row, std::nullopt});
     if (current) preconditions.back().version = current->version;
-    preconditions.push_back(
-        {Family::meta, table_record_key(plan.schema->name), plan.schema->version});
+    preconditions.push_back(unchanged(*plan.schema));
+}
+
+void add_removal(const Schema& schema, const std::string& row, const StoredItem& current,
+                 Decision& decision) {
+    RowChanges changes;
+    changes.writes.push_back({Family::items, row, std::nullopt});
+    changes.figures.push_back(
+        {schema.figure, -1, -static_cast<std::int64_t>(size_bytes(current.item))});
+    change_entries(schema, &current.item, nullptr, current.version, changes);
+    append(std::move(changes), decision);
+    decision.batch.preconditions.push_back({Family::items, row, current.version});
+}
+
+Precondition unchanged(const Schema& schema) {
+    return {Family::meta, table_record_key(schema.name), schema.version};
 }
 
 }  // namespace rocklock::table

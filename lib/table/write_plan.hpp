@@ -46,8 +46,8 @@ struct PlannedWrite {
 Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema);
 
 struct DecidedWrite {
-    // Of the item and its entries in indexes; empty where nothing changes.
-    std::vector<Write> writes;
+    // Of the item and its entries in indexes; none where nothing changes.
+    RowChanges changes;
     WriteAnswer answer;
 };
 
@@ -57,6 +57,14 @@ struct DecidedWrite {
 // Errors: condition_failed; invalid_argument  the update does not go with the item
 Result<DecidedWrite> decide_write(const PlannedWrite& plan,
                                   const std::optional<StoredItem>& current, std::uint64_t version);
+
+// Adds what removes an item that nobody asked to be removed, on condition that it is as it was
+// read.
+void add_removal(const Schema& schema, const std::string& row, const StoredItem& current,
+                 Decision& decision);
+
+// That the definition is as it was.
+Precondition unchanged(const Schema& schema);
 
 // What must still be so as the decision is committed: the item, and the table.
 void add_preconditions(const PlannedWrite& plan, const std::optional<StoredItem>& current,

@@ -6,7 +6,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::pair<ErrorCode, std::string_view>, 33> names = {{
+constexpr std::array<std::pair<ErrorCode, std::string_view>, 35> names = {{
     {ErrorCode::invalid_argument, "ValidationException"},
     {ErrorCode::malformed, "SerializationException"},
     {ErrorCode::conflict, "LockConflictException"},
@@ -29,6 +29,8 @@ constexpr std::array<std::pair<ErrorCode, std::string_view>, 33> names = {{
     {ErrorCode::resource_in_use, "ResourceInUseException"},
     {ErrorCode::transaction_cancelled, "TransactionCanceledException"},
     {ErrorCode::transaction_in_progress, "TransactionInProgressException"},
+    {ErrorCode::transaction_conflict, "TransactionConflictException"},
+    {ErrorCode::throttled, "ProvisionedThroughputExceededException"},
     {ErrorCode::access_denied, "AccessDeniedException"},
     {ErrorCode::closing, "ManagerClosingException"},
     {ErrorCode::indeterminate, "IndeterminateException"},

@@ -123,7 +123,9 @@ BOOST_AUTO_TEST_CASE(all_get_through_and_lose_nothing, *boost::unit_test::label(
     testing::TemporaryDirectory directory;
     testing::SimulatedClock clock;
     const auto storage = open_rocksdb_storage(directory / "store", clock).value();
-    const auto service = open_tables(*storage, clock, {Durability::written}).value();
+    TableOptions options;
+    options.durability = Durability::written;
+    const auto service = open_tables(*storage, clock, options).value();
     count_up(*service, 16, 10);
 }
 

@@ -22,7 +22,10 @@ struct Tables {
 
     TableService* operator->() const { return service.get(); }
     // As a restart does, but for the storage.
-    void reopen() { service = open_tables(*storage, clock).value(); }
+    void reopen() {
+        service.reset();
+        service = open_tables(*storage, clock).value();
+    }
     // How many rows are stored in a family.
     std::size_t rows(Family family) const;
 };

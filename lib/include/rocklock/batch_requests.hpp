@@ -28,6 +28,8 @@ struct WrittenCollection {
 struct BatchWriteAnswer {
     std::vector<ConsumedCapacity> consumed;
     std::vector<WrittenCollection> collections;
+    // What was throttled in a rehearsal, to be asked for again; without one nothing ever is.
+    std::vector<WriteItem> unprocessed;
 };
 
 struct BatchGet {

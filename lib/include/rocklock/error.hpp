@@ -65,6 +65,10 @@ enum class ErrorCode : std::uint8_t {
     transaction_cancelled,
     // A request with the same token is under way.
     transaction_in_progress,
+    // A transaction is under way on the item; ask again.
+    transaction_conflict,
+    // More was asked than the table is said to bear; ask again later.
+    throttled,
     // For the administrator only.
     access_denied,
     // The manager is shutting down.
@@ -154,7 +158,8 @@ class AttributeMap;
 
 // What an action had to do with the end of its transaction.
 struct CancellationReason {
-    // Nothing: it was not the cause. Else condition_failed or invalid_argument.
+    // Nothing: it was not the cause. Else condition_failed, invalid_argument, transaction_conflict
+    // or throttled.
     std::optional<ErrorCode> code;
     std::string message;
     // The item of a failed condition, if it was asked for and is there.

@@ -6,6 +6,7 @@
 // commit as the item, and never lag behind it.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -13,17 +14,21 @@
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
 #include <rocklock/item_requests.hpp>
+#include <rocklock/rehearsal.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/storage.hpp>
 #include <rocklock/table_schema.hpp>
+#include <rocklock/table_settings.hpp>
 
 namespace rocklock {
 
 // Threads:    thread-safe.
 // Durability: what a call changed is on the disk before it returns, as `TableOptions` says.
+// Names:      wherever a table's name is asked for its ARN will do.
 // Errors:     the texts of messages are DynamoDB's.
 //             invalid_argument    the request is wrong in itself, or for this table or item
 //             resource_not_found  no such table
+//             throttled, transaction_conflict  in a rehearsal only
 //             and those of Storage
 class ROCKLOCK_API TableService {
 public:
@@ -32,6 +37,8 @@ public:
     TableService& operator=(const TableService&) = delete;
     virtual ~TableService() = default;
 
+    // Names that begin with "rocklock." are refused: they are kept for tables of our own.
+    //
     // Errors: resource_in_use  the table is there already
     virtual Result<TableDescription> create_table(const CreateTable& request) = 0;
     virtual Result<TableDescription> describe_table(const std::string& table) = 0;
@@ -43,6 +50,24 @@ public:
     // Answers what the table was.
     virtual Result<TableDescription> delete_table(const std::string& table) = 0;
     virtual Result<TableNames> list_tables(const ListTables& request) = 0;
+
+    // Answers what was asked for.
+    virtual Result<UpdateTimeToLive> update_time_to_live(const UpdateTimeToLive& request) = 0;
+    virtual Result<TimeToLive> describe_time_to_live(const std::string& table) = 0;
+    // Removes items that have expired, by the rules of deletes: each on condition that it still has
+    // as it goes, and its entries in indexes with it. A removal may be lost in a power cut, and is
+    // then made again.
+    //
+    // Takes one step; `next` of the report tells when to call again. Any thread may do it, and
+    // nobody has to. Where counts of items were lost in a crash, it counts them too.
+    virtual Result<SweepReport> sweep_expired(const SweepExpired& step) = 0;
+
+    // At most 50 tags a table; more are an invalid_argument, and so is a key that begins with
+    // "aws:".
+    virtual Result<void> tag_resource(const TagResource& request) = 0;
+    virtual Result<void> untag_resource(const UntagResource& request) = 0;
+    virtual Result<TagPage> list_tags_of_resource(const ListTagsOfResource& request) = 0;
+    virtual ServiceLimits describe_limits() const = 0;
 
     // Errors: condition_failed  error().item is the item, if it was asked for
     virtual Result<WriteAnswer> write_item(const WriteItem& request) = 0;
@@ -68,6 +93,12 @@ public:
 
 struct TableOptions {
     Durability durability = Durability::durable;
+    // Of ARNs. One with another region or account names no table of ours.
+    std::string region = "local";
+    std::string account = "000000000000";
+    // From the beginning of one sweep of all tables to that of the next.
+    std::chrono::milliseconds sweep_period{60'000};
+    Rehearsal rehearsal;
 };
 
 // Finishes what an earlier run was interrupted at: tables that were being deleted, indexes that

@@ -107,6 +107,10 @@ struct IndexDescription {
     IndexProjection projection;
     ProvisionedThroughput throughput;
     IndexStatus status = IndexStatus::active;
+    // The table's, "/index/" and the name.
+    std::string arn;
+    std::uint64_t entry_count = 0;
+    std::uint64_t size_bytes = 0;
 };
 
 struct TableDescription {
@@ -121,6 +125,12 @@ struct TableDescription {
     std::vector<IndexDescription> local_indexes;
     std::vector<IndexDescription> global_indexes;
     bool deletion_protection = false;
+    // "arn:aws:dynamodb:<region>:<account>:table/<name>".
+    std::string arn;
+    // Exact but for what was lost of them in a crash: then as of the last orderly close until the
+    // items have been counted, which calls of sweep_expired() do.
+    std::uint64_t item_count = 0;
+    std::uint64_t size_bytes = 0;
 };
 
 struct ListTables {
