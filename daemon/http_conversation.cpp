@@ -1,5 +1,6 @@
 #include "daemon/http_conversation.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <rocklock/error.hpp>
@@ -10,6 +11,12 @@
 #include "wire/error_names.hpp"
 
 namespace rocklock {
+namespace {
+
+// A longer body takes a while to read.
+constexpr std::size_t long_body = 64U << 10;
+
+}  // namespace
 
 HttpConversation::HttpConversation(std::shared_ptr<Peer> peer,
                                    std::function<void(std::function<void()>)> post,
@@ -44,7 +51,7 @@ void HttpConversation::receive(std::string_view bytes) {
             paused_ = !ending_ && (!has_room() || turn.over());
             return !ending_ && !paused_;
         },
-        [this](const HttpRequest& request) { take(request); });
+        [this](HttpRequest request) { take(std::move(request)); });
     const auto too_much = count_held();
     if (!problem) problem = too_much;
     if (problem) {
@@ -71,7 +78,8 @@ std::string HttpConversation::take_output() {
 
 void HttpConversation::end_of_input() {
     ending_ = true;
-    peer_->hang_up(false);
+    input_over_ = true;
+    if (!reading_aside_) peer_->hang_up(false);
     if (stream_ && !slots_.empty() && slots_.back().open) {
         slots_.back().open = false;
         flush();
@@ -79,14 +87,14 @@ void HttpConversation::end_of_input() {
     if (slots_.empty()) output_ready_();
 }
 
-void HttpConversation::take(const HttpRequest& request) {
+void HttpConversation::take(HttpRequest request) {
     const auto number = ++last_number_;
     slots_.push_back({number, {request.keep_alive, request.method == "HEAD"}, std::nullopt});
     if (!request.keep_alive) ending_ = true;
-    ask(request, number);
+    ask(std::move(request), number);
 }
 
-void HttpConversation::ask(const HttpRequest& request, std::uint64_t number) {
+void HttpConversation::ask(HttpRequest request, std::uint64_t number) {
     if (site_.tcp) {
         if (const auto foreign = refuse_foreign(request)) {
             const auto name =
@@ -94,7 +102,7 @@ void HttpConversation::ask(const HttpRequest& request, std::uint64_t number) {
             return answer(number, refusal(foreign->status, name, foreign->message));
         }
     }
-    if (request.method == "POST" && request.target == "/") return call(request, number);
+    if (request.method == "POST" && request.target == "/") return call(std::move(request), number);
     if (request.method == "GET" &&
         std::string_view(request.target).substr(0, request.target.find('?')) == "/events") {
         return start_stream(request, number);
@@ -104,7 +112,7 @@ void HttpConversation::ask(const HttpRequest& request, std::uint64_t number) {
                            "there is nothing at " + request.target + ": calls go to POST /"));
 }
 
-void HttpConversation::call(const HttpRequest& request, std::uint64_t number) {
+void HttpConversation::call(HttpRequest request, std::uint64_t number) {
     std::string_view verb = request.operation;
     auto call = verb.starts_with(target_prefix) ? call_named(verb.substr(target_prefix.size()))
                                                 : std::nullopt;
@@ -115,13 +123,42 @@ void HttpConversation::call(const HttpRequest& request, std::uint64_t number) {
                     "the header X-Amz-Target must be " + std::string(target_prefix) +
                         "<Verb>, with a verb of the lock API; it is '" + request.operation + "'"));
     }
-    auto read = read_call(*std::move(call), request.body);
+    if (site_.aside && request.body.size() > long_body) {
+        return read_aside(*std::move(call), std::move(request.body), number);
+    }
+    ask_read(read_call(*std::move(call), request.body), number);
+}
+
+// Nothing behind the request is taken up until it is answered.
+void HttpConversation::keep_back(std::uint64_t number) {
+    const auto slot = std::find_if(slots_.begin(), slots_.end(),
+                                   [&](const Slot& each) { return each.number == number; });
+    if (slot != slots_.end() && !std::exchange(slot->search, true)) ++searches_;
+}
+
+void HttpConversation::read_aside(Call call, std::string body, std::uint64_t number) {
+    keep_back(number);
+    reading_aside_ = true;
+    site_.aside([weak = weak_from_this(), post = post_, number, call = std::move(call),
+                 body = std::move(body)]() mutable {
+        auto read = std::make_shared<Result<Call>>(read_call(std::move(call), body));
+        body = {};
+        post([weak, number, read] {
+            if (const auto self = weak.lock()) self->was_read(std::move(*read), number);
+        });
+    });
+}
+
+void HttpConversation::was_read(Result<Call> call, std::uint64_t number) {
+    reading_aside_ = false;
+    ask_read(std::move(call), number);
+    if (input_over_) peer_->hang_up(false);
+}
+
+void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
     if (!read) return answer(number, {400, json_type, {}, write_error(read.error())});
 
-    if (may_take_long(read->body)) {
-        slots_.back().search = true;
-        ++searches_;
-    }
+    if (may_take_long(read->body)) keep_back(number);
     peer_->ask(*std::move(read), [weak = weak_from_this(), number](const Result<Reply>& reply) {
         const auto self = weak.lock();
         if (!self) return;

@@ -34,6 +34,9 @@ struct RequestMemory {
     std::size_t most = 256u << 20;
 };
 
+// Runs something on another thread, soon.
+using RunAside = std::function<void(std::function<void()>)>;
+
 // Where a conversation takes place.
 struct HttpSite {
     // Over TCP, where a page in a browser may be at the other end.
@@ -42,6 +45,8 @@ struct HttpSite {
     const Places* places = nullptr;
     // None: nobody counts.
     RequestMemory* memory = nullptr;
+    // Where long bodies are read, so that they keep nobody waiting. None: where they come.
+    RunAside aside{};
 };
 
 // Threads:  one at a time; answers come through `post`.
@@ -82,9 +87,13 @@ private:
         bool open = false;
     };
 
-    void take(const HttpRequest& request);
-    void ask(const HttpRequest& request, std::uint64_t number);
-    void call(const HttpRequest& request, std::uint64_t number);
+    void take(HttpRequest request);
+    void ask(HttpRequest request, std::uint64_t number);
+    void call(HttpRequest request, std::uint64_t number);
+    void read_aside(Call call, std::string body, std::uint64_t number);
+    void was_read(Result<Call> call, std::uint64_t number);
+    void ask_read(Result<Call> call, std::uint64_t number);
+    void keep_back(std::uint64_t number);
     void start_stream(const HttpRequest& request, std::uint64_t number);
     void ask_for_events();
     void append_events(const Result<EventPage>& page);
@@ -110,6 +119,9 @@ private:
     std::atomic<std::size_t> made_{0};
     std::size_t unsent_ = 0;
     std::size_t searches_ = 0;
+    // A body is being read elsewhere; what it asks for comes before the end of the input.
+    bool reading_aside_ = false;
+    bool input_over_ = false;
     bool paused_ = false;
     bool ending_ = false;
     bool broken_ = false;

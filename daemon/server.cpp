@@ -276,7 +276,8 @@ void Server::admit(Protocol::socket socket, bool tcp) {
     }
     const Connection::Side side{
         tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group),
-        {tcp, &places_, &memory_},
+        {tcp, &places_, &memory_,
+         [this](std::function<void()> read) { asio::post(searches_, std::move(read)); }},
         dispatcher_,
         traffic_};
     auto& thread = *threads_[next_thread_++ % threads_.size()];

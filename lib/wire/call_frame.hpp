@@ -24,8 +24,9 @@ namespace rocklock {
 // version.
 inline constexpr std::string_view frame_greeting = "\xF5RL\x01";
 
-// The longest frame that a server reads, its length not counted; clients read longer ones.
-inline constexpr std::size_t longest_call_frame = 16U << 20;
+// The longest frame that a server reads, its length not counted; clients read longer ones. What the
+// lock API accepts is far shorter, and a thread that reads a frame keeps others waiting meanwhile.
+inline constexpr std::size_t longest_call_frame = 1U << 20;
 inline constexpr std::size_t longest_reply_frame = 1U << 30;
 
 enum class FrameKind : std::uint8_t {

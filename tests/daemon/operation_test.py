@@ -9,7 +9,9 @@ import re
 import resource
 import signal
 import socket
+import struct
 import subprocess
+import termios
 import time
 
 import tap
@@ -275,8 +277,8 @@ class Telling(Sandbox):
 
     def test_a_log_that_nobody_reads_holds_up_nothing(self):
         process = self.serve("--memory", "--slow-wait", "1ms")
-        # The smallest that Linux makes.
-        fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 4096)
+        # The smallest in which there is room behind a line: two pages.
+        fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 8192)
         api = Connection(self.socket)
         self.addCleanup(api.close)
         api.call("Acquire", Principal="ann", Locks=[{"Resource": "x"}])
@@ -287,6 +289,11 @@ class Telling(Sandbox):
             for _ in range(count):
                 self.assertEqual(api.receive().error, "PatienceExpiredException")
 
+        def pipe_is_full():
+            waits(20)
+            return struct.unpack("i", fcntl.ioctl(process.stderr, termios.FIONREAD, b"\0" * 4))[0] > 3500
+
+        wait_until(pipe_is_full, "the pipe is full")
         waits(80)
         self.assertEqual(api.call("Ping").status, 200)
         os.set_blocking(process.stderr.fileno(), False)
