@@ -14,8 +14,16 @@ namespace {
 
 std::string_view code_name(const CancellationReason& reason) {
     if (!reason.code) return "None";
-    return *reason.code == ErrorCode::condition_failed ? "ConditionalCheckFailed"
-                                                       : "ValidationError";
+    switch (*reason.code) {
+        case ErrorCode::condition_failed:
+            return "ConditionalCheckFailed";
+        case ErrorCode::transaction_conflict:
+            return "TransactionConflict";
+        case ErrorCode::throttled:
+            return "ProvisionedThroughputExceeded";
+        default:
+            return "ValidationError";
+    }
 }
 
 std::optional<Error> check_empty_keys(const Schema& schema, const WriteItem& request) {

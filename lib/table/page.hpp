@@ -1,6 +1,7 @@
 // A page of items: what Query and Scan have in common.
 //
 // A page reads rows in order until it has read as many as it may, or 1 MB of them, or none is left.
+// As many as it may are no more than 20,000, so that neither memory nor time is without bound.
 // Only then comes the filter: what it drops has been read, and counts.
 #pragma once
 

@@ -115,7 +115,7 @@ Result<Page> TableStore::query(const Query& request) {
         if (auto error = check_start(*plan, *keys, *options.start_key)) return *std::move(error);
         begin_behind(rows, *plan, *options.start_key);
     }
-    return read_page(*storage_.snapshot(), *plan, rows);
+    return read_page(*moment_for(*plan), *plan, rows);
 }
 
 }  // namespace rocklock::table

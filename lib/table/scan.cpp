@@ -76,7 +76,7 @@ Result<Page> TableStore::scan(const Scan& request) {
         }
         begin_behind(rows, *plan, *options.start_key);
     }
-    return read_page(*storage_.snapshot(), *plan, rows);
+    return read_page(*moment_for(*plan), *plan, rows);
 }
 
 }  // namespace rocklock::table

@@ -4,14 +4,22 @@
 
 #include "base/bytes.hpp"
 #include "table/faults.hpp"
+#include "table/rehearsed_tables.hpp"
 
 namespace rocklock {
 
 Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock,
                                                   const TableOptions& options) {
+    const Rehearsal& rehearsal = options.rehearsal;
+    if (rehearsal.throttle_percent > 100 || rehearsal.conflict_percent > 100) {
+        return Error(ErrorCode::invalid_argument, "no more than 100 of a hundred can be refused");
+    }
     auto store = std::make_unique<table::TableStore>(storage, clock, options);
     if (auto opened = store->open(); !opened) return std::move(opened).error();
-    return std::unique_ptr<TableService>(std::move(store));
+    std::unique_ptr<TableService> tables = std::move(store);
+    if (!rehearsal.is_on()) return tables;
+    return std::unique_ptr<TableService>(
+        std::make_unique<table::RehearsedTables>(std::move(tables), clock, options));
 }
 
 namespace table {
@@ -97,6 +105,12 @@ Result<SchemaPointer> TableStore::schema(const std::string& table) const {
     return found;
 }
 
+std::shared_ptr<const Snapshot> TableStore::moment_for(const PagePlan& plan) const {
+    const bool global = plan.index && plan.index->kind == IndexKind::global;
+    if (global && index_lag_) return index_lag_->moment();
+    return storage_.snapshot();
+}
+
 Result<std::optional<StoredItem>> TableStore::read_row(const std::string& row) const {
     auto value = storage_.get(Family::items, row);
     if (!value) return std::move(value).error();
@@ -116,7 +130,9 @@ Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
         auto decision = decide();
         if (!decision) return std::move(decision).error();
         if (decision->batch.writes.empty()) return {};
+        if (index_lag_) index_lag_->before_write();
         auto committed = storage_.commit(std::move(decision->batch), durability);
+        if (index_lag_) index_lag_->after_write();
         if (committed) apply(decision->figures);
         if (committed || committed.error().code != ErrorCode::precondition_failed) return committed;
     }

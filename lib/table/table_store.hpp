@@ -25,7 +25,9 @@
 #include "table/arns.hpp"
 #include "table/catalog.hpp"
 #include "table/figures.hpp"
+#include "table/index_lag.hpp"
 #include "table/layout.hpp"
+#include "table/page.hpp"
 #include "table/turns.hpp"
 #include "table/versions.hpp"
 #include "table/write_plan.hpp"
@@ -54,7 +56,10 @@ public:
           options_(options),
           arns_(options.region, options.account),
           versions_(storage),
-          catalog_(storage, versions_, arns_) {}
+          catalog_(storage, versions_, arns_) {
+        const auto lag = options.rehearsal.index_lag;
+        if (lag.count() > 0) index_lag_ = std::make_unique<IndexLag>(storage, clock, lag);
+    }
     TableStore(const TableStore&) = delete;
     TableStore& operator=(const TableStore&) = delete;
     // Stores the figures.
@@ -102,6 +107,9 @@ private:
     // Errors: those of Storage; corrupt
     Result<std::optional<StoredItem>> read_row(const std::string& row) const;
 
+    // What a query or a scan reads: the present, or in a rehearsal what global indexes were.
+    std::shared_ptr<const Snapshot> moment_for(const PagePlan& plan) const;
+
     Result<WriteAnswer> write_planned(const ReadWrite& read);
 
     // Replaces the definition by one that `change` has changed; again, if another came between.
@@ -135,6 +143,8 @@ private:
     Versions versions_;
     Catalog catalog_;
     Turns turns_;
+    // In a rehearsal of it.
+    std::unique_ptr<IndexLag> index_lag_;
     // Held over a step. Taken before all others of the tables.
     Mutex sweeping_;
     SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);

@@ -15,13 +15,6 @@ namespace rocklock::proof {
 
 namespace {
 
-void in_threads(int count, const std::function<void(int)>& work) {
-    std::vector<std::thread> threads;
-    threads.reserve(static_cast<std::size_t>(count));
-    for (int i = 0; i < count; ++i) threads.emplace_back(work, i);
-    for (auto& thread : threads) thread.join();
-}
-
 std::int64_t number_in(TableService& service, const char* key) {
     const auto item = service.get_item(get("counters", {{"pk", key}})).value().item;
     return item->find("n")->get_if<Number>()->to_int64().value();

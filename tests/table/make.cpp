@@ -1,6 +1,8 @@
 #include "table/make.hpp"
 
 #include <algorithm>
+#include <thread>
+#include <vector>
 
 namespace rocklock::proof {
 
@@ -92,6 +94,13 @@ GetItem get(std::string table, Item key) {
     request.table = std::move(table);
     request.key = std::move(key);
     return request;
+}
+
+void in_threads(int count, const std::function<void(int)>& work) {
+    std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) threads.emplace_back(work, i);
+    for (auto& thread : threads) thread.join();
 }
 
 std::string error_text(const Error& error) {

@@ -1,6 +1,7 @@
 // Tables, items and requests in few words, for tests.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ WriteItem update(std::string table, Item key, std::string expression,
 WriteItem provided(WriteItem write, std::string condition,
                    std::vector<ValuePlaceholder> values = {});
 GetItem get(std::string table, Item key);
+
+// Runs the work so often at a time, each with its number.
+void in_threads(int count, const std::function<void(int)>& work);
 
 // The code and the text of an error, as "condition_failed: The conditional request failed"; empty
 // where there is none.

@@ -257,6 +257,98 @@ BOOST_AUTO_TEST_CASE(is_refused_in_the_words_of_the_service) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+BOOST_FIXTURE_TEST_SUITE(a_page, Tables)
+
+BOOST_AUTO_TEST_CASE(has_no_more_than_20000_items_however_tiny_they_are) {
+    service->create_table(table_of("orders", "pk S", "sk N")).value();
+    constexpr int items = 20'010;
+    BatchWrite batch;
+    for (int i = 0; i < items; ++i) {
+        batch.writes.push_back(put("orders", {{"pk", "a"}, {"sk", number(i)}}));
+        if (batch.writes.size() < 25 && i + 1 < items) continue;
+        service->batch_write(batch).value();
+        batch.writes.clear();
+    }
+    Query query;
+    query.table = "orders";
+    query.expressions.key_condition = "pk = :p";
+    query.expressions.placeholders.values = {{{":p", "a"}}};
+    auto page = service->query(query).value();
+    BOOST_TEST(page.count == 20'000U);
+    query.options.start_key = page.last_key;
+    page = service->query(query).value();
+    BOOST_TEST(page.count == 10U);
+    BOOST_TEST(!page.last_key);
+    // Looking at them without giving any is work too.
+    Scan scan;
+    scan.table = "orders";
+    scan.expressions.filter = "attribute_exists(nosuch)";
+    page = service->scan(scan).value();
+    BOOST_TEST(page.count == 0U);
+    BOOST_TEST(page.scanned == 20'000U);
+    BOOST_TEST(page.last_key.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(ends_with_1_mb_whether_the_filter_lets_it_pass_or_not) {
+    service->create_table(table_of("orders", "pk S", "sk N")).value();
+    for (int i = 0; i < 30; ++i) {
+        service
+            ->write_item(
+                put("orders", {{"pk", "a"}, {"sk", number(i)}, {"v", std::string(100'000, 'x')}}))
+            .value();
+    }
+    Scan scan;
+    scan.table = "orders";
+    BOOST_TEST(service->scan(scan).value().count == 11U);
+    scan.expressions.filter = "attribute_exists(nosuch)";
+    const auto page = service->scan(scan).value();
+    BOOST_TEST(page.count == 0U);
+    BOOST_TEST(page.scanned == 11U);
+    BOOST_TEST(page.last_key.has_value());
+}
+
+// Entries of keys alone are small, and the items behind them large.
+BOOST_AUTO_TEST_CASE(ends_with_1_mb_of_items_that_an_index_was_completed_from) {
+    auto wanted = table_of("orders", "pk S", "sk N");
+    SecondaryIndex local;
+    local.name = "lidx";
+    local.key = {{"pk", KeyType::hash}, {"n", KeyType::range}};
+    local.projection = IndexProjection{ProjectionType::keys_only, {}};
+    wanted.local_indexes = {local};
+    wanted.attributes.push_back({"n", AttributeType::number});
+    service->create_table(wanted).value();
+    for (int i = 0; i < 30; ++i) {
+        service
+            ->write_item(put("orders", {{"pk", "a"},
+                                        {"sk", number(i)},
+                                        {"n", number(-i)},
+                                        {"v", std::string(100'000, 'x')}}))
+            .value();
+    }
+    Query query;
+    query.table = "orders";
+    query.options.index = "lidx";
+    query.options.select = Select::all_attributes;
+    query.expressions.key_condition = "pk = :p";
+    query.expressions.placeholders.values = {{{":p", "a"}}};
+    std::size_t found = 0;
+    std::size_t pages = 0;
+    while (true) {
+        const auto page = service->query(query).value();
+        BOOST_TEST(page.count <= 11U);
+        found += page.count;
+        ++pages;
+        if (!page.last_key) break;
+        query.options.start_key = page.last_key;
+    }
+    BOOST_TEST(found == 30U);
+    BOOST_TEST(pages == 3U);
+    query.options.start_key.reset();
+    query.options.select = Select::all_projected_attributes;
+    BOOST_TEST(service->query(query).value().count == 30U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace rocklock::proof

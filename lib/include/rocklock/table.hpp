@@ -105,7 +105,8 @@ struct TableOptions {
 // were being made.
 //
 // Lifetime: borrows `storage` and `clock`, which must outlive what it returns.
-// Errors:   corrupt, newer_format; those of Storage
+// Errors:   invalid_argument: a percentage of the rehearsal; corrupt, newer_format; those of
+// Storage
 ROCKLOCK_API Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock,
                                                                const TableOptions& options = {});
 

@@ -1,0 +1,206 @@
+// The sweep of expired items: what goes, what stays, and in which steps.
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/testing/faulty_storage.hpp>
+
+#include "table/make.hpp"
+
+namespace rocklock::proof {
+
+namespace {
+
+using std::chrono::seconds;
+
+struct WithTimeToLive : Tables {
+    WithTimeToLive() {
+        auto wanted = table_of("orders", "pk S");
+        add_index(wanted, "gidx", "g S");
+        service->create_table(wanted).value();
+        service->update_time_to_live({"orders", "expires", true}).value();
+    }
+
+    std::int64_t now() {
+        return std::chrono::floor<seconds>(clock.now().wall.time_since_epoch()).count();
+    }
+    void write(const std::string& key, AttributeValue expires) {
+        Item item{{"pk", key}, {"g", "x"}, {"expires", std::move(expires)}};
+        service->write_item(put("orders", std::move(item))).value();
+    }
+    bool has(const std::string& key) {
+        return service->get_item(get("orders", {{"pk", key}})).value().item.has_value();
+    }
+    // A whole round, from its beginning. How many items went.
+    std::size_t sweep(SweepExpired step = {}) {
+        std::size_t removed = 0;
+        while (true) {
+            const auto report = service->sweep_expired(step).value();
+            removed += report.removed;
+            if (report.next.count() > 0) break;
+        }
+        clock.advance(seconds(60));
+        return removed;
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(table)
+BOOST_FIXTURE_TEST_SUITE(a_sweep, WithTimeToLive)
+
+BOOST_AUTO_TEST_CASE(removes_what_has_expired_with_its_entries_and_spares_all_else) {
+    const auto fraction = Number::parse(std::to_string(now() - 1) + ".5").value();
+    const auto later = Number::parse(std::to_string(now()) + ".5").value();
+    constexpr std::int64_t year = 366 * 86'400;
+    write("past", number(now() - 1));
+    write("fraction", fraction);
+    write("years ago", number(now() - 5 * 365 * 86'400));
+    write("now", number(now()));
+    write("later", later);
+    write("too long ago", number(now() - 5 * year));
+    write("zero", number(0));
+    write("text", std::to_string(now() - 1));
+    write("list", AttributeValue(AttributeList{number(now() - 1)}));
+    service->write_item(put("orders", {{"pk", "none"}, {"g", "x"}})).value();
+    // Nobody notices until then.
+    BOOST_TEST(has("past"));
+    BOOST_TEST(sweep() == 3U);
+    for (const auto* gone : {"past", "fraction", "years ago"}) BOOST_TEST(!has(gone), gone);
+    for (const auto* kept : {"now", "later", "too long ago", "zero", "text", "list", "none"}) {
+        BOOST_TEST(has(kept), kept);
+    }
+    BOOST_TEST(rows(Family::index) == 7U);
+    BOOST_TEST(service->describe_table("orders").value().item_count == 7U);
+    // A minute later.
+    BOOST_TEST(sweep() == 2U);
+    BOOST_TEST(!has("now"));
+    BOOST_TEST(!has("later"));
+}
+
+BOOST_AUTO_TEST_CASE(looks_at_no_more_items_in_a_step_than_it_may) {
+    constexpr int items = 300;
+    for (int i = 0; i < items; ++i) write(std::to_string(i), number(now() - i % 2));
+    clock.advance(std::chrono::milliseconds(1));
+    std::size_t removed = 0;
+    std::size_t examined = 0;
+    int steps = 0;
+    while (true) {
+        const auto report = service->sweep_expired({7, {}}).value();
+        BOOST_TEST(report.examined <= 7U);
+        removed += report.removed;
+        examined += report.examined;
+        ++steps;
+        if (report.next.count() > 0) break;
+    }
+    BOOST_TEST(examined == 300U);
+    BOOST_TEST(removed == 300U);
+    BOOST_TEST(steps >= 300 / 7);
+    BOOST_TEST(rows(Family::items) + rows(Family::index) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(begins_anew_when_its_period_has_passed_and_not_before) {
+    BOOST_TEST(service->sweep_expired({}).value().next.count() == 60'000);
+    write("a", number(now() - 1));
+    clock.advance(seconds(59));
+    auto report = service->sweep_expired({}).value();
+    BOOST_TEST(report.removed == 0U);
+    BOOST_TEST(report.next.count() == 1'000);
+    clock.advance(seconds(1));
+    report = service->sweep_expired({}).value();
+    BOOST_TEST(report.removed == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(leaves_tables_alone_whose_items_do_not_expire) {
+    service->create_table(table_of("others", "pk S")).value();
+    service->write_item(put("others", {{"pk", "a"}, {"expires", number(now() - 1)}})).value();
+    write("a", number(now() - 1));
+    service->update_time_to_live({"orders", "expires", false}).value();
+    BOOST_TEST(sweep() == 0U);
+    BOOST_TEST(rows(Family::items) == 2U);
+    service->update_time_to_live({"orders", "expires", true}).value();
+    BOOST_TEST(sweep() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(goes_on_though_its_table_is_gone_or_is_another) {
+    for (int i = 0; i < 20; ++i) write(std::to_string(i), number(now() - 1));
+    BOOST_TEST(service->sweep_expired({5, {}}).value().removed == 5U);
+    service->delete_table("orders").value();
+    BOOST_TEST(service->sweep_expired({5, {}}).value().removed == 0U);
+    clock.advance(seconds(60));
+    service->create_table(table_of("orders", "pk S")).value();
+    service->update_time_to_live({"orders", "expires", true}).value();
+    for (int i = 0; i < 20; ++i) write(std::to_string(i), number(now() - 1));
+    BOOST_TEST(service->sweep_expired({5, {}}).value().removed == 5U);
+    service->delete_table("orders").value();
+    service->create_table(table_of("orders", "pk S")).value();
+    service->update_time_to_live({"orders", "expires", true}).value();
+    service->create_table(table_of("others", "pk S")).value();
+    for (int i = 0; i < 20; ++i) write(std::to_string(i), number(now() - 1));
+    BOOST_TEST(sweep() == 20U);
+}
+
+BOOST_AUTO_TEST_CASE(spares_items_for_as_long_as_it_is_told) {
+    write("a", number(now() - 60));
+    BOOST_TEST(sweep({1'000, seconds(61)}) == 0U);
+    BOOST_TEST(sweep({1'000, seconds(61)}) == 1U);
+}
+
+// Who has given an item a longer life has it, whatever the sweep has seen before.
+BOOST_AUTO_TEST_CASE(never_removes_an_item_that_was_given_a_longer_life) {
+    constexpr int items = 400;
+    for (int i = 0; i < items; ++i) write(std::to_string(i), number(now() - 1));
+    std::vector<char> prolonged(items, 0);
+    std::atomic<bool> begun = false;
+    in_threads(2, [&](int thread) {
+        if (thread == 0) {
+            while (!begun) std::this_thread::yield();
+            while (service->sweep_expired({10, {}}).value().next.count() == 0) continue;
+            return;
+        }
+        // From the end to the beginning, in the order of names.
+        for (int i = items - 1; i >= 0; --i) {
+            const auto write =
+                provided(update("orders", {{"pk", std::to_string(i)}}, "SET expires = :later",
+                                {{":later", number(now() + 1'000)}}),
+                         "attribute_exists(pk)");
+            prolonged[static_cast<std::size_t>(i)] = service->write_item(write) ? 1 : 0;
+            begun = true;
+        }
+    });
+    std::size_t left = 0;
+    for (int i = 0; i < items; ++i) {
+        const bool there = has(std::to_string(i));
+        BOOST_TEST(there == (prolonged[static_cast<std::size_t>(i)] == 1));
+        left += there ? 1 : 0;
+    }
+    BOOST_TEST(rows(Family::index) == left);
+    BOOST_TEST(service->describe_table("orders").value().item_count == left);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_removal_that_was_lost)
+
+BOOST_AUTO_TEST_CASE(is_made_again) {
+    testing::SimulatedClock clock;
+    testing::FaultyStorage storage(clock);
+    const auto service = open_tables(storage, clock).value();
+    service->create_table(table_of("orders", "pk S")).value();
+    service->update_time_to_live({"orders", "expires", true}).value();
+    service->write_item(put("orders", {{"pk", "a"}, {"expires", number(1'700'000'000)}})).value();
+    BOOST_TEST(service->sweep_expired({}).value().removed == 1U);
+    // Nobody waited for the disk.
+    const auto after = storage.reopen_after_power_cut();
+    const auto reopened = open_tables(*after, clock).value();
+    BOOST_TEST(reopened->sweep_expired({}).value().removed == 1U);
+    BOOST_TEST(!reopened->get_item(get("orders", {{"pk", "a"}})).value().item);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::proof
