@@ -79,7 +79,7 @@ Result<bool> TableStore::sweep_table(SweepRound& round, std::size_t& items_left,
     }
     if (round.count) {
         const std::size_t before = items_left;
-        const auto counted = round.count->step(items_left);
+        auto counted = round.count->step(items_left);
         report.examined += before - items_left;
         if (!counted || !*counted) return counted;
         round.count.reset();
