@@ -76,6 +76,30 @@ bool lacks_something(const PagePlan& plan) {
            !missing_for_projection(plan).empty() || !missing_for_filter(plan).empty();
 }
 
+// Faults of the options alone.
+Result<void> check_options(const PageOptions& options,
+                           const expression::RequestExpressions& expressions) {
+    const auto& select = options.select;
+    if (expressions.projection) {
+        const std::string text = "Cannot specify the ProjectionExpression when choosing to get ";
+        if (select == Select::count) return fault(text + "only the Count");
+        if (select == Select::all_attributes) return fault(text + "ALL_ATTRIBUTES");
+        if (select == Select::all_projected_attributes) {
+            return fault(text + "ALL_PROJECTED_ATTRIBUTES");
+        }
+        return {};
+    }
+    if (select == Select::specific_attributes) {
+        return fault(
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get "
+            "SPECIFIC_ATTRIBUTES");
+    }
+    if (select == Select::all_projected_attributes && !options.index) {
+        return fault("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
+    }
+    return {};
+}
+
 // Reads one page, row by row.
 class PageReader {
 public:
@@ -153,32 +177,25 @@ Result<void> PageReader::fetch(Item& item) {
 
 }  // namespace
 
-Result<void> check_page_options(const PageOptions& options,
-                                const expression::RequestExpressions& expressions) {
-    const auto& select = options.select;
-    if (expressions.projection) {
-        const std::string text = "Cannot specify the ProjectionExpression when choosing to get ";
-        if (select == Select::count) return fault(text + "only the Count");
-        if (select == Select::all_attributes) return fault(text + "ALL_ATTRIBUTES");
-        if (select == Select::all_projected_attributes) {
-            return fault(text + "ALL_PROJECTED_ATTRIBUTES");
-        }
-        return {};
-    }
-    if (select == Select::specific_attributes) {
-        return fault(
-            "Must specify the AttributesToGet or ProjectionExpression when choosing to get "
-            "SPECIFIC_ATTRIBUTES");
-    }
-    if (select == Select::all_projected_attributes && !options.index) {
-        return fault("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
-    }
-    return {};
+std::optional<Error> check_page_request(std::string_view table, const PageOptions& options) {
+    if (auto error = check_table(table, "tableName")) return error;
+    if (!options.limit) return std::nullopt;
+    return check_range(*options.limit, 1, INT64_MAX, "limit");
 }
 
-Result<PagePlan> plan_page(SchemaPointer schema, const PageOptions& options,
+Result<expression::RequestExpressions> read_page_expressions(expression::RequestKind kind,
+                                                             const ExpressionParameters& parameters,
+                                                             const PageOptions& options) {
+    auto read = expression::read_expressions(kind, parameters);
+    if (!read) return read;
+    if (auto checked = check_options(options, *read); !checked) return std::move(checked).error();
+    return read;
+}
+
+Result<PagePlan> plan_page(Result<SchemaPointer> schema, const PageOptions& options,
                            const expression::RequestExpressions& expressions) {
-    PagePlan plan{std::move(schema), nullptr, &options, &expressions, false};
+    if (!schema) return std::move(schema).error();
+    PagePlan plan{*std::move(schema), nullptr, &options, &expressions, false};
     if (!options.index) return plan;
     plan.index = plan.schema->index(*options.index);
     if (!plan.index) {

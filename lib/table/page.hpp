@@ -37,12 +37,18 @@ struct RowRange {
     bool forward = true;
 };
 
-// Faults of the request alone, behind those of its expressions. Errors: invalid_argument
-Result<void> check_page_options(const PageOptions& options,
-                                const expression::RequestExpressions& expressions);
+// The first fault of the request before its expressions.
+std::optional<Error> check_page_request(std::string_view table, const PageOptions& options);
 
-// Errors: invalid_argument  no such index, or one that has not what is asked for
-Result<PagePlan> plan_page(SchemaPointer schema, const PageOptions& options,
+// Errors: invalid_argument  the first fault of the expressions, or behind them one of the options
+//                           that need no table
+Result<expression::RequestExpressions> read_page_expressions(expression::RequestKind kind,
+                                                             const ExpressionParameters& parameters,
+                                                             const PageOptions& options);
+
+// Errors: that of the schema, if there is none
+//         invalid_argument  no such index, or one that has not what is asked for
+Result<PagePlan> plan_page(Result<SchemaPointer> schema, const PageOptions& options,
                            const expression::RequestExpressions& expressions);
 
 // Whether the start key has just the attributes of a last key, each of its type. What is wrong with

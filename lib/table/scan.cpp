@@ -50,22 +50,12 @@ RowRange rows_of(const Scan& request, const PagePlan& plan) {
 
 Result<Page> TableStore::scan(const Scan& request) {
     const PageOptions& options = request.options;
-    if (auto error = check_table(request.table, "tableName")) return *std::move(error);
-    if (options.limit) {
-        if (auto error = check_range(*options.limit, 1, INT64_MAX, "limit")) {
-            return *std::move(error);
-        }
-    }
+    if (auto error = check_page_request(request.table, options)) return *std::move(error);
     if (auto error = check_segments(request)) return *std::move(error);
     const auto read =
-        expression::read_expressions(expression::RequestKind::scan, request.expressions);
+        read_page_expressions(expression::RequestKind::scan, request.expressions, options);
     if (!read) return Error(read.error());
-    if (auto checked = check_page_options(options, *read); !checked) {
-        return std::move(checked).error();
-    }
-    auto found = schema(request.table);
-    if (!found) return std::move(found).error();
-    const auto plan = plan_page(*std::move(found), options, *read);
+    const auto plan = plan_page(schema(request.table), options, *read);
     if (!plan) return Error(plan.error());
     RowRange rows = rows_of(request, *plan);
     if (options.start_key) {
