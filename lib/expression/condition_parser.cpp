@@ -216,20 +216,14 @@ ConditionParser::Read ConditionParser::operand_in_parentheses() {
 }
 
 ConditionParser::Read ConditionParser::function() {
-    if (!reader_.descend()) return std::nullopt;
     const std::size_t mark = nodes_.begin();
-    const std::string_view name = reader_.text_of(reader_.take());
-    const NodeKind kind = function_named(name);
-    reader_.count_operator();
-    reader_.take();
+    const auto called = reader_.begin_function();
+    if (!called) return std::nullopt;
     if (!read_list()) return std::nullopt;
     reader_.ascend();
-    if (kind == NodeKind::unknown_function) {
-        reader_.wrong_function("Invalid function name; function: " + std::string(name));
-    } else if (kind == NodeKind::if_not_exists || kind == NodeKind::list_append) {
-        reader_.wrong_function("The function is not allowed in a condition expression; function: " +
-                               std::string(name));
-    }
+    const NodeKind kind = called->kind;
+    reader_.check_function(
+        *called, kind != NodeKind::if_not_exists && kind != NodeKind::list_append, "a condition");
     return Term{nodes_.finish(kind, mark), Term::Role::function};
 }
 

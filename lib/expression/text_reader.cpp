@@ -180,6 +180,25 @@ std::optional<Placeholder> TextReader::read_value() {
     return Placeholder{token.begin, token.size};
 }
 
+std::optional<TextReader::Function> TextReader::begin_function() {
+    if (!descend()) return std::nullopt;
+    const std::string_view name = text_of(take());
+    count_operator();
+    take();
+    return Function{function_named(name), name};
+}
+
+void TextReader::check_function(const Function& function, bool allowed,
+                                std::string_view expression) {
+    const std::string shown = " function: " + std::string(function.name);
+    if (function.kind == NodeKind::unknown_function) {
+        keep(wrong_function_, "Invalid function name;" + shown);
+    } else if (!allowed) {
+        keep(wrong_function_,
+             "The function is not allowed in " + std::string(expression) + " expression;" + shown);
+    }
+}
+
 void TextReader::misused_function(std::string_view name) {
     keep(misused_function_,
          "The function is not allowed to be used this way in an expression; function: " +

@@ -51,9 +51,18 @@ public:
     std::optional<Path> read_path();
     std::optional<Placeholder> read_value();
 
+    // Takes the name of a function and what opens its operands, a level deeper.
+    struct Function {
+        NodeKind kind = NodeKind::unknown_function;
+        std::string_view name;
+    };
+    std::optional<Function> begin_function();
+    // Remembers the fault of a function that there is not, or that is not allowed in such an
+    // expression: "a condition", "an update".
+    void check_function(const Function& function, bool allowed, std::string_view expression);
+
     void count_operator() { ++operators_; }
     void redundant_parentheses() { redundant_parentheses_ = true; }
-    void wrong_function(std::string text) { keep(wrong_function_, std::move(text)); }
     void misused_function(std::string_view name);
     void repeated_section(std::string_view name);
 

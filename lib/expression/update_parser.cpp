@@ -56,7 +56,6 @@ private:
     Read operand();
     Read value_in_parentheses();
     Read function();
-    void check_function(NodeKind kind, std::string_view name);
 
     UpdateTree& tree_;
     TextReader reader_;
@@ -137,12 +136,9 @@ UpdateParser::Read UpdateParser::value_in_parentheses() {
 }
 
 UpdateParser::Read UpdateParser::function() {
-    if (!reader_.descend()) return std::nullopt;
     const std::size_t mark = nodes_.begin();
-    const std::string_view name = reader_.text_of(reader_.take());
-    const NodeKind kind = function_named(name);
-    reader_.count_operator();
-    reader_.take();
+    const auto called = reader_.begin_function();
+    if (!called) return std::nullopt;
     do {
         const Read node = value();
         if (!node) return node;
@@ -150,17 +146,10 @@ UpdateParser::Read UpdateParser::function() {
     } while (reader_.take_if(TokenKind::comma));
     if (!reader_.expect(TokenKind::close)) return std::nullopt;
     reader_.ascend();
-    check_function(kind, name);
+    const NodeKind kind = called->kind;
+    reader_.check_function(
+        *called, kind == NodeKind::if_not_exists || kind == NodeKind::list_append, "an update");
     return nodes_.finish(kind, mark);
-}
-
-void UpdateParser::check_function(NodeKind kind, std::string_view name) {
-    if (kind == NodeKind::unknown_function) {
-        reader_.wrong_function("Invalid function name; function: " + std::string(name));
-    } else if (kind != NodeKind::if_not_exists && kind != NodeKind::list_append) {
-        reader_.wrong_function("The function is not allowed in an update expression; function: " +
-                               std::string(name));
-    }
 }
 
 }  // namespace
