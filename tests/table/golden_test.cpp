@@ -1,18 +1,16 @@
 // The recorded answers of the service (tests/golden), as far as single requests for tables and
 // items go.
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <string>
 #include <string_view>
 
 #include <boost/json/array.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "support/golden_records.hpp"
 #include "support/typed_json.hpp"
 #include "table/golden_requests.hpp"
 #include "table/make.hpp"
@@ -23,28 +21,6 @@ namespace {
 
 using boost::json::object;
 using boost::json::value;
-
-// {"$repeat": ["x", n]} is n times x.
-value expanded(const value& json) {
-    value result = json;
-    if (json.is_array()) {
-        for (value& element : result.get_array()) element = expanded(element);
-    }
-    if (!json.is_object()) return result;
-    if (const value* repeat = json.get_object().if_contains("$repeat")) {
-        std::string text;
-        const auto& pair = repeat->as_array();
-        for (auto i = pair[1].to_number<int>(); i > 0; --i) text += pair[0].as_string();
-        return value(text);
-    }
-    for (auto& entry : result.get_object()) entry.value() = expanded(entry.value());
-    return result;
-}
-
-std::string text_at(const object& json, std::string_view name) {
-    const value* found = json.if_contains(name);
-    return found && found->is_string() ? std::string(found->get_string()) : "";
-}
 
 std::string_view exception_of(ErrorCode code) {
     switch (code) {
@@ -139,27 +115,16 @@ const auto files = boost::unit_test::data::make({"conditions", "errors", "index"
                                                  "projection", "put-get", "query", "scan", "tables",
                                                  "types-numbers", "update-expressions"});
 
-std::string path_of(const std::string& file) {
-    const char* root = std::getenv("ROCKLOCK_SOURCE_ROOT");
-    return std::string(root ? root : ".") + "/tests/golden/" + file + ".jsonl";
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(table)
 BOOST_AUTO_TEST_SUITE(a_recorded_request)
 
 BOOST_DATA_TEST_CASE(is_answered_as_the_service_did, files, file) {
-    std::ifstream lines(path_of(file));
-    BOOST_TEST_REQUIRE(lines.good());
     std::optional<Tables> tables;
     std::string current;
     int compared = 0;
-    for (std::string line; std::getline(lines, line);) {
-        boost::json::parse_options options;
-        options.max_depth = 256;
-        const value record_json = expanded(boost::json::parse(line, {}, options));
-        const object& record = record_json.as_object();
+    for (const object& record : golden_records(file)) {
         // Each case begins with the tables that it makes.
         if (const auto name = text_at(record, "case"); name != current || !tables) {
             current = name;
