@@ -221,6 +221,12 @@ PageOptions page_options(const Members& json) {
     return options;
 }
 
+UpdateTimeToLive update_time_to_live(const Members& json) {
+    const auto given = json.object_at("TimeToLiveSpecification");
+    return {json.text("TableName"), given.text("AttributeName"),
+            given.truth("Enabled").value_or(false)};
+}
+
 std::optional<double> units_of(const std::optional<ConsumedCapacity>& consumed) {
     return consumed ? std::optional(consumed->units) : std::nullopt;
 }
@@ -232,7 +238,11 @@ Played failed(const Result<T>& result) {
     return played;
 }
 
-Played answer(const Result<TableDescription>& result) { return result ? Played() : failed(result); }
+// Of what is described, only whether it is an error is compared.
+template <typename Described>
+Played answer(const Result<Described>& result) {
+    return result ? Played() : failed(result);
+}
 
 Played answer(const Result<WriteAnswer>& result) {
     if (!result) return failed(result);
@@ -283,6 +293,14 @@ std::optional<Played> play(TableService& service, const std::string& operation,
             return operation == "DeleteTable" ? service.delete_table(table)
                                               : service.describe_table(table);
         });
+    }
+    if (operation == "UpdateTimeToLive") {
+        return played(update_time_to_live(json),
+                      [&](auto& typed) { return service.update_time_to_live(typed); });
+    }
+    if (operation == "DescribeTimeToLive") {
+        return played(json.text("TableName"),
+                      [&](auto& table) { return service.describe_time_to_live(table); });
     }
     if (operation == "PutItem") return played(write_item(json, Kind::put), write);
     if (operation == "UpdateItem") return played(write_item(json, Kind::update), write);

@@ -113,7 +113,7 @@ bool is_left_out(const object& record) {
 
 const auto files = boost::unit_test::data::make({"conditions", "errors", "index", "legacy",
                                                  "projection", "put-get", "query", "scan", "tables",
-                                                 "types-numbers", "update-expressions"});
+                                                 "ttl", "types-numbers", "update-expressions"});
 
 }  // namespace
 
