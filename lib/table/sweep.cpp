@@ -36,15 +36,15 @@ bool is_expired(const Item& item, const std::string& attribute, const SweepRound
 Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     MutexLock lock(sweeping_);
     const Instant now = clock_.now();
-    const auto next_round = [&] {
-        const auto left = options_.sweep_period - (now.boot - *round_.began);
+    const auto until_next = [&](BootTime began) {
+        const auto left = options_.sweep_period - (now.boot - began);
         const auto shown = std::chrono::ceil<std::chrono::milliseconds>(left);
         return std::max(shown, std::chrono::milliseconds(1));
     };
     SweepReport report;
     if (round_.tables.empty()) {
         if (round_.began && now.boot - *round_.began < options_.sweep_period) {
-            report.next = next_round();
+            report.next = until_next(*round_.began);
             return report;
         }
         round_.began = now.boot;
@@ -63,7 +63,7 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
         round_.tables.pop_back();
         round_.row.clear();
     }
-    if (round_.tables.empty()) report.next = next_round();
+    if (round_.tables.empty()) report.next = until_next(*round_.began);
     return report;
 }
 
