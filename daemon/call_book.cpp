@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/is_one_of.hpp"
 #include "daemon/process_id.hpp"
 
 namespace rocklock {
@@ -40,11 +41,6 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
     }
     return event;
 }
-
-template <typename T, typename Variant>
-inline constexpr bool is_one_of = false;
-template <typename T, typename... Types>
-inline constexpr bool is_one_of<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
 
 // Whether a call may change something: a failure of its storage is the end of the store. A look
 // that fails may only have met a bad place on the disk.

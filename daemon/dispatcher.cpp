@@ -11,17 +11,13 @@
 
 #include <rocklock/version.hpp>
 
+#include "base/is_one_of.hpp"
 #include "daemon/process_id.hpp"
 #include "storage/store_copy.hpp"
 #include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {
-
-template <typename T, typename Variant>
-inline constexpr bool is_one_of = false;
-template <typename T, typename... Types>
-inline constexpr bool is_one_of<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
 
 // Whether a verb is a request that the service decides, rather than a look at it.
 template <typename T>

@@ -13,7 +13,7 @@ namespace {
 
 namespace http = boost::beast::http;
 using boost::beast::string_view;
-using boost::system::error_code;
+using ErrorValue = boost::system::error_code;
 
 // Where a header is kept; nowhere for those that nobody asks for.
 std::string* place_of(http::field name, string_view name_text, HttpRequest& request) {
@@ -48,7 +48,7 @@ HttpProblem too_long() {
             "the headers, what stands between chunks, or what follows them is longer than 64 KB"};
 }
 
-HttpProblem problem_in(const error_code& error) {
+HttpProblem problem_in(const ErrorValue& error) {
     if (error == http::error::header_limit) return too_long();
     if (error == http::error::body_limit || error == http::error::buffer_overflow) {
         return HttpProblem{413, "the body is longer than 16 MB"};
@@ -84,22 +84,22 @@ public:
         header_bytes_ += std::min(end, size);
         return header_bytes_ > http_header_bytes;
     }
-    HttpProblem problem_of(const error_code& error) const {
+    HttpProblem problem_of(const ErrorValue& error) const {
         if (!unknown_coding_) return problem_in(error);
         return {501, "the only Transfer-Encoding that is understood here is chunked"};
     }
 
 private:
     void on_request_impl(http::verb /*method*/, string_view method, string_view target,
-                         int /*version*/, error_code& error) override {
+                         int /*version*/, ErrorValue& error) override {
         request_.method.assign(method.data(), method.size());
         request_.target.assign(target.data(), target.size());
         error = {};
     }
     void on_response_impl(int /*code*/, string_view /*reason*/, int /*version*/,
-                          error_code& /*error*/) override {}
+                          ErrorValue& /*error*/) override {}
     void on_field_impl(http::field name, string_view name_text, string_view value,
-                       error_code& error) override {
+                       ErrorValue& error) override {
         error = {};
         // What follows the chunks is no header: it came too late to be judged by.
         if (is_header_done()) return;
@@ -113,9 +113,9 @@ private:
             place->append(value.data(), value.size());
         }
     }
-    void on_header_impl(error_code& error) override { error = {}; }
+    void on_header_impl(ErrorValue& error) override { error = {}; }
     void on_body_init_impl(const boost::optional<std::uint64_t>& length,
-                           error_code& error) override {
+                           ErrorValue& error) override {
         error = {};
         if (!length) return;
         if (*length > http_body_bytes) {
@@ -126,22 +126,22 @@ private:
         request_.body.reserve(
             static_cast<std::size_t>(std::min<std::uint64_t>(*length, 64u << 10)));
     }
-    std::size_t on_body_impl(string_view body, error_code& error) override {
+    std::size_t on_body_impl(string_view body, ErrorValue& error) override {
         error = {};
         request_.body.append(body.data(), body.size());
         return body.size();
     }
     void on_chunk_header_impl(std::uint64_t /*size*/, string_view extensions,
-                              error_code& error) override {
+                              ErrorValue& error) override {
         error = {};
         extension_bytes_ += extensions.size();
         if (extension_bytes_ > http_header_bytes) error = http::error::header_limit;
     }
     std::size_t on_chunk_body_impl(std::uint64_t /*rest*/, string_view body,
-                                   error_code& error) override {
+                                   ErrorValue& error) override {
         return on_body_impl(body, error);
     }
-    void on_finish_impl(error_code& error) override { error = {}; }
+    void on_finish_impl(ErrorValue& error) override { error = {}; }
 
     HttpRequest request_;
     bool expects_continue_ = false;
@@ -164,7 +164,7 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
         if (!parser_) parser_ = std::make_unique<Parser>();
         const auto rest = std::string_view(unread_).substr(used);
         const bool in_header = !parser_->is_header_done();
-        error_code error;
+        ErrorValue error;
         const auto size = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
         used += size;
         if (in_header && parser_->is_header_done() && !parser_->is_done()) {

@@ -12,7 +12,7 @@ namespace rocklock {
 namespace {
 
 // As troff wants it: a hyphen that is a minus, and no line that begins as a request.
-std::string escaped(std::string_view text) {
+std::string roff_escaped(std::string_view text) {
     std::string shown;
     for (const char letter : text) {
         const bool starts_line = shown.empty() || shown.back() == '\n';
@@ -34,26 +34,26 @@ std::string escaped(std::string_view text) {
     return shown;
 }
 
-std::string bold(std::string_view text) { return "\\fB" + escaped(text) + "\\fR"; }
-std::string italic(std::string_view text) { return "\\fI" + escaped(text) + "\\fR"; }
+std::string bold(std::string_view text) { return "\\fB" + roff_escaped(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + roff_escaped(text) + "\\fR"; }
 
 std::string synopsis(const Verb& verb) {
     std::string text = bold("rocklock " + std::string(verb.name));
     if (!verb.options.empty()) text += " [" + italic("OPTION") + "...]";
-    if (!verb.operands.empty()) text += " " + escaped(verb.operands);
+    if (!verb.operands.empty()) text += " " + roff_escaped(verb.operands);
     return text;
 }
 
 std::string section_of(const Verb& verb) {
-    std::string text = ".SS " + escaped(verb.name) + "\n" + synopsis(verb) + "\n.PP\n" +
-                       escaped(verb.summary) + "\n";
+    std::string text = ".SS " + roff_escaped(verb.name) + "\n" + synopsis(verb) + "\n.PP\n" +
+                       roff_escaped(verb.summary) + "\n";
     for (const auto& option : verb.options) {
         if (option.help.empty()) continue;
         text += ".TP\n" + bold(dashed(option.name));
         if (!option.value.empty()) text += " " + italic(option.value);
-        text += "\n" + escaped(option.help) + "\n";
+        text += "\n" + roff_escaped(option.help) + "\n";
     }
-    return text + ".PP\n.EX\n" + escaped(verb.example) + "\n.EE\n";
+    return text + ".PP\n.EX\n" + roff_escaped(verb.example) + "\n.EE\n";
 }
 
 struct Entry {
@@ -64,7 +64,7 @@ struct Entry {
 std::string list(std::string_view title, std::initializer_list<Entry> entries) {
     std::string text = ".SH " + std::string(title) + "\n";
     for (const auto& [name, meaning] : entries) {
-        text += ".TP\n" + bold(name) + "\n" + escaped(meaning) + "\n";
+        text += ".TP\n" + bold(name) + "\n" + roff_escaped(meaning) + "\n";
     }
     return text;
 }
@@ -94,7 +94,7 @@ std::string closing_sections() {
 
 std::string man_page() {
     std::string text =
-        ".TH ROCKLOCK 1 \"\" \"rocklock " + escaped(version()) +
+        ".TH ROCKLOCK 1 \"\" \"rocklock " + roff_escaped(version()) +
         "\" \"User Commands\"\n"
         ".SH NAME\nrocklock \\- locks for work that takes longer than a transaction\n"
         ".SH SYNOPSIS\n.nf\n";

@@ -28,7 +28,7 @@ constexpr std::string_view page_rules =
     "Cache-Control: no-store\r\n";
 
 // As text in the value of an attribute.
-std::string escaped(std::string_view text) {
+std::string html_escaped(std::string_view text) {
     std::string result;
     for (const char letter : text) {
         const auto byte = static_cast<unsigned char>(letter);
@@ -44,7 +44,7 @@ std::string page_for(const std::string& socket) {
     constexpr std::string_view mark = "@SOCKET@";
     std::string text(page::html);
     const auto at = text.find(mark);
-    if (at != std::string::npos) text.replace(at, mark.size(), escaped(socket));
+    if (at != std::string::npos) text.replace(at, mark.size(), html_escaped(socket));
     return text;
 }
 

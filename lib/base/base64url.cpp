@@ -5,15 +5,15 @@
 namespace rocklock {
 namespace {
 
-constexpr std::string_view alphabet =
+constexpr std::string_view url_alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-constexpr std::uint8_t foreign = 0xFF;
+constexpr std::uint8_t foreign_to_url = 0xFF;
 
-constexpr std::array<std::uint8_t, 256> values = [] {
+constexpr std::array<std::uint8_t, 256> url_values = [] {
     std::array<std::uint8_t, 256> table{};
-    table.fill(foreign);
-    for (std::size_t i = 0; i < alphabet.size(); ++i) {
-        table[static_cast<std::uint8_t>(alphabet[i])] = static_cast<std::uint8_t>(i);
+    table.fill(foreign_to_url);
+    for (std::size_t i = 0; i < url_alphabet.size(); ++i) {
+        table[static_cast<std::uint8_t>(url_alphabet[i])] = static_cast<std::uint8_t>(i);
     }
     return table;
 }();
@@ -30,10 +30,10 @@ std::string base64url_encode(std::span<const std::uint8_t> bytes) {
         count += 8;
         while (count >= 6) {
             count -= 6;
-            text.push_back(alphabet[bits >> count & 0x3F]);
+            text.push_back(url_alphabet[bits >> count & 0x3F]);
         }
     }
-    if (count > 0) text.push_back(alphabet[bits << (6 - count) & 0x3F]);
+    if (count > 0) text.push_back(url_alphabet[bits << (6 - count) & 0x3F]);
     return text;
 }
 
@@ -44,8 +44,8 @@ std::optional<std::string> base64url_decode(std::string_view text) {
     std::uint32_t bits = 0;
     unsigned count = 0;
     for (const char character : text) {
-        const std::uint8_t value = values[static_cast<std::uint8_t>(character)];
-        if (value == foreign) return std::nullopt;
+        const std::uint8_t value = url_values[static_cast<std::uint8_t>(character)];
+        if (value == foreign_to_url) return std::nullopt;
         bits = bits << 6 | value;
         count += 6;
         if (count >= 8) {

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "base/assert.hpp"
+#include "base/is_one_of.hpp"
 #include "base/random.hpp"
 #include "lock/modes.hpp"
 #include "lock/names.hpp"
@@ -19,11 +20,6 @@ namespace rocklock {
 namespace {
 
 using std::chrono::milliseconds;
-
-template <typename T, typename Variant>
-inline constexpr bool is_one_of = false;
-template <typename T, typename... Types>
-inline constexpr bool is_one_of<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
 
 // How long the answers to these are awaited.
 constexpr milliseconds renewal_least{100};

@@ -45,7 +45,7 @@ struct Database::State {
 
 namespace {
 
-Error empty_handle() {
+Error moved_away() {
     return {ErrorCode::invalid_argument, "this database is empty: it was moved somewhere else"};
 }
 
@@ -132,7 +132,7 @@ Result<Database> Database::connect(const std::string& socket_path, ConnectOption
 }
 
 Result<Session> Database::open_session(std::string_view principal, SessionOptions options) {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     auto times = keeping_times(options);
     if (!times) return std::move(times).error();
     OpenSession request;
@@ -150,7 +150,7 @@ Result<Session> Database::open_session(std::string_view principal, SessionOption
 
 Result<Session> Database::resume_session(const SessionCredentials& credentials,
                                          SessionOptions options) {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     auto known = state_->service().authenticate(credentials.id, credentials.secret);
     if (!known) return std::move(known).error();
     options.lease = known->lease;
@@ -163,12 +163,12 @@ Result<Session> Database::resume_session(const SessionCredentials& credentials,
 }
 
 Result<LockClass> Database::put_class(const LockClass& lock_class) {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     return state_->service().ask(PutClass{lock_class});
 }
 
 Result<LockClass> Database::delete_class(std::string_view pattern) {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     return state_->service().ask(DeleteClass{std::string(pattern)});
 }
 
@@ -178,17 +178,17 @@ std::vector<LockClass> Database::classes() const {
 }
 
 Result<LockView> Database::show(std::string_view resource) const {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     return state_->service().show(resource);
 }
 
 Result<LockPage> Database::list(const ListLocks& request) const {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     return state_->service().list(request);
 }
 
 Result<std::vector<SessionView>> Database::sessions(std::string_view principal) const {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     return state_->service().sessions(principal);
 }
 
@@ -199,7 +199,7 @@ LockStatistics Database::statistics() const {
 
 Result<Released> Database::break_grant(GrantId grant, std::string_view by,
                                        std::string_view reason) {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     return state_->service().ask(Break{grant, std::string(reason), std::string(by)});
 }
 
@@ -208,7 +208,7 @@ LockService& Database::service() { return state_->service(); }
 Storage& Database::storage() { return *state_->storage; }
 
 Result<void> Database::backup(const std::string& directory) {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     if (state_->remote != nullptr) return state_->remote->back_up(directory);
     return state_->storage->copy_to(directory, {records::copy_mark(state_->clock.now().wall)});
 }
@@ -222,7 +222,7 @@ std::optional<BootTime> Database::tick() {
 }
 
 Result<void> Database::close() {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     if (state_->made_here.in_child()) return state_->close_service();
     if (std::exchange(state_->closed, true)) return {};
     if (state_->remote != nullptr) state_->remote->begin_closing();

@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "base/base64.hpp"
+#include "base/invalid_argument.hpp"
 #include "item/item_limits.hpp"
 
 namespace rocklock {
@@ -13,8 +14,6 @@ namespace {
 
 constexpr std::array<std::string_view, 10> type_names = {"S", "N", "B",  "BOOL", "NULL",
                                                          "L", "M", "SS", "NS",   "BS"};
-
-Error invalid(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
 
 // "[a, b]", as the service lists what was sent.
 template <typename Member, typename Text>
@@ -30,27 +29,31 @@ std::string listed(const std::vector<Member>& members, Text text_of) {
 
 // The texts of the service, as odd as they are.
 Error empty_set(const std::vector<std::string>& /*members*/) {
-    return invalid("One or more parameter values were invalid: An string set  may not be empty");
+    return invalid_argument(
+        "One or more parameter values were invalid: An string set  may not be empty");
 }
 Error empty_set(const std::vector<Number>& /*members*/) {
-    return invalid("One or more parameter values were invalid: An number set  may not be empty");
+    return invalid_argument(
+        "One or more parameter values were invalid: An number set  may not be empty");
 }
 Error empty_set(const std::vector<Binary>& /*members*/) {
-    return invalid("One or more parameter values were invalid: Binary sets should not be empty");
+    return invalid_argument(
+        "One or more parameter values were invalid: Binary sets should not be empty");
 }
 
 Error duplicates(const std::vector<std::string>& members) {
-    return invalid("One or more parameter values were invalid: Input collection " +
-                   listed(members, [](const auto& text) { return text; }) +
-                   " contains duplicates.");
+    return invalid_argument("One or more parameter values were invalid: Input collection " +
+                            listed(members, [](const auto& text) { return text; }) +
+                            " contains duplicates.");
 }
 Error duplicates(const std::vector<Number>& /*members*/) {
-    return invalid("Input collection contains duplicates");
+    return invalid_argument("Input collection contains duplicates");
 }
 Error duplicates(const std::vector<Binary>& members) {
-    return invalid("One or more parameter values were invalid: Input collection " +
-                   listed(members, [](const auto& binary) { return base64_encode(binary.bytes); }) +
-                   "of type BS contains duplicates.");
+    return invalid_argument(
+        "One or more parameter values were invalid: Input collection " +
+        listed(members, [](const auto& binary) { return base64_encode(binary.bytes); }) +
+        "of type BS contains duplicates.");
 }
 
 bool named_before(const Attribute& attribute, std::string_view name) {

@@ -2,13 +2,13 @@
 
 #include <string>
 
+#include "base/invalid_argument.hpp"
+
 namespace rocklock {
 namespace {
 
-Error invalid(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
-
 Error too_deep() {
-    return invalid(
+    return invalid_argument(
         "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels "
         "beyond supported limit");
 }
@@ -69,14 +69,14 @@ Result<void> check_item(const Item& item, ItemWrite write) {
     Survey survey;
     survey.walk(item, max_nesting_depth);
     if (survey.too_deep()) return too_deep();
-    if (survey.empty_name()) return invalid("Empty attribute name");
+    if (survey.empty_name()) return invalid_argument("Empty attribute name");
     if (survey.long_name()) {
-        return invalid("Attribute name is too large, must be less than 65536 bytes");
+        return invalid_argument("Attribute name is too large, must be less than 65536 bytes");
     }
     if (survey.bytes() <= max_item_bytes) return {};
-    return invalid(write == ItemWrite::put
-                       ? "Item size has exceeded the maximum allowed size"
-                       : "Item size to update has exceeded the maximum allowed size");
+    return invalid_argument(write == ItemWrite::put
+                                ? "Item size has exceeded the maximum allowed size"
+                                : "Item size to update has exceeded the maximum allowed size");
 }
 
 Result<void> check_nesting(const AttributeValue& value) {
@@ -88,11 +88,12 @@ Result<void> check_key_of_item(const Item& item, const KeyAttribute& part) {
     const std::string prefix = "One or more parameter values were invalid: ";
     const std::string name(part.name);
     const auto* value = item.find(part.name);
-    if (value == nullptr) return invalid(prefix + "Missing the key " + name + " in the item");
+    if (value == nullptr)
+        return invalid_argument(prefix + "Missing the key " + name + " in the item");
     if (value->type() != part.type) {
-        return invalid(prefix + "Type mismatch for key " + name +
-                       " expected: " + std::string(to_string(part.type)) +
-                       " actual: " + std::string(to_string(value->type())));
+        return invalid_argument(prefix + "Type mismatch for key " + name +
+                                " expected: " + std::string(to_string(part.type)) +
+                                " actual: " + std::string(to_string(value->type())));
     }
     return check_key_value(*value, part);
 }
@@ -103,7 +104,7 @@ Result<void> check_key(const AttributeMap& key, std::span<const KeyAttribute> pa
         const auto* value = key.find(part.name);
         matches = matches && value != nullptr && value->type() == part.type;
     }
-    if (!matches) return invalid("The provided key element does not match the schema");
+    if (!matches) return invalid_argument("The provided key element does not match the schema");
     for (const auto& part : parts) {
         if (auto checked = check_key_value(*key.find(part.name), part); !checked) return checked;
     }
@@ -113,18 +114,18 @@ Result<void> check_key(const AttributeMap& key, std::span<const KeyAttribute> pa
 Result<void> check_key_value(const AttributeValue& value, const KeyAttribute& part) {
     const auto bytes = key_bytes(value);
     if (bytes.size == 0) {
-        return invalid(
+        return invalid_argument(
             "One or more parameter values are not valid. The AttributeValue for a key attribute "
             "cannot contain an empty " +
             std::string(bytes.type) + " value. Key: " + std::string(part.name));
     }
     if (part.role == KeyRole::hash && bytes.size > max_hash_key_bytes) {
-        return invalid(
+        return invalid_argument(
             "One or more parameter values were invalid: Size of hashkey has exceeded the maximum "
             "size limit of2048 bytes");
     }
     if (part.role == KeyRole::range && bytes.size > max_range_key_bytes) {
-        return invalid(
+        return invalid_argument(
             "One or more parameter values were invalid: Aggregated size of all range keys has "
             "exceeded the size limit of 1024 bytes");
     }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/invalid_argument.hpp"
+
 namespace rocklock {
 
 namespace {
@@ -27,8 +29,6 @@ std::size_t sequence_length(std::string_view text) {
     return tail(1) && tail(2) && tail(3) ? 4 : 0;
 }
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
-
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -42,15 +42,15 @@ bool is_utf8(std::string_view text) {
 
 std::optional<Error> check_name(std::string_view what, std::string_view name) {
     if (name.empty())
-        return invalid(std::string(what) + " is empty: give 1 to 1,024 bytes of UTF-8");
+        return invalid_argument(std::string(what) + " is empty: give 1 to 1,024 bytes of UTF-8");
     if (name.size() > limits::name_bytes) {
-        return invalid(std::string(what) + " has " + std::to_string(name.size()) +
-                       " bytes: at most 1,024 are allowed");
+        return invalid_argument(std::string(what) + " has " + std::to_string(name.size()) +
+                                " bytes: at most 1,024 are allowed");
     }
     if (name.find('\0') != std::string_view::npos) {
-        return invalid(std::string(what) + " contains a NUL byte: give UTF-8 without NUL");
+        return invalid_argument(std::string(what) + " contains a NUL byte: give UTF-8 without NUL");
     }
-    if (!is_utf8(name)) return invalid(std::string(what) + " is not valid UTF-8");
+    if (!is_utf8(name)) return invalid_argument(std::string(what) + " is not valid UTF-8");
     return std::nullopt;
 }
 
@@ -61,7 +61,7 @@ std::optional<Error> check_texts(std::string_view note, const Metadata& metadata
         bytes += key.size() + value.size();
         utf8 = utf8 && is_utf8(key) && is_utf8(value);
     }
-    if (!utf8) return invalid("note or metadata is not valid UTF-8");
+    if (!utf8) return invalid_argument("note or metadata is not valid UTF-8");
     if (bytes <= limits::metadata_bytes) return std::nullopt;
     Error error(ErrorCode::limit_exceeded, "note and metadata have " + std::to_string(bytes) +
                                                " bytes together: at most 4,096 are allowed");
@@ -71,8 +71,8 @@ std::optional<Error> check_texts(std::string_view note, const Metadata& metadata
 
 std::optional<Error> check_lease(std::chrono::milliseconds lease) {
     if (lease >= limits::lease_min && lease <= limits::lease_max) return std::nullopt;
-    return invalid("a lease of " + std::to_string(lease.count()) +
-                   " ms is out of range: give 100 ms to 30 days (2592000000 ms)");
+    return invalid_argument("a lease of " + std::to_string(lease.count()) +
+                            " ms is out of range: give 100 ms to 30 days (2592000000 ms)");
 }
 
 std::optional<std::string_view> parent_path(std::string_view path) {

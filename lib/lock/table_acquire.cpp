@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/duration_text.hpp"
+#include "base/invalid_argument.hpp"
 #include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
 
@@ -14,8 +15,6 @@ using table::Wait;
 using table::Wish;
 
 namespace {
-
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
 
@@ -41,10 +40,10 @@ std::uint64_t fingerprint_of(const Acquire& request) {
 
 std::optional<Error> check_acquire(const Acquire& request) {
     if (request.session.has_value() == request.opens.has_value()) {
-        return invalid(
+        return invalid_argument(
             "an acquire names its session or, without one, a principal: exactly one of them");
     }
-    if (request.locks.empty()) return invalid("no resource is named: give 1 to 100");
+    if (request.locks.empty()) return invalid_argument("no resource is named: give 1 to 100");
     if (request.locks.size() > limits::resources_per_grant) {
         Error error(ErrorCode::limit_exceeded,
                     "a set of " + std::to_string(request.locks.size()) +
@@ -53,14 +52,14 @@ std::optional<Error> check_acquire(const Acquire& request) {
         return error;
     }
     if (request.patience < std::chrono::milliseconds{0}) {
-        return invalid("patience is negative: give 0 to try, or how long to wait");
+        return invalid_argument("patience is negative: give 0 to try, or how long to wait");
     }
     if (request.max_hold && (*request.max_hold <= std::chrono::milliseconds{0} ||
                              *request.max_hold > limits::lease_max)) {
-        return invalid("max_hold is out of range: give 1 ms to 30 days");
+        return invalid_argument("max_hold is out of range: give 1 ms to 30 days");
     }
     if (request.request_id.size() > limits::request_id_bytes) {
-        return invalid("request id is longer than 256 bytes");
+        return invalid_argument("request id is longer than 256 bytes");
     }
     return check_texts(request.note, request.metadata);
 }
@@ -102,8 +101,8 @@ Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<Loc
 std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resolved& resolved) {
     if (auto error = check_name("resource name", lock.resource)) return error;
     if (lock.mode && lock.to) {
-        return invalid("resource " + quoted(lock.resource) +
-                       ": give a mode or an intent, not both");
+        return invalid_argument("resource " + quoted(lock.resource) +
+                                ": give a mode or an intent, not both");
     }
     const LockClass& lock_class = classes.of(lock.resource);
     Wish wish;
@@ -132,7 +131,7 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
     } else {
         const auto mode = mode_for(lock_class.policy, lock.to.value_or(Intent::edit));
         if (!mode) {
-            return invalid(
+            return invalid_argument(
                 "resource " + quoted(lock.resource) +
                 ": its policy exclusive_write has no lock for reading: read without one, "
                 "or name the mode read");
@@ -142,7 +141,8 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
     wish.resource = &resource(lock.resource);
     for (const Wish& other : resolved.wishes) {
         if (other.resource == wish.resource) {
-            return invalid("resource " + quoted(lock.resource) + " is named twice: name each once");
+            return invalid_argument("resource " + quoted(lock.resource) +
+                                    " is named twice: name each once");
         }
     }
     if (resolved.wishes.empty()) resolved.lease = lock_class.lease;
@@ -210,8 +210,9 @@ RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSess
 std::optional<Error> LockTable::Core::lease_too_long(const Resource& at, milliseconds lease) const {
     const milliseconds longest = classes.of(at.name()).max_lease;
     if (longest == milliseconds{0} || lease <= longest) return std::nullopt;
-    return invalid("a lease of " + exact_duration(lease) + " is longer than the class of " +
-                   quoted(at.name()) + " allows: at most " + exact_duration(longest));
+    return invalid_argument("a lease of " + exact_duration(lease) +
+                            " is longer than the class of " + quoted(at.name()) +
+                            " allows: at most " + exact_duration(longest));
 }
 
 std::optional<Error> LockTable::Core::lease_too_long(const Grant& grant, milliseconds lease) const {
@@ -244,9 +245,9 @@ void LockTable::Core::handle(const Acquire& request) {
     const milliseconds lease =
         session != nullptr ? session->lease : request.opens->lease.value_or(resolved->lease);
     if (resolved->max_lease > milliseconds{0} && lease > resolved->max_lease) {
-        return refuse(ticket, invalid("a lease of " + exact_duration(lease) +
-                                      " is longer than the class allows: at most " +
-                                      exact_duration(resolved->max_lease)));
+        return refuse(ticket, invalid_argument("a lease of " + exact_duration(lease) +
+                                               " is longer than the class allows: at most " +
+                                               exact_duration(resolved->max_lease)));
     }
     if (session == nullptr) {
         if (auto error = check_open(*request.opens, lease))

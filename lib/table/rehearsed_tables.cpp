@@ -15,7 +15,7 @@ constexpr std::string_view conflict_text = "Transaction is ongoing for the item"
 
 // Requests of more are refused as they are.
 constexpr std::size_t most_writes = 25;
-constexpr std::size_t most_keys = 100;
+constexpr std::size_t most_keys_of_request = 100;
 
 Error throttled() { return {ErrorCode::throttled, std::string(throttled_text)}; }
 
@@ -66,7 +66,7 @@ bool RehearsedTables::happens(std::uint32_t percent) {
 }
 
 Reasons RehearsedTables::reasons_against(std::size_t actions) {
-    Reasons reasons(actions <= most_keys ? actions : 0);
+    Reasons reasons(actions <= most_keys_of_request ? actions : 0);
     for (CancellationReason& reason : reasons) {
         if (happens(rehearsal_.conflict_percent)) {
             reason.code = ErrorCode::transaction_conflict;
@@ -186,7 +186,7 @@ Result<BatchWriteAnswer> RehearsedTables::batch_write(const BatchWrite& request)
 Result<BatchGetAnswer> RehearsedTables::batch_get(const BatchGet& request) {
     const bool whole = std::none_of(request.tables.begin(), request.tables.end(),
                                     [](const auto& table) { return table.keys.empty(); });
-    if (!whole || count_keys(request) > most_keys) return tables_->batch_get(request);
+    if (!whole || count_keys(request) > most_keys_of_request) return tables_->batch_get(request);
     BatchGet rest;
     rest.return_capacity = request.return_capacity;
     std::vector<BatchGet::Keys> unprocessed;

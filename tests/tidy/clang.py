@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import subprocess
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from pathlib import Path
 NOT_FOR_CLANG = ("-Wno-mismatched-new-delete", "-Wno-maybe-uninitialized", "-Wno-tsan")
 WITH_VALUE = ("-o", "-MF", "-MQ", "-MT")
 WITHOUT_VALUE = ("-c", "-MD", "-MMD")
+# More would take more memory than time.
+LARGEST_GROUP = 16
 WARNING = re.compile(r"^(/\S+?|\S+?):(\d+):\d+: (?:warning|error): .*\[.*\]$")
 NOTE = re.compile(r"^\S+?:\d+:\d+: note: ")
 
@@ -92,32 +95,46 @@ def fingerprint(tool, unit, configurations):
 
 
 def verdicts(tree, tool, folders, judge, configurations=()):
-    """The problems that `judge` finds in each unit, not asking again about what was clean."""
+    """The problems that `judge` finds in groups of units, not asking again about what was clean."""
     cache = tree.build / "tidy-cache"
     cache.mkdir(exist_ok=True)
     configurations = [str(tree.root / name) for name in configurations]
 
-    def problems_of(unit):
+    def mark_of(unit):
         key = fingerprint(tool, unit, configurations)
-        mark = cache / key if key else None
-        if mark and mark.exists():
-            return []
-        problems = judge(unit)
-        if mark and not problems:
-            mark.touch()
+        return cache / key if key else None
+
+    def problems_of(group):
+        problems = judge([unit for unit, _ in group])
+        for _, mark in group:
+            if mark and not problems:
+                mark.touch()
         return problems
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = [problem for problems in pool.map(problems_of, units(tree, folders))
+        every = units(tree, folders)
+        asked = [(unit, mark) for unit, mark in zip(every, pool.map(mark_of, every))
+                 if not (mark and mark.exists())]
+        found = [problem for problems in pool.map(problems_of, groups(asked))
                  for problem in problems]
-    # A header's problem is found by every unit that reads it.
+    # A header's problem is found by every group that reads it.
     return list(dict.fromkeys(found))
 
 
-def run_clang_tidy(root, source, arguments, folder):
+def groups(asked):
+    """Units that are compiled with the same options, some together: most of the work is in the
+    headers, and they are read once for each group. As many groups as there are cores, or more."""
+    alike = {}
+    for unit, mark in asked:
+        alike.setdefault((unit.folder, *unit.arguments), []).append((unit, mark))
+    size = max(1, min(LARGEST_GROUP, len(asked) // (2 * os.cpu_count())))
+    return [some[at:at + size] for some in alike.values() for at in range(0, len(some), size)]
+
+
+def run_clang_tidy(root, source, arguments, folder, options=()):
     """clang-tidy's complaints, each with the lines that show the place."""
     done = subprocess.run(
-        ["clang-tidy-14", "--quiet", str(source), "--", *arguments, "-Wno-everything"],
+        ["clang-tidy-14", "--quiet", *options, str(source), "--", *arguments, "-Wno-everything"],
         cwd=folder, capture_output=True, text=True, check=False)
     problems = []
     noted = False
@@ -145,10 +162,29 @@ def check_clang_tidy_of_tests(tree):
 
 
 def clang_tidy_verdicts(tree, folders):
-    return verdicts(
-        tree, "clang-tidy", folders,
-        lambda unit: run_clang_tidy(tree.root.resolve(), unit.path, unit.arguments, unit.folder),
-        configurations=[".clang-tidy", "tests/.clang-tidy"])
+    return verdicts(tree, "clang-tidy", folders, lambda group: tidy_group(tree, group),
+                    configurations=[".clang-tidy", "tests/.clang-tidy"])
+
+
+def tidy_group(tree, group):
+    """What clang-tidy says of the units as if they were one, or of its halves where their names do
+    not go together."""
+    root = tree.root.resolve()
+    if len(group) > 1:
+        # Beside the first, so that the same .clang-tidy counts.
+        with tempfile.NamedTemporaryFile("w", suffix=".cpp", prefix=".tidy-", encoding="utf-8",
+                                         dir=group[0].path.parent) as together:
+            together.writelines(f'#include "{unit.path}"\n' for unit in group)
+            together.flush()
+            problems = run_clang_tidy(root, together.name, group[0].arguments, group[0].folder,
+                                      ["--header-filter=/(lib|daemon|tests|bench)/.*[.][ch]pp$",
+                                       "--checks=-bugprone-suspicious-include"])
+        if not any("[clang-diagnostic-error]" in problem for problem in problems):
+            return problems
+        half = len(group) // 2
+        return tidy_group(tree, group[:half]) + tidy_group(tree, group[half:])
+    unit = group[0]
+    return run_clang_tidy(root, unit.path, unit.arguments, unit.folder)
 
 
 def run_thread_safety(source, arguments, folder):
@@ -163,4 +199,5 @@ def check_thread_safety(tree):
     """What a mutex guards is touched only with it held, by clang's annotations."""
     return verdicts(
         tree, "thread-safety", ("lib/",),
-        lambda unit: run_thread_safety(unit.path, unit.arguments, unit.folder))
+        lambda group: [problem for unit in group for problem in
+                       run_thread_safety(unit.path, unit.arguments, unit.folder)])
