@@ -4,80 +4,51 @@
 
 namespace rocklock {
 
+#define ROCKLOCK_NAMED(code) \
+    case ErrorCode::code:    \
+        return #code;
+
 std::string_view to_string(ErrorCode code) {
     switch (code) {
-        case ErrorCode::invalid_argument:
-            return "invalid_argument";
-        case ErrorCode::malformed:
-            return "malformed";
-        case ErrorCode::conflict:
-            return "conflict";
-        case ErrorCode::patience_expired:
-            return "patience_expired";
-        case ErrorCode::cancelled:
-            return "cancelled";
-        case ErrorCode::deadlock:
-            return "deadlock";
-        case ErrorCode::already_held:
-            return "already_held";
-        case ErrorCode::session_expired:
-            return "session_expired";
-        case ErrorCode::session_not_found:
-            return "session_not_found";
-        case ErrorCode::grant_ended:
-            return "grant_ended";
-        case ErrorCode::not_owner:
-            return "not_owner";
-        case ErrorCode::steal_refused:
-            return "steal_refused";
-        case ErrorCode::queue_full:
-            return "queue_full";
-        case ErrorCode::limit_exceeded:
-            return "limit_exceeded";
-        case ErrorCode::kind_mismatch:
-            return "kind_mismatch";
-        case ErrorCode::parameter_mismatch:
-            return "parameter_mismatch";
-        case ErrorCode::precondition_failed:
-            return "precondition_failed";
-        case ErrorCode::condition_failed:
-            return "condition_failed";
-        case ErrorCode::resource_not_found:
-            return "resource_not_found";
-        case ErrorCode::resource_in_use:
-            return "resource_in_use";
-        case ErrorCode::transaction_cancelled:
-            return "transaction_cancelled";
-        case ErrorCode::transaction_in_progress:
-            return "transaction_in_progress";
-        case ErrorCode::transaction_conflict:
-            return "transaction_conflict";
-        case ErrorCode::throttled:
-            return "throttled";
-        case ErrorCode::access_denied:
-            return "access_denied";
-        case ErrorCode::closing:
-            return "closing";
-        case ErrorCode::indeterminate:
-            return "indeterminate";
-        case ErrorCode::unreachable:
-            return "unreachable";
-        case ErrorCode::io_error:
-            return "io_error";
-        case ErrorCode::no_space:
-            return "no_space";
-        case ErrorCode::store_in_use:
-            return "store_in_use";
-        case ErrorCode::not_a_store:
-            return "not_a_store";
-        case ErrorCode::read_only:
-            return "read_only";
-        case ErrorCode::newer_format:
-            return "newer_format";
-        case ErrorCode::corrupt:
-            return "corrupt";
+        ROCKLOCK_NAMED(invalid_argument)
+        ROCKLOCK_NAMED(malformed)
+        ROCKLOCK_NAMED(conflict)
+        ROCKLOCK_NAMED(patience_expired)
+        ROCKLOCK_NAMED(cancelled)
+        ROCKLOCK_NAMED(deadlock)
+        ROCKLOCK_NAMED(already_held)
+        ROCKLOCK_NAMED(session_expired)
+        ROCKLOCK_NAMED(session_not_found)
+        ROCKLOCK_NAMED(grant_ended)
+        ROCKLOCK_NAMED(not_owner)
+        ROCKLOCK_NAMED(steal_refused)
+        ROCKLOCK_NAMED(queue_full)
+        ROCKLOCK_NAMED(limit_exceeded)
+        ROCKLOCK_NAMED(kind_mismatch)
+        ROCKLOCK_NAMED(parameter_mismatch)
+        ROCKLOCK_NAMED(precondition_failed)
+        ROCKLOCK_NAMED(condition_failed)
+        ROCKLOCK_NAMED(resource_not_found)
+        ROCKLOCK_NAMED(resource_in_use)
+        ROCKLOCK_NAMED(transaction_cancelled)
+        ROCKLOCK_NAMED(transaction_in_progress)
+        ROCKLOCK_NAMED(transaction_conflict)
+        ROCKLOCK_NAMED(throttled)
+        ROCKLOCK_NAMED(access_denied)
+        ROCKLOCK_NAMED(closing)
+        ROCKLOCK_NAMED(indeterminate)
+        ROCKLOCK_NAMED(unreachable)
+        ROCKLOCK_NAMED(io_error)
+        ROCKLOCK_NAMED(no_space)
+        ROCKLOCK_NAMED(store_in_use)
+        ROCKLOCK_NAMED(not_a_store)
+        ROCKLOCK_NAMED(read_only)
+        ROCKLOCK_NAMED(newer_format)
+        ROCKLOCK_NAMED(corrupt)
     }
     ROCKLOCK_ASSERT(false && "an error code");
 }
+
+#undef ROCKLOCK_NAMED
 
 }  // namespace rocklock
