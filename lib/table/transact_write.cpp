@@ -81,10 +81,14 @@ std::optional<Error> check_size(const TransactWrite& request) {
                  std::to_string(bytes));
 }
 
-// What the actions ask for in a transaction: nothing is returned of single items.
-std::vector<WriteItem> actions_of(const TransactWrite& request) {
+// What the actions ask for in a transaction: nothing is returned of single items. Tables are named
+// by their names, so that a request with ARNs is the same as one without.
+std::vector<WriteItem> actions_of(const TransactWrite& request, const Arns& arns) {
     std::vector<WriteItem> actions = request.actions;
     for (WriteItem& action : actions) {
+        if (const auto name = arns.name_of(action.table); name && *name != action.table) {
+            action.table = std::string(*name);
+        }
         action.return_values = ReturnValues::none;
         action.return_capacity = request.return_capacity;
         action.return_collection_metrics = request.return_collection_metrics;
@@ -111,7 +115,7 @@ Result<void> bind_all(ManyWrites& writes, const Catalog& catalog) {
 
 Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& request) {
     if (auto error = check_members(request)) return *std::move(error);
-    const auto actions = actions_of(request);
+    const auto actions = actions_of(request, arns_);
     auto writes = read_writes(actions);
     if (!writes) return std::move(writes).error();
     if (auto error = check_size(request)) return *std::move(error);

@@ -190,6 +190,10 @@ BOOST_AUTO_TEST_CASE(stands_for_the_name_in_every_request) {
     BOOST_TEST(got.tables.at(0).items.size() == 2U);
     TransactWrite transaction;
     transaction.actions = {remove(arn, {{"pk", "c"}})};
+    transaction.token = "token";
+    service->transact_write(transaction).value();
+    // It is the same request.
+    transaction.actions.at(0).table = "orders";
     service->transact_write(transaction).value();
     BOOST_TEST(service->describe_table(arn).value().item_count == 2U);
     BOOST_TEST(service->describe_table(arn).value().name == "orders");

@@ -104,7 +104,8 @@ struct TableOptions {
 // Finishes what an earlier run was interrupted at: tables that were being deleted, indexes that
 // were being made.
 //
-// Lifetime: borrows `storage` and `clock`, which must outlive what it returns.
+// Lifetime: borrows `storage` and `clock`, which must outlive what it returns. Its end stores the
+//           counts of items, if the storage has not been closed before.
 // Errors:   invalid_argument: a percentage of the rehearsal; corrupt, newer_format; those of
 // Storage
 ROCKLOCK_API Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock,
