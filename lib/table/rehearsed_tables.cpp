@@ -14,7 +14,7 @@ constexpr std::string_view throttled_text =
 constexpr std::string_view conflict_text = "Transaction is ongoing for the item";
 
 // Requests of more are refused as they are.
-constexpr std::size_t most_writes = 25;
+constexpr std::size_t most_rehearsed_writes = 25;
 constexpr std::size_t most_keys_of_request = 100;
 
 Error throttled() { return {ErrorCode::throttled, std::string(throttled_text)}; }
@@ -168,7 +168,7 @@ Result<Page> RehearsedTables::scan(const Scan& request) {
 }
 
 Result<BatchWriteAnswer> RehearsedTables::batch_write(const BatchWrite& request) {
-    if (request.writes.empty() || request.writes.size() > most_writes) {
+    if (request.writes.empty() || request.writes.size() > most_rehearsed_writes) {
         return tables_->batch_write(request);
     }
     BatchWrite rest = request;
