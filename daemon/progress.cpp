@@ -13,7 +13,7 @@ namespace rocklock {
 namespace {
 
 constexpr int width = 40;
-constexpr std::chrono::milliseconds period{100};
+constexpr std::chrono::milliseconds refresh_period{100};
 
 }  // namespace
 
@@ -40,7 +40,7 @@ Lookout::Lookout(std::function<void()> look)
           std::unique_lock lock(mutex);
           while (!stop.stop_requested()) {
               look();
-              ended.wait_for(lock, stop, period, [] { return false; });
+              ended.wait_for(lock, stop, refresh_period, [] { return false; });
           }
       }) {}
 

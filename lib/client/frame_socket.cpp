@@ -18,6 +18,15 @@ constexpr std::size_t receive_size = 64U << 10;
 // What a long answer may leave behind.
 constexpr std::size_t kept_buffer = 1U << 20;
 
+// How a daemon begins that has too many connections: it does not know yet what is spoken here.
+constexpr std::string_view crowded_answer = "HTTP/1.1 503 ";
+
+Error crowded() {
+    return {ErrorCode::limit_exceeded,
+            "the daemon has as many connections as it may have: try again later, or raise its "
+            "--max-connections"};
+}
+
 Error over(const std::string& why) {
     return {ErrorCode::unreachable, "the connection to the daemon is over: " + why};
 }
@@ -87,6 +96,7 @@ Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame
         bytes = incoming_;
     }
     if (!greeted_ && bytes.size() >= frame_greeting.size()) {
+        if (bytes.starts_with(crowded_answer)) return crowded();
         if (!bytes.starts_with(frame_greeting)) {
             return over("it is no Rocklock daemon, or one that speaks no frames of version 1");
         }

@@ -45,7 +45,8 @@ private:
 // What comes over one connection.
 class FrameReceiver {
 public:
-    // Receives what there is, and hands on every whole frame. Errors: why the connection is over.
+    // Receives what there is, and hands on every whole frame. Errors: why the connection is over;
+    // limit_exceeded when the daemon takes no more connections, and has read nothing from this one.
     Result<void> receive(int fd, const std::function<void(const Frame&)>& take);
 
 private:

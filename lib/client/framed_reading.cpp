@@ -123,15 +123,19 @@ void FramedService::connection_lost(Error why) {
     std::vector<Finished> finished;
     {
         MutexLock lock(mutex_);
+        // Then nothing that was sent was read.
+        const bool crowded = why.code == ErrorCode::limit_exceeded;
         reader_fd_ = -1;
         socket_ = FrameSocket();
         connected_ = false;
         away_ = std::move(why);
-        away_since_ = Steady::now();
-        pause_ = first_pause;
-        next_attempt_ = away_since_ + pause_;
+        const auto now = Steady::now();
+        if (!crowded) away_since_ = now;
+        pause_ = crowded ? crowded_pause : first_pause;
+        next_attempt_ = now + pause_;
         for (auto call = asked_.begin(); call != asked_.end();) {
             Asked& asked = call->second;
+            if (crowded) asked.was_sent = asked.in_doubt;
             asked.in_doubt = asked.in_doubt || asked.was_sent;
             const bool over = hurry_ || asked.cancelled || (asked.in_doubt && !may_repeat(asked));
             const auto at = call++;

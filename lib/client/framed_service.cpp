@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -118,9 +119,18 @@ std::string* request_id_in(CallBody& body) {
 
 Result<std::unique_ptr<RemoteService>> RemoteService::connect(const std::string& path, Clock& clock,
                                                               const RemoteOptions& options) {
-    auto socket = FrameSocket::connect(path);
-    if (!socket) return std::move(socket).error();
-    return FramedService::begin(path, *std::move(socket), clock, options);
+    const auto give_up = std::chrono::steady_clock::now() + options.patience;
+    for (;;) {
+        auto socket = FrameSocket::connect(path);
+        if (!socket) return std::move(socket).error();
+        auto service = FramedService::begin(path, *std::move(socket), clock, options);
+        const bool crowded = !service && service.error().code == ErrorCode::limit_exceeded;
+        if (!crowded) return service;
+        if (std::chrono::steady_clock::now() >= give_up) {
+            return Error(ErrorCode::unreachable, std::move(service).error().message);
+        }
+        std::this_thread::sleep_for(FramedService::crowded_pause);
+    }
 }
 
 Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, FrameSocket socket,
@@ -137,6 +147,7 @@ Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, Fr
     service->reader_ = std::jthread(
         [self = service.get()](const std::stop_token& stop) { self->read_loop(stop); });
     if (auto pong = service->look(Ping{}); !pong) {
+        if (pong.error().code == ErrorCode::limit_exceeded) return std::move(pong).error();
         return Error(ErrorCode::unreachable, std::move(pong).error().message);
     }
     {

@@ -28,7 +28,8 @@ struct RemoteOptions {
 //           nobody can say whether it happened; store_in_use in a child of the process.
 class RemoteService : public LockService {
 public:
-    // Errors: unreachable, invalid_argument (the path).
+    // A daemon that has too many connections is tried again while `patience` lasts. Errors:
+    // unreachable, invalid_argument (the path).
     static Result<std::unique_ptr<RemoteService>> connect(const std::string& path, Clock& clock,
                                                           const RemoteOptions& options = {});
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -114,6 +115,13 @@ public:
         if (call) reply(with);
         return call;
     }
+    // As a daemon that has too many connections.
+    void turn_away() {
+        connection_ = ::accept(listener_, nullptr, nullptr);
+        send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+        ::shutdown(connection_, SHUT_WR);
+        while (connection_ >= 0) receive();
+    }
     void hang_up() {
         if (connection_ >= 0) ::close(connection_);
         connection_ = -1;
@@ -183,6 +191,27 @@ BOOST_AUTO_TEST_CASE(to_somebody_who_hangs_up_is_unreachable) {
         its.hang_up();
     });
     BOOST_TEST(failure_of(Database::connect(daemon.path())) == "unreachable");
+}
+
+BOOST_AUTO_TEST_CASE(to_a_crowded_daemon_is_tried_again) {
+    ScriptedDaemon daemon([](ScriptedDaemon& its) {
+        its.turn_away();
+        its.turn_away();
+        its.welcome();
+        while (its.next()) its.reply(Pong{});
+    });
+    BOOST_TEST(Database::connect(daemon.path(), soon()).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(to_a_daemon_that_stays_crowded_is_unreachable) {
+    ScriptedDaemon daemon([](ScriptedDaemon& its) {
+        for (int i = 0; i < 3; ++i) its.turn_away();
+    });
+    ConnectOptions options;
+    options.patience = 150ms;
+    const auto database = Database::connect(daemon.path(), options);
+    BOOST_TEST(failure_of(database) == "unreachable");
+    BOOST_TEST(database.error().message.find("--max-connections") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(gives_no_storage) {
@@ -307,6 +336,26 @@ BOOST_AUTO_TEST_CASE(of_what_cannot_be_repeated_leaves_one_in_doubt) {
     });
     Database database = Database::connect(daemon.path(), soon()).value();
     BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "indeterminate");
+}
+
+BOOST_AUTO_TEST_CASE(to_what_cannot_be_repeated_is_not_in_doubt_where_nobody_read_it) {
+    std::optional<Call> asked;
+    std::latch away{1};
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        its.hang_up();
+        its.turn_away();
+        away.count_down();
+        its.turn_away();
+        its.accept();
+        asked = its.next();
+        its.reply(Released{});
+        while (its.next()) its.reply(Pong{});
+    });
+    Database database = Database::connect(daemon.path(), soon()).value();
+    away.wait();
+    BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "");
+    BOOST_TEST((asked && std::holds_alternative<Break>(asked->body)));
 }
 
 BOOST_AUTO_TEST_CASE(of_a_daemon_that_started_again_does_not_unbind_a_session_from_its_connection) {
