@@ -20,51 +20,6 @@ namespace {
 std::string_view view(const boost::json::string& text) { return {text.data(), text.size()}; }
 std::string_view view(boost::json::string_view text) { return {text.data(), text.size()}; }
 
-// What the service calls a value that it cannot take for a `wanted`.
-std::string cannot_be(const boost::json::value& json, std::string_view wanted) {
-    std::string_view found;
-    switch (json.kind()) {
-        case boost::json::kind::object:
-            return "Start of structure or map found where not expected";
-        case boost::json::kind::array:
-            return "Unrecognized collection type class java.lang." + std::string(wanted);
-        case boost::json::kind::null:
-            found = "NULL_VALUE";
-            break;
-        case boost::json::kind::bool_:
-            found = json.get_bool() ? "TRUE_VALUE" : "FALSE_VALUE";
-            break;
-        case boost::json::kind::double_:
-            found = "DECIMAL_VALUE";
-            break;
-        case boost::json::kind::int64:
-        case boost::json::kind::uint64:
-            found = "NUMBER_VALUE";
-            break;
-        case boost::json::kind::string:
-            found = "STRING_VALUE";
-            break;
-    }
-    return std::string(found) + " cannot be converted to " + std::string(wanted);
-}
-
-// The words that the service takes for true and false, in lower or upper case.
-std::optional<bool> truth_of(std::string_view text) {
-    static constexpr std::array<std::pair<std::string_view, bool>, 6> words = {{{"true", true},
-                                                                                {"1", true},
-                                                                                {"yes", true},
-                                                                                {"false", false},
-                                                                                {"0", false},
-                                                                                {"no", false}}};
-    for (const auto& [word, truth] : words) {
-        const auto same = [](char letter, char wanted) {
-            return std::tolower(static_cast<unsigned char>(letter)) == wanted;
-        };
-        if (std::equal(text.begin(), text.end(), word.begin(), word.end(), same)) return truth;
-    }
-    return std::nullopt;
-}
-
 // Writes the data of one value as the member of its type.
 struct Writer {
     JsonWriter& json;
@@ -92,6 +47,49 @@ struct Writer {
 
 }  // namespace
 
+std::string cannot_be(const boost::json::value& json, std::string_view wanted) {
+    std::string_view found;
+    switch (json.kind()) {
+        case boost::json::kind::object:
+            return "Start of structure or map found where not expected";
+        case boost::json::kind::array:
+            return "Unrecognized collection type class java.lang." + std::string(wanted);
+        case boost::json::kind::null:
+            found = "NULL_VALUE";
+            break;
+        case boost::json::kind::bool_:
+            found = json.get_bool() ? "TRUE_VALUE" : "FALSE_VALUE";
+            break;
+        case boost::json::kind::double_:
+            found = "DECIMAL_VALUE";
+            break;
+        case boost::json::kind::int64:
+        case boost::json::kind::uint64:
+            found = "NUMBER_VALUE";
+            break;
+        case boost::json::kind::string:
+            found = "STRING_VALUE";
+            break;
+    }
+    return std::string(found) + " cannot be converted to " + std::string(wanted);
+}
+
+std::optional<bool> truth_of(std::string_view text) {
+    static constexpr std::array<std::pair<std::string_view, bool>, 6> words = {{{"true", true},
+                                                                                {"1", true},
+                                                                                {"yes", true},
+                                                                                {"false", false},
+                                                                                {"0", false},
+                                                                                {"no", false}}};
+    for (const auto& [word, truth] : words) {
+        const auto same = [](char letter, char wanted) {
+            return std::tolower(static_cast<unsigned char>(letter)) == wanted;
+        };
+        if (std::equal(text.begin(), text.end(), word.begin(), word.end(), same)) return truth;
+    }
+    return std::nullopt;
+}
+
 AttributeValue AttributeReader::value(const boost::json::value& json) {
     AttributeValue value;
     read(json, 1, value);
@@ -100,13 +98,13 @@ AttributeValue AttributeReader::value(const boost::json::value& json) {
 
 AttributeMap AttributeReader::map(const boost::json::value& json) { return read_map(json, 1); }
 
-AttributeMap AttributeReader::placeholders(const boost::json::value& json) {
+std::vector<ValuePlaceholder> AttributeReader::placeholders(const boost::json::value& json) {
     const auto* object = json.if_object();
     if (object == nullptr) {
         report_malformed("Unexpected field type");
         return {};
     }
-    std::vector<Attribute> values;
+    std::vector<ValuePlaceholder> values;
     values.reserve(object->size());
     for (const auto& member : *object) {
         const bool faulty = invalid_.has_value();
@@ -118,7 +116,7 @@ AttributeMap AttributeReader::placeholders(const boost::json::value& json) {
             "ExpressionAttributeValues contains invalid value: " + invalid_->message + " for key " +
             name;
     }
-    return AttributeMap(std::move(values));
+    return values;
 }
 
 void AttributeReader::read(const boost::json::value& json, std::size_t level,

@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include <rocklock/attribute_value.hpp>
+#include <rocklock/expression.hpp>
 #include <rocklock/result.hpp>
 
 #include "wire/json_writer.hpp"
@@ -29,8 +31,13 @@ public:
     // An Item or a Key: names with values. Of a name that comes twice the last value counts.
     AttributeMap map(const boost::json::value& json);
 
-    // ExpressionAttributeValues: faults name the placeholder they are found at.
-    AttributeMap placeholders(const boost::json::value& json);
+    // ExpressionAttributeValues, in the request's order: faults name the placeholder they are found
+    // at.
+    std::vector<ValuePlaceholder> placeholders(const boost::json::value& json);
+
+    // What else is found to be wrong with the request. The first of each kind is kept.
+    void report_malformed(std::string message);
+    void report_invalid(Error error);
 
     const std::optional<Error>& malformed() const { return malformed_; }
     const std::optional<Error>& invalid() const { return invalid_; }
@@ -52,9 +59,7 @@ private:
     // Nothing, and malformed, for what is no string.
     std::optional<std::string_view> text(const boost::json::value& json);
 
-    void report_malformed(std::string message);
     void report_no_list(const boost::json::value& json);
-    void report_invalid(Error error);
     void report_invalid(std::string message);
 
     // How many were reported, kept or not.
@@ -62,6 +67,11 @@ private:
     std::optional<Error> malformed_;
     std::optional<Error> invalid_;
 };
+
+// What the service says of a value that it cannot take for a `wanted`, as "String".
+std::string cannot_be(const boost::json::value& json, std::string_view wanted);
+// The words that the service takes for true and false, in lower or upper case.
+std::optional<bool> truth_of(std::string_view text);
 
 // One value, one item; AttributeReader::fault().
 Result<AttributeValue> read_attribute_value(const boost::json::value& json);

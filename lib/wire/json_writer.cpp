@@ -1,5 +1,8 @@
 #include "wire/json_writer.hpp"
 
+#include <array>
+#include <charconv>
+
 #include "base/base64.hpp"
 
 namespace rocklock {
@@ -41,6 +44,16 @@ void JsonWriter::base64_string(std::string_view bytes) {
     text_ += '"';
     append_base64(text_, bytes);
     text_ += '"';
+}
+
+void JsonWriter::number(double value) {
+    separate();
+    std::array<char, 400> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                   std::chars_format::fixed);
+    const std::string_view text(digits.data(), static_cast<std::size_t>(end.ptr - digits.data()));
+    text_ += text;
+    if (text.find('.') == std::string_view::npos) text_ += ".0";
 }
 
 void JsonWriter::boolean(bool value) {

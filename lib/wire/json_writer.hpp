@@ -40,6 +40,8 @@ public:
         separate();
         text_ += std::to_string(value);
     }
+    // With a point: 2.0, 0.5.
+    void number(double value);
     void boolean(bool value);
     void null();
 

@@ -7,8 +7,8 @@
 
 #include <boost/json/array.hpp>
 
-#include "expression/parameters_json.hpp"
 #include "support/typed_json.hpp"
+#include "wire/expression_json.hpp"
 
 namespace rocklock::proof {
 
@@ -52,6 +52,14 @@ ListTable table_from_json(const object& request) {
     return table;
 }
 
+// Nothing where a member is not of its type, or no value. That is not for expressions to see.
+std::optional<ExpressionParameters> parameters_of(const object& request, RequestKind kind) {
+    RequestFaults faults;
+    auto parameters = read_parameters(MemberReader(request, {}, faults), kind);
+    if (faults.first()) return std::nullopt;
+    return parameters;
+}
+
 }  // namespace
 
 std::string text_member(const object& json, std::string_view name, std::string otherwise) {
@@ -81,9 +89,10 @@ std::optional<Outcome> ListTables::play(const std::string& operation, const obje
         tables_[name] = table_from_json(request);
         return Outcome{};
     }
-    const auto parameters = parameters_from_json(request);
     const auto kind = kinds.find(operation);
-    if (kind == kinds.end() || !parameters) return std::nullopt;
+    if (kind == kinds.end()) return std::nullopt;
+    const auto parameters = parameters_of(request, kind->second);
+    if (!parameters) return std::nullopt;
     const auto read = expression::read_expressions(kind->second, *parameters);
     if (!read) return failed(read.error().message);
     if (tables_.count(name) == 0) return std::nullopt;

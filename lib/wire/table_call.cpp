@@ -1,0 +1,332 @@
+#include "wire/table_call.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <boost/json/monotonic_resource.hpp>
+#include <boost/json/parse.hpp>
+
+#include "wire/json_writer.hpp"
+#include "wire/member_reader.hpp"
+#include "wire/table_json.hpp"
+
+namespace rocklock {
+namespace {
+
+using Kind = WriteItem::Kind;
+
+// Deep enough to say of values that they are nested too deeply.
+constexpr std::size_t most_levels = 256;
+
+// A typed request, and how its answer is told: `write` takes the writer, the answer and the
+// request, and adds members to the answer's object.
+template <typename Request, typename Ask, typename Write>
+TableCall call_of(Request request, Ask ask, Write write) {
+    return [request = std::move(request), ask, write](TableService& tables) -> Result<std::string> {
+        auto answer = ask(tables, request);
+        if (!answer) return std::move(answer).error();
+        JsonWriter json;
+        json.begin_object();
+        write(json, *answer, request);
+        json.end_object();
+        return json.take();
+    };
+}
+
+constexpr auto write_alone = [](JsonWriter& json, const auto& answer, const auto& /*request*/) {
+    table_json::write_answer(json, answer);
+};
+
+// ---- Tables ----
+
+template <bool in_table>
+constexpr auto write_described = [](JsonWriter& json, const TableDescription& table,
+                                    const auto& /*request*/) {
+    json.key(in_table ? "Table" : "TableDescription");
+    table_json::write_description(json, table);
+};
+
+TableCall create_table(const MemberReader& json) {
+    return call_of(
+        table_json::read_create_table(json),
+        [](TableService& tables, const auto& request) { return tables.create_table(request); },
+        write_described<false>);
+}
+
+TableCall update_table(const MemberReader& json) {
+    return call_of(
+        table_json::read_update_table(json),
+        [](TableService& tables, const auto& request) { return tables.update_table(request); },
+        write_described<false>);
+}
+
+TableCall describe_table(const MemberReader& json) {
+    return call_of(
+        required_table(json),
+        [](TableService& tables, const auto& table) { return tables.describe_table(table); },
+        write_described<true>);
+}
+
+TableCall delete_table(const MemberReader& json) {
+    return call_of(
+        required_table(json),
+        [](TableService& tables, const auto& table) { return tables.delete_table(table); },
+        [](JsonWriter& writer, const TableDescription& table, const auto& /*request*/) {
+            writer.key("TableDescription");
+            table_json::write_short_description(writer, table);
+        });
+}
+
+TableCall list_tables(const MemberReader& json) {
+    return call_of(
+        table_json::read_list_tables(json),
+        [](TableService& tables, const auto& request) { return tables.list_tables(request); },
+        [](JsonWriter& writer, const TableNames& names, const auto& /*request*/) {
+            table_json::write_names(writer, names);
+        });
+}
+
+// ---- Settings ----
+
+TableCall update_time_to_live(const MemberReader& json) {
+    return call_of(
+        table_json::read_update_time_to_live(json),
+        [](TableService& tables, const auto& request) {
+            return tables.update_time_to_live(request);
+        },
+        [](JsonWriter& writer, const UpdateTimeToLive& answer, const auto& /*request*/) {
+            table_json::write_specification(writer, answer);
+        });
+}
+
+TableCall describe_time_to_live(const MemberReader& json) {
+    return call_of(
+        required_table(json),
+        [](TableService& tables, const auto& table) { return tables.describe_time_to_live(table); },
+        [](JsonWriter& writer, const TimeToLive& answer, const auto& /*request*/) {
+            table_json::write_description(writer, answer);
+        });
+}
+
+// Answers nothing but that it is done.
+template <typename Request, typename Ask>
+TableCall silent_call(Request request, Ask ask) {
+    return [request = std::move(request), ask](TableService& tables) -> Result<std::string> {
+        auto done = ask(tables, request);
+        if (!done) return std::move(done).error();
+        return std::string();
+    };
+}
+
+TableCall tag_resource(const MemberReader& json) {
+    return silent_call(
+        table_json::read_tag_resource(json),
+        [](TableService& tables, const auto& request) { return tables.tag_resource(request); });
+}
+
+TableCall untag_resource(const MemberReader& json) {
+    return silent_call(
+        table_json::read_untag_resource(json),
+        [](TableService& tables, const auto& request) { return tables.untag_resource(request); });
+}
+
+TableCall list_tags_of_resource(const MemberReader& json) {
+    return call_of(
+        table_json::read_list_tags(json),
+        [](TableService& tables, const auto& request) {
+            return tables.list_tags_of_resource(request);
+        },
+        [](JsonWriter& writer, const TagPage& page, const auto& /*request*/) {
+            table_json::write_tags(writer, page);
+        });
+}
+
+// Nothing is ever restored to a point in time.
+TableCall describe_backups(const MemberReader& json) {
+    return call_of(
+        required_table(json),
+        [](TableService& tables, const auto& table) { return tables.describe_table(table); },
+        [](JsonWriter& writer, const TableDescription& /*table*/, const auto& /*request*/) {
+            writer.key("ContinuousBackupsDescription");
+            writer.begin_object();
+            writer.key("ContinuousBackupsStatus");
+            writer.string("ENABLED");
+            writer.key("PointInTimeRecoveryDescription");
+            writer.begin_object();
+            writer.key("PointInTimeRecoveryStatus");
+            writer.string("DISABLED");
+            writer.end_object();
+            writer.end_object();
+        });
+}
+
+TableCall describe_limits(const MemberReader& /*json*/) {
+    return [](TableService& tables) -> Result<std::string> {
+        JsonWriter json;
+        json.begin_object();
+        table_json::write_limits(json, tables.describe_limits());
+        json.end_object();
+        return json.take();
+    };
+}
+
+// ---- Items ----
+
+template <Kind kind>
+TableCall write_item(const MemberReader& json) {
+    return call_of(
+        table_json::read_write(json, kind),
+        [](TableService& tables, const auto& request) { return tables.write_item(request); },
+        write_alone);
+}
+
+TableCall get_item(const MemberReader& json) {
+    return call_of(
+        table_json::read_get(json),
+        [](TableService& tables, const auto& request) { return tables.get_item(request); },
+        write_alone);
+}
+
+constexpr auto write_page = [](JsonWriter& json, const Page& page, const auto& request) {
+    table_json::write_page(json, page, request.options);
+};
+
+TableCall query(const MemberReader& json) {
+    return call_of(
+        table_json::read_query(json),
+        [](TableService& tables, const auto& request) { return tables.query(request); },
+        write_page);
+}
+
+TableCall scan(const MemberReader& json) {
+    return call_of(
+        table_json::read_scan(json),
+        [](TableService& tables, const auto& request) { return tables.scan(request); }, write_page);
+}
+
+TableCall batch_write(const MemberReader& json) {
+    return call_of(
+        table_json::read_batch_write(json),
+        [](TableService& tables, const auto& request) { return tables.batch_write(request); },
+        write_alone);
+}
+
+TableCall batch_get(const MemberReader& json) {
+    return call_of(
+        table_json::read_batch_get(json),
+        [](TableService& tables, const auto& request) { return tables.batch_get(request); },
+        write_alone);
+}
+
+TableCall transact_write(const MemberReader& json) {
+    return call_of(
+        table_json::read_transact_write(json),
+        [](TableService& tables, const auto& request) { return tables.transact_write(request); },
+        write_alone);
+}
+
+// The fault of a key is told by itself, without a reason for each.
+Result<TransactGetAnswer> get_together(TableService& tables, const TransactGet& request) {
+    auto answer = tables.transact_get(request);
+    if (answer || answer.error().code != ErrorCode::transaction_cancelled) return answer;
+    const auto& reasons = answer.error().reasons;
+    const auto fault = std::find_if(reasons.begin(), reasons.end(), [](const auto& reason) {
+        return reason.code == ErrorCode::invalid_argument;
+    });
+    if (fault == reasons.end()) return answer;
+    return Error(ErrorCode::transaction_cancelled, fault->message);
+}
+
+TableCall transact_get(const MemberReader& json) {
+    return call_of(table_json::read_transact_get(json), get_together, write_alone);
+}
+
+// It is answered by describe_endpoints().
+TableCall no_call(const MemberReader& /*json*/) {
+    return [](TableService& /*tables*/) -> Result<std::string> { return describe_endpoints({}); };
+}
+
+struct Operation {
+    std::string_view name;
+    TableCall (*read)(const MemberReader& json);
+};
+
+constexpr auto operations = std::to_array<Operation>({
+    {"BatchGetItem", batch_get},
+    {"BatchWriteItem", batch_write},
+    {"CreateTable", create_table},
+    {"DeleteItem", write_item<Kind::remove>},
+    {"DeleteTable", delete_table},
+    {"DescribeContinuousBackups", describe_backups},
+    {"DescribeEndpoints", no_call},
+    {"DescribeLimits", describe_limits},
+    {"DescribeTable", describe_table},
+    {"DescribeTimeToLive", describe_time_to_live},
+    {"GetItem", get_item},
+    {"ListTables", list_tables},
+    {"ListTagsOfResource", list_tags_of_resource},
+    {"PutItem", write_item<Kind::put>},
+    {"Query", query},
+    {"Scan", scan},
+    {"TagResource", tag_resource},
+    {"TransactGetItems", transact_get},
+    {"TransactWriteItems", transact_write},
+    {"UntagResource", untag_resource},
+    {"UpdateItem", write_item<Kind::update>},
+    {"UpdateTable", update_table},
+    {"UpdateTimeToLive", update_time_to_live},
+});
+
+const Operation* find_operation(std::string_view name) {
+    const auto* found = std::find_if(operations.begin(), operations.end(),
+                                     [&](const auto& known) { return known.name == name; });
+    return found == operations.end() ? nullptr : found;
+}
+
+}  // namespace
+
+bool is_table_operation(std::string_view name) { return find_operation(name) != nullptr; }
+
+std::string describe_endpoints(std::string_view host) {
+    // How long what it tells may be kept, as in the service.
+    constexpr int minutes = 1440;
+    JsonWriter json;
+    json.begin_object();
+    json.key("Endpoints");
+    json.begin_array();
+    json.begin_object();
+    json.key("Address");
+    json.string(host);
+    json.key("CachePeriodInMinutes");
+    json.number(minutes);
+    json.end_object();
+    json.end_array();
+    json.end_object();
+    return json.take();
+}
+
+Result<TableBody> TableBody::parse(std::string_view text) {
+    // Freed as one piece.
+    auto memory = std::make_shared<boost::json::monotonic_resource>();
+    boost::json::parse_options options;
+    options.max_depth = most_levels;
+    boost::system::error_code error;
+    auto json = boost::json::parse({text.data(), text.size()}, error, memory.get(), options);
+    // The service says no more.
+    if (error || !json.is_object()) return Error(ErrorCode::malformed, "");
+    return TableBody(std::move(memory), std::move(json));
+}
+
+Result<TableCall> read_table_call(std::string_view operation, const TableBody& body) {
+    const auto* known = find_operation(operation);
+    if (known == nullptr) {
+        return Error(ErrorCode::malformed, "there is no operation " + std::string(operation));
+    }
+    RequestFaults faults;
+    auto call = known->read(MemberReader(body.members(), {}, faults));
+    if (auto fault = faults.first()) return *std::move(fault);
+    return call;
+}
+
+}  // namespace rocklock

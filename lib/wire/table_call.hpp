@@ -1,0 +1,57 @@
+// The service's operations as it tells them: an operation by name and its request as JSON, to a
+// typed request that tables can be asked, and the answer as JSON again.
+//
+// docs: semantics of DynamoDB, "Wire protocol".
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/json/value.hpp>
+
+#include <rocklock/error.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/table.hpp>
+
+namespace rocklock {
+
+inline constexpr std::string_view table_target_prefix = "DynamoDB_20120810.";
+
+bool is_table_operation(std::string_view name);
+
+// The body of a request, parsed.
+class TableBody {
+public:
+    // Errors: malformed  no JSON, or no object
+    static Result<TableBody> parse(std::string_view text);
+
+    const boost::json::object& members() const { return json_.get_object(); }
+
+private:
+    TableBody(std::shared_ptr<void> memory, boost::json::value json)
+        : memory_(std::move(memory)), json_(std::move(json)) {}
+
+    // What the JSON lies in.
+    std::shared_ptr<void> memory_;
+    boost::json::value json_;
+};
+
+// A request that was read: asks the tables, and has their answer as JSON.
+using TableCall = std::function<Result<std::string>(TableService& tables)>;
+
+// Errors: malformed         a member is of another kind of JSON
+//         invalid_argument  it is not as it must be, as far as that needs no table
+Result<TableCall> read_table_call(std::string_view operation, const TableBody& body);
+
+// The answer of DescribeEndpoints, which asks no tables: the service is where it was reached.
+std::string describe_endpoints(std::string_view host);
+
+// An error as the body of an answer, and its status.
+std::string write_table_error(const Error& error);
+int table_error_status(const Error& error);
+// One that has a name only in HTTP: `name` with its namespace. Without a text where that is empty.
+std::string write_service_error(std::string_view name, std::string_view message);
+
+}  // namespace rocklock

@@ -1,0 +1,123 @@
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "wire/attribute_json.hpp"
+#include "wire/error_names.hpp"
+#include "wire/json_writer.hpp"
+#include "wire/table_call.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::string_view validation = "com.amazon.coral.validate#";
+constexpr std::string_view service = "com.amazon.coral.service#";
+constexpr std::string_view modelled = "com.amazonaws.dynamodb.v20120810#";
+constexpr std::string_view internal = "InternalServerError";
+
+bool is_internal(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::invalid_argument:
+        case ErrorCode::malformed:
+        case ErrorCode::access_denied:
+        case ErrorCode::condition_failed:
+        case ErrorCode::resource_not_found:
+        case ErrorCode::resource_in_use:
+        case ErrorCode::limit_exceeded:
+        case ErrorCode::transaction_cancelled:
+        case ErrorCode::transaction_in_progress:
+        case ErrorCode::transaction_conflict:
+        case ErrorCode::throttled:
+        case ErrorCode::parameter_mismatch:
+            return false;
+        default:
+            return true;
+    }
+}
+
+std::string full_name(ErrorCode code) {
+    if (is_internal(code)) return std::string(modelled).append(internal);
+    auto space = modelled;
+    if (code == ErrorCode::invalid_argument) space = validation;
+    if (code == ErrorCode::malformed || code == ErrorCode::access_denied) space = service;
+    return std::string(space).append(error_name(code));
+}
+
+// These alone have a capital.
+std::string_view message_member(ErrorCode code) {
+    const bool capital =
+        code == ErrorCode::transaction_cancelled || code == ErrorCode::transaction_in_progress ||
+        code == ErrorCode::parameter_mismatch || code == ErrorCode::malformed;
+    return capital ? "Message" : "message";
+}
+
+std::string_view reason_name(const CancellationReason& reason) {
+    if (!reason.code) return "None";
+    switch (*reason.code) {
+        case ErrorCode::condition_failed:
+            return "ConditionalCheckFailed";
+        case ErrorCode::transaction_conflict:
+            return "TransactionConflict";
+        case ErrorCode::throttled:
+            return "ProvisionedThroughputExceeded";
+        default:
+            return "ValidationError";
+    }
+}
+
+void write_reason(JsonWriter& json, const CancellationReason& reason) {
+    json.begin_object();
+    json.key("Code");
+    json.string(reason_name(reason));
+    if (reason.code) {
+        json.key("Message");
+        json.string(reason.message);
+    }
+    if (reason.item) {
+        json.key("Item");
+        write_item(json, *reason.item);
+    }
+    json.end_object();
+}
+
+}  // namespace
+
+std::string write_table_error(const Error& error) {
+    JsonWriter json;
+    json.begin_object();
+    json.key("__type");
+    json.string(full_name(error.code));
+    if (!error.message.empty()) {
+        json.key(message_member(error.code));
+        json.string(error.message);
+    }
+    if (error.item) {
+        json.key("Item");
+        write_item(json, *error.item);
+    }
+    if (!error.reasons.empty()) {
+        json.key("CancellationReasons");
+        json.begin_array();
+        for (const auto& reason : error.reasons) write_reason(json, reason);
+        json.end_array();
+    }
+    json.end_object();
+    return json.take();
+}
+
+int table_error_status(const Error& error) { return is_internal(error.code) ? 500 : 400; }
+
+std::string write_service_error(std::string_view name, std::string_view message) {
+    JsonWriter json;
+    json.begin_object();
+    json.key("__type");
+    json.string(std::string(service).append(name));
+    if (!message.empty()) {
+        json.key("message");
+        json.string(message);
+    }
+    json.end_object();
+    return json.take();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,77 @@
+// The pieces of wire/table_call.hpp: requests from JSON and answers to JSON, by family of
+// operations.
+//
+//     table_json_schema.cpp        CreateTable, UpdateTable, DescribeTable, DeleteTable, ListTables
+//     table_json_item.cpp          PutItem, UpdateItem, DeleteItem, GetItem
+//     table_json_page.cpp          Query, Scan
+//     table_json_batch.cpp         BatchWriteItem, BatchGetItem
+//     table_json_transaction.cpp   TransactWriteItems, TransactGetItems
+//     table_json_settings.cpp      times to live, tags, limits
+//     table_json_capacity.cpp      what answers tell of costs
+//
+// Reading keeps faults with the reader; what was read then means nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/table.hpp>
+
+#include "wire/json_writer.hpp"
+#include "wire/member_reader.hpp"
+
+namespace rocklock::table_json {
+
+CreateTable read_create_table(const MemberReader& json);
+UpdateTable read_update_table(const MemberReader& json);
+ListTables read_list_tables(const MemberReader& json);
+void write_description(JsonWriter& json, const TableDescription& table);
+// What DeleteTable answers.
+void write_short_description(JsonWriter& json, const TableDescription& table);
+void write_names(JsonWriter& json, const TableNames& names);
+
+UpdateTimeToLive read_update_time_to_live(const MemberReader& json);
+void write_specification(JsonWriter& json, const UpdateTimeToLive& specification);
+void write_description(JsonWriter& json, const TimeToLive& described);
+// The member Tags; none where there is no such member.
+Tags read_tags(const MemberReader& json);
+TagResource read_tag_resource(const MemberReader& json);
+UntagResource read_untag_resource(const MemberReader& json);
+ListTagsOfResource read_list_tags(const MemberReader& json);
+void write_tags(JsonWriter& json, const TagPage& page);
+void write_limits(JsonWriter& json, const ServiceLimits& limits);
+
+WriteItem read_write(const MemberReader& json, WriteItem::Kind kind);
+// In a transaction.
+WriteItem read_action(const MemberReader& json, WriteItem::Kind kind);
+GetItem read_get(const MemberReader& json);
+void write_answer(JsonWriter& json, const WriteAnswer& answer);
+void write_answer(JsonWriter& json, const GetAnswer& answer);
+
+Query read_query(const MemberReader& json);
+Scan read_scan(const MemberReader& json);
+void write_page(JsonWriter& json, const Page& page, const PageOptions& options);
+
+BatchWrite read_batch_write(const MemberReader& json);
+BatchGet read_batch_get(const MemberReader& json);
+void write_answer(JsonWriter& json, const BatchWriteAnswer& answer);
+void write_answer(JsonWriter& json, const BatchGetAnswer& answer);
+
+TransactWrite read_transact_write(const MemberReader& json);
+TransactGet read_transact_get(const MemberReader& json);
+void write_answer(JsonWriter& json, const TransactWriteAnswer& answer);
+void write_answer(JsonWriter& json, const TransactGetAnswer& answer);
+
+ReturnCapacity read_return_capacity(const MemberReader& json);
+bool read_return_metrics(const MemberReader& json);
+// Members of an answer, where there is something to tell.
+void write_consumed(JsonWriter& json, const std::optional<ConsumedCapacity>& consumed);
+// In a transaction the units are also told by what they were for.
+enum class UnitsOf : std::uint8_t { either, reads, writes };
+void write_consumed(JsonWriter& json, const std::vector<ConsumedCapacity>& consumed, UnitsOf of);
+void write_collection(JsonWriter& json, const std::optional<AttributeMap>& key);
+void write_collections(JsonWriter& json, const std::vector<WrittenCollection>& collections);
+
+}  // namespace rocklock::table_json

@@ -1,0 +1,330 @@
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "wire/table_json.hpp"
+
+namespace rocklock::table_json {
+namespace {
+
+constexpr Words<AttributeType, 3> type_words = {
+    {{"B", AttributeType::binary}, {"N", AttributeType::number}, {"S", AttributeType::string}}};
+constexpr Words<KeyType, 2> key_words = {{{"HASH", KeyType::hash}, {"RANGE", KeyType::range}}};
+constexpr Words<ProjectionType, 3> projection_words = {{{"ALL", ProjectionType::all},
+                                                        {"INCLUDE", ProjectionType::include},
+                                                        {"KEYS_ONLY", ProjectionType::keys_only}}};
+constexpr Words<BillingMode, 2> billing_words = {
+    {{"PROVISIONED", BillingMode::provisioned}, {"PAY_PER_REQUEST", BillingMode::pay_per_request}}};
+
+template <typename Enum, std::size_t count>
+std::string_view word_of(Enum value, const Words<Enum, count>& words) {
+    for (const auto& [word, meant] : words) {
+        if (meant == value) return word;
+    }
+    return {};
+}
+
+// ---- Requests ----
+
+std::vector<AttributeDefinition> read_definitions(const MemberReader& json) {
+    std::vector<AttributeDefinition> list;
+    const auto given = json.structures("AttributeDefinitions");
+    if (!given) return list;
+    for (const auto& entry : *given) {
+        list.push_back({entry.required_text("AttributeName"),
+                        entry.required_word("AttributeType", type_words)});
+    }
+    return list;
+}
+
+std::vector<KeyElement> read_key(const MemberReader& json) {
+    std::vector<KeyElement> key;
+    json.require("KeySchema");
+    const auto given = json.structures("KeySchema");
+    if (!given) return key;
+    for (const auto& entry : *given) {
+        key.push_back(
+            {entry.required_text("AttributeName"), entry.required_word("KeyType", key_words)});
+    }
+    return key;
+}
+
+std::optional<ProvisionedThroughput> read_throughput(const MemberReader& json) {
+    const auto given = json.structure("ProvisionedThroughput");
+    if (!given) return std::nullopt;
+    return ProvisionedThroughput{given->required_whole("ReadCapacityUnits"),
+                                 given->required_whole("WriteCapacityUnits")};
+}
+
+std::optional<IndexProjection> read_projection(const MemberReader& json) {
+    json.require("Projection");
+    const auto given = json.structure("Projection");
+    if (!given) return std::nullopt;
+    return IndexProjection{given->word("ProjectionType", projection_words),
+                           given->texts("NonKeyAttributes")};
+}
+
+SecondaryIndex read_index(const MemberReader& json) {
+    return {json.required_text("IndexName"), read_key(json), read_projection(json),
+            read_throughput(json)};
+}
+
+std::optional<std::vector<SecondaryIndex>> read_indexes(const MemberReader& json,
+                                                        std::string_view name) {
+    const auto given = json.structures(name);
+    if (!given) return std::nullopt;
+    std::vector<SecondaryIndex> list;
+    for (const auto& entry : *given) list.push_back(read_index(entry));
+    return list;
+}
+
+UpdateTable::GlobalIndexUpdate read_index_update(const MemberReader& json) {
+    UpdateTable::GlobalIndexUpdate update;
+    if (const auto create = json.structure("Create")) update.create = read_index(*create);
+    if (const auto changed = json.structure("Update")) {
+        changed->require("ProvisionedThroughput");
+        update.update = SecondaryIndex{
+            changed->required_text("IndexName"), {}, {}, read_throughput(*changed)};
+    }
+    if (const auto removed = json.structure("Delete")) {
+        update.remove = removed->required_text("IndexName");
+    }
+    return update;
+}
+
+// There are no streams here, and who counts on one is told so.
+void refuse_streams(const MemberReader& json) {
+    const auto streams = json.structure("StreamSpecification");
+    if (!streams || !streams->truth("StreamEnabled").value_or(false)) return;
+    json.faults().invalid("StreamSpecification: streams are not offered here");
+}
+
+// ---- Answers ----
+
+// Seconds, with those of a thousandth behind the point.
+double seconds(WallTime time) {
+    return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+void write_key(JsonWriter& json, const std::vector<KeyElement>& key) {
+    json.key("KeySchema");
+    json.begin_array();
+    for (const auto& element : key) {
+        json.begin_object();
+        json.key("AttributeName");
+        json.string(element.attribute);
+        json.key("KeyType");
+        json.string(word_of(element.type, key_words));
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_throughput(JsonWriter& json, const ProvisionedThroughput& throughput) {
+    json.key("ProvisionedThroughput");
+    json.begin_object();
+    json.key("NumberOfDecreasesToday");
+    json.number(0);
+    json.key("ReadCapacityUnits");
+    json.number(throughput.read_units);
+    json.key("WriteCapacityUnits");
+    json.number(throughput.write_units);
+    json.end_object();
+}
+
+void write_billing(JsonWriter& json, BillingMode billing) {
+    if (billing != BillingMode::pay_per_request) return;
+    json.key("BillingModeSummary");
+    json.begin_object();
+    json.key("BillingMode");
+    json.string(word_of(billing, billing_words));
+    json.end_object();
+}
+
+void write_projection(JsonWriter& json, const IndexProjection& projection) {
+    json.key("Projection");
+    json.begin_object();
+    if (projection.type) {
+        json.key("ProjectionType");
+        json.string(word_of(*projection.type, projection_words));
+    }
+    if (projection.non_key_attributes && !projection.non_key_attributes->empty()) {
+        json.key("NonKeyAttributes");
+        json.begin_array();
+        for (const auto& name : *projection.non_key_attributes) json.string(name);
+        json.end_array();
+    }
+    json.end_object();
+}
+
+// What descriptions of tables call by other names.
+void write_figures(JsonWriter& json, const IndexDescription& index) {
+    json.key("IndexArn");
+    json.string(index.arn);
+    json.key("ItemCount");
+    json.number(index.entry_count);
+    json.key("IndexSizeBytes");
+    json.number(index.size_bytes);
+}
+
+std::string_view status_word(IndexStatus status) {
+    switch (status) {
+        case IndexStatus::creating:
+            return "CREATING";
+        case IndexStatus::active:
+            return "ACTIVE";
+        case IndexStatus::deleting:
+            return "DELETING";
+    }
+    return {};
+}
+
+void write_global_part(JsonWriter& json, const IndexDescription& index, BillingMode billing) {
+    json.key("IndexStatus");
+    json.string(status_word(index.status));
+    if (index.status == IndexStatus::creating) {
+        json.key("Backfilling");
+        json.boolean(true);
+    }
+    write_throughput(json, index.throughput);
+    if (billing != BillingMode::pay_per_request) return;
+    // Without a limit.
+    json.key("OnDemandThroughput");
+    json.begin_object();
+    json.key("MaxReadRequestUnits");
+    json.number(-1);
+    json.key("MaxWriteRequestUnits");
+    json.number(-1);
+    json.end_object();
+}
+
+void write_index(JsonWriter& json, const IndexDescription& index,
+                 std::optional<BillingMode> billing) {
+    json.begin_object();
+    json.key("IndexName");
+    json.string(index.name);
+    write_key(json, index.key);
+    write_projection(json, index.projection);
+    if (billing) write_global_part(json, index, *billing);
+    write_figures(json, index);
+    json.end_object();
+}
+
+// Global ones with the mode of the table.
+void write_indexes(JsonWriter& json, std::string_view name,
+                   const std::vector<IndexDescription>& indexes,
+                   std::optional<BillingMode> billing) {
+    if (indexes.empty()) return;
+    json.key(name);
+    json.begin_array();
+    for (const auto& index : indexes) write_index(json, index, billing);
+    json.end_array();
+}
+
+void write_definitions(JsonWriter& json, const std::vector<AttributeDefinition>& definitions) {
+    json.key("AttributeDefinitions");
+    json.begin_array();
+    for (const auto& [name, type] : definitions) {
+        json.begin_object();
+        json.key("AttributeName");
+        json.string(name);
+        json.key("AttributeType");
+        json.string(word_of(type, type_words));
+        json.end_object();
+    }
+    json.end_array();
+}
+
+// What all descriptions of a table begin with.
+void write_names_of(JsonWriter& json, const TableDescription& table, std::string_view status) {
+    json.key("TableName");
+    json.string(table.name);
+    json.key("TableArn");
+    json.string(table.arn);
+    json.key("TableId");
+    json.string(table.id);
+    json.key("TableStatus");
+    json.string(status);
+    write_throughput(json, table.throughput);
+    write_billing(json, table.billing);
+    json.key("ItemCount");
+    json.number(table.item_count);
+    json.key("TableSizeBytes");
+    json.number(table.size_bytes);
+}
+
+}  // namespace
+
+CreateTable read_create_table(const MemberReader& json) {
+    CreateTable request;
+    request.table = required_table(json);
+    json.require("AttributeDefinitions");
+    request.attributes = read_definitions(json);
+    request.key = read_key(json);
+    request.billing = json.word("BillingMode", billing_words);
+    request.throughput = read_throughput(json);
+    request.local_indexes = read_indexes(json, "LocalSecondaryIndexes");
+    request.global_indexes = read_indexes(json, "GlobalSecondaryIndexes");
+    request.deletion_protection = json.truth("DeletionProtectionEnabled").value_or(false);
+    request.tags = read_tags(json);
+    refuse_streams(json);
+    return request;
+}
+
+UpdateTable read_update_table(const MemberReader& json) {
+    UpdateTable request;
+    request.table = required_table(json);
+    request.attributes = read_definitions(json);
+    request.billing = json.word("BillingMode", billing_words);
+    request.throughput = read_throughput(json);
+    request.deletion_protection = json.truth("DeletionProtectionEnabled");
+    refuse_streams(json);
+    if (const auto updates = json.structures("GlobalSecondaryIndexUpdates")) {
+        auto& list = request.global_index_updates.emplace();
+        for (const auto& update : *updates) list.push_back(read_index_update(update));
+    }
+    return request;
+}
+
+ListTables read_list_tables(const MemberReader& json) {
+    ListTables request;
+    if (auto after = json.text("ExclusiveStartTableName")) {
+        check_resource_name(*after, json.path_of("ExclusiveStartTableName"), json.faults());
+        request.after = *std::move(after);
+    }
+    request.limit = json.whole("Limit");
+    return request;
+}
+
+void write_description(JsonWriter& json, const TableDescription& table) {
+    json.begin_object();
+    write_names_of(json, table, "ACTIVE");
+    write_definitions(json, table.attributes);
+    write_key(json, table.key);
+    json.key("CreationDateTime");
+    json.number(seconds(table.created_at));
+    write_indexes(json, "LocalSecondaryIndexes", table.local_indexes, std::nullopt);
+    write_indexes(json, "GlobalSecondaryIndexes", table.global_indexes, table.billing);
+    json.key("DeletionProtectionEnabled");
+    json.boolean(table.deletion_protection);
+    json.end_object();
+}
+
+void write_short_description(JsonWriter& json, const TableDescription& table) {
+    json.begin_object();
+    write_names_of(json, table, "DELETING");
+    json.end_object();
+}
+
+void write_names(JsonWriter& json, const TableNames& names) {
+    json.key("TableNames");
+    json.begin_array();
+    for (const auto& name : names.names) json.string(name);
+    json.end_array();
+    if (!names.last) return;
+    json.key("LastEvaluatedTableName");
+    json.string(*names.last);
+}
+
+}  // namespace rocklock::table_json

@@ -1,0 +1,197 @@
+// Requests for tables as JSON: what cannot be read, what members must not be, and what is told back.
+// What the operations answer is in golden_test.cpp.
+#include "wire/table_call.hpp"
+
+#include <memory>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "wire/json_writer.hpp"
+
+namespace rocklock {
+namespace {
+
+struct World {
+    testing::SimulatedClock clock;
+    std::unique_ptr<Storage> storage = make_memory_storage(clock);
+    std::unique_ptr<TableService> tables = open_tables(*storage, clock).value();
+
+    // The body of the answer, whatever it is.
+    std::string ask(std::string_view operation, std::string_view request) const {
+        const auto body = TableBody::parse(request);
+        if (!body) return write_table_error(body.error());
+        const auto call = read_table_call(operation, *body);
+        if (!call) return write_table_error(call.error());
+        const auto answer = (*call)(*tables);
+        return answer ? *answer : write_table_error(answer.error());
+    }
+};
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+constexpr std::string_view with_indexes =
+    R"({"TableName":"things","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[
+        {"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},
+        {"AttributeName":"l","AttributeType":"N"}],
+        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+        "LocalSecondaryIndexes":[{"IndexName":"by-l","Projection":{"ProjectionType":"ALL"},
+        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"l","KeyType":"RANGE"}]}]})";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_request_as_json)
+
+BOOST_AUTO_TEST_CASE(that_is_no_object_is_malformed) {
+    for (const auto* text : {"", "{", "hello", "[]", "\"x\"", "5", "null", "{} x", "{\"a\":\"\xff\"}"}) {
+        const auto body = TableBody::parse(text);
+        BOOST_TEST_REQUIRE(!body, text);
+        BOOST_TEST(write_table_error(body.error()) ==
+                   R"({"__type":"com.amazon.coral.service#SerializationException"})");
+    }
+    BOOST_TEST(TableBody::parse(" \n{ } ").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(with_members_of_other_kinds_is_malformed) {
+    const World world;
+    for (const auto* text :
+         {R"({"TableName":5,"Key":{}})", R"({"TableName":[],"Key":{}})",
+          R"({"TableName":"abc","Key":"x"})", R"({"TableName":"abc","Key":{},"ConsistentRead":1})",
+          R"({"TableName":"abc","Key":{},"ExpressionAttributeNames":[]})",
+          R"({"TableName":"abc","Key":{},"AttributesToGet":{}})",
+          R"({"TableName":"abc","Key":{"a":{"N":5}}})"}) {
+        BOOST_TEST(has(world.ask("GetItem", text), "SerializationException"), text);
+    }
+    BOOST_TEST(has(world.ask("Scan", R"({"TableName":"abc","Limit":"5"})"),
+                   R"("Message":"STRING_VALUE cannot be converted to Integer")"));
+    // It counts before all that members must not be.
+    BOOST_TEST(has(world.ask("Scan", R"({"Limit":{}})"), "SerializationException"));
+}
+
+BOOST_AUTO_TEST_CASE(has_its_faults_told_together) {
+    const World world;
+    BOOST_TEST(has(world.ask("PutItem", R"({"TableName":"a;","ReturnValues":"x"})"),
+                   "4 validation errors detected: Value 'a;' at 'tableName' failed to satisfy "
+                   "constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+; "
+                   "Value 'a;' at 'tableName' failed to satisfy constraint: Member must have "
+                   "length greater than or equal to 3; Value null at 'item' failed to satisfy "
+                   "constraint: Member must not be null; Value 'x' at 'returnValues' failed to "
+                   "satisfy constraint: Member must satisfy enum value set: [ALL_NEW, "
+                   "UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"));
+    // Ten of them at most.
+    BOOST_TEST(has(world.ask("TransactWriteItems",
+                             R"({"TransactItems":[{"Put":{}},{"Put":{}},{"Put":{}},{"Put":{}},
+                                {"Put":{}},{"Put":{}}]})"),
+                   "10 validation errors detected"));
+    BOOST_TEST(has(world.ask("CreateTable", "{}"), "3 validation errors detected"));
+}
+
+BOOST_AUTO_TEST_CASE(names_the_way_to_a_member) {
+    const World world;
+    BOOST_TEST(has(world.ask("CreateTable",
+                             R"({"TableName":"abc","AttributeDefinitions":[{"AttributeName":"a",
+                                "AttributeType":"X"}],"KeySchema":[{"AttributeName":"a"}]})"),
+                   "2 validation errors detected: Value 'X' at "
+                   "'attributeDefinitions.1.member.attributeType' failed to satisfy constraint: "
+                   "Member must satisfy enum value set: [B, N, S]; Value null at "
+                   "'keySchema.1.member.keyType' failed to satisfy constraint: Member must not be "
+                   "null"));
+}
+
+BOOST_AUTO_TEST_CASE(may_have_null_and_unknown_members) {
+    const World world;
+    BOOST_TEST(world.ask("ListTables", R"({"Limit":null,"Other":[1,{}]})") ==
+               R"({"TableNames":[]})");
+}
+
+BOOST_AUTO_TEST_CASE(for_streams_is_told_that_there_are_none) {
+    const World world;
+    std::string request(with_indexes);
+    request.insert(1, R"("StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"},)");
+    BOOST_TEST(has(world.ask("CreateTable", request), "streams are not offered"));
+    request = with_indexes;
+    request.insert(1, R"("StreamSpecification":{"StreamEnabled":false},)");
+    BOOST_TEST(has(world.ask("CreateTable", request), "TableDescription"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(an_answer_as_json)
+
+BOOST_AUTO_TEST_CASE(tells_costs_and_collections_where_they_are_asked_for) {
+    const World world;
+    BOOST_TEST(has(world.ask("CreateTable", with_indexes), R"("IndexName":"by-l")"));
+    BOOST_TEST(world.ask("PutItem", R"({"TableName":"things","ReturnConsumedCapacity":"INDEXES",
+                                       "ReturnItemCollectionMetrics":"SIZE","Item":{"pk":{"S":"a"},
+                                       "sk":{"S":"b"},"l":{"N":"1"}}})") ==
+               R"({"ConsumedCapacity":{"TableName":"things","CapacityUnits":2.0,)"
+               R"("Table":{"CapacityUnits":1.0},"LocalSecondaryIndexes":{"by-l":)"
+               R"({"CapacityUnits":1.0}}},"ItemCollectionMetrics":{"ItemCollectionKey":)"
+               R"({"pk":{"S":"a"}},"SizeEstimateRangeGB":[0.0,1.0]}})");
+    BOOST_TEST(world.ask("GetItem", R"({"TableName":"things","ReturnConsumedCapacity":"TOTAL",
+                                       "Key":{"pk":{"S":"x"},"sk":{"S":"b"}}})") ==
+               R"({"ConsumedCapacity":{"TableName":"things","CapacityUnits":0.5}})");
+    BOOST_TEST(has(world.ask("BatchWriteItem",
+                             R"({"ReturnItemCollectionMetrics":"SIZE","RequestItems":{"things":[
+                                {"DeleteRequest":{"Key":{"pk":{"S":"a"},"sk":{"S":"b"}}}}]}})"),
+                   R"("ItemCollectionMetrics":{"things":[{"ItemCollectionKey":{"pk":{"S":"a"}})"));
+    BOOST_TEST(has(world.ask("TransactGetItems",
+                             R"({"ReturnConsumedCapacity":"TOTAL","TransactItems":[{"Get":{
+                                "TableName":"things","Key":{"pk":{"S":"a"},"sk":{"S":"b"}}}}]})"),
+                   R"("ConsumedCapacity":[{"TableName":"things","CapacityUnits":2.0,)"
+                   R"("ReadCapacityUnits":2.0}])"));
+}
+
+BOOST_AUTO_TEST_CASE(that_only_counts_has_no_items) {
+    const World world;
+    world.ask("CreateTable", with_indexes);
+    BOOST_TEST(world.ask("Scan", R"({"TableName":"things","Select":"COUNT"})") ==
+               R"({"Count":0,"ScannedCount":0})");
+    BOOST_TEST(world.ask("Scan", R"({"TableName":"things"})") ==
+               R"({"Items":[],"Count":0,"ScannedCount":0})");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_cancelled_transaction_has_a_reason_for_each_action) {
+    Error error(ErrorCode::transaction_cancelled, "Transaction cancelled");
+    error.reasons.resize(4);
+    error.reasons[1] = {ErrorCode::condition_failed, "no", {}};
+    error.reasons[2] = {ErrorCode::transaction_conflict, "busy", {}};
+    error.reasons[3] = {ErrorCode::throttled, "slow", {}};
+    BOOST_TEST(write_table_error(error) ==
+               R"({"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",)"
+               R"("Message":"Transaction cancelled","CancellationReasons":[{"Code":"None"},)"
+               R"({"Code":"ConditionalCheckFailed","Message":"no"},)"
+               R"({"Code":"TransactionConflict","Message":"busy"},)"
+               R"({"Code":"ProvisionedThroughputExceeded","Message":"slow"}]})");
+}
+
+BOOST_AUTO_TEST_CASE(of_an_error_has_its_name_and_its_status) {
+    const auto is = [](ErrorCode code, int status, std::string_view start) {
+        const Error error(code, "why");
+        BOOST_TEST(table_error_status(error) == status, start);
+        BOOST_TEST(has(write_table_error(error), start), start);
+    };
+    is(ErrorCode::throttled, 400, "v20120810#ProvisionedThroughputExceededException\",\"message\"");
+    is(ErrorCode::transaction_conflict, 400, "v20120810#TransactionConflictException\"");
+    is(ErrorCode::parameter_mismatch, 400,
+       "v20120810#IdempotentParameterMismatchException\",\"Message\"");
+    is(ErrorCode::io_error, 500, "v20120810#InternalServerError\"");
+    is(ErrorCode::closing, 500, "v20120810#InternalServerError\"");
+}
+
+BOOST_AUTO_TEST_CASE(has_numbers_with_a_point) {
+    JsonWriter json;
+    json.begin_array();
+    for (const double value : {0.5, 2.0, 1764000000.125, 40000.0}) json.number(value);
+    json.end_array();
+    BOOST_TEST(json.text() == "[0.5,2.0,1764000000.125,40000.0]");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock
