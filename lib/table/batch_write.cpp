@@ -25,6 +25,31 @@ std::optional<Error> check_batch(const BatchWrite& request) {
     return std::nullopt;
 }
 
+// In a batch the key of an item to put is told as that of one to delete.
+std::optional<Error> check_keys(const ManyWrites& writes) {
+    for (std::size_t i = 0; i < writes.reads.size(); ++i) {
+        const Item& item = writes.reads[i].request->item;
+        AttributeMap key;
+        for (const KeyAttribute& part : writes.schemas[i]->key.list()) {
+            if (const auto* value = item.find(part.name)) key.set(part.name, *value);
+        }
+        auto checked = check_key(key, writes.schemas[i]->key.list());
+        if (!checked) return std::move(checked).error();
+    }
+    return std::nullopt;
+}
+
+// A delete of what is not there is told as a unit more than alone: so it was recorded.
+void count_vain_deletes(const ManyWrites& writes, DecidedWrites& decided) {
+    for (std::size_t i = 0; i < decided.answers.size(); ++i) {
+        auto& consumed = decided.answers[i].consumed;
+        const bool vain = writes.reads[i].request->kind == WriteItem::Kind::remove;
+        if (!vain || decided.found[i] || !consumed) continue;
+        consumed->units += 1;
+        if (consumed->table_units) *consumed->table_units += 1;
+    }
+}
+
 }  // namespace
 
 Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
@@ -48,6 +73,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
                 check_together(*writes, "Provided list of item keys contains duplicates")) {
             return *std::move(error);
         }
+        if (auto error = check_keys(*writes)) return *std::move(error);
         std::size_t at = 0;
         return bind_writes(*writes, at);
     };
@@ -58,6 +84,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         if (!version) return Error(version.error());
         auto decided = decide_writes(*writes, *snapshot, *version);
         if (!decided) return std::move(decided).error();
+        count_vain_deletes(*writes, *decided);
         answers = std::move(decided->answers);
         return std::move(decided->decision);
     };

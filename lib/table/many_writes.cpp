@@ -140,6 +140,7 @@ Result<DecidedWrites> decide_writes(const ManyWrites& writes, const Snapshot& sn
         const auto current = decode_stored(*value);
         if (!current) return Error(current.error());
         auto decided = decide_write(plan, *current, version);
+        all.found.push_back(current->has_value());
         all.reasons.emplace_back();
         if (!decided) {
             auto reason = reason_of(decided.error());

@@ -48,6 +48,8 @@ struct DecidedWrites {
     Decision decision;
     std::vector<WriteAnswer> answers;
     Reasons reasons;
+    // Whether there was an item, of each.
+    std::vector<bool> found;
 };
 
 // Decides all of them on one moment. Errors: those of Snapshot; corrupt

@@ -89,7 +89,14 @@ Result<TableDescription> TableStore::update_table(const UpdateTable& request) {
             if (!filled) return std::move(filled).error();
             schema = *std::move(filled);
         }
-        return describe(*schema, arns_);
+        TableDescription answer = describe(*schema, arns_);
+        // It tells once more of the index that went.
+        for (auto& index : describe(*before, arns_).global_indexes) {
+            if (schema->index(index.name)) continue;
+            index.status = IndexStatus::deleting;
+            answer.global_indexes.push_back(std::move(index));
+        }
+        return answer;
     }
 }
 

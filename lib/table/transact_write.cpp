@@ -111,6 +111,18 @@ Result<void> bind_all(ManyWrites& writes, const Catalog& catalog) {
     return cancelled(std::move(reasons));
 }
 
+// Two things that were recorded of checks: their reasons end with a point, and one of an item that
+// is not there costs nothing.
+void tell_checks(const std::vector<WriteItem>& actions, DecidedWrites& decided) {
+    const bool cancelled = has_cause(decided.reasons);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+        if (actions[i].kind != Kind::check) continue;
+        auto& reason = decided.reasons[i];
+        if (reason.code == ErrorCode::condition_failed) reason.message += ".";
+        if (!cancelled && !decided.found[i]) decided.answers[i].consumed.reset();
+    }
+}
+
 }  // namespace
 
 Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& request) {
@@ -139,6 +151,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
         if (!version) return Error(version.error());
         auto decided = decide_writes(*writes, *snapshot, *version);
         if (!decided) return std::move(decided).error();
+        tell_checks(actions, *decided);
         if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
         Decision decision = std::move(decided->decision);
         Batch& batch = decision.batch;

@@ -42,7 +42,8 @@ public:
     // Errors: resource_in_use  the table is there already
     virtual Result<TableDescription> create_table(const CreateTable& request) = 0;
     virtual Result<TableDescription> describe_table(const std::string& table) = 0;
-    // A new index is complete before it returns; who reads it meanwhile is told that it is not.
+    // A new index is complete before it returns; who reads it meanwhile is told that it is not. Of
+    // one that is deleted the answer still tells, as `deleting`.
     //
     // Errors: limit_exceeded      more than one index to make or to delete
     //         resource_not_found  no such index

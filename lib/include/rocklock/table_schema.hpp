@@ -99,6 +99,8 @@ enum class IndexStatus : std::uint8_t {
     // Entries of items that were there before it are still being added. It cannot be read yet.
     creating,
     active,
+    // Was there until the call that tells it.
+    deleting,
 };
 
 struct IndexDescription {
