@@ -9,6 +9,7 @@
 #include "base/fork.hpp"
 #include "client/remote_service.hpp"
 #include "database/session_keeper.hpp"
+#include "database/table_sweeper.hpp"
 #include "lock/lock_manager.hpp"
 #include "lock/records.hpp"
 
@@ -18,6 +19,9 @@ namespace rocklock {
 struct Database::State {
     Clock& clock;
     std::unique_ptr<Storage> storage;
+    // Of our own store only.
+    std::unique_ptr<TableService> tables;
+    std::unique_ptr<TableSweeper> sweeper;
     // One of these two answers: our own, or the daemon's.
     std::unique_ptr<LockManager> manager;
     std::unique_ptr<RemoteService> remote;
@@ -90,7 +94,13 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     }
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
     auto state =
-        std::make_unique<State>(State{clock, std::move(storage), nullptr, nullptr, nullptr});
+        std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}});
+    TableOptions table_options;
+    table_options.durability = options.durability;
+    auto tables = open_tables(*state->storage, clock, table_options);
+    if (!tables) return std::move(tables).error();
+    state->tables = *std::move(tables);
+    if (options.background) state->sweeper = std::make_unique<TableSweeper>(*state->tables);
     LockManagerOptions manager_options;
     manager_options.durability = options.durability;
     manager_options.background = options.background;
@@ -122,7 +132,7 @@ Result<Database> Database::connect(const std::string& socket_path, ConnectOption
     auto storage = make_memory_storage(clock);
     std::ignore = storage->close();
     auto state = std::make_unique<State>(
-        State{clock, std::move(storage), nullptr, *std::move(remote), nullptr});
+        State{clock, std::move(storage), {}, {}, {}, *std::move(remote), {}});
     state->keeper = std::make_unique<SessionKeeper>(*state->remote, clock, options.background);
     state->remote->on_lost(
         [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
@@ -203,6 +213,16 @@ Result<Released> Database::break_grant(GrantId grant, std::string_view by,
     return state_->service().ask(Break{grant, std::string(reason), std::string(by)});
 }
 
+Result<TableService*> Database::tables() {
+    if (!state_) return empty_handle();
+    // Who never asks for tables has no thread for them.
+    if (state_->sweeper != nullptr && !state_->made_here.in_child()) state_->sweeper->start();
+    if (state_->tables != nullptr) return state_->tables.get();
+    return Error(ErrorCode::invalid_argument,
+                 "the tables of a daemon are reached over HTTP only: point an SDK for DynamoDB at "
+                 "its socket, or at the port of its --http");
+}
+
 LockService& Database::service() { return state_->service(); }
 
 Storage& Database::storage() { return *state_->storage; }
@@ -226,6 +246,7 @@ Result<void> Database::close() {
     if (state_->made_here.in_child()) return state_->close_service();
     if (std::exchange(state_->closed, true)) return {};
     if (state_->remote != nullptr) state_->remote->begin_closing();
+    if (state_->sweeper != nullptr) state_->sweeper->stop();
     state_->keeper->close();
     auto service_closed = state_->close_service();
     // What was decided before has been told by now, if not before the keeper closed.

@@ -179,6 +179,15 @@ SessionOptions by_hand() {
 
 BOOST_AUTO_TEST_SUITE(connecting)
 
+// They are reached by whoever speaks DynamoDB's API.
+BOOST_AUTO_TEST_CASE(has_no_tables_of_its_own) {
+    Connected connected;
+    const auto tables = connected.database.tables();
+    BOOST_TEST_REQUIRE(!tables);
+    BOOST_TEST((tables.error().code == ErrorCode::invalid_argument));
+    BOOST_TEST(tables.error().message.find("over HTTP") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(to_nobody_is_unreachable) {
     const TemporaryDirectory directory;
     BOOST_TEST(failure_of(Database::connect(directory / "none")) == "unreachable");

@@ -16,6 +16,7 @@
 #include <rocklock/result.hpp>
 #include <rocklock/session.hpp>
 #include <rocklock/storage.hpp>
+#include <rocklock/table.hpp>
 
 namespace rocklock {
 
@@ -131,6 +132,12 @@ public:
     LockStatistics statistics() const;
     // Ends another's grant; `by` and `reason` go into the audit and to the loser. Errors: as Break.
     Result<Released> break_grant(GrantId grant, std::string_view by, std::string_view reason);
+
+    // Tables with items, in the same store; until the database is gone. Items that expire are
+    // removed in the background, from the first call of this on. After close() they answer
+    // `closing`. Errors: invalid_argument after connect(): the tables of a daemon are reached over
+    // HTTP, with any SDK for DynamoDB.
+    Result<TableService*> tables();
 
     // Everything above and more, as requests: for servers and tools. Not of one that was moved
     // from.

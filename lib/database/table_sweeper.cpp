@@ -1,0 +1,46 @@
+#include "database/table_sweeper.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+// When a step failed; and so that others have their turn between two steps.
+constexpr milliseconds after_failure{10'000};
+constexpr milliseconds shortest_pause{1};
+
+}  // namespace
+
+void TableSweeper::start() {
+    const MutexLock lock(mutex_);
+    if (std::exchange(started_, true) || ending_) return;
+    thread_ = std::thread([this] { run(); });
+}
+
+void TableSweeper::stop() {
+    std::thread thread;
+    {
+        const MutexLock lock(mutex_);
+        ending_ = true;
+        thread.swap(thread_);
+    }
+    wake_.notify_all();
+    if (thread.joinable()) thread.join();
+}
+
+void TableSweeper::run() {
+    while (true) {
+        const auto report = tables_.sweep_expired({});
+        const auto pause = report ? std::max(report->next, shortest_pause) : after_failure;
+        const MutexLock lock(mutex_);
+        // A step that comes early does no harm.
+        if (!ending_) wake_.wait_for(mutex_, pause);
+        if (ending_) return;
+    }
+}
+
+}  // namespace rocklock

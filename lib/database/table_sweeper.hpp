@@ -1,0 +1,37 @@
+// Has expired items removed, in a thread of its own, one step after the other.
+#pragma once
+
+#include <thread>
+
+#include <rocklock/table.hpp>
+
+#include "base/mutex.hpp"
+
+namespace rocklock {
+
+// Threads:  thread-safe.
+// Lifetime: borrows the tables.
+class TableSweeper {
+public:
+    explicit TableSweeper(TableService& tables) : tables_(tables) {}
+    TableSweeper(const TableSweeper&) = delete;
+    TableSweeper& operator=(const TableSweeper&) = delete;
+    ~TableSweeper() { stop(); }
+
+    // The first time; does nothing afterwards.
+    void start() ROCKLOCK_EXCLUDES(mutex_);
+    // Waits for a step that is under way.
+    void stop() ROCKLOCK_EXCLUDES(mutex_);
+
+private:
+    void run() ROCKLOCK_EXCLUDES(mutex_);
+
+    TableService& tables_;
+    Mutex mutex_;
+    CondVar wake_;
+    bool started_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    bool ending_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    std::thread thread_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace rocklock

@@ -1,0 +1,124 @@
+// Tables with items in the store of a database.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+#include <rocklock/table.hpp>
+#include <rocklock/testing/faulty_storage.hpp>
+
+#include "database/simulated_database.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+CreateTable orders() {
+    CreateTable request;
+    request.table = "orders";
+    request.attributes = {{"id", AttributeType::string}};
+    request.key = {{"id", KeyType::hash}};
+    request.billing = BillingMode::pay_per_request;
+    return request;
+}
+
+WriteItem put(std::string id) {
+    WriteItem request;
+    request.table = "orders";
+    request.item = Item{{"id", std::move(id)}};
+    return request;
+}
+
+GetItem get(std::string id) { return {"orders", AttributeMap{{"id", std::move(id)}}}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(the_tables_of_a_database)
+
+BOOST_AUTO_TEST_CASE(are_kept_with_its_locks, *boost::unit_test::label("embedded")) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() / "store";
+    {
+        Database database = Database::open(path).value();
+        TableService& tables = *database.tables().value();
+        BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
+        BOOST_TEST(tables.write_item(put("a")).has_value());
+        Session session = database.open_session("ann").value();
+        session.acquire("orders/a").value().detach();
+        session.detach();
+        BOOST_TEST(database.close().has_value());
+    }
+    Database database = Database::open(path).value();
+    BOOST_TEST(database.tables().value()->get_item(get("a")).value().item.has_value());
+    BOOST_TEST(database.list().value().locks.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(answer_nothing_when_it_is_closed, *boost::unit_test::label("embedded")) {
+    Database database = Database::in_memory().value();
+    TableService& tables = *database.tables().value();
+    BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
+    BOOST_TEST(database.close().has_value());
+    const auto written = tables.write_item(put("a"));
+    BOOST_TEST_REQUIRE(!written);
+    BOOST_TEST((written.error().code == ErrorCode::closing));
+}
+
+BOOST_AUTO_TEST_CASE(are_as_durable_as_its_locks, *boost::unit_test::label("embedded")) {
+    SimulatedClock clock;
+    for (const auto durability : {Durability::durable, Durability::written}) {
+        auto storage = std::make_unique<FaultyStorage>(clock);
+        FaultyStorage& disk = *storage;
+        DatabaseOptions options = simulated(clock);
+        options.durability = durability;
+        Database database = Database::open_on(std::move(storage), options).value();
+        TableService& tables = *database.tables().value();
+        BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
+        BOOST_TEST(tables.write_item(put("a")).has_value());
+        // What was not synced is forgotten.
+        Database after = Database::open_on(disk.reopen_after_power_cut(), simulated(clock)).value();
+        const auto item = after.tables().value()->get_item(get("a"));
+        const bool kept = item.has_value() && item->item.has_value();
+        BOOST_TEST(kept == (durability == Durability::durable));
+    }
+}
+
+// Nobody calls for it.
+BOOST_AUTO_TEST_CASE(lose_what_has_expired, *boost::unit_test::label("embedded")) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() / "store";
+    {
+        Database database = Database::open(path).value();
+        TableService& tables = *database.tables().value();
+        BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
+        BOOST_TEST_REQUIRE(tables.update_time_to_live({"orders", "expires", true}).has_value());
+        WriteItem request = put("a");
+        // A year ago: what is much older never expires.
+        const auto year_ago = std::chrono::duration_cast<std::chrono::seconds>(
+            system_clock().now().wall.time_since_epoch() - std::chrono::hours{24 * 365});
+        request.item.set("expires", Number(year_ago.count()));
+        BOOST_TEST_REQUIRE(tables.write_item(request).has_value());
+        BOOST_TEST_REQUIRE(database.close().has_value());
+    }
+    Database database = Database::open(path).value();
+    TableService& tables = *database.tables().value();
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    while (tables.get_item(get("a")).value().item) {
+        BOOST_TEST_REQUIRE((std::chrono::steady_clock::now() < give_up));
+        std::this_thread::yield();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_one_that_was_moved_from_are_none, *boost::unit_test::label("embedded")) {
+    Database database = Database::in_memory().value();
+    const Database moved = std::move(database);
+    Database& empty = database;  // NOLINT(bugprone-use-after-move)
+    BOOST_TEST((empty.tables().error().code == ErrorCode::invalid_argument));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
