@@ -21,12 +21,13 @@ public:
     Dispatcher::Done observe(const Call& call, const Caller& caller,
                              Dispatcher::Done done) override;
 
+    // A call for tables that ended with an error that is no fault of its own.
+    void judge(const Error& error);
+
     const CallCounters& counters() const { return counters_; }
     bool failed() const { return failed_; }
 
 private:
-    void judge(const Error& error);
-
     const Log& log_;
     const std::function<void(const Error&)> storage_failed_;
     CallCounters counters_;

@@ -12,7 +12,7 @@ struct HttpAnswer {
     int status = 200;
     std::string_view type = json_type;
     // Whole lines, each with its end.
-    std::string_view more_headers;
+    std::string more_headers;
     std::string body;
 };
 

@@ -7,6 +7,7 @@
 
 #include "daemon/http_gate.hpp"
 #include "daemon/places.hpp"
+#include "daemon/table_site.hpp"
 #include "wire/call_json.hpp"
 #include "wire/error_names.hpp"
 
@@ -15,6 +16,27 @@ namespace {
 
 // A longer body takes a while to read.
 constexpr std::size_t long_body = 64U << 10;
+
+std::string_view path_of(const HttpRequest& request) {
+    return std::string_view(request.target).substr(0, request.target.find('?'));
+}
+
+// A request that is whole, and waits to be taken up.
+class CountedBytes {
+public:
+    CountedBytes(RequestMemory* memory, std::size_t size) : memory_(memory), size_(size) {
+        if (memory_ != nullptr) memory_->held += size_;
+    }
+    CountedBytes(const CountedBytes&) = delete;
+    CountedBytes& operator=(const CountedBytes&) = delete;
+    ~CountedBytes() {
+        if (memory_ != nullptr) memory_->held -= size_;
+    }
+
+private:
+    RequestMemory* const memory_;
+    const std::size_t size_;
+};
 
 }  // namespace
 
@@ -102,14 +124,25 @@ void HttpConversation::ask(HttpRequest request, std::uint64_t number) {
             return answer(number, refusal(foreign->status, name, foreign->message));
         }
     }
+    if (request.method == "POST" && path_of(request) == "/" && site_.tables != nullptr && is_table_request(request)) {
+        return ask_tables(std::move(request), number);
+    }
     if (request.method == "POST" && request.target == "/") return call(std::move(request), number);
-    if (request.method == "GET" &&
-        std::string_view(request.target).substr(0, request.target.find('?')) == "/events") {
+    if (request.method == "GET" && path_of(request) == "/events") {
         return start_stream(request, number);
     }
     if (site_.places != nullptr) return answer(number, site_.places->get(request));
     answer(number, refusal(404, "UnknownOperationException",
                            "there is nothing at " + request.target + ": calls go to POST /"));
+}
+
+void HttpConversation::ask_tables(HttpRequest request, std::uint64_t number) {
+    keep_back(number);
+    auto counted = std::make_shared<CountedBytes>(site_.memory, request.body.size());
+    site_.tables->ask(std::move(request),
+                      [weak = weak_from_this(), number, counted](HttpAnswer answer) {
+                          if (const auto self = weak.lock()) self->made(number, std::move(answer));
+                      });
 }
 
 void HttpConversation::call(HttpRequest request, std::uint64_t number) {

@@ -25,6 +25,7 @@
 namespace rocklock {
 
 class Places;
+class TableSite;
 
 // What all connections of a server hold of requests that are not whole yet. Each may send 16 MB,
 // and there are many.
@@ -47,6 +48,8 @@ struct HttpSite {
     RequestMemory* memory = nullptr;
     // Where long bodies are read, so that they keep nobody waiting. None: where they come.
     RunAside aside{};
+    // None: no tables.
+    TableSite* tables = nullptr;
 };
 
 // Threads:  one at a time; answers come through `post`.
@@ -65,7 +68,8 @@ public:
     std::string take_output() override;
     bool has_output() const override { return !output_.empty(); }
     std::size_t outstanding() const override { return slots_.size(); }
-    // One search at a time, so that what follows it finds things as it left them.
+    // One search or call for tables at a time, so that what follows it finds things as it left
+    // them.
     bool has_room() const override {
         return slots_.size() < most_outstanding && searches_ == 0 && made_ + unsent_ <= most_unsent;
     }
@@ -94,6 +98,7 @@ private:
     void was_read(Result<Call> call, std::uint64_t number);
     void ask_read(Result<Call> call, std::uint64_t number);
     void keep_back(std::uint64_t number);
+    void ask_tables(HttpRequest request, std::uint64_t number);
     void start_stream(const HttpRequest& request, std::uint64_t number);
     void ask_for_events();
     void append_events(const Result<EventPage>& page);

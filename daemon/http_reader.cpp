@@ -33,12 +33,19 @@ std::string* place_of(http::field name, string_view name_text, HttpRequest& requ
             return &request.fetch_mode;
         case http::field::sec_fetch_dest:
             return &request.fetch_dest;
+        case http::field::authorization:
+            return &request.authorization;
+        case http::field::date:
+            return &request.date;
+        case http::field::content_encoding:
+            return &request.content_encoding;
         case http::field::unknown:
             break;
         default:
             return nullptr;
     }
     if (iequals(name_text, "x-amz-target")) return &request.operation;
+    if (iequals(name_text, "x-amz-date")) return &request.amz_date;
     if (iequals(name_text, "last-event-id")) return &request.last_event_id;
     return nullptr;
 }

@@ -28,6 +28,11 @@ struct HttpRequest {
     std::string fetch_site;
     std::string fetch_mode;
     std::string fetch_dest;
+    std::string authorization;
+    // Date, and X-Amz-Date.
+    std::string date;
+    std::string amz_date;
+    std::string content_encoding;
     std::string body;
     bool keep_alive = true;
 };

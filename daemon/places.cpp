@@ -49,7 +49,7 @@ std::string page_for(const std::string& socket) {
 }
 
 HttpAnswer plain(int status, std::string body) {
-    return {status, plain_type, not_kept, std::move(body)};
+    return {status, plain_type, std::string(not_kept), std::move(body)};
 }
 
 bool is_place(std::string_view path) {
@@ -86,13 +86,13 @@ HttpAnswer Places::get(const HttpRequest& request) const {
     if (path == "/readyz") return ready();
     if (path == "/metrics") return metrics();
     // GET is a stream, which is not made here.
-    if (path == "/events") return {200, "text/event-stream", not_kept, {}};
+    if (path == "/events") return {200, "text/event-stream", std::string(not_kept), {}};
     if (path == "/") return front(request);
     if (path == "/page.css") {
-        return {200, "text/css; charset=utf-8", page_rules, std::string(page::css)};
+        return {200, "text/css; charset=utf-8", std::string(page_rules), std::string(page::css)};
     }
     if (path == "/page.js") {
-        return {200, "text/javascript; charset=utf-8", page_rules, std::string(page::js)};
+        return {200, "text/javascript; charset=utf-8", std::string(page_rules), std::string(page::js)};
     }
     // Whoever answers is alive.
     return plain(200, "ok\n");
@@ -103,7 +103,7 @@ HttpAnswer Places::front(const HttpRequest& request) const {
     if (request.accept.find("text/html") == std::string::npos) {
         return plain(200, "healthy: rocklock\n");
     }
-    return {200, "text/html; charset=utf-8", page_rules, page_};
+    return {200, "text/html; charset=utf-8", std::string(page_rules), page_};
 }
 
 HttpAnswer Places::ready() const {
@@ -131,7 +131,7 @@ HttpAnswer Places::metrics() const {
                   "Connections that were too many.", traffic_.refused);
     append_statistics(text, service_.statistics());
     book_.counters().append(text);
-    return {200, metrics_type, not_kept, std::move(text)};
+    return {200, metrics_type, std::string(not_kept), std::move(text)};
 }
 
 }  // namespace rocklock

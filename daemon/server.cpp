@@ -44,6 +44,7 @@
 #include "daemon/served_store.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/socket_drain.hpp"
+#include "daemon/table_site.hpp"
 
 namespace rocklock {
 namespace {
@@ -111,6 +112,7 @@ private:
     asio::awaitable<void> catch_up();
     bool somebody_waits();
     void settle_soon();
+    void judge(const Error& error);
     bool idle();
     void request_stop(const char* reason);
     void shut_down();
@@ -143,6 +145,7 @@ private:
     // behind keeps nobody waiting. Last: they use all of the above.
     asio::thread_pool searches_{2};
     asio::thread_pool cleaning_{1};
+    TableSite tables_;
 };
 
 std::string durability_word(const ServerOptions& options) {
@@ -176,7 +179,8 @@ Server::Server(const Parts& parts)
            .settle_soon = [this] { settle_soon(); }}),
       places_(parts.database.service(), book_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
-      signals_(control_, SIGTERM, SIGINT) {
+      signals_(control_, SIGTERM, SIGINT),
+      tables_(*parts.database.tables().value(), [this](const Error& error) { judge(error); }) {
     // A terminal that closes takes us along; elsewhere it says nothing to us.
     if (::isatty(STDIN_FILENO) == 1) signals_.add(SIGHUP);
     // Those who decide and those who commit need the others.
@@ -197,6 +201,11 @@ void Server::settle_soon() {
     auto* thread = IoThread::current();
     if (thread != nullptr) return thread->settle_soon();
     threads_.front()->post([this] { threads_.front()->settle_soon(); });
+}
+
+// A look that fails may only have met a bad place on the disk; a storage that has failed has ended.
+void Server::judge(const Error& error) {
+    if (parts_.database.storage().failure()) book_.judge(error);
 }
 
 std::optional<Error> Server::run() {
@@ -277,7 +286,7 @@ void Server::admit(Protocol::socket socket, bool tcp) {
     const Connection::Side side{
         tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group),
         {tcp, &places_, &memory_,
-         [this](std::function<void()> read) { asio::post(searches_, std::move(read)); }},
+         [this](std::function<void()> read) { asio::post(searches_, std::move(read)); }, &tables_},
         dispatcher_,
         traffic_};
     auto& thread = *threads_[next_thread_++ % threads_.size()];

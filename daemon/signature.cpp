@@ -1,0 +1,71 @@
+#include "daemon/signature.hpp"
+
+#include <array>
+
+namespace rocklock {
+namespace {
+
+constexpr std::string_view missing = "MissingAuthenticationTokenException";
+constexpr std::string_view incomplete = "IncompleteSignatureException";
+constexpr std::string_view invalid = "InvalidSignatureException";
+
+// Whether a list with that separator has `name=` with something behind it.
+bool has_part(std::string_view list, std::string_view name, std::string_view separators) {
+    std::size_t begin = 0;
+    while (begin < list.size()) {
+        const auto end = std::min(list.find_first_of(separators, begin), list.size());
+        const auto part = list.substr(begin, end - begin);
+        if (part.starts_with(name) && part.size() > name.size() + 1 && part[name.size()] == '=') {
+            return true;
+        }
+        begin = end + 1;
+    }
+    return false;
+}
+
+std::optional<SignatureProblem> check_header(const HttpRequest& request) {
+    const std::string& header = request.authorization;
+    if (!header.starts_with("AWS4-")) {
+        return SignatureProblem{missing, "Request is missing Authentication Token"};
+    }
+    std::string text;
+    const auto parts = std::string_view(header).substr(std::min(header.find(' '), header.size()));
+    for (const auto* name : {"Credential", "Signature", "SignedHeaders"}) {
+        if (has_part(parts, name, ", ")) continue;
+        text += "Authorization header requires '" + std::string(name) + "' parameter. ";
+    }
+    if (request.date.empty() && request.amz_date.empty()) {
+        text +=
+            "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ";
+    }
+    if (text.empty()) return std::nullopt;
+    return SignatureProblem{incomplete, text + "Authorization=" + header};
+}
+
+std::optional<SignatureProblem> check_query(std::string_view query) {
+    std::string text;
+    for (const auto* name : {"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature",
+                             "X-Amz-SignedHeaders", "X-Amz-Date"}) {
+        if (has_part(query, name, "&")) continue;
+        text += "AWS query-string parameters must include '" + std::string(name) + "'. ";
+    }
+    if (text.empty()) return std::nullopt;
+    return SignatureProblem{incomplete, text + "Re-examine the query-string parameters."};
+}
+
+}  // namespace
+
+std::optional<SignatureProblem> check_signature(const HttpRequest& request) {
+    const std::string_view target(request.target);
+    const auto query = target.substr(std::min(target.find('?'), target.size()));
+    const bool in_query = query.find("X-Amz-Algorithm") != std::string_view::npos;
+    if (in_query && !request.authorization.empty()) {
+        return SignatureProblem{invalid,
+                                "Found both 'X-Amz-Algorithm' as a query-string param and "
+                                "'Authorization' as HTTP header."};
+    }
+    if (in_query) return check_query(query.substr(1));
+    return check_header(request);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,111 @@
+#include "daemon/table_site.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <boost/beast/core/string.hpp>
+
+#include "base/random.hpp"
+#include "daemon/gzip.hpp"
+#include "daemon/http_gate.hpp"
+#include "daemon/signature.hpp"
+#include "wire/table_call.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::string_view service_prefix = "DynamoDB";
+constexpr std::string_view unknown_operation = "UnknownOperationException";
+constexpr int internal_status = 500;
+
+// 52 characters, as the service's are.
+std::string request_id() {
+    static constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
+    static constexpr std::size_t length = 52;
+    const auto bytes = random_bytes<length>();
+    std::string id;
+    for (const auto byte : bytes) id += digits[byte % digits.size()];
+    return id;
+}
+
+HttpAnswer with_headers(int status, std::string body) {
+    std::string headers = "x-amzn-RequestId: " + request_id() +
+                          "\r\nx-amz-crc32: " + std::to_string(crc32_of(body)) + "\r\n";
+    return {status, json_type, std::move(headers), std::move(body)};
+}
+
+HttpAnswer service_error(std::string_view name, std::string_view message) {
+    return with_headers(400, write_service_error(name, message));
+}
+
+HttpAnswer error_answer(const Error& error, const std::function<void(const Error&)>& failed) {
+    const int status = table_error_status(error);
+    if (status >= internal_status && failed) failed(error);
+    return with_headers(status, write_table_error(error));
+}
+
+// Without the name of the service and its version; empty where those are others.
+std::string_view operation_of(const HttpRequest& request) {
+    const std::string_view target(request.operation);
+    return target.starts_with(table_target_prefix) ? target.substr(table_target_prefix.size())
+                                                   : std::string_view();
+}
+
+// Unpacks the body where it is packed; an answer where that cannot be.
+std::optional<HttpAnswer> unpack(HttpRequest& request) {
+    using boost::beast::iequals;
+    const auto& coding = request.content_encoding;
+    if (coding.empty() || iequals(coding, "identity")) return std::nullopt;
+    if (!iequals(coding, "gzip")) {
+        return service_error("SerializationException",
+                             "the only Content-Encoding that is understood here is gzip");
+    }
+    auto unpacked = unpack_gzip(request.body, http_body_bytes);
+    if (!unpacked) {
+        return service_error("SerializationException", "the body is no gzip, or not whole");
+    }
+    if (unpacked->too_long) {
+        return refusal(413, "RequestTooLargeException", "the body is longer than 16 MB unpacked");
+    }
+    request.body = std::move(unpacked->bytes);
+    return std::nullopt;
+}
+
+}  // namespace
+
+bool is_table_request(const HttpRequest& request) {
+    return request.operation.starts_with(service_prefix);
+}
+
+HttpAnswer answer_table_request(HttpRequest request, TableService& tables,
+                                const std::function<void(const Error&)>& failed) {
+    if (!is_json(request.content_type)) {
+        return {404, "text/plain", {}, "<UnknownOperationException/>\n"};
+    }
+    if (auto problem = unpack(request)) return *std::move(problem);
+    const auto body = TableBody::parse(request.body);
+    if (!body) return error_answer(body.error(), {});
+    const auto operation = operation_of(request);
+    if (!is_table_operation(operation)) return service_error(unknown_operation, {});
+    if (const auto problem = check_signature(request)) {
+        return service_error(problem->name, problem->message);
+    }
+    if (operation == "DescribeEndpoints") return with_headers(200, describe_endpoints(request.host));
+    const auto call = read_table_call(operation, *body);
+    if (!call) return error_answer(call.error(), {});
+    auto answer = (*call)(tables);
+    if (!answer) return error_answer(answer.error(), failed);
+    return with_headers(200, *std::move(answer));
+}
+
+void TableSite::ask(HttpRequest request, std::function<void(HttpAnswer)> done) {
+    // What runs can be copied, and a request of many megabytes is better not.
+    auto shared = std::make_shared<HttpRequest>(std::move(request));
+    threads_.run([this, shared = std::move(shared), done = std::move(done)] {
+        done(answer_table_request(std::move(*shared), tables_, failed_));
+    });
+}
+
+}  // namespace rocklock

@@ -1,0 +1,46 @@
+// DynamoDB's API: a request for tables over HTTP, to its answer.
+//
+//     packed ──► body ──► JSON ──► operation known? ──► signed? ──► typed request ──► the tables
+//
+// All of it runs in threads of its own, since the tables may wait for the disk: a connection's
+// thread only hands requests over. Faults are answered in the order above, which is the service's.
+#pragma once
+
+#include <functional>
+
+#include <rocklock/error.hpp>
+#include <rocklock/table.hpp>
+
+#include "daemon/http_answer.hpp"
+#include "daemon/http_reader.hpp"
+#include "daemon/work_threads.hpp"
+
+namespace rocklock {
+
+// Whether it asks for tables, rather than for locks.
+bool is_table_request(const HttpRequest& request);
+
+// Any thread. Waits as long as the tables do. `failed` is told of what is no fault of the request.
+HttpAnswer answer_table_request(HttpRequest request, TableService& tables,
+                                const std::function<void(const Error&)>& failed);
+
+// Threads:  thread-safe.
+// Lifetime: borrows the tables. The destructor waits until all is answered.
+class TableSite {
+public:
+    TableSite(TableService& tables, std::function<void(const Error&)> failed)
+        : tables_(tables), failed_(std::move(failed)), threads_(most_at_once) {}
+
+    // Calls `done` once, from one of its threads.
+    void ask(HttpRequest request, std::function<void(HttpAnswer)> done);
+
+private:
+    // Writes that wait for one sync share it: as many as there are threads.
+    static constexpr std::size_t most_at_once = 32;
+
+    TableService& tables_;
+    const std::function<void(const Error&)> failed_;
+    WorkThreads threads_;
+};
+
+}  // namespace rocklock

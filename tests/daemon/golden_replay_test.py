@@ -1,0 +1,115 @@
+"""The recorded cases of DynamoDB (tests/golden), replayed against a daemon over both its sockets.
+
+Each case is a test of its own here: `unix: transact/fenced-write`.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.environ["ROCKLOCK_PROGRAM"]
+GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
+FILES = sorted(GOLDEN.glob("*.jsonl"))
+PATIENCE_S = 500
+
+# What was recorded otherwise than the service's documentation has it. Such a case is run too: as
+# soon as it passes it must go from here.
+OTHERWISE = {
+    "legacy.jsonl legacy/attribute-updates-02":
+        "an update without an Action puts its value, says the documentation of AttributeValueUpdate",
+}
+
+sys.path.insert(0, str(GOLDEN))
+sys.dont_write_bytecode = True
+import replay  # noqa: E402  (the replayer of the corpus, as it is)
+
+
+class Tap:
+    def __init__(self):
+        self.number = 0
+        self.failed = False
+
+    def line(self, passed, name, directive=""):
+        self.number += 1
+        self.failed |= not passed
+        print(f"{'ok' if passed else 'not ok'} {self.number} - {name}{directive}", flush=True)
+
+    def end(self):
+        print(f"1..{self.number}")
+        sys.exit(1 if self.failed else 0)
+
+
+class Daemon:
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rl-", dir="/tmp"))
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith("ROCKLOCK_")}
+        environment["ROCKLOCK_CONFIG"] = "/dev/null"
+        self.socket = self.folder / "s"
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--db", self.folder / "db", "--socket", self.socket,
+             "--http", "127.0.0.1:0"],
+            env=environment, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        self.endpoint = None
+        while self.endpoint is None:
+            line = self.process.stderr.readline()
+            if not line:
+                raise RuntimeError("the daemon has ended before it listened")
+            found = re.search(r"listening on (http://\S+)", line)
+            self.endpoint = found and found.group(1)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+        shutil.rmtree(self.folder)
+        return self.process.returncode
+
+
+def replay_over(way, where, tap, folder):
+    """Replays all files with the replayer as it is, and tells of each case."""
+    failed_file = folder / f"failed-{way}"
+    done = subprocess.run(
+        [sys.executable, GOLDEN / "replay.py", *where, *FILES, "--headers", "--show",
+         "--failed", failed_file],
+        capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    failed = set(failed_file.read_text().splitlines()) if failed_file.exists() else None
+    cases = [" ".join(case) for case in replay.load(FILES)]
+    counts = re.search(r"(\d+) passed, (\d+) failed, 0 skipped\s*$", done.stdout)
+    whole = failed is not None and counts and int(counts[1]) + int(counts[2]) == len(cases)
+    tap.line(bool(whole), f"{way}: the replay ends, and counts all cases")
+    if not whole:
+        print("#", (done.stdout[-2000:] + done.stderr[-2000:]).replace("\n", "\n# "))
+        return
+    for case in cases:
+        name = f"{way}: {case.split(' ')[1]}"
+        if case in OTHERWISE and case in failed:
+            tap.line(True, name, f" # SKIP {OTHERWISE[case]}")
+        else:
+            tap.line((case in failed) == (case in OTHERWISE), name)
+    if done.returncode:
+        print("#", done.stdout[-20000:].replace("\n", "\n# "))
+
+
+def main():
+    tap = Tap()
+    daemon = Daemon()
+    try:
+        replay_over("unix", ["--unix", daemon.socket], tap, daemon.folder)
+        replay_over("tcp", [daemon.endpoint], tap, daemon.folder)
+    finally:
+        status = daemon.stop()
+    tap.line(status == 0, "the daemon leaves in order")
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

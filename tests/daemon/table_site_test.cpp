@@ -1,0 +1,123 @@
+// A request for tables to its answer, without a socket.
+#include "daemon/table_site.hpp"
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+#include <rocklock/testing/faulty_storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+namespace {
+
+using namespace rocklock;
+
+HttpRequest request_of(std::string operation, std::string body) {
+    HttpRequest request;
+    request.method = "POST";
+    request.target = "/";
+    request.operation = "DynamoDB_20120810." + std::move(operation);
+    request.content_type = "application/x-amz-json-1.0";
+    request.authorization = "AWS4-HMAC-SHA256 Credential=a, SignedHeaders=b, Signature=c";
+    request.amz_date = "d";
+    request.body = std::move(body);
+    return request;
+}
+
+constexpr auto create =
+    R"({"TableName":"things","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+        "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"})";
+constexpr auto put = R"({"TableName":"things","Item":{"id":{"S":"a"}}})";
+
+struct World {
+    Database database = Database::in_memory().value();
+    TableService& tables = *database.tables().value();
+
+    HttpAnswer ask(std::string operation, std::string body) const {
+        return answer_table_request(request_of(std::move(operation), std::move(body)), tables, {});
+    }
+};
+
+bool has(const HttpAnswer& answer, const std::string& text) {
+    return answer.body.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_request_for_tables)
+
+BOOST_AUTO_TEST_CASE(is_told_by_its_target) {
+    HttpRequest request;
+    for (const auto* target : {"DynamoDB_20120810.GetItem", "DynamoDBStreams_20120810.GetRecords"}) {
+        request.operation = target;
+        BOOST_TEST(is_table_request(request), target);
+    }
+    for (const auto* target : {"Rocklock_20261121.Acquire", "GetItem", ""}) {
+        request.operation = target;
+        BOOST_TEST(!is_table_request(request), target);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(is_answered_with_what_the_tables_say) {
+    const World world;
+    BOOST_TEST(world.ask("CreateTable", create).status == 200);
+    BOOST_TEST(world.ask("PutItem", put).body == "{}");
+    BOOST_TEST(has(world.ask("Scan", R"({"TableName":"things"})"), R"("Items":[{"id":{"S":"a"}}])"));
+}
+
+// What cannot be read comes before what is not known, and that before the signature.
+BOOST_AUTO_TEST_CASE(is_judged_in_the_order_of_the_service) {
+    const World world;
+    HttpRequest request = request_of("Nope", "{");
+    request.authorization.clear();
+    const auto answer = [&] { return answer_table_request(request, world.tables, {}).body; };
+    BOOST_TEST(answer() == R"({"__type":"com.amazon.coral.service#SerializationException"})");
+    request.body = R"({"TableName":5})";
+    BOOST_TEST(answer() == R"({"__type":"com.amazon.coral.service#UnknownOperationException"})");
+    request.operation = "DynamoDB_20120810.GetItem";
+    BOOST_TEST(answer().find("MissingAuthenticationTokenException") != std::string::npos);
+    request.authorization = request_of("", "").authorization;
+    BOOST_TEST(answer() == R"({"__type":"com.amazon.coral.service#SerializationException",)"
+                           R"("Message":"NUMBER_VALUE cannot be converted to String"})");
+    request.body = R"({"TableName":"things"})";
+    BOOST_TEST(answer().find("Value null at 'key'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(that_fails_by_the_disk_is_no_fault_of_its_own) {
+    rocklock::testing::SimulatedClock clock;
+    auto storage = std::make_unique<rocklock::testing::FaultyStorage>(clock);
+    auto& disk = *storage;
+    DatabaseOptions options;
+    options.background = false;
+    options.clock = &clock;
+    Database database = Database::open_on(std::move(storage), options).value();
+    TableService& tables = *database.tables().value();
+    BOOST_TEST(answer_table_request(request_of("CreateTable", create), tables, {}).status == 200);
+    disk.fail_nth(rocklock::testing::FaultyStorage::Call::sync, 1);
+    int failures = 0;
+    const auto answer = answer_table_request(request_of("PutItem", put), tables,
+                                             [&](const Error& /*error*/) { ++failures; });
+    BOOST_TEST(answer.status == 500);
+    BOOST_TEST(has(answer, R"("__type":"com.amazonaws.dynamodb.v20120810#InternalServerError")"));
+    BOOST_TEST(failures == 1);
+}
+
+BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
+    const World world;
+    TableSite site(world.tables, {});
+    std::promise<std::pair<int, std::thread::id>> promise;
+    site.ask(request_of("ListTables", "{}"), [&](const HttpAnswer& answer) {
+        promise.set_value({answer.status, std::this_thread::get_id()});
+    });
+    const auto [status, thread] = promise.get_future().get();
+    BOOST_TEST(status == 200);
+    BOOST_TEST((thread != std::this_thread::get_id()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

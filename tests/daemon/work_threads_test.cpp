@@ -1,0 +1,54 @@
+#include "daemon/work_threads.hpp"
+
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <latch>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using rocklock::WorkThreads;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(threads_for_work)
+
+BOOST_AUTO_TEST_CASE(do_as_much_at_the_same_time_as_there_are) {
+    constexpr std::ptrdiff_t count = 4;
+    // Whoever waits here waits for all others.
+    std::barrier all(count);
+    std::atomic<int> done{0};
+    {
+        WorkThreads threads(count);
+        for (int i = 0; i < 3 * count; ++i) {
+            threads.run([&] {
+                all.arrive_and_wait();
+                ++done;
+            });
+        }
+    }
+    BOOST_TEST(done == 3 * count);
+}
+
+BOOST_AUTO_TEST_CASE(begin_with_what_came_first) {
+    std::vector<int> order;
+    std::latch begun(1);
+    {
+        WorkThreads threads(1);
+        threads.run([&] { begun.wait(); });
+        for (int i = 0; i < 100; ++i) threads.run([&order, i] { order.push_back(i); });
+        begun.count_down();
+    }
+    BOOST_TEST_REQUIRE(order.size() == 100U);
+    for (int i = 0; i < 100; ++i) BOOST_TEST(order[static_cast<std::size_t>(i)] == i);
+}
+
+BOOST_AUTO_TEST_CASE(are_none_where_there_is_no_work) {
+    const WorkThreads threads(1'000'000);
+    BOOST_TEST(true);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
