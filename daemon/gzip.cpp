@@ -57,8 +57,8 @@ std::optional<Unpacked> unpack_gzip(std::string_view packed, std::size_t most) {
 
 std::uint32_t crc32_of(std::string_view bytes) {
     // It takes no more than 4 GB at a time, which is more than any body has.
-    return static_cast<std::uint32_t>(::crc32(
-        0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+    return static_cast<std::uint32_t>(
+        ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
 }  // namespace rocklock

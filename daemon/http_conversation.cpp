@@ -124,7 +124,8 @@ void HttpConversation::ask(HttpRequest request, std::uint64_t number) {
             return answer(number, refusal(foreign->status, name, foreign->message));
         }
     }
-    if (request.method == "POST" && path_of(request) == "/" && site_.tables != nullptr && is_table_request(request)) {
+    if (request.method == "POST" && path_of(request) == "/" && site_.tables != nullptr &&
+        is_table_request(request)) {
         return ask_tables(std::move(request), number);
     }
     if (request.method == "POST" && request.target == "/") return call(std::move(request), number);

@@ -64,8 +64,7 @@ std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {
         return HttpProblem{forbidden, "a page of another site may not ask for this"};
     }
     // Calls for tables are refused for it by themselves, in the service's words.
-    if (request.method == "POST" && !is_json(request.content_type) &&
-        !is_table_request(request)) {
+    if (request.method == "POST" && !is_json(request.content_type) && !is_table_request(request)) {
         return HttpProblem{400,
                            "over TCP the header Content-Type must be application/json or "
                            "application/x-amz-json-1.0; it is '" +

@@ -92,7 +92,8 @@ HttpAnswer Places::get(const HttpRequest& request) const {
         return {200, "text/css; charset=utf-8", std::string(page_rules), std::string(page::css)};
     }
     if (path == "/page.js") {
-        return {200, "text/javascript; charset=utf-8", std::string(page_rules), std::string(page::js)};
+        return {200, "text/javascript; charset=utf-8", std::string(page_rules),
+                std::string(page::js)};
     }
     // Whoever answers is alive.
     return plain(200, "ok\n");

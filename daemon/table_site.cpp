@@ -92,7 +92,8 @@ HttpAnswer answer_table_request(HttpRequest request, TableService& tables,
     if (const auto problem = check_signature(request)) {
         return service_error(problem->name, problem->message);
     }
-    if (operation == "DescribeEndpoints") return with_headers(200, describe_endpoints(request.host));
+    if (operation == "DescribeEndpoints")
+        return with_headers(200, describe_endpoints(request.host));
     const auto call = read_table_call(operation, *body);
     if (!call) return error_answer(call.error(), {});
     auto answer = (*call)(tables);

@@ -93,8 +93,7 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
             "a store is durable or written: deferred would answer before anything is kept");
     }
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
-    auto state =
-        std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}});
+    auto state = std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}});
     TableOptions table_options;
     table_options.durability = options.durability;
     auto tables = open_tables(*state->storage, clock, table_options);

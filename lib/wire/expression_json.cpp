@@ -53,8 +53,8 @@ void read_placeholders(const MemberReader& json, bool with_values, Placeholders&
     if (const auto* names = json.object("ExpressionAttributeNames")) {
         auto& list = placeholders.names.emplace();
         for (const auto& member : *names) {
-            list.push_back({std::string(member.key()),
-                            read_text(member.value(), json.faults()).value_or("")});
+            list.push_back(
+                {std::string(member.key()), read_text(member.value(), json.faults()).value_or("")});
         }
     }
     if (!with_values) return;

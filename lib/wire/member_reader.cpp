@@ -198,8 +198,8 @@ std::optional<std::vector<std::pair<std::string, MemberReader>>> MemberReader::s
         const auto* found = object_of(member.value());
         if (found == nullptr) continue;
         const std::string key(member.key());
-        list.emplace_back(
-            key, MemberReader(*found, path_of(name) + "." + key + ".member", *faults_));
+        list.emplace_back(key,
+                          MemberReader(*found, path_of(name) + "." + key + ".member", *faults_));
     }
     return list;
 }
@@ -223,12 +223,10 @@ void check_resource_name(std::string_view name, std::string_view path, RequestFa
                           "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
     }
     if (name.size() < shortest_name) {
-        faults.constraint(quoted(name), path,
-                          "Member must have length greater than or equal to 3");
+        faults.constraint(quoted(name), path, "Member must have length greater than or equal to 3");
     }
     if (name.size() > longest_name) {
-        faults.constraint(quoted(name), path,
-                          "Member must have length less than or equal to 255");
+        faults.constraint(quoted(name), path, "Member must have length less than or equal to 255");
     }
 }
 

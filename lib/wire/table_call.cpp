@@ -41,11 +41,11 @@ constexpr auto write_alone = [](JsonWriter& json, const auto& answer, const auto
 // ---- Tables ----
 
 template <bool in_table>
-constexpr auto write_described = [](JsonWriter& json, const TableDescription& table,
-                                    const auto& /*request*/) {
-    json.key(in_table ? "Table" : "TableDescription");
-    table_json::write_description(json, table);
-};
+constexpr auto write_described =
+    [](JsonWriter& json, const TableDescription& table, const auto& /*request*/) {
+        json.key(in_table ? "Table" : "TableDescription");
+        table_json::write_description(json, table);
+    };
 
 TableCall create_table(const MemberReader& json) {
     return call_of(

@@ -45,9 +45,9 @@ std::string full_name(ErrorCode code) {
 
 // These alone have a capital.
 std::string_view message_member(ErrorCode code) {
-    const bool capital =
-        code == ErrorCode::transaction_cancelled || code == ErrorCode::transaction_in_progress ||
-        code == ErrorCode::parameter_mismatch || code == ErrorCode::malformed;
+    const bool capital = code == ErrorCode::transaction_cancelled ||
+                         code == ErrorCode::transaction_in_progress ||
+                         code == ErrorCode::parameter_mismatch || code == ErrorCode::malformed;
     return capital ? "Message" : "message";
 }
 

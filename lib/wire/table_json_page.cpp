@@ -27,8 +27,8 @@ PageOptions read_options(const MemberReader& json) {
     }
     options.consistent = json.truth("ConsistentRead").value_or(false);
     options.limit = json.whole("Limit");
-    check_whole(options.limit, json.path_of("Limit"),
-                {1, std::numeric_limits<std::int64_t>::max()}, json.faults());
+    check_whole(options.limit, json.path_of("Limit"), {1, std::numeric_limits<std::int64_t>::max()},
+                json.faults());
     options.start_key = json.attributes("ExclusiveStartKey");
     options.select = json.word("Select", select_words);
     options.return_capacity = read_return_capacity(json);

@@ -84,8 +84,8 @@ UpdateTable::GlobalIndexUpdate read_index_update(const MemberReader& json) {
     if (const auto create = json.structure("Create")) update.create = read_index(*create);
     if (const auto changed = json.structure("Update")) {
         changed->require("ProvisionedThroughput");
-        update.update = SecondaryIndex{
-            changed->required_text("IndexName"), {}, {}, read_throughput(*changed)};
+        update.update =
+            SecondaryIndex{changed->required_text("IndexName"), {}, {}, read_throughput(*changed)};
     }
     if (const auto removed = json.structure("Delete")) {
         update.remove = removed->required_text("IndexName");

@@ -31,8 +31,7 @@ WriteItem read_transact_item(const MemberReader& json) {
         if (!read) read = std::move(item);
     }
     if (several) {
-        json.faults().invalid(
-            "TransactItems can only contain one of Check, Put, Update or Delete");
+        json.faults().invalid("TransactItems can only contain one of Check, Put, Update or Delete");
     }
     if (!read) {
         json.faults().invalid(

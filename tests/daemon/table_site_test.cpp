@@ -54,7 +54,8 @@ BOOST_AUTO_TEST_SUITE(a_request_for_tables)
 
 BOOST_AUTO_TEST_CASE(is_told_by_its_target) {
     HttpRequest request;
-    for (const auto* target : {"DynamoDB_20120810.GetItem", "DynamoDBStreams_20120810.GetRecords"}) {
+    for (const auto* target :
+         {"DynamoDB_20120810.GetItem", "DynamoDBStreams_20120810.GetRecords"}) {
         request.operation = target;
         BOOST_TEST(is_table_request(request), target);
     }
@@ -68,7 +69,8 @@ BOOST_AUTO_TEST_CASE(is_answered_with_what_the_tables_say) {
     const World world;
     BOOST_TEST(world.ask("CreateTable", create).status == 200);
     BOOST_TEST(world.ask("PutItem", put).body == "{}");
-    BOOST_TEST(has(world.ask("Scan", R"({"TableName":"things"})"), R"("Items":[{"id":{"S":"a"}}])"));
+    BOOST_TEST(
+        has(world.ask("Scan", R"({"TableName":"things"})"), R"("Items":[{"id":{"S":"a"}}])"));
 }
 
 // What cannot be read comes before what is not known, and that before the signature.

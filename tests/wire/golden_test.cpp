@@ -178,10 +178,10 @@ BOOST_DATA_TEST_CASE(is_answered_as_the_service_did, files, file) {
         const auto request = boost::json::serialize(record.at("request"));
         const auto played = tables->play(text_at(record, "op"), request);
         const std::string differs = difference(played, record);
-        BOOST_TEST(differs.empty(), current << ", step " << record.at("step").to_number<int>()
-                                            << ": " << differs << "\n  of "
-                                            << request.substr(0, 400) << "\n  is "
-                                            << boost::json::serialize(played.answer).substr(0, 400));
+        BOOST_TEST(differs.empty(),
+                   current << ", step " << record.at("step").to_number<int>() << ": " << differs
+                           << "\n  of " << request.substr(0, 400) << "\n  is "
+                           << boost::json::serialize(played.answer).substr(0, 400));
         ++compared;
     }
     BOOST_TEST(compared >= 10);

@@ -1,5 +1,5 @@
-// Requests for tables as JSON: what cannot be read, what members must not be, and what is told back.
-// What the operations answer is in golden_test.cpp.
+// Requests for tables as JSON: what cannot be read, what members must not be, and what is told
+// back. What the operations answer is in golden_test.cpp.
 #include "wire/table_call.hpp"
 
 #include <memory>
@@ -48,7 +48,8 @@ constexpr std::string_view with_indexes =
 BOOST_AUTO_TEST_SUITE(a_request_as_json)
 
 BOOST_AUTO_TEST_CASE(that_is_no_object_is_malformed) {
-    for (const auto* text : {"", "{", "hello", "[]", "\"x\"", "5", "null", "{} x", "{\"a\":\"\xff\"}"}) {
+    for (const auto* text :
+         {"", "{", "hello", "[]", "\"x\"", "5", "null", "{} x", "{\"a\":\"\xff\"}"}) {
         const auto body = TableBody::parse(text);
         BOOST_TEST_REQUIRE(!body, text);
         BOOST_TEST(write_table_error(body.error()) ==
@@ -112,7 +113,8 @@ BOOST_AUTO_TEST_CASE(may_have_null_and_unknown_members) {
 BOOST_AUTO_TEST_CASE(for_streams_is_told_that_there_are_none) {
     const World world;
     std::string request(with_indexes);
-    request.insert(1, R"("StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"},)");
+    request.insert(1,
+                   R"("StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"},)");
     BOOST_TEST(has(world.ask("CreateTable", request), "streams are not offered"));
     request = with_indexes;
     request.insert(1, R"("StreamSpecification":{"StreamEnabled":false},)");
