@@ -5,9 +5,9 @@
 namespace rocklock {
 namespace {
 
-constexpr std::string_view missing = "MissingAuthenticationTokenException";
-constexpr std::string_view incomplete = "IncompleteSignatureException";
-constexpr std::string_view invalid = "InvalidSignatureException";
+constexpr std::string_view missing_token = "MissingAuthenticationTokenException";
+constexpr std::string_view incomplete_signature = "IncompleteSignatureException";
+constexpr std::string_view invalid_signature = "InvalidSignatureException";
 
 // Whether a list with that separator has `name=` with something behind it.
 bool has_part(std::string_view list, std::string_view name, std::string_view separators) {
@@ -26,7 +26,7 @@ bool has_part(std::string_view list, std::string_view name, std::string_view sep
 std::optional<SignatureProblem> check_header(const HttpRequest& request) {
     const std::string& header = request.authorization;
     if (!header.starts_with("AWS4-")) {
-        return SignatureProblem{missing, "Request is missing Authentication Token"};
+        return SignatureProblem{missing_token, "Request is missing Authentication Token"};
     }
     std::string text;
     const auto parts = std::string_view(header).substr(std::min(header.find(' '), header.size()));
@@ -39,7 +39,7 @@ std::optional<SignatureProblem> check_header(const HttpRequest& request) {
             "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ";
     }
     if (text.empty()) return std::nullopt;
-    return SignatureProblem{incomplete, text + "Authorization=" + header};
+    return SignatureProblem{incomplete_signature, text + "Authorization=" + header};
 }
 
 std::optional<SignatureProblem> check_query(std::string_view query) {
@@ -50,7 +50,7 @@ std::optional<SignatureProblem> check_query(std::string_view query) {
         text += "AWS query-string parameters must include '" + std::string(name) + "'. ";
     }
     if (text.empty()) return std::nullopt;
-    return SignatureProblem{incomplete, text + "Re-examine the query-string parameters."};
+    return SignatureProblem{incomplete_signature, text + "Re-examine the query-string parameters."};
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::optional<SignatureProblem> check_signature(const HttpRequest& request) {
     const auto query = target.substr(std::min(target.find('?'), target.size()));
     const bool in_query = query.find("X-Amz-Algorithm") != std::string_view::npos;
     if (in_query && !request.authorization.empty()) {
-        return SignatureProblem{invalid,
+        return SignatureProblem{invalid_signature,
                                 "Found both 'X-Amz-Algorithm' as a query-string param and "
                                 "'Authorization' as HTTP header."};
     }

@@ -10,10 +10,10 @@
 namespace rocklock {
 namespace {
 
-constexpr std::string_view validation = "com.amazon.coral.validate#";
-constexpr std::string_view service = "com.amazon.coral.service#";
-constexpr std::string_view modelled = "com.amazonaws.dynamodb.v20120810#";
-constexpr std::string_view internal = "InternalServerError";
+constexpr std::string_view validation_space = "com.amazon.coral.validate#";
+constexpr std::string_view service_space = "com.amazon.coral.service#";
+constexpr std::string_view modelled_space = "com.amazonaws.dynamodb.v20120810#";
+constexpr std::string_view internal_error = "InternalServerError";
 
 bool is_internal(ErrorCode code) {
     switch (code) {
@@ -36,10 +36,10 @@ bool is_internal(ErrorCode code) {
 }
 
 std::string full_name(ErrorCode code) {
-    if (is_internal(code)) return std::string(modelled).append(internal);
-    auto space = modelled;
-    if (code == ErrorCode::invalid_argument) space = validation;
-    if (code == ErrorCode::malformed || code == ErrorCode::access_denied) space = service;
+    if (is_internal(code)) return std::string(modelled_space).append(internal_error);
+    auto space = modelled_space;
+    if (code == ErrorCode::invalid_argument) space = validation_space;
+    if (code == ErrorCode::malformed || code == ErrorCode::access_denied) space = service_space;
     return std::string(space).append(error_name(code));
 }
 
@@ -111,7 +111,7 @@ std::string write_service_error(std::string_view name, std::string_view message)
     JsonWriter json;
     json.begin_object();
     json.key("__type");
-    json.string(std::string(service).append(name));
+    json.string(std::string(service_space).append(name));
     if (!message.empty()) {
         json.key("message");
         json.string(message);

@@ -33,7 +33,12 @@ WriteItem put(std::string id) {
     return request;
 }
 
-GetItem get(std::string id) { return {"orders", AttributeMap{{"id", std::move(id)}}}; }
+GetItem get(std::string id) {
+    GetItem request;
+    request.table = "orders";
+    request.key = AttributeMap{{"id", std::move(id)}};
+    return request;
+}
 
 }  // namespace
 
