@@ -213,7 +213,7 @@ Result<Released> Database::break_grant(GrantId grant, std::string_view by,
 }
 
 Result<TableService*> Database::tables() {
-    if (!state_) return empty_handle();
+    if (!state_) return moved_away();
     // Who never asks for tables has no thread for them.
     if (state_->sweeper != nullptr && !state_->made_here.in_child()) state_->sweeper->start();
     if (state_->tables != nullptr) return state_->tables.get();
