@@ -106,8 +106,8 @@ const auto own_kinds = data::make({Kind::memory, Kind::faulty});
 
 void fill(Storage& storage, int count) {
     for (int i = 0; i < count; ++i) {
-        char key[8];
-        std::snprintf(key, sizeof key, "k%04d", i);
+        const auto digits = std::to_string(i);
+        const auto key = "k" + std::string(4 - digits.size(), '0') + digits;
         storage.commit(put(key, value(1, std::to_string(i))), Durability::written).value();
     }
 }
