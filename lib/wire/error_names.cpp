@@ -6,7 +6,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::pair<ErrorCode, std::string_view>, 35> names = {{
+constexpr std::array<std::pair<ErrorCode, std::string_view>, 35> error_words = {{
     {ErrorCode::invalid_argument, "ValidationException"},
     {ErrorCode::malformed, "SerializationException"},
     {ErrorCode::conflict, "LockConflictException"},
@@ -47,7 +47,7 @@ constexpr std::array<std::pair<ErrorCode, std::string_view>, 35> names = {{
 }  // namespace
 
 std::string_view error_name(ErrorCode code) {
-    for (const auto& [known, name] : names) {
+    for (const auto& [known, name] : error_words) {
         if (known == code) return name;
     }
     return "InternalException";
@@ -55,7 +55,7 @@ std::string_view error_name(ErrorCode code) {
 
 std::optional<ErrorCode> error_code(std::string_view name, std::string_view cause) {
     std::optional<ErrorCode> found;
-    for (const auto& [code, known] : names) {
+    for (const auto& [code, known] : error_words) {
         if (known != name) continue;
         if (!found || to_string(code) == cause) found = code;
     }
@@ -63,7 +63,7 @@ std::optional<ErrorCode> error_code(std::string_view name, std::string_view caus
 }
 
 std::optional<ErrorCode> error_code(std::string_view word) {
-    for (const auto& [code, name] : names) {
+    for (const auto& [code, name] : error_words) {
         if (to_string(code) == word) return code;
     }
     return std::nullopt;

@@ -31,9 +31,9 @@ constexpr auto comparisons = std::to_array<ComparisonOperator>({
     ComparisonOperator::contains,
 });
 
-const Words<ComparisonOperator, comparisons.size()>& comparison_words() {
+const ServiceWords<ComparisonOperator, comparisons.size()>& comparison_words() {
     static const auto words = [] {
-        Words<ComparisonOperator, comparisons.size()> made;
+        ServiceWords<ComparisonOperator, comparisons.size()> made;
         for (std::size_t i = 0; i < comparisons.size(); ++i) {
             made[i] = {expression::to_string(comparisons[i]), comparisons[i]};
         }
@@ -44,9 +44,9 @@ const Words<ComparisonOperator, comparisons.size()>& comparison_words() {
 
 using Action = AttributeUpdate::Action;
 
-constexpr Words<Action, 3> action_words = {
+constexpr ServiceWords<Action, 3> action_words = {
     {{"ADD", Action::add}, {"DELETE", Action::remove}, {"PUT", Action::put}}};
-constexpr Words<ConditionalOperator, 2> operator_words = {
+constexpr ServiceWords<ConditionalOperator, 2> operator_words = {
     {{"OR", ConditionalOperator::any}, {"AND", ConditionalOperator::all}}};
 
 void read_placeholders(const MemberReader& json, bool with_values, Placeholders& placeholders) {

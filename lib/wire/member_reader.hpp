@@ -47,7 +47,7 @@ private:
 
 // The words of an enumeration, in the order in which the service names them.
 template <typename Enum, std::size_t count>
-using Words = std::array<std::pair<std::string_view, Enum>, count>;
+using ServiceWords = std::array<std::pair<std::string_view, Enum>, count>;
 
 // One object of a request. Members that are null are as those that are missing.
 //
@@ -92,7 +92,7 @@ public:
     const boost::json::object* object(std::string_view name) const;
 
     template <typename Enum, std::size_t count>
-    std::optional<Enum> word(std::string_view name, const Words<Enum, count>& words) const {
+    std::optional<Enum> word(std::string_view name, const ServiceWords<Enum, count>& words) const {
         const auto given = text(name);
         if (!given) return std::nullopt;
         std::string list;
@@ -105,7 +105,7 @@ public:
         return std::nullopt;
     }
     template <typename Enum, std::size_t count>
-    Enum required_word(std::string_view name, const Words<Enum, count>& words) const {
+    Enum required_word(std::string_view name, const ServiceWords<Enum, count>& words) const {
         require(name);
         return word(name, words).value_or(words.front().second);
     }

@@ -6,10 +6,10 @@
 namespace rocklock::table_json {
 namespace {
 
-constexpr Words<ReturnCapacity, 3> capacity_words = {{{"INDEXES", ReturnCapacity::indexes},
-                                                      {"TOTAL", ReturnCapacity::total},
-                                                      {"NONE", ReturnCapacity::none}}};
-constexpr Words<bool, 2> metrics_words = {{{"SIZE", true}, {"NONE", false}}};
+constexpr ServiceWords<ReturnCapacity, 3> capacity_words = {{{"INDEXES", ReturnCapacity::indexes},
+                                                             {"TOTAL", ReturnCapacity::total},
+                                                             {"NONE", ReturnCapacity::none}}};
+constexpr ServiceWords<bool, 2> metrics_words = {{{"SIZE", true}, {"NONE", false}}};
 
 void write_units(JsonWriter& json, double units, UnitsOf of) {
     json.key("CapacityUnits");

@@ -9,12 +9,13 @@ namespace {
 using expression::RequestKind;
 using Kind = WriteItem::Kind;
 
-constexpr Words<ReturnValues, 5> return_words = {{{"ALL_NEW", ReturnValues::all_new},
-                                                  {"UPDATED_OLD", ReturnValues::updated_old},
-                                                  {"ALL_OLD", ReturnValues::all_old},
-                                                  {"NONE", ReturnValues::none},
-                                                  {"UPDATED_NEW", ReturnValues::updated_new}}};
-constexpr Words<bool, 2> failure_words = {{{"ALL_OLD", true}, {"NONE", false}}};
+constexpr ServiceWords<ReturnValues, 5> return_words = {
+    {{"ALL_NEW", ReturnValues::all_new},
+     {"UPDATED_OLD", ReturnValues::updated_old},
+     {"ALL_OLD", ReturnValues::all_old},
+     {"NONE", ReturnValues::none},
+     {"UPDATED_NEW", ReturnValues::updated_new}}};
+constexpr ServiceWords<bool, 2> failure_words = {{{"ALL_OLD", true}, {"NONE", false}}};
 
 RequestKind kind_of(Kind kind) {
     if (kind == Kind::put) return RequestKind::put;

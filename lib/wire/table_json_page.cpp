@@ -13,7 +13,7 @@ using expression::RequestKind;
 
 constexpr std::int64_t most_segments = 1'000'000;
 
-constexpr Words<Select, 4> select_words = {
+constexpr ServiceWords<Select, 4> select_words = {
     {{"SPECIFIC_ATTRIBUTES", Select::specific_attributes},
      {"COUNT", Select::count},
      {"ALL_ATTRIBUTES", Select::all_attributes},

@@ -8,17 +8,19 @@
 namespace rocklock::table_json {
 namespace {
 
-constexpr Words<AttributeType, 3> type_words = {
+constexpr ServiceWords<AttributeType, 3> type_words = {
     {{"B", AttributeType::binary}, {"N", AttributeType::number}, {"S", AttributeType::string}}};
-constexpr Words<KeyType, 2> key_words = {{{"HASH", KeyType::hash}, {"RANGE", KeyType::range}}};
-constexpr Words<ProjectionType, 3> projection_words = {{{"ALL", ProjectionType::all},
-                                                        {"INCLUDE", ProjectionType::include},
-                                                        {"KEYS_ONLY", ProjectionType::keys_only}}};
-constexpr Words<BillingMode, 2> billing_words = {
+constexpr ServiceWords<KeyType, 2> key_words = {
+    {{"HASH", KeyType::hash}, {"RANGE", KeyType::range}}};
+constexpr ServiceWords<ProjectionType, 3> projection_words = {
+    {{"ALL", ProjectionType::all},
+     {"INCLUDE", ProjectionType::include},
+     {"KEYS_ONLY", ProjectionType::keys_only}}};
+constexpr ServiceWords<BillingMode, 2> billing_words = {
     {{"PROVISIONED", BillingMode::provisioned}, {"PAY_PER_REQUEST", BillingMode::pay_per_request}}};
 
 template <typename Enum, std::size_t count>
-std::string_view word_of(Enum value, const Words<Enum, count>& words) {
+std::string_view word_of(Enum value, const ServiceWords<Enum, count>& words) {
     for (const auto& [word, meant] : words) {
         if (meant == value) return word;
     }
