@@ -155,6 +155,9 @@ BOOST_AUTO_TEST_CASE(gets_an_index_with_entries_of_the_items_it_has_and_loses_it
                "resource_not_found: Requested resource not found");
     change.global_index_updates->at(0) = {{}, {}, "gidx"};
     answer = service->update_table(change).value();
+    // As the service does, the answer still tells of it.
+    BOOST_TEST(answer.global_indexes.at(0).name == "gidx");
+    answer = service->describe_table("orders").value();
     BOOST_TEST(answer.global_indexes.empty());
     BOOST_TEST(answer.attributes.size() == 1U);
     BOOST_TEST(rows(Family::index) == 0U);

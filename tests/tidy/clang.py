@@ -21,6 +21,7 @@ WITHOUT_VALUE = ("-c", "-MD", "-MMD")
 # More would take more memory than time.
 LARGEST_GROUP = 16
 WARNING = re.compile(r"^(/\S+?|\S+?):(\d+):\d+: (?:warning|error): .*\[.*\]$")
+UNITY = re.compile(r"-unity\d+\.cpp$")
 NOTE = re.compile(r"^\S+?:\d+:\d+: note: ")
 
 
@@ -66,11 +67,21 @@ def units(tree, folders):
     entries = json.loads((tree.build / "compile_commands.json").read_text(encoding="utf-8"))
     root = tree.root.resolve()
     found = {}
-    for entry in entries:
+    for entry in (each for entry in entries for each in taken_apart(entry)):
         path = Path(os.path.normpath(os.path.join(entry["directory"], entry["file"])))
         if path.is_relative_to(root) and str(path.relative_to(root)).startswith(folders):
             found.setdefault(path, Unit(entry, root))
     return [found[path] for path in sorted(found)]
+
+
+def taken_apart(entry):
+    """The files that a build with --unity=on compiles as one."""
+    path = Path(entry["directory"], entry["file"])
+    if not UNITY.search(path.name):
+        return [entry]
+    return [{**entry, "file": name,
+             "command": entry["command"].replace(entry["file"], shlex.quote(name))}
+            for name in re.findall(r"#include ?<(.*)>", path.read_text(encoding="utf-8"))]
 
 
 def headers_read(unit):

@@ -243,6 +243,15 @@ class Clang(Planted):
         self.write("lib/lock/b.hpp", "#pragma once\nclass lock_table {};\n")
         self.assert_found(self.tidied('#include "lock/b.hpp"\n'), "lib/lock/b.hpp")
 
+    def test_files_that_are_compiled_as_one(self):
+        self.write("lib/lock/b.cpp", "class lock_table {};\n")
+        self.write("lib/wire/c.cpp", "int sumOf();\n")
+        self.compiled("build/lib-unity0.cpp", "".join(f"#include<{self.root}/build/../lib/{name}>\n"
+                                                      for name in ("lock/b.cpp", "wire/c.cpp")))
+        found = clang.check_clang_tidy(self.tree)
+        self.assertEqual([problem.split(":")[0] for problem in sorted(found)],
+                         ["lib/lock/b.cpp", "lib/wire/c.cpp"])
+
     def test_a_file_that_does_not_compile(self):
         self.assertTrue(self.tidied("int sum(;\n"))
 
