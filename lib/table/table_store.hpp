@@ -132,6 +132,7 @@ private:
                                        const std::vector<std::string>& rows);
 
     // Makes the entries of all items that were there before the index, and opens it to readers.
+    Result<TableDescription> see_to_indexes(const SchemaPointer& before, SchemaPointer schema);
     Result<SchemaPointer> fill_index(const std::string& table, std::uint16_t index);
     Result<void> fill_entries(const Schema& schema, const IndexSchema& index);
     Result<void> fill_entry(const Schema& schema, const IndexSchema& index, const std::string& row);

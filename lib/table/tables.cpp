@@ -77,27 +77,32 @@ Result<TableDescription> TableStore::update_table(const UpdateTable& request) {
         auto replaced = catalog_.replace(before, *std::move(after));
         if (!replaced && replaced.error().code == ErrorCode::precondition_failed) continue;
         if (!replaced) return std::move(replaced).error();
-        SchemaPointer schema = *std::move(replaced);
-        for (const IndexSchema& index : before->indexes) {
-            if (schema->index(index.name)) continue;
-            if (auto cleared = catalog_.clear({before->number, index.number}); !cleared) {
-                return std::move(cleared).error();
-            }
-        }
-        if (schema->next_index != before->next_index) {
-            auto filled = fill_index(request.table, before->next_index);
-            if (!filled) return std::move(filled).error();
-            schema = *std::move(filled);
-        }
-        TableDescription answer = describe(*schema, arns_);
-        // It tells once more of the index that went.
-        for (auto& index : describe(*before, arns_).global_indexes) {
-            if (schema->index(index.name)) continue;
-            index.status = IndexStatus::deleting;
-            answer.global_indexes.push_back(std::move(index));
-        }
-        return answer;
+        return see_to_indexes(before, *std::move(replaced));
     }
+}
+
+// Removes the entries of an index that went, fills one that is new, and answers.
+Result<TableDescription> TableStore::see_to_indexes(const SchemaPointer& before,
+                                                    SchemaPointer schema) {
+    for (const IndexSchema& index : before->indexes) {
+        if (schema->index(index.name)) continue;
+        if (auto cleared = catalog_.clear({before->number, index.number}); !cleared) {
+            return std::move(cleared).error();
+        }
+    }
+    if (schema->next_index != before->next_index) {
+        auto filled = fill_index(schema->name, before->next_index);
+        if (!filled) return std::move(filled).error();
+        schema = *std::move(filled);
+    }
+    TableDescription answer = describe(*schema, arns_);
+    // It tells once more of the index that went.
+    for (auto& index : describe(*before, arns_).global_indexes) {
+        if (schema->index(index.name)) continue;
+        index.status = IndexStatus::deleting;
+        answer.global_indexes.push_back(std::move(index));
+    }
+    return answer;
 }
 
 Result<TableDescription> TableStore::delete_table(const std::string& table) {

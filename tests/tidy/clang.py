@@ -4,6 +4,7 @@ Clean results are remembered in BUILD/tidy-cache under a hash of all that they d
 what has changed is looked at again.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -177,25 +178,31 @@ def clang_tidy_verdicts(tree, folders):
                     configurations=[".clang-tidy", "tests/.clang-tidy"])
 
 
+@contextlib.contextmanager
+def as_one_file(group):
+    """A file that includes the units; beside the first, so that the same .clang-tidy counts."""
+    with tempfile.NamedTemporaryFile("w", suffix=".cpp", prefix=".tidy-", encoding="utf-8",
+                                     dir=group[0].path.parent) as together:
+        together.writelines(f'#include "{unit.path}"\n' for unit in group)
+        together.flush()
+        yield together.name
+
+
 def tidy_group(tree, group):
     """What clang-tidy says of the units as if they were one, or of its halves where their names do
     not go together."""
     root = tree.root.resolve()
-    if len(group) > 1:
-        # Beside the first, so that the same .clang-tidy counts.
-        with tempfile.NamedTemporaryFile("w", suffix=".cpp", prefix=".tidy-", encoding="utf-8",
-                                         dir=group[0].path.parent) as together:
-            together.writelines(f'#include "{unit.path}"\n' for unit in group)
-            together.flush()
-            problems = run_clang_tidy(root, together.name, group[0].arguments, group[0].folder,
-                                      ["--header-filter=/(lib|daemon|tests|bench)/.*[.][ch]pp$",
-                                       "--checks=-bugprone-suspicious-include"])
-        if not any("[clang-diagnostic-error]" in problem for problem in problems):
-            return problems
-        half = len(group) // 2
-        return tidy_group(tree, group[:half]) + tidy_group(tree, group[half:])
-    unit = group[0]
-    return run_clang_tidy(root, unit.path, unit.arguments, unit.folder)
+    first = group[0]
+    if len(group) == 1:
+        return run_clang_tidy(root, first.path, first.arguments, first.folder)
+    with as_one_file(group) as together:
+        problems = run_clang_tidy(root, together, first.arguments, first.folder,
+                                  ["--header-filter=/(lib|daemon|tests|bench)/.*[.][ch]pp$",
+                                   "--checks=-bugprone-suspicious-include"])
+    if not any("[clang-diagnostic-error]" in problem for problem in problems):
+        return problems
+    half = len(group) // 2
+    return tidy_group(tree, group[:half]) + tidy_group(tree, group[half:])
 
 
 def run_thread_safety(source, arguments, folder):
@@ -210,5 +217,11 @@ def check_thread_safety(tree):
     """What a mutex guards is touched only with it held, by clang's annotations."""
     return verdicts(
         tree, "thread-safety", ("lib/",),
-        lambda group: [problem for unit in group for problem in
-                       run_thread_safety(unit.path, unit.arguments, unit.folder)])
+        thread_safety_of_group)
+
+
+def thread_safety_of_group(group):
+    with as_one_file(group) as together:
+        clean = not run_thread_safety(together, group[0].arguments, group[0].folder)
+    return [] if clean else [problem for unit in group for problem in
+                             run_thread_safety(unit.path, unit.arguments, unit.folder)]
