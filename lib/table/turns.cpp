@@ -7,7 +7,7 @@
 namespace rocklock::table {
 
 Turns::Turn::~Turn() {
-    for (const std::size_t place : places_) turns_.leave(turns_.places_[place]);
+    for (const std::size_t place : places_) leave(turns_.places_[place]);
 }
 
 std::size_t Turns::place_of(std::string_view key) {
@@ -30,16 +30,29 @@ void Turns::take(std::vector<std::size_t> places, std::optional<Turn>& turn) {
 
 void Turns::wait_at(Place& place) {
     place.present.fetch_add(1, std::memory_order_relaxed);
-    MutexLock lock(place.mutex);
-    const std::uint64_t ticket = place.next_ticket++;
-    while (place.served != ticket) place.changed.wait(place.mutex);
+    Parker parker;
+    {
+        const MutexLock lock(place.mutex);
+        if (!std::exchange(place.taken, true)) return;
+        place.waiting.push_back(&parker);
+    }
+    parker.park();
 }
 
+// The place is handed over, not let go: nobody comes between.
 void Turns::leave(Place& place) {
-    MutexLock lock(place.mutex);
-    ++place.served;
-    place.present.fetch_sub(1, std::memory_order_relaxed);
-    place.changed.notify_all();
+    Parker* next = nullptr;
+    {
+        const MutexLock lock(place.mutex);
+        place.present.fetch_sub(1, std::memory_order_relaxed);
+        if (place.waiting.empty()) {
+            place.taken = false;
+            return;
+        }
+        next = place.waiting.front();
+        place.waiting.pop_front();
+    }
+    next->unpark(1);
 }
 
 }  // namespace rocklock::table

@@ -13,12 +13,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "base/parker.hpp"
 
 namespace rocklock::table {
 
@@ -53,13 +55,13 @@ private:
     struct Place {
         std::atomic<std::uint32_t> present{0};
         Mutex mutex;
-        CondVar changed;
-        std::uint64_t next_ticket ROCKLOCK_GUARDED_BY(mutex) = 0;
-        std::uint64_t served ROCKLOCK_GUARDED_BY(mutex) = 0;
+        bool taken ROCKLOCK_GUARDED_BY(mutex) = false;
+        // Only the first is woken: to wake all of many costs more than what they want to do.
+        std::deque<Parker*> waiting ROCKLOCK_GUARDED_BY(mutex);
     };
 
-    void wait_at(Place& place);
-    void leave(Place& place);
+    static void wait_at(Place& place);
+    static void leave(Place& place);
 
     std::array<Place, place_count> places_;
 };
