@@ -1,0 +1,36 @@
+#!/bin/sh
+# Runs a command for a message that several replicas have received: one of them does it, and if it
+# does not come to an end, another may try again once the time is over.
+#
+#     once.sh ENDPOINT MESSAGE SECONDS COMMAND...    75: another has it, or has done it
+set -eu
+[ $# -ge 4 ] || { sed -n '/^# /s/^# //p' "$0" >&2; exit 64; }
+endpoint=$1 message=$2 seconds=$3
+shift 3
+
+export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=local AWS_PAGER=
+ddb() { aws dynamodb --endpoint-url "$endpoint" "$@"; }
+
+ddb describe-table --table-name messages >/dev/null 2>&1 ||
+    ddb create-table --table-name messages --billing-mode PAY_PER_REQUEST \
+        --attribute-definitions AttributeName=id,AttributeType=S \
+        --key-schema AttributeName=id,KeyType=HASH >/dev/null ||
+    ddb describe-table --table-name messages >/dev/null
+
+# The condition says when it is free, whether or not somebody has swept what has expired.
+now=$(date +%s)
+if ! refused=$(ddb put-item --table-name messages \
+    --item "{\"id\":{\"S\":\"$message\"},\"expired_at\":{\"N\":\"$((now + seconds))\"}}" \
+    --condition-expression "attribute_not_exists(id) OR expired_at < :now" \
+    --expression-attribute-values "{\":now\":{\"N\":\"$now\"}}" 2>&1); then
+    case $refused in
+    *ConditionalCheckFailedException*) exit 75 ;;
+    esac
+    echo "$refused" >&2
+    exit 1
+fi
+
+"$@"
+# Done: it stays so, for whoever receives it once more.
+ddb update-item --table-name messages --key "{\"id\":{\"S\":\"$message\"}}" \
+    --update-expression "REMOVE expired_at" >/dev/null

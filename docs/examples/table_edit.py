@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+"""Who edits which table of master data: one transaction of conditional updates for all that it touches.
+
+    table_edit.py ENDPOINT begin TABLE EDITOR     0: yours; 75: somebody else's, and whose
+    table_edit.py ENDPOINT end TABLE EDITOR
+    table_edit.py ENDPOINT show
+
+A table's row says `normal`, `editing` with its editor, or `locked` by the editor of one whose foreign
+keys refer to it. To begin changes the table's own row and those it refers to, all or none. To end asks
+for the editor too: who was not asked to begin cannot end for another.
+"""
+
+import sys
+
+import boto3
+from botocore.exceptions import ClientError
+
+TABLE = "edited_tables"
+# Which tables the foreign keys of each refer to.
+REFERS_TO = {"countries": [], "currencies": [], "customers": ["countries", "currencies"],
+             "suppliers": ["countries"], "orders": ["customers"]}
+
+
+def client_for(endpoint):
+    return boto3.client("dynamodb", endpoint_url=endpoint, region_name="local", aws_access_key_id="any",
+                        aws_secret_access_key="any")
+
+
+def prepare(client):
+    """Makes the table of statuses, with each of them normal, unless it is there."""
+    if TABLE in client.list_tables()["TableNames"]:
+        return
+    client.create_table(TableName=TABLE, BillingMode="PAY_PER_REQUEST",
+                        AttributeDefinitions=[{"AttributeName": "name", "AttributeType": "S"}],
+                        KeySchema=[{"AttributeName": "name", "KeyType": "HASH"}])
+    for name in REFERS_TO:
+        client.put_item(TableName=TABLE, Item={"name": {"S": name}, "status": {"S": "normal"}})
+
+
+def change(name, expression, condition, **values):
+    """One action of a transaction. `#s` and `#e` are the status and who has it."""
+    used = f"{expression} {condition}"
+    return {"Update": {
+        "TableName": TABLE, "Key": {"name": {"S": name}},
+        "UpdateExpression": expression, "ConditionExpression": condition,
+        "ExpressionAttributeNames": {key: name for key, name in (("#s", "status"), ("#e", "by")) if key in used},
+        "ExpressionAttributeValues": {f":{key}": {"S": value} for key, value in values.items()},
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}
+
+
+def begin(client, name, editor):
+    """Nothing when the table is the editor's now; else the rows that are in the way, as they were then."""
+    take = "SET #s = :to, #e = :by"
+    actions = [change(name, take, "#s = :normal", to="editing", by=editor, normal="normal")]
+    actions += [change(other, take, "#s = :normal", to="locked", by=editor, normal="normal")
+                for other in REFERS_TO[name]]
+    return transact(client, actions)
+
+
+def end(client, name, editor):
+    give_back = "SET #s = :normal REMOVE #e"
+    actions = [change(name, give_back, "#s = :was AND #e = :by", was="editing", by=editor, normal="normal")]
+    actions += [change(other, give_back, "#s = :was AND #e = :by", was="locked", by=editor, normal="normal")
+                for other in REFERS_TO[name]]
+    return transact(client, actions)
+
+
+def transact(client, actions):
+    try:
+        client.transact_write_items(TransactItems=actions)
+    except client.exceptions.TransactionCanceledException as refused:
+        return [plain(reason["Item"]) for reason in refused.response["CancellationReasons"] if "Item" in reason]
+    return []
+
+
+def plain(item):
+    return {name: value["S"] for name, value in item.items()}
+
+
+def rows(client):
+    return sorted((plain(item) for item in client.scan(TableName=TABLE)["Items"]), key=lambda row: row["name"])
+
+
+def told(row):
+    return f"{row['name']}: {row['status']}" + (f" by {row['by']}" if "by" in row else "")
+
+
+def main(arguments):
+    if len(arguments) < 2 or (arguments[1] != "show" and len(arguments) != 4):
+        sys.exit(__doc__)
+    endpoint, verb, *words = arguments
+    client = client_for(endpoint)
+    prepare(client)
+    if verb == "show":
+        print("\n".join(map(told, rows(client))))
+        return 0
+    if words[0] not in REFERS_TO:
+        sys.exit(f"there is no table {words[0]}; there are: {', '.join(REFERS_TO)}")
+    in_the_way = {"begin": begin, "end": end}[verb](client, *words)
+    for row in in_the_way:
+        print(told(row))
+    return 75 if in_the_way else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except ClientError as error:
+        sys.exit(str(error))

@@ -1,0 +1,121 @@
+"""The programs in docs/examples, against the daemon."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import tap
+from harness import Sandbox
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/examples"
+sys.path.insert(0, str(EXAMPLES))
+
+
+class Example(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir()
+        process = self.serve("--memory", "--http", "127.0.0.1:0")
+        self.endpoint = re.search(r"http://\S+", process.stderr.readline()).group(0)  # tidy: meant
+
+    def run_example(self, name, *words):
+        done = subprocess.run([str(EXAMPLES / name), self.endpoint, *map(str, words)], cwd=self.folder, text=True,
+                              capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "HOME": str(self.folder), "PATH": "/usr/bin:/bin"})
+        return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+
+class TableEdit(Example):
+    def edit(self, *words):
+        status, out, err = self.run_example("table_edit.py", *words)
+        self.assertEqual(err, "")
+        return status, out.splitlines()
+
+    def test_takes_all_or_nothing(self):
+        self.assertEqual(self.edit("begin", "customers", "ann"), (0, []))
+        self.assertEqual(self.edit("begin", "suppliers", "bob"), (75, ["countries: locked by ann"]))
+        self.assertEqual(self.edit("begin", "customers", "bob"), (75, [
+            "customers: editing by ann", "countries: locked by ann", "currencies: locked by ann"]))
+        self.assertIn("suppliers: normal", self.edit("show")[1])
+        self.assertEqual(self.edit("end", "customers", "ann"), (0, []))
+        self.assertEqual(self.edit("begin", "suppliers", "bob"), (0, []))
+
+    def test_only_the_editor_ends_it(self):
+        self.edit("begin", "orders", "ann")
+        self.assertEqual(self.edit("end", "orders", "bob"), (75, ["orders: editing by ann", "customers: locked by ann"]))
+        self.assertEqual(self.edit("end", "orders", "ann"), (0, []))
+        self.assertEqual(set(line.split(": ")[1] for line in self.edit("show")[1]), {"normal"})
+
+    def test_of_many_at_once_one_edits(self):
+        import table_edit  # pylint: disable=import-outside-toplevel
+        table_edit.prepare(table_edit.client_for(self.endpoint))
+
+        def begin(number):
+            try:
+                return table_edit.begin(table_edit.client_for(self.endpoint), "customers", f"editor-{number}")
+            except Exception as error:  # pylint: disable=broad-exception-caught
+                return error
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            told = list(pool.map(begin, range(16)))
+        self.assertEqual(told.count([]), 1, told)
+        by = {row.get("by") for row in table_edit.rows(table_edit.client_for(self.endpoint))}
+        self.assertEqual(by, {None, f"editor-{told.index([])}"})
+
+
+class Account(Example):
+    def account(self, *words):
+        return self.run_example("account.py", *words)
+
+    def test_withdrawals(self):
+        self.assertEqual(self.account("open", "a", 100, -500), (0, "", ""))
+        self.assertEqual(self.account("withdraw", "a", 400), (0, "-300", ""))
+        self.assertEqual(self.account("withdraw", "a", 300), (1, "-300 less 300 is below -500", ""))
+        self.assertEqual(self.account("show", "a"), (0, "-300, version 2", ""))
+
+    def test_of_two_that_read_the_same_one_writes(self):
+        import account  # pylint: disable=import-outside-toplevel
+        accounts = account.accounts_at(self.endpoint)
+        account.open_account(accounts, "a", 100, -500)
+        first, second = account.read(accounts, "a"), account.read(accounts, "a")
+        self.assertTrue(account.write(accounts, first, -300))
+        self.assertFalse(account.write(accounts, second, -200))
+        with self.assertRaises(account.NotEnough):
+            account.withdraw(accounts, "a", 300)
+        self.assertEqual(account.withdraw(accounts, "a", 200), -500)
+
+    def test_nothing_is_lost_among_many(self):
+        import account  # pylint: disable=import-outside-toplevel
+        account.open_account(account.accounts_at(self.endpoint), "a", 0, -1000)
+
+        def withdraw(_):
+            return account.withdraw(account.accounts_at(self.endpoint), "a", 10)
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            balances = list(pool.map(withdraw, range(40)))
+        self.assertEqual(sorted(balances), [-400 + 10 * step for step in range(40)])
+
+
+class Once(Example):
+    def once(self, message, seconds, *command):
+        return self.run_example("once.sh", message, seconds, *command)[0]
+
+    def test_is_done_once(self):
+        self.assertEqual(self.once("m1", 3600, "touch", "done"), 0)
+        self.assertTrue((self.folder / "done").exists())
+        self.assertEqual(self.once("m1", 0, "touch", "again"), 75)
+        self.assertFalse((self.folder / "again").exists())
+
+    def test_is_done_again_when_it_failed_and_the_time_is_over(self):
+        self.assertEqual(self.once("m2", 3600, "false"), 1)
+        self.assertEqual(self.once("m2", 3600, "true"), 75)
+        # So long ago that it is over, in whatever second this is.
+        self.assertEqual(self.once("m3", -5, "false"), 1)
+        self.assertEqual(self.once("m3", 3600, "true"), 0)
+
+
+if __name__ == "__main__":
+    tap.main()
