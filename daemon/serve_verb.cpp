@@ -1,6 +1,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -23,13 +24,19 @@ std::string directory_of(const std::string& path) {
     return slash == std::string::npos || slash == 0 ? "" : path.substr(0, slash);
 }
 
-constexpr std::array<std::pair<const char*, const char*>, 6> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 12> operation_defaults = {
     {{"http", ""},
      {"admin-group", ""},
      {"max-connections", "20000"},
      {"slow-wait", "5s"},
      {"log-format", "text"},
-     {"log-level", "info"}}};
+     {"log-level", "info"},
+     {"sweep-period", "60s"},
+     {"throttle", "0%"},
+     {"conflict", "0%"},
+     {"index-lag", "0"},
+     {"ttl-lag", "0"},
+     {"rehearsal-seed", "1"}}};
 
 std::vector<std::string> words_in(const std::string& list) {
     std::vector<std::string> words;
@@ -67,6 +74,34 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     return {};
 }
 
+// What those meet who use tables.
+Result<void> read_tables(const Settings& settings, ServerOptions& options) {
+    const auto period = settings.duration("sweep-period", "60s");
+    if (!period) return period.error();
+    if (period->count() == 0) {
+        return Error(ErrorCode::invalid_argument, "sweep-period is 0: the least is 1ms");
+    }
+    options.sweep_period = *period;
+    auto& rehearsal = options.rehearsal;
+    const auto throttle = settings.percent("throttle", "0%");
+    if (!throttle) return throttle.error();
+    rehearsal.throttle_percent = *throttle;
+    const auto conflict = settings.percent("conflict", "0%");
+    if (!conflict) return conflict.error();
+    rehearsal.conflict_percent = *conflict;
+    const auto index_lag = settings.duration("index-lag", "0");
+    if (!index_lag) return index_lag.error();
+    rehearsal.index_lag = *index_lag;
+    const auto ttl_lag = settings.duration("ttl-lag", "0");
+    if (!ttl_lag) return ttl_lag.error();
+    rehearsal.time_to_live_lag = *ttl_lag;
+    const auto seed =
+        settings.number("rehearsal-seed", "1", {0, std::numeric_limits<std::int64_t>::max()});
+    if (!seed) return seed.error();
+    rehearsal.seed = static_cast<std::uint64_t>(*seed);
+    return {};
+}
+
 }  // namespace
 
 int serve_verb(const Arguments& arguments) {
@@ -80,6 +115,7 @@ int serve_verb(const Arguments& arguments) {
     options.durability = *durability == "written" ? Durability::written : Durability::durable;
     options.idle_exit = *idle_exit;
     if (auto read = read_operation(*settings, options); !read) return fail(read.error());
+    if (auto read = read_tables(*settings, options); !read) return fail(read.error());
     const bool memory = arguments.has("memory");
     if (memory && arguments.has("db")) {
         return fail(

@@ -50,6 +50,8 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
     database.events_kept = events_kept;
     database.timings = true;
     database.slow_wait = options.slow_wait;
+    database.sweep_period = options.sweep_period;
+    database.rehearsal = options.rehearsal;
     // Very many may be slow at once: of what stands in their way, a few tell all.
     database.on_slow_wait =
         [&log, some = std::make_shared<Seldom>(milliseconds{1000}, 100)](const SlowWait& wait) {

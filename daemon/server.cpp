@@ -32,6 +32,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/duration_text.hpp"
 #include "base/mutex.hpp"
 #include "daemon/admin_group.hpp"
 #include "daemon/call_book.hpp"
@@ -447,6 +448,15 @@ void tell_start(const Log& log, Database& database, const ServerOptions& options
                {{"store", options.store.empty() ? "memory" : options.store},
                 {"sessions", statistics.sessions},
                 {"grants", statistics.held}}});
+    if (!options.rehearsal.is_on()) return;
+    log.write({LogLevel::warning,
+               "rehearsal",
+               "this is a rehearsal: requests for tables meet nuisances on purpose",
+               {{"throttle_percent", options.rehearsal.throttle_percent},
+                {"conflict_percent", options.rehearsal.conflict_percent},
+                {"index_lag", exact_duration(options.rehearsal.index_lag)},
+                {"ttl_lag", exact_duration(options.rehearsal.time_to_live_lag)},
+                {"seed", options.rehearsal.seed}}});
 }
 
 Result<void> serve_store(const ServerOptions& options) {

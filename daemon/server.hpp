@@ -26,6 +26,10 @@ struct ServerOptions {
     int max_connections = 20'000;
     // A wait that lasts longer is told of. 0: none.
     std::chrono::milliseconds slow_wait{0};
+    // Of expired items.
+    std::chrono::milliseconds sweep_period{60'000};
+    // Nuisances for who uses tables.
+    Rehearsal rehearsal;
     LogFormat log_format = LogFormat::text;
     LogLevel log_level = LogLevel::info;
     // Leaves when there was neither a session nor a request for so long. 0: never.

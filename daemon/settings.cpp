@@ -21,9 +21,11 @@ namespace rocklock {
 namespace {
 
 constexpr std::string_view system_socket = "/run/rocklock/rocklock.sock";
-constexpr std::array<std::string_view, 13> known_settings = {
-    "socket", "db",          "durability",      "idle-exit",  "lease",     "patience", "on-lost",
-    "http",   "admin-group", "max-connections", "log-format", "slow-wait", "log-level"};
+constexpr std::array<std::string_view, 19> known_settings = {
+    "socket",     "db",        "durability", "idle-exit",     "lease",
+    "patience",   "on-lost",   "http",       "admin-group",   "max-connections",
+    "log-format", "slow-wait", "log-level",  "sweep-period",  "index-lag",
+    "ttl-lag",    "throttle",  "conflict",   "rehearsal-seed"};
 
 // An environment variable; empty counts as not set.
 std::string environment(const std::string& name) {
@@ -135,6 +137,19 @@ Result<std::int64_t> Settings::number(std::string_view name, std::string_view de
                  std::string(name) + " (from " + setting.source + ") is '" + text +
                      "'; write a whole number from " + std::to_string(range.least) + " to " +
                      std::to_string(range.most));
+}
+
+Result<std::uint32_t> Settings::percent(std::string_view name,
+                                        std::string_view default_value) const {
+    const auto setting = get(name, default_value);
+    std::string_view text = setting.value;
+    if (text.ends_with('%')) text.remove_suffix(1);
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc{} && end == text.data() + text.size() && value <= 100) return value;
+    return Error(ErrorCode::invalid_argument,
+                 std::string(name) + " (from " + setting.source + ") is '" + setting.value +
+                     "'; write a whole number from 0 to 100, as in 5%");
 }
 
 Result<std::optional<std::chrono::milliseconds>> Settings::optional_duration(

@@ -39,6 +39,8 @@ public:
     };
     Result<std::int64_t> number(std::string_view name, std::string_view default_value,
                                 Range range) const;
+    // Of a hundred, as in "5%" or "5". Errors: invalid_argument.
+    Result<std::uint32_t> percent(std::string_view name, std::string_view default_value) const;
     // Nothing where nobody says anything.
     Result<std::optional<std::chrono::milliseconds>> optional_duration(std::string_view name) const;
     // "forever" is no_limit.

@@ -96,6 +96,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     auto state = std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}});
     TableOptions table_options;
     table_options.durability = options.durability;
+    table_options.sweep_period = options.sweep_period;
+    table_options.rehearsal = options.rehearsal;
     auto tables = open_tables(*state->storage, clock, table_options);
     if (!tables) return std::move(tables).error();
     state->tables = *std::move(tables);

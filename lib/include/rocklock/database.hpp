@@ -13,6 +13,7 @@
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
 #include <rocklock/lock.hpp>
+#include <rocklock/rehearsal.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/session.hpp>
 #include <rocklock/storage.hpp>
@@ -41,6 +42,10 @@ struct DatabaseOptions {
     // database's.
     std::chrono::milliseconds slow_wait{0};
     std::function<void(const SlowWait&)> on_slow_wait;
+    // Of tables: from the beginning of one sweep for expired items to that of the next.
+    std::chrono::milliseconds sweep_period{60'000};
+    // Of tables: nuisances of the service, to try a program with.
+    Rehearsal rehearsal;
     // None: the machine's. It must outlive the database.
     Clock* clock = nullptr;
     // For open() only. Its `create_if_missing` does not count: the one above does.
