@@ -3,19 +3,18 @@
 
 #include "table/faults.hpp"
 #include "table/many_writes.hpp"
+#include "table/request_limits.hpp"
 #include "table/table_store.hpp"
 
 namespace rocklock::table {
 namespace {
-
-constexpr std::size_t most_writes = 25;
 
 std::optional<Error> check_batch(const BatchWrite& request) {
     if (request.writes.empty()) {
         return constraint("{}", "requestItems",
                           "Member must have length greater than or equal to 1");
     }
-    if (request.writes.size() > most_writes) {
+    if (request.writes.size() > most_batch_writes) {
         return fault("Too many items requested for the BatchWriteItem call");
     }
     for (const WriteItem& write : request.writes) {

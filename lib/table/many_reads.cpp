@@ -7,12 +7,12 @@
 #include "table/capacity_report.hpp"
 #include "table/faults.hpp"
 #include "table/many_writes.hpp"
+#include "table/request_limits.hpp"
 #include "table/table_store.hpp"
 
 namespace rocklock::table {
 namespace {
 
-constexpr std::size_t most_keys = 100;
 constexpr std::size_t most_answer_bytes = 16 << 20;
 
 using expression::RequestExpressions;
@@ -51,7 +51,7 @@ std::optional<Error> check_counts(const BatchGet& request) {
         return constraint("{}", "requestItems",
                           "Member must have length greater than or equal to 1");
     }
-    if (count <= most_keys) return std::nullopt;
+    if (count <= most_batch_keys) return std::nullopt;
     return fault("Too many items requested for the BatchGetItem call");
 }
 
@@ -136,7 +136,7 @@ Result<BatchGetAnswer> TableStore::batch_get(const BatchGet& request) {
 }
 
 Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
-    if (request.gets.empty() || request.gets.size() > most_keys) {
+    if (request.gets.empty() || request.gets.size() > most_actions) {
         return constraint(request.gets.empty() ? "[]" : "...", "transactItems",
                           request.gets.empty()
                               ? "Member must have length greater than or equal to 1"

@@ -6,25 +6,12 @@
 #include <string_view>
 #include <utility>
 
+#include "table/cancellation.hpp"
 #include "table/capacity_report.hpp"
 #include "table/faults.hpp"
 
 namespace rocklock::table {
 namespace {
-
-std::string_view code_name(const CancellationReason& reason) {
-    if (!reason.code) return "None";
-    switch (*reason.code) {
-        case ErrorCode::condition_failed:
-            return "ConditionalCheckFailed";
-        case ErrorCode::transaction_conflict:
-            return "TransactionConflict";
-        case ErrorCode::throttled:
-            return "ProvisionedThroughputExceeded";
-        default:
-            return "ValidationError";
-    }
-}
 
 std::optional<Error> check_empty_keys(const Schema& schema, const WriteItem& request) {
     for (const KeyAttribute& part : schema.key.list()) {
@@ -73,7 +60,7 @@ std::optional<CancellationReason> reason_of(const Error& error) {
 Error cancelled(Reasons reasons) {
     std::string text;
     for (const auto& reason : reasons)
-        text.append(text.empty() ? "" : ", ").append(code_name(reason));
+        text.append(text.empty() ? "" : ", ").append(reason_name(reason));
     Error error(ErrorCode::transaction_cancelled,
                 "Transaction cancelled, please refer cancellation reasons for specific reasons [" +
                     text + "]");

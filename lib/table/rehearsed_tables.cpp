@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "table/faults.hpp"
+#include "table/request_limits.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -12,10 +13,6 @@ constexpr std::string_view throttled_text =
     "The level of configured provisioned throughput for the table was exceeded. Consider "
     "increasing your provisioning level with the UpdateTable API.";
 constexpr std::string_view conflict_text = "Transaction is ongoing for the item";
-
-// Requests of more are refused as they are.
-constexpr std::size_t most_rehearsed_writes = 25;
-constexpr std::size_t most_keys_of_request = 100;
 
 Error throttled() { return {ErrorCode::throttled, std::string(throttled_text)}; }
 
@@ -66,7 +63,8 @@ bool RehearsedTables::happens(std::uint32_t percent) {
 }
 
 Reasons RehearsedTables::reasons_against(std::size_t actions) {
-    Reasons reasons(actions <= most_keys_of_request ? actions : 0);
+    // One of more is refused as it is.
+    Reasons reasons(actions <= most_actions ? actions : 0);
     for (CancellationReason& reason : reasons) {
         if (happens(rehearsal_.conflict_percent)) {
             reason.code = ErrorCode::transaction_conflict;
@@ -168,7 +166,7 @@ Result<Page> RehearsedTables::scan(const Scan& request) {
 }
 
 Result<BatchWriteAnswer> RehearsedTables::batch_write(const BatchWrite& request) {
-    if (request.writes.empty() || request.writes.size() > most_rehearsed_writes) {
+    if (request.writes.empty() || request.writes.size() > most_batch_writes) {
         return tables_->batch_write(request);
     }
     BatchWrite rest = request;
@@ -186,7 +184,7 @@ Result<BatchWriteAnswer> RehearsedTables::batch_write(const BatchWrite& request)
 Result<BatchGetAnswer> RehearsedTables::batch_get(const BatchGet& request) {
     const bool whole = std::none_of(request.tables.begin(), request.tables.end(),
                                     [](const auto& table) { return table.keys.empty(); });
-    if (!whole || count_keys(request) > most_keys_of_request) return tables_->batch_get(request);
+    if (!whole || count_keys(request) > most_batch_keys) return tables_->batch_get(request);
     BatchGet rest;
     rest.return_capacity = request.return_capacity;
     std::vector<BatchGet::Keys> unprocessed;

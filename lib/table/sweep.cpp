@@ -27,8 +27,7 @@ Number seconds(WallTime time) {
 bool is_expired(const Item& item, const std::string& attribute, const SweepRound& round) {
     const auto* value = item.find(attribute);
     const auto* expiry = value ? value->get_if<Number>() : nullptr;
-    return expiry && *expiry < seconds(round.now - round.spared) &&
-           *expiry >= seconds(round.now - too_long_ago);
+    return expiry && *expiry >= round.oldest && *expiry < round.newest;
 }
 
 }  // namespace
@@ -53,8 +52,8 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
             round_.tables.push_back(schema->name);
         }
     }
-    round_.now = now.wall;
-    round_.spared = step.spared;
+    round_.oldest = seconds(now.wall - too_long_ago);
+    round_.newest = seconds(now.wall - step.spared);
     std::size_t items_left = std::max<std::size_t>(step.most_items, 1);
     while (!round_.tables.empty() && items_left > 0) {
         const auto done = sweep_table(round_, items_left, report);

@@ -43,9 +43,9 @@ struct SweepRound {
     std::unique_ptr<FigureCount> count;
     // When it began on the boot clock; none: no round ever did.
     std::optional<BootTime> began;
-    // What is expired is judged by, and from when on.
-    WallTime now;
-    std::chrono::milliseconds spared{};
+    // What is expired has a time from the first to before the second, in seconds.
+    Number oldest;
+    Number newest;
 };
 
 class TableStore final : public TableService {

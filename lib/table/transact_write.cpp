@@ -6,6 +6,7 @@
 #include "item/capacity.hpp"
 #include "table/faults.hpp"
 #include "table/many_writes.hpp"
+#include "table/request_limits.hpp"
 #include "table/request_token.hpp"
 #include "table/table_store.hpp"
 
@@ -14,7 +15,6 @@ namespace {
 
 using Kind = WriteItem::Kind;
 
-constexpr std::size_t most_actions = 100;
 constexpr std::size_t longest_token = 36;
 constexpr std::size_t most_transaction_bytes = 4 << 20;
 

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "table/cancellation.hpp"
 #include "wire/attribute_json.hpp"
 #include "wire/error_names.hpp"
 #include "wire/json_writer.hpp"
@@ -51,24 +52,10 @@ std::string_view message_member(ErrorCode code) {
     return capital ? "Message" : "message";
 }
 
-std::string_view reason_name(const CancellationReason& reason) {
-    if (!reason.code) return "None";
-    switch (*reason.code) {
-        case ErrorCode::condition_failed:
-            return "ConditionalCheckFailed";
-        case ErrorCode::transaction_conflict:
-            return "TransactionConflict";
-        case ErrorCode::throttled:
-            return "ProvisionedThroughputExceeded";
-        default:
-            return "ValidationError";
-    }
-}
-
 void write_reason(JsonWriter& json, const CancellationReason& reason) {
     json.begin_object();
     json.key("Code");
-    json.string(reason_name(reason));
+    json.string(table::reason_name(reason));
     if (reason.code) {
         json.key("Message");
         json.string(reason.message);

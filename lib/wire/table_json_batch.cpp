@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "expression/request.hpp"
+#include "table/request_limits.hpp"
 #include "wire/attribute_json.hpp"
 #include "wire/expression_json.hpp"
 #include "wire/table_json.hpp"
@@ -12,8 +13,6 @@ namespace rocklock::table_json {
 namespace {
 
 using Kind = WriteItem::Kind;
-
-constexpr std::size_t most_writes = 25;
 
 // PutRequest or DeleteRequest. More or fewer than one are told alike, as it was recorded.
 WriteItem read_element(const MemberReader& json, const std::string& table) {
@@ -35,7 +34,7 @@ WriteItem read_element(const MemberReader& json, const std::string& table) {
 }
 
 void check_list(const MemberReader& json, const std::string& table, std::size_t count) {
-    if (count > 0 && count <= most_writes) return;
+    if (count > 0 && count <= table::most_batch_writes) return;
     json.faults().constraint(
         "'{" + table + "=[" + (count == 0 ? "" : std::to_string(count) + " requests") + "]}'",
         "requestItems",

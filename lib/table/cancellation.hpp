@@ -1,0 +1,25 @@
+// Why a transaction was cancelled, in the service's names.
+#pragma once
+
+#include <string_view>
+
+#include <rocklock/error.hpp>
+
+namespace rocklock::table {
+
+// As in CancellationReasons: "None" of an action that was not the cause.
+inline std::string_view reason_name(const CancellationReason& reason) {
+    if (!reason.code) return "None";
+    switch (*reason.code) {
+        case ErrorCode::condition_failed:
+            return "ConditionalCheckFailed";
+        case ErrorCode::transaction_conflict:
+            return "TransactionConflict";
+        case ErrorCode::throttled:
+            return "ProvisionedThroughputExceeded";
+        default:
+            return "ValidationError";
+    }
+}
+
+}  // namespace rocklock::table
