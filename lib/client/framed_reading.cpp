@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "client/framed_service.hpp"
+#include "client/unix_socket.hpp"
 
 namespace rocklock {
 namespace {

@@ -14,6 +14,7 @@
 #include "base/assert.hpp"
 #include "base/is_one_of.hpp"
 #include "base/random.hpp"
+#include "client/unix_socket.hpp"
 #include "lock/modes.hpp"
 #include "lock/names.hpp"
 
@@ -129,7 +130,7 @@ Result<std::unique_ptr<RemoteService>> RemoteService::connect(const std::string&
         if (std::chrono::steady_clock::now() >= give_up) {
             return Error(ErrorCode::unreachable, std::move(service).error().message);
         }
-        std::this_thread::sleep_for(FramedService::crowded_pause);
+        std::this_thread::sleep_for(crowded_pause);
     }
 }
 

@@ -46,9 +46,6 @@ namespace rocklock {
 // As RemoteService says.
 class FramedService final : public RemoteService {
 public:
-    // Before a daemon that has too many connections is tried again.
-    static constexpr std::chrono::milliseconds crowded_pause{100};
-
     // Over a socket that is connected; speaks to the daemon first. Errors: unreachable;
     // limit_exceeded when the daemon has too many connections.
     static Result<std::unique_ptr<RemoteService>> begin(std::string path, FrameSocket socket,

@@ -17,9 +17,6 @@
 namespace rocklock {
 namespace {
 
-// When to come back to a daemon that has too many connections.
-constexpr std::chrono::milliseconds crowded_pause{100};
-
 constexpr std::string_view header_end = "\r\n\r\n";
 
 Error lost(const std::string& why) {

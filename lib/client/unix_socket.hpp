@@ -11,6 +11,9 @@
 
 namespace rocklock {
 
+// Before a daemon that has too many connections is tried again.
+inline constexpr std::chrono::milliseconds crowded_pause{100};
+
 // Errors: invalid_argument: the path is empty or too long for a socket.
 Result<sockaddr_un> unix_address(const std::string& path);
 
