@@ -7,6 +7,9 @@ set -eu
 [ $# -ge 4 ] || { sed -n '/^# /s/^# //p' "$0" >&2; exit 64; }
 endpoint=$1 message=$2 seconds=$3
 shift 3
+case $message in
+*[\"\\]*) echo "a message may have no quotes and no backslashes" >&2; exit 64 ;;
+esac
 
 export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=local AWS_PAGER=
 ddb() { aws dynamodb --endpoint-url "$endpoint" "$@"; }

@@ -50,22 +50,18 @@ def change(name, expression, condition, **values):
 
 def begin(client, name, editor):
     """Nothing when the table is the editor's now; else the rows that are in the way, as they were then."""
-    take = "SET #s = :to, #e = :by"
-    actions = [change(name, take, "#s = :normal", to="editing", by=editor, normal="normal")]
-    actions += [change(other, take, "#s = :normal", to="locked", by=editor, normal="normal")
-                for other in REFERS_TO[name]]
-    return transact(client, actions)
+    return change_all(client, name, editor, "SET #s = :taken, #e = :by", "#s = :normal")
 
 
 def end(client, name, editor):
-    give_back = "SET #s = :normal REMOVE #e"
-    actions = [change(name, give_back, "#s = :was AND #e = :by", was="editing", by=editor, normal="normal")]
-    actions += [change(other, give_back, "#s = :was AND #e = :by", was="locked", by=editor, normal="normal")
-                for other in REFERS_TO[name]]
-    return transact(client, actions)
+    return change_all(client, name, editor, "SET #s = :normal REMOVE #e", "#s = :taken AND #e = :by")
 
 
-def transact(client, actions):
+def change_all(client, name, editor, expression, condition):
+    """Changes the table's own row and those it refers to, in one step."""
+    taken = {name: "editing", **{other: "locked" for other in REFERS_TO[name]}}
+    actions = [change(each, expression, condition, taken=status, by=editor, normal="normal")
+               for each, status in taken.items()]
     try:
         client.transact_write_items(TransactItems=actions)
     except client.exceptions.TransactionCanceledException as refused:
