@@ -1,4 +1,4 @@
-#include "fuzz/client_bytes.hpp"
+#include "fuzz/client_player.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +22,7 @@
 #include "daemon/http_conversation.hpp"
 #include "daemon/log.hpp"
 #include "daemon/places.hpp"
+#include "fuzz/promise.hpp"
 #include "lock/lock_manager.hpp"
 #include "lock/names.hpp"
 #include "lock/records.hpp"
@@ -33,10 +34,6 @@ namespace {
 constexpr std::uint32_t administrator = 4711;
 // No lease is longer than 30 days.
 constexpr std::chrono::hours long_time{24 * 31};
-
-void require(bool kept, const std::string& promise) {
-    if (!kept) throw std::logic_error("broken promise: " + promise);
-}
 
 // How the bytes come.
 struct Manner {

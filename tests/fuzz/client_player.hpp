@@ -11,7 +11,7 @@ namespace rocklock {
 //     the second byte   1: closes its sending side at the end, and does not just hang up
 //                       2: comes over TCP
 //                       4: takes answers when it must
-//                       8 to 248: by so much time goes on after each piece; see client_bytes.cpp
+//                       8 to 248: by so much time goes on after each piece; see client_player.cpp
 //     the rest          is what the client sends
 //
 // Afterwards everything that is left is ended by time. Sessions and their secrets are the same in

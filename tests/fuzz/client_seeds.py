@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes inputs for the fuzzer to begin with: conversations that make sense, over HTTP and in frames.
 
-    tests/fuzz/seeds.py FOLDER [WORDS]
+    tests/fuzz/client_seeds.py FOLDER [WORDS]
 
 WORDS is a file that gets what mutations can hardly find, for libFuzzer's dictionary: numbers of
 members and verbs, and proofs of sessions. The frames are encoded here as docs/protocol.md says, not by the code under test.

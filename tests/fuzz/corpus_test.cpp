@@ -1,48 +1,63 @@
-// What the fuzzer has found worth keeping is played once more: its corpus, and all that ever
+// What the fuzzer has found worth keeping is played once more: its corpora, and all that ever
 // failed.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
-#include "fuzz/client_bytes.hpp"
+#include "fuzz/client_player.hpp"
+#include "fuzz/expressions_player.hpp"
+#include "fuzz/tables_player.hpp"
 
 namespace {
 
-std::filesystem::path corpus() {
-    return std::filesystem::path(std::getenv("ROCKLOCK_SOURCE_ROOT")) / "tests/fuzz/corpus";
-}
+struct Input {
+    std::string name;
+    std::string bytes;
+};
 
-BOOST_AUTO_TEST_SUITE(a_server_survives)
-
-BOOST_AUTO_TEST_CASE(every_input_of_the_corpus) {
-    std::size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(corpus())) {
+std::vector<Input> corpus(const std::string& player) {
+    const std::filesystem::path root(std::getenv("ROCKLOCK_SOURCE_ROOT"));
+    std::vector<Input> inputs;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(root / "tests/fuzz/corpus" / player)) {
         std::ifstream file(entry.path(), std::ios::binary);
-        const std::string input{std::istreambuf_iterator<char>(file), {}};
-        BOOST_TEST_CONTEXT(entry.path().filename().string()) {
-            BOOST_CHECK_NO_THROW(rocklock::play_client(input));
-        }
-        ++count;
+        inputs.push_back({entry.path().filename().string(),
+                          std::string{std::istreambuf_iterator<char>(file), {}}});
     }
-    BOOST_CHECK_GE(count, 100);
+    return inputs;
 }
 
-// Of each, all that comes before its end: requests cut short, wherever.
-BOOST_AUTO_TEST_CASE(every_input_that_stops_somewhere) {
-    for (const auto& entry : std::filesystem::directory_iterator(corpus())) {
-        if (!entry.path().filename().string().starts_with("seed-")) continue;
-        std::ifstream file(entry.path(), std::ios::binary);
-        const std::string input{std::istreambuf_iterator<char>(file), {}};
-        for (std::size_t size = 0; size < input.size(); size += 7) {
-            BOOST_CHECK_NO_THROW(rocklock::play_client(std::string_view(input).substr(0, size)));
-        }
+void play_all(const std::string& player, void (*play)(std::string_view)) {
+    const auto inputs = corpus(player);
+    BOOST_TEST(inputs.size() >= 100);
+    for (const auto& input : inputs) {
+        BOOST_TEST_CONTEXT(input.name) { BOOST_CHECK_NO_THROW(play(input.bytes)); }
     }
 }
+
+BOOST_AUTO_TEST_SUITE(every_input_of_the_corpus_of)
+
+BOOST_AUTO_TEST_CASE(clients) { play_all("client", rocklock::play_client); }
+BOOST_AUTO_TEST_CASE(expressions) { play_all("expressions", rocklock::play_expressions); }
+BOOST_AUTO_TEST_CASE(tables) { play_all("tables", rocklock::play_tables); }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+// Of each conversation all that comes before its end: requests cut short, wherever.
+BOOST_AUTO_TEST_CASE(every_conversation_that_stops_somewhere) {
+    for (const auto& input : corpus("client")) {
+        if (!input.name.starts_with("seed-")) continue;
+        for (std::size_t size = 0; size < input.bytes.size(); size += 7) {
+            BOOST_CHECK_NO_THROW(
+                rocklock::play_client(std::string_view(input.bytes).substr(0, size)));
+        }
+    }
+}
 
 }  // namespace

@@ -1,12 +1,14 @@
-// The target of libFuzzer: scripts/fuzz builds and runs it.
+// The targets of libFuzzer, one a player: scripts/fuzz builds and runs them.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-#include "fuzz/client_bytes.hpp"
+#include "fuzz/client_player.hpp"
+#include "fuzz/expressions_player.hpp"
+#include "fuzz/tables_player.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the fuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    rocklock::play_client({reinterpret_cast<const char*>(data), size});
+    rocklock::ROCKLOCK_PLAY({reinterpret_cast<const char*>(data), size});
     return 0;
 }
