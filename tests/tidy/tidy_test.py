@@ -186,6 +186,15 @@ class Texts(Planted):
         self.write("lib/lock/b.cpp", "// From https:" + "//host.invalid/page.\n")
         self.assert_found(texts.check_hosts(self.tree), "lib/lock/b.cpp:1", "host.invalid")
 
+    def test_a_registry_in_a_lock_file(self):
+        locked = '{"resolved": "https:' + '//registry.invalid/a.tgz"}\n'
+        self.write("tests/javascript/package-lock.json", locked)
+        self.assert_found(texts.check_hosts(self.tree), "package-lock.json:1", "registry.invalid")
+
+    def test_what_was_installed_is_not_looked_at(self):
+        self.write("tests/javascript/node_modules/a/README.md", "See https:" + "//host.invalid/page. ")
+        self.assertEqual(texts.check_hosts(self.tree) + texts.check_layout(self.tree), [])
+
     def test_a_blank_at_the_end_of_a_line(self):
         self.write("docs/a.md", "One.\nTwo. \n")
         self.assert_found(texts.check_layout(self.tree), "docs/a.md:2")

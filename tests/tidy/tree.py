@@ -1,11 +1,14 @@
 """The source tree: its files, and the module table of lib/meson.build."""
 
+import os
 import pathlib
 import re
 
 TOP_FOLDERS = ("lib", "daemon", "tests", "bench", "docs", "scripts", ".ci")
 MODULE = re.compile(r"'(\w+)'\s*:\s*\[([^\]]*)\]")
 WORD = re.compile(r"'([^']+)'")
+# What was installed or compiled, and is not ours.
+FOREIGN = ("__pycache__", "node_modules")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -20,10 +23,12 @@ class Tree:
     def files(self, *suffixes, under=TOP_FOLDERS):
         """The files with one of the suffixes, as paths from the root."""
         found = []
-        for folder in under:
-            for path in (self.root / folder).rglob("*"):
-                if path.is_file() and path.suffix in suffixes and "__pycache__" not in path.parts:
-                    found.append(path.relative_to(self.root))
+        for top in under:
+            for folder, folders, names in os.walk(self.root / top):
+                folders[:] = [name for name in folders if name not in FOREIGN]
+                paths = (pathlib.Path(folder) / name for name in names)
+                found += [path.relative_to(self.root) for path in paths
+                          if path.suffix in suffixes and path.is_file()]
         return sorted(found)
 
     def sources(self, under=TOP_FOLDERS):
