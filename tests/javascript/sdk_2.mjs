@@ -1,0 +1,54 @@
+// Version 2 of the SDK under the names that both versions share: methods that take members and
+// return a promise.
+
+import DynamoDB from "aws-sdk/clients/dynamodb.js";
+
+import {CountingAgent} from "./counting_agent.mjs";
+
+export function connect({endpoint, socket_path}) {
+  const agent = new CountingAgent({keepAlive: true, ...(socket_path && {socketPath: socket_path})});
+  const places = {
+    endpoint,
+    region: "local",
+    credentials: {accessKeyId: "any", secretAccessKey: "any"},
+    httpOptions: {agent},
+  };
+  const client = new DynamoDB(places);
+  const document_client = new DynamoDB.DocumentClient({service: client});
+  return {
+    places,
+    agent,
+    client,
+    document_client,
+    dynamodb: promising(client),
+    documents: promising(document_client),
+    code_of: (error) => error.code,
+    status_of: (error) => error.statusCode,
+    request_id_of: (error) => error.requestId,
+    set_of: (...values) => document_client.createSet(values),
+    values_of: (set) => set.values,
+    transact: (members) => transact(client, members),
+    close: () => agent.destroy(),
+  };
+}
+
+function promising(client) {
+  return new Proxy(client, {get: (target, name) => (members) => target[name](members).promise()});
+}
+
+// The reasons why a transaction was cancelled, or none. This version does not parse them: programs
+// take them from the body.
+async function transact(client, members) {
+  const request = client.transactWriteItems(members);
+  let reasons;
+  request.on("extractError", ({httpResponse}) => {
+    reasons = JSON.parse(httpResponse.body.toString()).CancellationReasons;
+  });
+  try {
+    await request.promise();
+  } catch (error) {
+    if (error.code !== "TransactionCanceledException") throw error;
+    return reasons;
+  }
+  return [];
+}

@@ -1,0 +1,17 @@
+// What the cases make tables of.
+
+// The members of CreateTable: keys are names with their types, as in {id: "S"} or {pk: "S", sk: "N"}.
+export function table(name, keys, more = {}) {
+  return {
+    TableName: name,
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: Object.entries(keys).map(([key, type]) => ({AttributeName: key, AttributeType: type})),
+    KeySchema: key_schema(Object.keys(keys)),
+    ...more,
+  };
+}
+
+export function key_schema([hash, range]) {
+  const schema = [{AttributeName: hash, KeyType: "HASH"}];
+  return range ? [...schema, {AttributeName: range, KeyType: "RANGE"}] : schema;
+}
