@@ -4,14 +4,17 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
+import javascript
 import tap
 from harness import Sandbox
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/examples"
 sys.path.insert(0, str(EXAMPLES))
+JAVASCRIPT_MISSING = javascript.missing()
 
 
 class Example(Sandbox):
@@ -22,9 +25,12 @@ class Example(Sandbox):
         self.endpoint = re.search(r"http://\S+", process.stderr.readline()).group(0)  # tidy: meant
 
     def run_example(self, name, *words):
-        done = subprocess.run([str(EXAMPLES / name), self.endpoint, *map(str, words)], cwd=self.folder, text=True,
-                              capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
-                              env={**os.environ, "HOME": str(self.folder), "PATH": "/usr/bin:/bin"})
+        return self.run_command([str(EXAMPLES / name), self.endpoint, *map(str, words)],
+                                {**os.environ, "HOME": str(self.folder), "PATH": "/usr/bin:/bin"})
+
+    def run_command(self, command, environment):
+        done = subprocess.run(command, cwd=self.folder, text=True, capture_output=True, timeout=60, check=False,
+                              stdin=subprocess.DEVNULL, env=environment)
         return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 
@@ -97,6 +103,49 @@ class Account(Example):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             balances = list(pool.map(withdraw, range(40)))
         self.assertEqual(sorted(balances), [-400 + 10 * step for step in range(40)])
+
+
+class AccountInJavaScript(Example):
+    def setUp(self):
+        if JAVASCRIPT_MISSING:
+            self.skipTest(JAVASCRIPT_MISSING)
+        super().setUp()
+        # Node looks for packages beside the program that imports them.
+        self.program = shutil.copy(EXAMPLES / "account.mjs", self.folder)
+        (self.folder / "node_modules").symlink_to(javascript.PACKAGES)
+
+    def node(self, *words):
+        return self.run_command([javascript.NODE, *map(str, words)], javascript.environment(self.folder))
+
+    def account(self, *words):
+        return self.node(self.program, self.endpoint, *words)
+
+    def import_and(self, case):
+        """Plays a case of tests/javascript/account.mjs."""
+        done = self.node(javascript.FOLDER / "account.mjs", self.program, self.endpoint, case)
+        self.assertEqual(done, (0, "", ""), done[2])
+
+    def test_withdrawals(self):
+        self.assertEqual(self.account("open", "a", 100, -500), (0, "", ""))
+        self.assertEqual(self.account("withdraw", "a", 400), (0, "-300", ""))
+        self.assertEqual(self.account("withdraw", "a", 300), (1, "-300 less 300 is below -500", ""))
+        self.assertEqual(self.account("show", "a"), (0, "-300, version 2", ""))
+
+    def test_says_what_it_cannot_do(self):
+        self.account("open", "a", 100, -500)
+        self.assertEqual(self.account("open", "a", 100, -500),
+                         (70, "", "ConditionalCheckFailedException: The conditional request failed"))
+        self.assertEqual(self.account("show", "b"), (70, "", "Error: there is no account b"))
+        self.assertEqual(self.account("withdraw", "a", "0.5")[0], 64)
+
+    def test_of_two_that_read_the_same_one_writes(self):
+        self.import_and("of_two_that_read_the_same_one_writes")
+
+    def test_nothing_is_lost_among_many(self):
+        self.import_and("nothing_is_lost_among_many")
+
+    def test_a_write_without_an_answer_is_not_done_twice(self):
+        self.import_and("a_write_without_an_answer_is_not_done_twice")
 
 
 class Once(Example):
