@@ -103,6 +103,29 @@ BOOST_AUTO_TEST_CASE(limits_what_stands_between_chunks_and_behind_them) {
     }
 }
 
+// Byte by byte, and in any two pieces: the last chunk may be all that there is.
+BOOST_AUTO_TEST_CASE(reads_chunks_in_whatever_pieces_they_come) {
+    const std::string start = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (const std::string end : {"0\r\n\r\n", "00;x\r\n\r\n", "0\r\nA: b\r\n\r\n",
+                                  "1\r\na\r\n0\r\n\r\n", "1\r\na\r\n0\r\nA: b\r\n\r\n"}) {
+        const std::string whole = start + end;
+        const std::string body = end[0] == '1' ? "a" : "";
+        for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
+            Reading reading;
+            BOOST_TEST(!reading.receive(whole.substr(0, cut)).has_value());
+            BOOST_TEST(!reading.receive(whole.substr(cut)).has_value());
+            BOOST_TEST_REQUIRE(reading.requests.size() == 1U, end << " cut at " << cut);
+            BOOST_TEST(reading.requests[0].body == body);
+        }
+        Reading slow;
+        for (const char byte : whole + whole) {
+            BOOST_TEST(!slow.receive(std::string_view(&byte, 1)).has_value());
+        }
+        BOOST_TEST_REQUIRE(slow.requests.size() == 2U, end);
+        BOOST_TEST(slow.requests[1].body == body);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(takes_no_header_from_behind_the_chunks) {
     Reading reading;
     BOOST_TEST(!reading
