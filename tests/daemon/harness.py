@@ -38,10 +38,10 @@ def wait_until(condition, what, patience_s=PATIENCE_S):
 
 
 def alive(pid):
-    """Whether a process is there and more than a zombie."""
+    """Whether a process is there and more than a zombie. Its first thread may be one before the others."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+            return file.read().rpartition(")")[2].split()[0] not in "ZX" or len(os.listdir(f"/proc/{pid}/task")) > 1
     except (FileNotFoundError, ProcessLookupError):
         return False
 
