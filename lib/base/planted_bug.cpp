@@ -49,6 +49,12 @@ constexpr std::array bugs{
     Known{Bug::stall_unseen, "stall_unseen"},
     Known{Bug::event_before_durable, "event_before_durable"},
     Known{Bug::event_missing, "event_missing"},
+    Known{Bug::write_unguarded, "write_unguarded"},
+    Known{Bug::last_action_unguarded, "last_action_unguarded"},
+    Known{Bug::check_unguarded, "check_unguarded"},
+    Known{Bug::transaction_torn, "transaction_torn"},
+    Known{Bug::token_behind, "token_behind"},
+    Known{Bug::reads_of_many_moments, "reads_of_many_moments"},
 };
 
 constexpr Bug none{0};

@@ -78,6 +78,19 @@ enum class Bug : std::uint8_t {
     event_before_durable = 34,
     // Of a grant's end nobody who watches is told.
     event_missing = 35,
+
+    // A write of one item is committed whatever the item has become since it was read.
+    write_unguarded = 36,
+    // So is the last action of a transaction.
+    last_action_unguarded = 37,
+    // What a transaction only checks may change until it is committed.
+    check_unguarded = 38,
+    // A transaction is two commits.
+    transaction_torn = 39,
+    // A transaction's token is stored behind it, in another commit.
+    token_behind = 40,
+    // Each item of TransactGetItems is read at a moment of its own.
+    reads_of_many_moments = 41,
 };
 
 #ifdef ROCKLOCK_PLANTED_BUGS

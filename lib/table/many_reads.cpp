@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include "base/planted_bug.hpp"
 #include "expression/request.hpp"
 #include "item/capacity.hpp"
 #include "table/capacity_report.hpp"
@@ -173,7 +174,8 @@ Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
     CapacitySum consumed(transaction_factor);
     const auto snapshot = storage_.snapshot();
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        auto found = read_one(*snapshot, rows[i], reads[i]);
+        const auto another = planted(Bug::reads_of_many_moments) ? storage_.snapshot() : nullptr;
+        auto found = read_one(another ? *another : *snapshot, rows[i], reads[i]);
         if (!found) return std::move(found).error();
         consumed.add(report_read(*schemas[i], nullptr, request.return_capacity,
                                  read_units(found->bytes, true), 0));

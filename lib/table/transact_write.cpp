@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/planted_bug.hpp"
 #include "item/capacity.hpp"
 #include "table/faults.hpp"
 #include "table/many_writes.hpp"
@@ -123,6 +124,23 @@ void tell_checks(const std::vector<WriteItem>& actions, DecidedWrites& decided) 
     }
 }
 
+void append(Batch more, Batch& batch) {
+    std::move(more.preconditions.begin(), more.preconditions.end(),
+              std::back_inserter(batch.preconditions));
+    std::move(more.writes.begin(), more.writes.end(), std::back_inserter(batch.writes));
+}
+
+// A planted bug: commits the first write by itself.
+void tear(Batch& batch, Storage& storage) {
+    if (batch.writes.size() < 2) return;
+    Batch first;
+    first.preconditions = batch.preconditions;
+    first.writes = {batch.writes.front()};
+    if (!storage.commit(std::move(first))) return;
+    batch.preconditions.clear();
+    batch.writes.erase(batch.writes.begin());
+}
+
 }  // namespace
 
 Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& request) {
@@ -137,6 +155,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     const std::string print = request.token ? fingerprint(actions) : "";
     if (request.token) rows.push_back(token_key(*request.token));
     std::vector<WriteAnswer> answers;
+    Batch behind;
     const auto decide = [&]() -> Result<Decision> {
         if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
         const auto snapshot = storage_.snapshot();
@@ -154,16 +173,15 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
         tell_checks(actions, *decided);
         if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
         Decision decision = std::move(decided->decision);
-        Batch& batch = decision.batch;
-        std::move(token.preconditions.begin(), token.preconditions.end(),
-                  std::back_inserter(batch.preconditions));
-        std::move(token.writes.begin(), token.writes.end(), std::back_inserter(batch.writes));
+        append(std::move(token), planted(Bug::token_behind) ? behind = {} : decision.batch);
+        if (planted(Bug::transaction_torn)) tear(decision.batch, storage_);
         answers = std::move(decided->answers);
         return decision;
     };
     if (auto committed = commit_decision(rows, options_.durability, decide); !committed) {
         return std::move(committed).error();
     }
+    if (!behind.empty()) static_cast<void>(storage_.commit(std::move(behind)));
     return TransactWriteAnswer{consumed_by(answers, transaction_factor),
                                collections_of(*writes, answers)};
 }

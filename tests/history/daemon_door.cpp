@@ -1,0 +1,396 @@
+#include "history/daemon_door.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include "client/unix_socket.hpp"
+#include "wire/attribute_json.hpp"
+
+namespace rocklock::proof {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+// Generous: under sanitizers, beside others.
+constexpr std::chrono::seconds too_long{60};
+constexpr std::chrono::milliseconds look_again{1};
+
+int connect_in_time(const std::string& socket) {
+    const auto give_up = steady_clock::now() + too_long;
+    while (true) {
+        const int connection = connect_unix(socket, give_up);
+        if (connection >= 0) return connection;
+        if (steady_clock::now() > give_up) throw std::runtime_error("nobody listens at " + socket);
+        std::this_thread::sleep_for(look_again);
+    }
+}
+
+// ---- Requests ----
+
+void write_placeholders(JsonWriter& json, const WriteItem& write) {
+    const auto& values = write.expressions.placeholders.values;
+    if (!values) return;
+    json.key("ExpressionAttributeValues");
+    json.begin_object();
+    for (const auto& [placeholder, value] : *values) {
+        json.foreign_key(placeholder);
+        write_attribute_value(json, value);
+    }
+    json.end_object();
+}
+
+void write_members(JsonWriter& json, const WriteItem& write) {
+    json.begin_object();
+    json.key("TableName");
+    json.string(write.table);
+    json.key(write.kind == WriteItem::Kind::put ? "Item" : "Key");
+    write_item(json, write.item);
+    if (write.expressions.condition) {
+        json.key("ConditionExpression");
+        json.string(*write.expressions.condition);
+    }
+    if (write.expressions.update) {
+        json.key("UpdateExpression");
+        json.string(*write.expressions.update);
+    }
+    write_placeholders(json, write);
+    json.key("ReturnValuesOnConditionCheckFailure");
+    json.string("ALL_OLD");
+    if (write.return_values == ReturnValues::all_old) {
+        json.key("ReturnValues");
+        json.string("ALL_OLD");
+    }
+    json.end_object();
+}
+
+void write_get(JsonWriter& json, const GetItem& get, bool alone) {
+    json.begin_object();
+    json.key("TableName");
+    json.string(get.table);
+    json.key("Key");
+    write_item(json, get.key);
+    if (alone) {
+        json.key("ConsistentRead");
+        json.boolean(true);
+    }
+    json.end_object();
+}
+
+std::string batch_body(const BatchGet& batch) {
+    JsonWriter json;
+    json.begin_object();
+    json.key("RequestItems");
+    json.begin_object();
+    for (const auto& table : batch.tables) {
+        json.foreign_key(table.table);
+        json.begin_object();
+        json.key("ConsistentRead");
+        json.boolean(true);
+        json.key("Keys");
+        json.begin_array();
+        for (const auto& key : table.keys) write_item(json, key);
+        json.end_array();
+        json.end_object();
+    }
+    json.end_object();
+    json.end_object();
+    return json.take();
+}
+
+std::string transaction_body(const HistoryKeys& keys, const TableRequest& request) {
+    JsonWriter json;
+    json.begin_object();
+    json.key("TransactItems");
+    json.begin_array();
+    for (const TableAction& action : request.actions) {
+        json.begin_object();
+        if (request.verb == TableRequest::Verb::transact_get) {
+            json.key("Get");
+            write_get(json, keys.get_of(action), false);
+        } else {
+            static constexpr std::array<std::string_view, 4> names{"ConditionCheck", "Put",
+                                                                   "Update", "Delete"};
+            json.key(names[static_cast<std::size_t>(action.effect)]);
+            write_members(json, keys.write_of(action, request.number, false));
+        }
+        json.end_object();
+    }
+    json.end_array();
+    if (!request.token.empty()) {
+        json.key("ClientRequestToken");
+        json.string(request.token);
+    }
+    json.end_object();
+    return json.take();
+}
+
+// ---- Answers ----
+
+// Nothing is an item that is not there.
+Trail trail_in(const boost::json::value* item) {
+    if (item == nullptr) return {};
+    return HistoryKeys::trail_of(read_item(*item).value());
+}
+
+struct HttpAnswer {
+    int status = 0;
+    std::string body;
+};
+
+class HttpLine {
+public:
+    explicit HttpLine(int connection) : connection_(connection) {}
+    HttpLine(const HttpLine&) = delete;
+    HttpLine& operator=(const HttpLine&) = delete;
+    ~HttpLine() { close(connection_); }
+
+    // Nothing when the other side is gone.
+    std::optional<HttpAnswer> post(const std::string& operation, const std::string& body) {
+        std::string request =
+            "POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810." + operation +
+            "\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
+            "Authorization: AWS4-HMAC-SHA256 Credential=any/20260101/local/dynamodb/aws4_request, "
+            "SignedHeaders=host;x-amz-date, Signature=00\r\nContent-Length: " +
+            std::to_string(body.size()) + "\r\n\r\n" + body;
+        for (std::string_view left(request); !left.empty();) {
+            const auto sent = send(connection_, left.data(), left.size(), MSG_NOSIGNAL);
+            if (sent <= 0) return std::nullopt;
+            left.remove_prefix(static_cast<std::size_t>(sent));
+        }
+        return receive();
+    }
+
+private:
+    std::optional<HttpAnswer> receive() {
+        std::string received;
+        std::size_t head = std::string::npos;
+        while ((head = received.find("\r\n\r\n")) == std::string::npos) {
+            if (!receive_some(received)) return std::nullopt;
+        }
+        static constexpr std::string_view length_name = "content-length: ";
+        std::string lower = received.substr(0, head + 2);
+        for (char& letter : lower) {
+            if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+        }
+        const auto at = lower.find(length_name);
+        if (at == std::string::npos) throw std::runtime_error("no length: " + received);
+        const auto length = std::stoul(lower.substr(at + length_name.size()));
+        const std::size_t begin = head + 4;
+        while (received.size() < begin + length) {
+            if (!receive_some(received)) return std::nullopt;
+        }
+        return HttpAnswer{std::stoi(received.substr(received.find(' ') + 1)),
+                          received.substr(begin, length)};
+    }
+
+    bool receive_some(std::string& received) {
+        std::array<char, 16'384> buffer{};
+        const auto size = recv(connection_, buffer.data(), buffer.size(), 0);
+        if (size <= 0) return false;
+        received.append(buffer.data(), static_cast<std::size_t>(size));
+        return true;
+    }
+
+    int connection_;
+};
+
+class DaemonDoor final : public TableDoor {
+public:
+    DaemonDoor(std::string socket, HistoryKeys keys)
+        : socket_(std::move(socket)), keys_(std::move(keys)) {}
+
+    TableReply ask(const TableRequest& request) override {
+        if (!line_) line_.emplace(connect_in_time(socket_));
+        const auto [operation, body] = told(request);
+        const auto answer = line_->post(operation, body);
+        if (!answer) {
+            // The kernel ends connections when the last thread of the daemon has ended: none of
+            // them does anything from now on.
+            line_.reset();
+            return {};
+        }
+        const auto json = boost::json::parse(answer->body);
+        if (answer->status == 200) return done(request, json);
+        return refused(request, json);
+    }
+
+private:
+    std::pair<std::string, std::string> told(const TableRequest& request) const;
+    TableReply done(const TableRequest& request, const boost::json::value& json) const;
+    static TableReply refused(const TableRequest& request, const boost::json::value& json);
+
+    std::string socket_;
+    HistoryKeys keys_;
+    std::optional<HttpLine> line_;
+};
+
+std::pair<std::string, std::string> DaemonDoor::told(const TableRequest& request) const {
+    JsonWriter json;
+    const TableAction& first = request.actions.front();
+    switch (request.verb) {
+        case TableRequest::Verb::get:
+            write_get(json, keys_.get_of(first), true);
+            return {"GetItem", json.take()};
+        case TableRequest::Verb::batch_get:
+            return {"BatchGetItem", batch_body(keys_.batch_of(request))};
+        case TableRequest::Verb::transact_get:
+            return {"TransactGetItems", transaction_body(keys_, request)};
+        case TableRequest::Verb::transact_write:
+            return {"TransactWriteItems", transaction_body(keys_, request)};
+        case TableRequest::Verb::write:
+            break;
+    }
+    write_members(json, keys_.write_of(first, request.number, true));
+    const char* const operation = first.effect == Effect::put      ? "PutItem"
+                                  : first.effect == Effect::update ? "UpdateItem"
+                                                                   : "DeleteItem";
+    return {operation, json.take()};
+}
+
+TableReply DaemonDoor::done(const TableRequest& request, const boost::json::value& json) const {
+    TableReply reply{TableReply::Result::done, {}, {}};
+    const auto& members = json.as_object();
+    switch (request.verb) {
+        case TableRequest::Verb::get:
+            reply.seen.emplace_back(trail_in(members.if_contains("Item")));
+            break;
+        case TableRequest::Verb::batch_get: {
+            std::vector<Item> items;
+            for (const auto& table : members.at("Responses").as_object()) {
+                for (const auto& item : table.value().as_array()) {
+                    items.push_back(read_item(item).value());
+                }
+            }
+            reply.seen = keys_.trails_of(request, items);
+            break;
+        }
+        case TableRequest::Verb::transact_get:
+            for (const auto& response : members.at("Responses").as_array()) {
+                reply.seen.emplace_back(trail_in(response.as_object().if_contains("Item")));
+            }
+            break;
+        case TableRequest::Verb::write:
+            reply.seen.emplace_back(trail_in(members.if_contains("Attributes")));
+            break;
+        case TableRequest::Verb::transact_write:
+            reply.seen.resize(request.actions.size());
+            break;
+    }
+    return reply;
+}
+
+TableReply DaemonDoor::refused(const TableRequest& request, const boost::json::value& json) {
+    TableReply reply{TableReply::Result::refused, {}, {}};
+    const auto& members = json.as_object();
+    const std::string_view type = members.at("__type").as_string();
+    if (request.verb == TableRequest::Verb::write &&
+        type.ends_with("#ConditionalCheckFailedException")) {
+        reply.seen.emplace_back(trail_in(members.if_contains("Item")));
+        reply.failed = {true};
+        return reply;
+    }
+    if (!type.ends_with("#TransactionCanceledException")) {
+        throw std::runtime_error(boost::json::serialize(json));
+    }
+    for (const auto& reason : members.at("CancellationReasons").as_array()) {
+        const auto& of_one = reason.as_object();
+        const std::string_view code = of_one.at("Code").as_string();
+        if (code != "None" && code != "ConditionalCheckFailed") {
+            throw std::runtime_error(boost::json::serialize(json));
+        }
+        reply.failed.push_back(code != "None");
+        reply.seen.emplace_back();
+        if (code != "None") reply.seen.back() = trail_in(of_one.if_contains("Item"));
+    }
+    return reply;
+}
+
+}  // namespace
+
+// ---- The daemon ----
+
+TableDaemon::TableDaemon(const std::string& directory)
+    : directory_(directory), socket_(directory + "/sock") {
+    start();
+}
+
+TableDaemon::~TableDaemon() { kill(); }
+
+void TableDaemon::kill_and_start() {
+    kill();
+    start();
+}
+
+void TableDaemon::kill() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+    process_ = 0;
+}
+
+void TableDaemon::start() {
+    const char* const program = std::getenv("ROCKLOCK_PROGRAM");
+    if (program == nullptr) throw std::runtime_error("ROCKLOCK_PROGRAM is not set");
+    const std::string configuration = directory_ + "/rocklock.conf";
+    const std::string log = directory_ + "/log";
+    // What the machine may have in /etc is not the test's.
+    std::vector<std::string> variables{"ROCKLOCK_CONFIG=" + configuration,
+                                       "XDG_STATE_HOME=" + directory_};
+    for (const char* name : {"PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"}) {
+        if (const char* value = std::getenv(name)) {
+            variables.push_back(std::string(name) + "=" + value);
+        }
+    }
+    std::vector<std::string> words{program, "serve", "--socket",
+                                   socket_, "--db",  directory_ + "/db"};
+    std::vector<char*> environment;
+    std::vector<char*> arguments;
+    for (auto& variable : variables) environment.push_back(variable.data());
+    for (auto& word : words) arguments.push_back(word.data());
+    environment.push_back(nullptr);
+    arguments.push_back(nullptr);
+
+    posix_spawn_file_actions_t files{};
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, configuration.c_str(), O_RDONLY | O_CREAT, 0600);
+    posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    const int failed =
+        posix_spawn(&process_, program, &files, nullptr, arguments.data(), environment.data());
+    posix_spawn_file_actions_destroy(&files);
+    if (failed != 0) throw std::runtime_error(std::string(program) + " does not start");
+    close(connect_in_time(socket_));
+}
+
+void call_daemon(const std::string& socket, const std::string& operation, const std::string& body) {
+    HttpLine line(connect_in_time(socket));
+    const auto answer = line.post(operation, body);
+    if (!answer || answer->status != 200) {
+        throw std::runtime_error(operation + ": " + (answer ? answer->body : "no answer"));
+    }
+}
+
+std::unique_ptr<TableDoor> door_to(const std::string& socket, const HistoryKeys& keys) {
+    return std::make_unique<DaemonDoor>(socket, keys);
+}
+
+}  // namespace rocklock::proof

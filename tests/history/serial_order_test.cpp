@@ -1,0 +1,258 @@
+// Histories by hand: the checker must believe those that are true, and refuse those that are not.
+#include "history/serial_order.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace rocklock::proof {
+
+namespace {
+
+using Verdict = Explanation::Verdict;
+
+// Each at [10 * number, 10 * number + 1], one after the other, unless it is moved.
+TableOperation operation(std::uint64_t number, std::vector<Touch> touches) {
+    TableOperation made;
+    made.number = number;
+    made.called = static_cast<std::int64_t>(10 * number);
+    made.returned = made.called + 1;
+    made.touches = std::move(touches);
+    return made;
+}
+
+TableOperation at(std::int64_t called, std::int64_t returned, TableOperation operation) {
+    operation.called = called;
+    operation.returned = returned;
+    return operation;
+}
+
+// At any time, as far as the others go.
+TableOperation any_time(TableOperation operation) { return at(0, 1'000, std::move(operation)); }
+
+TableOperation lost(TableOperation operation) {
+    operation.open = true;
+    return operation;
+}
+
+Touch saw(std::uint32_t key, Trail trail) { return {key, Effect::none, std::move(trail)}; }
+Touch put(std::uint32_t key, std::optional<Trail> over) {
+    return {key, Effect::put, std::move(over)};
+}
+Touch update(std::uint32_t key, std::optional<Trail> over) {
+    return {key, Effect::update, std::move(over)};
+}
+Touch removal(std::uint32_t key, std::optional<Trail> over) {
+    return {key, Effect::remove, std::move(over)};
+}
+Touch provided(Touch touch, std::uint64_t number) {
+    touch.demand = {number == 0 ? Demand::Kind::absent : Demand::Kind::equals, number};
+    return touch;
+}
+Touch check(std::uint32_t key, std::uint64_t number) {
+    return provided({key, Effect::none}, number);
+}
+Touch refused(Touch touch) {
+    touch.met = false;
+    touch.effect = Effect::none;
+    return touch;
+}
+
+Verdict verdict(const TableHistory& history) {
+    const Explanation found = explain(history);
+    // The order in which it is handed over is no part of it.
+    const TableHistory backwards(history.rbegin(), history.rend());
+    BOOST_TEST((explain(backwards).verdict == found.verdict));
+    BOOST_TEST_INFO(found.text);
+    return found.verdict;
+}
+
+bool believed(const TableHistory& history) { return verdict(history) == Verdict::explained; }
+bool disproved(const TableHistory& history) { return verdict(history) == Verdict::contradicted; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_true_history_of_tables_is_believed)
+
+BOOST_AUTO_TEST_CASE(nothing_at_all) { BOOST_TEST(believed({})); }
+BOOST_AUTO_TEST_CASE(one_after_the_other) {
+    BOOST_TEST(believed({operation(1, {put(0, Trail{})}), operation(2, {update(0, Trail{1})}),
+                         operation(3, {saw(0, {1, 2})}), operation(4, {put(0, Trail{1, 2})}),
+                         operation(5, {removal(0, Trail{4})}), operation(6, {saw(0, {})})}));
+}
+BOOST_AUTO_TEST_CASE(read_before_the_reply_to_the_write) {
+    BOOST_TEST(
+        believed({at(0, 9, operation(1, {put(0, Trail{})})), at(2, 3, operation(2, {saw(0, {1})})),
+                  at(1, 2, operation(3, {saw(0, {})}))}));
+}
+BOOST_AUTO_TEST_CASE(updates_that_found_their_order) {
+    BOOST_TEST(believed({any_time(operation(1, {update(0, std::nullopt)})),
+                         any_time(operation(2, {update(0, std::nullopt)})),
+                         any_time(operation(3, {update(0, std::nullopt)})),
+                         any_time(operation(4, {saw(0, {3, 1, 2})}))}));
+}
+BOOST_AUTO_TEST_CASE(a_transaction_and_who_saw_all_of_it_or_nothing) {
+    BOOST_TEST(believed({any_time(operation(1, {put(0, Trail{}), put(1, Trail{})})),
+                         any_time(operation(2, {saw(0, {1}), saw(1, {1})})),
+                         any_time(operation(3, {saw(0, {}), saw(1, {})}))}));
+}
+BOOST_AUTO_TEST_CASE(made_and_removed_again_by_many_at_once) {
+    TableHistory history;
+    for (std::uint64_t pair = 0; pair < 6; ++pair) {
+        history.push_back(any_time(operation(2 * pair + 1, {put(0, Trail{})})));
+        history.push_back(any_time(operation(2 * pair + 2, {removal(0, Trail{2 * pair + 1})})));
+        history.push_back(any_time(operation(100 + pair, {saw(0, {})})));
+    }
+    BOOST_TEST(believed(history));
+}
+BOOST_AUTO_TEST_CASE(an_absence_that_another_item_dates) {
+    BOOST_TEST(believed({any_time(operation(1, {put(0, Trail{}), put(1, Trail{})})),
+                         any_time(operation(2, {removal(0, Trail{1}), put(1, Trail{1})})),
+                         any_time(operation(3, {put(0, Trail{}), put(1, Trail{2})})),
+                         any_time(operation(4, {saw(0, {}), saw(1, {2})})),
+                         any_time(operation(5, {saw(0, {}), saw(1, {})}))}));
+}
+BOOST_AUTO_TEST_CASE(a_write_without_a_reply_has_happened_or_not) {
+    const auto write = lost(at(20, 30, operation(2, {put(0, std::nullopt)})));
+    BOOST_TEST(believed({operation(1, {put(0, Trail{})}), write, operation(4, {saw(0, {2})})}));
+    BOOST_TEST(believed({operation(1, {put(0, Trail{})}), write, operation(4, {saw(0, {1})})}));
+}
+BOOST_AUTO_TEST_CASE(a_removal_without_a_reply_has_happened_or_not) {
+    const auto gone = lost(at(20, 30, operation(2, {provided(removal(0, std::nullopt), 1)})));
+    BOOST_TEST(believed({operation(1, {put(0, Trail{})}), gone, operation(4, {saw(0, {})})}));
+    BOOST_TEST(believed({operation(1, {put(0, Trail{})}), gone, operation(4, {saw(0, {1})})}));
+    BOOST_TEST(believed({operation(1, {put(0, Trail{})}), gone, operation(4, {put(0, Trail{})}),
+                         operation(5, {saw(0, {4})})}));
+}
+BOOST_AUTO_TEST_CASE(some_of_many_removals_without_a_reply_have_happened) {
+    TableHistory history;
+    for (std::uint32_t key = 0; key < 12; ++key) {
+        const std::uint64_t made = 10 + key;
+        history.push_back(operation(made, {put(key, Trail{})}));
+        history.push_back(
+            lost(at(300, 350, operation(30 + key, {provided(removal(key, std::nullopt), made)}))));
+        // Nobody saw what every third was.
+        if (key % 3 == 0) continue;
+        history.push_back(operation(50 + key, {saw(key, key % 3 == 1 ? Trail{} : Trail{made})}));
+    }
+    BOOST_TEST(believed(history));
+}
+BOOST_AUTO_TEST_CASE(a_condition_that_failed_saw_why) {
+    BOOST_TEST(believed({operation(1, {put(0, Trail{})}), operation(2, {update(0, Trail{1})}),
+                         operation(3, {refused(provided(saw(0, {1, 2}), 1))})}));
+}
+BOOST_AUTO_TEST_CASE(an_attempt_that_was_refused_before_the_one_that_was_not) {
+    TableOperation attempt = at(0, 50, operation(4, {refused(provided(saw(0, {}), 1))}));
+    attempt.attempt_of = 2;
+    BOOST_TEST(believed({operation(1, {put(0, Trail{})}),
+                         at(0, 40, operation(2, {provided(update(0, std::nullopt), 1)})), attempt,
+                         operation(5, {saw(0, {1, 2})})}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_false_history_of_tables_is_refused)
+
+BOOST_AUTO_TEST_CASE(a_lost_update) {
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{})}),
+                          any_time(operation(2, {provided(put(0, std::nullopt), 1)})),
+                          any_time(operation(3, {provided(put(0, std::nullopt), 1)}))}));
+}
+BOOST_AUTO_TEST_CASE(a_lost_creation) {
+    BOOST_TEST(disproved(
+        {any_time(operation(1, {put(0, Trail{})})), any_time(operation(2, {put(0, Trail{})}))}));
+}
+BOOST_AUTO_TEST_CASE(an_update_that_is_not_there_any_more) {
+    BOOST_TEST(disproved({any_time(operation(1, {update(0, Trail{})})),
+                          any_time(operation(2, {update(0, Trail{1})})),
+                          at(2'000, 2'001, operation(3, {saw(0, {1})}))}));
+}
+BOOST_AUTO_TEST_CASE(write_skew) {
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{}), put(1, Trail{})}),
+                          any_time(operation(2, {check(0, 1), provided(put(1, {}), 1)})),
+                          any_time(operation(3, {check(1, 1), provided(put(0, {}), 1)}))}));
+}
+BOOST_AUTO_TEST_CASE(a_stale_read) {
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {put(0, Trail{1})}),
+                          operation(3, {saw(0, {1})})}));
+}
+BOOST_AUTO_TEST_CASE(a_stale_absence) {
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {removal(0, Trail{1})}),
+                          operation(3, {put(0, Trail{})}), operation(4, {saw(0, {})})}));
+}
+BOOST_AUTO_TEST_CASE(a_read_of_what_was_not_written_yet) {
+    BOOST_TEST(disproved({operation(2, {put(0, Trail{})}), at(0, 1, operation(1, {saw(0, {2})}))}));
+}
+BOOST_AUTO_TEST_CASE(a_torn_transaction) {
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{}), put(1, Trail{})}),
+                          any_time(operation(2, {put(0, Trail{1}), put(1, Trail{1})})),
+                          any_time(operation(3, {saw(0, {1}), saw(1, {2})}))}));
+}
+BOOST_AUTO_TEST_CASE(a_torn_transaction_seen_by_two_reads) {
+    BOOST_TEST(disproved({any_time(operation(1, {put(0, Trail{}), put(1, Trail{})})),
+                          at(10, 11, operation(2, {saw(0, {1})})),
+                          at(12, 13, operation(3, {saw(1, {})}))}));
+}
+BOOST_AUTO_TEST_CASE(half_of_a_transaction_without_a_reply) {
+    BOOST_TEST(
+        disproved({lost(at(0, 5, operation(1, {put(0, std::nullopt), put(1, std::nullopt)}))),
+                   operation(2, {saw(0, {1}), saw(1, {})})}));
+}
+BOOST_AUTO_TEST_CASE(moments_that_two_readers_saw_in_different_order) {
+    BOOST_TEST(disproved({any_time(operation(1, {put(0, Trail{})})),
+                          any_time(operation(2, {put(1, Trail{})})),
+                          any_time(operation(3, {saw(0, {1}), saw(1, {})})),
+                          any_time(operation(4, {saw(0, {}), saw(1, {2})}))}));
+}
+BOOST_AUTO_TEST_CASE(times_that_are_against_the_order) {
+    // Serialisable, but not in the order of the times.
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {put(1, Trail{})}),
+                          any_time(operation(3, {saw(0, {}), saw(1, {2})}))}));
+}
+BOOST_AUTO_TEST_CASE(what_was_written_twice) {
+    BOOST_TEST(disproved({any_time(operation(1, {update(0, std::nullopt)})),
+                          any_time(operation(2, {update(0, std::nullopt)})),
+                          operation(3, {saw(0, {1, 2, 1})})}));
+}
+BOOST_AUTO_TEST_CASE(a_refusal_behind_the_success_of_the_same_token) {
+    TableOperation attempt = operation(3, {refused(provided(saw(0, {1, 2}), 1))});
+    attempt.attempt_of = 2;
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{})}),
+                          operation(2, {provided(update(0, std::nullopt), 1)}), attempt}));
+}
+BOOST_AUTO_TEST_CASE(what_nobody_wrote) {
+    BOOST_TEST(disproved({operation(1, {saw(0, {7})})}));
+    // Or was refused.
+    BOOST_TEST(
+        disproved({operation(1, {refused(provided(saw(0, {}), 5))}), operation(2, {saw(0, {1})})}));
+}
+BOOST_AUTO_TEST_CASE(a_condition_answered_wrongly) {
+    BOOST_TEST(disproved(
+        {operation(1, {put(0, Trail{})}), operation(2, {refused(provided(saw(0, {1}), 1))})}));
+    BOOST_TEST(disproved(
+        {operation(1, {put(0, Trail{})}), operation(2, {provided(put(0, Trail{1}), 0)})}));
+}
+BOOST_AUTO_TEST_CASE(gone_though_nobody_removed_it) {
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {saw(0, {})})}));
+    // Not by one who asked later.
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {saw(0, {})}),
+                          operation(3, {removal(0, Trail{1})})}));
+}
+BOOST_AUTO_TEST_CASE(there_again_though_it_was_removed) {
+    BOOST_TEST(disproved({operation(1, {put(0, Trail{})}),
+                          lost(at(20, 30, operation(2, {provided(removal(0, {}), 1)}))),
+                          operation(4, {saw(0, {})}), operation(5, {saw(0, {1})})}));
+}
+BOOST_AUTO_TEST_CASE(absences_of_which_no_two_go_together) {
+    // Between the two creations there was none of the one item while there was one of the other.
+    BOOST_TEST(disproved({any_time(operation(1, {put(0, Trail{}), put(1, Trail{})})),
+                          any_time(operation(2, {removal(0, Trail{1}), removal(1, Trail{1})})),
+                          any_time(operation(3, {saw(0, {}), saw(1, {1})}))}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::proof
