@@ -389,6 +389,9 @@ struct LockTable::Core {
     Error conflict(ErrorCode code, const Session& session, const Obstacles& obstacles) const;
     Holder show_holder(const Hold& hold) const;
     SessionView show_session(const Session& session) const;
+    // Without its position.
+    Waiter name_waiter(const WaitLock& lock) const;
+    // With it, which takes as long as many stand before.
     Waiter show_waiter(const WaitLock& lock) const;
     // Queues the request, unless a limit or a deadlock forbids: then it is refused.
     void begin_wait(std::unique_ptr<Wait> made, std::span<const Wish> wishes);

@@ -120,13 +120,13 @@ void LockTable::Core::note_slow(Wait& wait) {
     wait.slow_told = true;
     const Obstacles obstacles = look(*wait.session, wait.wishes, &wait, wait.conversion, true);
     SlowWait slow;
-    slow.waiter = show_waiter(wait.locks.front());
+    slow.waiter = name_waiter(wait.locks.front());
     if (!obstacles.holds.empty()) {
         const auto at =
             std::find_if(wait.locks.begin(), wait.locks.end(), [&](const WaitLock& lock) {
                 return lock.wish->resource == obstacles.holds.front()->resource;
             });
-        if (at != wait.locks.end()) slow.waiter = show_waiter(*at);
+        if (at != wait.locks.end()) slow.waiter = name_waiter(*at);
     }
     slow.waited = std::chrono::duration_cast<milliseconds>(now.boot - wait.began);
     for (const Hold* hold : obstacles.holds) slow.holders.push_back(show_holder(*hold));

@@ -221,13 +221,14 @@ void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, co
     for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
             if (wait != nullptr && !lock->wait->before(*wait)) return;
-            // The first is enough; the others only when they are to be named.
-            if (obstacles.blocked && !obstacles.collect) return;
+            // The first is enough; others only when they are to be named, and not all of a long
+            // queue then: each of many would go through it.
+            if (obstacles.blocked && (!obstacles.collect || obstacles.waits.size() == shown_limit))
+                return;
             const bool reaches = !only_subtree || lock->wish->subtree;
             if (!reaches || !bars(*lock, session, wish, wait, conversion)) continue;
             obstacles.blocked = true;
-            if (obstacles.collect && obstacles.waits.size() < shown_limit)
-                obstacles.waits.push_back(lock);
+            if (obstacles.collect) obstacles.waits.push_back(lock);
         }
     });
 }
@@ -262,7 +263,7 @@ Holder LockTable::Core::show_holder(const Hold& hold) const {
     return holder;
 }
 
-Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
+Waiter LockTable::Core::name_waiter(const WaitLock& lock) const {
     Waiter waiter;
     waiter.resource = lock.wish->resource->name();
     waiter.mode = lock.wish->mode;
@@ -270,6 +271,11 @@ Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
     waiter.principal = lock.wait->session->principal;
     waiter.session = lock.wait->session->id;
     waiter.since = lock.wait->since;
+    return waiter;
+}
+
+Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
+    Waiter waiter = name_waiter(lock);
     waiter.position = 1;
     for (const WaitLock* before = lock.previous; before != nullptr; before = before->previous) {
         ++waiter.position;

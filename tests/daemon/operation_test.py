@@ -67,6 +67,62 @@ class Crowd(Sandbox):
             answer = self.connect().call("ListSessions", Limit=10_000)
             self.assertEqual(len(json.loads(answer.body)["Sessions"]), count // 2)
 
+    def processor_s(self):
+        """The time on processors that the daemon has used: other programs do not make it longer."""
+        with open(f"/proc/{self.daemon_pid()}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def test_who_waits_behind_ten_thousand_has_the_lock_when_their_processes_are_killed(self):
+        clients, each = 1_000, 10
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < clients * each + 1000:
+            self.skipTest(f"a process may have {hard} files here")
+        # All that wait become long at once.
+        self.serve("--memory", "--slow-wait", "1s")
+        api = self.connect()
+        api.call("PutClass", Pattern="a", QueueLimit=20_000)
+        children = []
+
+        def kill():
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+            while children:
+                os.waitpid(children.pop(), 0)
+
+        self.addCleanup(kill)
+
+        def waiting():
+            return api.call("ShowStatistics").json["Waiting"]
+
+        used = self.processor_s()
+        held = self.connect().call("Acquire", **LOCK, Bound="connection", LeaseMs=600_000)
+        self.assertEqual(held.status, 200)
+        for number in range(clients):
+            children.append(os.fork())
+            if children[-1] == 0:
+                try:
+                    mine = [Connection(self.socket) for _ in range(each)]
+                    for client in mine:
+                        client.send("Acquire", {"Principal": f"client {number}", "PatienceMs": -1,
+                                                "LeaseMs": 600_000, "Locks": LOCK["Locks"]})
+                    signal.pause()
+                finally:
+                    os._exit(1)
+        wait_until(lambda: waiting() == clients * each, "all wait")
+        # Behind all of them, and long too.
+        live = self.connect()
+        live.send("Acquire", {"Principal": "live", "PatienceMs": -1, "Locks": LOCK["Locks"]})
+        wait_until(lambda: waiting() == clients * each + 1, "one more waits")
+        long = self.connect().call("Acquire", Principal="late", PatienceMs=1_500, Locks=LOCK["Locks"])
+        self.assertEqual(long.error, "PatienceExpiredException")
+        kill()
+        session = held.json
+        api.call("Release", Session=session["Session"], Secret=session["Secret"], Grant=session["Grant"])
+        self.assertTrue(live.receive().json["Waited"])
+        # Some 100 us for each of them, coming and going, whatever stands before it.
+        self.assertLess(self.processor_s() - used, 4 * SLOWNESS)
+
 
 class Access(Sandbox):
     def setUp(self):

@@ -136,7 +136,7 @@ struct Outliers {
     std::vector<HotResource> hottest;
 };
 
-// A wait that has become long, with those in its way.
+// A wait that has become long, with those in its way. The waiter's position is not counted: 0.
 struct SlowWait {
     Waiter waiter;
     std::chrono::milliseconds waited{};
