@@ -158,7 +158,7 @@ int watch_verb(const Arguments& arguments) {
 int history_verb(const Arguments& arguments) {
     const auto settings = Settings::load(arguments);
     if (!settings) return fail(settings.error());
-    auto manager = open_manager(arguments, *settings, milliseconds{0});
+    auto manager = open_manager(arguments, *settings, milliseconds{0}, Opening::existing);
     if (!manager) return fail(manager.error());
     HistoryRequest request;
     request.resource = arguments.operands.front();

@@ -349,6 +349,12 @@ class Embedded(Sandbox):
         self.assertGreater(time.monotonic() - start, 0.3)
         self.assertIn(str(holder.pid), done.stderr)
 
+    def test_looking_makes_no_store(self):
+        for words in (["ls"], ["show", "a"], ["history", "a"], ["sessions"], ["top", "--once"], ["class", "ls"],
+                      ["break", "5", "--reason", "x"], ["db", "stats"], ["db", "check"]):
+            done = self.rocklock(*words, "--db", "store")
+            self.assertEqual((done.returncode, (self.folder / "store").exists()), (64, False), words)
+
     def test_one_waits_for_the_store_of_another(self):
         holder = self.hold("a", "--db", "store")
         waiter = self.start("run", "--db", "store", "a", "--", "echo", "mine")
