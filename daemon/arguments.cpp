@@ -74,7 +74,8 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
     if (count < verb.fewest || (verb.most >= 0 && count > verb.most)) {
         return misused(verb, (count < verb.fewest ? "something is missing: rocklock "
                                                   : "too much is given: rocklock ") +
-                                 std::string(verb.name) + " " + std::string(verb.operands));
+                                 std::string(verb.name) + (verb.operands.empty() ? "" : " ") +
+                                 std::string(verb.operands));
     }
     return {};
 }

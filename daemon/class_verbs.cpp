@@ -39,7 +39,8 @@ public:
         if (!text) return;
         const auto* const end = text->data() + text->size();
         const auto [stop, error] = std::from_chars(text->data(), end, value);
-        if (error != std::errc() || stop != end) fail(option, *text, "give a whole number");
+        if (error != std::errc() || stop != end)
+            fail(option, *text, "give a whole number, up to 4294967295");
     }
 
     template <typename Enum>

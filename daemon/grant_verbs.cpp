@@ -103,6 +103,15 @@ Result<std::string> reason_of(const Arguments& arguments) {
     return *reason;
 }
 
+// Whoever takes another's grant without a secret that could be wrong has named none that is known.
+int fail_to_take(const Error& error, GrantId grant) {
+    if (error.code != ErrorCode::not_owner) return fail(error);
+    complain("no grant " + std::to_string(number(grant)) +
+             " is known: it never was, or it ended long ago; `rocklock ls` lists those that are "
+             "held");
+    return exit_status::of(error);
+}
+
 // The session that is to steal, where ROCKLOCK_SESSION names none.
 Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
                                                      const Settings& settings) {
@@ -326,7 +335,7 @@ int steal_verb(const Arguments& arguments) {
         if (opened) [[maybe_unused]]
             const auto closed =
                 (*manager)->ask<ClosedSession>(Call{CloseSession{thief.id}, thief.secret, {}});
-        return fail(taken.error());
+        return opened ? fail_to_take(taken.error(), *grant) : fail(taken.error());
     }
     if (opened) taken->own_session = *opened;
     if (arguments.has("json")) {
@@ -348,7 +357,7 @@ int break_verb(const Arguments& arguments) {
         open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
     if (!manager) return fail(manager.error());
     const auto broken = (*manager)->ask<Released>(Call{Break{*grant, *reason, {}}, {}, {}});
-    if (!broken) return fail(broken.error());
+    if (!broken) return fail_to_take(broken.error(), *grant);
     if (arguments.has("json")) print(write_reply(*broken));
     if (!arguments.has("json") && !arguments.has("quiet")) print("broken");
     return exit_status::done;

@@ -26,8 +26,6 @@ std::string advice(const Error& error) {
             return "ROCKLOCK_SESSION in the environment must be the one that `acquire` printed";
         case ErrorCode::unreachable:
             return error.retry_after ? "" : "start it with `rocklock serve`";
-        case ErrorCode::store_in_use:
-            return "wait with --patience, or ask the daemon that has it";
         default:
             return "";
     }

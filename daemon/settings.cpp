@@ -97,6 +97,11 @@ Result<Settings> Settings::load(const Arguments& arguments) {
         }
         settings.file_[name] = trimmed(std::string_view(text).substr(equals + 1));
     }
+    // As of a directory, which can be opened.
+    if (file.bad()) {
+        return Error(ErrorCode::invalid_argument,
+                     "cannot read the settings in " + settings.file_name_ + ": it is no file");
+    }
     return settings;
 }
 
@@ -163,7 +168,11 @@ Result<std::optional<std::chrono::milliseconds>> Settings::optional_duration(
 Result<std::chrono::milliseconds> Settings::patience(std::string_view default_value) const {
     if (flags_.contains("no-wait")) return std::chrono::milliseconds{0};
     if (get("patience", default_value).value == "forever") return no_limit;
-    return duration("patience", default_value);
+    auto patience = duration("patience", default_value);
+    if (patience) return patience;
+    auto error = std::move(patience).error();
+    error.message += ", or forever";
+    return error;
 }
 
 Result<std::string> Settings::choice(std::string_view name, std::string_view default_value,

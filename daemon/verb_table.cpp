@@ -87,16 +87,16 @@ constexpr VerbRow verb_rows[] = {
      "77: not allowed, or not yet; the message says when to try again.",
      "rocklock steal 3745123 --reason \"ann left for the day\""},
     {"break", "GRANT", "@where, @json, @quiet", break_verb,
-     "Ends another's grant. For the daemon's own user and root.",
+     "Ends another's grant. For the daemon's own user, root and its --admin-group.",
      "rocklock break 3745123 --reason \"ann is on holiday\""},
     {"class put", "PATTERN", "@where, @json, @quiet", class_put_verb,
      "Makes a class of resources, or replaces the one with its pattern, as a whole.\n"
-     "The element * of a pattern is any one element. For the daemon's own user and root.",
+     "The element * of a pattern is any one element. For those who may break locks.",
      "rocklock class put 'orders/*' --lease 10m --steal anyone"},
     {"class ls", "", "@where, @json, @table", class_list_verb,
      "Lists the classes, the most specific first.", "rocklock class ls"},
     {"class rm", "PATTERN", "@where, @json, @quiet", class_remove_verb,
-     "Removes a class. For the daemon's own user and root.", "rocklock class rm 'orders/*'"},
+     "Removes a class. For those who may break locks.", "rocklock class rm 'orders/*'"},
     {"db check", "", "@store, @json", db_check_verb,
      "Reads every byte of a store that nobody has open, and says what is wrong with it.\n"
      "70: it is damaged.",
@@ -105,7 +105,7 @@ constexpr VerbRow verb_rows[] = {
      "rocklock db stats"},
     {"db backup", "DIR", "@where, @json, @quiet", db_backup_verb,
      "Copies the store, as of one moment, into a new directory, while everything goes on.\n"
-     "For the daemon's own user and root.",
+     "For those who may break locks.",
      "rocklock db backup /var/backups/locks-1"},
     {"db restore", "DIR", "@store, @json, @quiet", db_restore_verb,
      "Puts a backup where a store is to be: a directory that is new or empty.\n"
@@ -193,7 +193,7 @@ constexpr OptionRow option_rows[] = {
     {"interval", "DURATION", "how often to look (1s)", "top"},
     {"once", "", "look once", "top"},
     {"reason", "TEXT", "why, for the record and for its holder", "break, steal"},
-    {"force", "", "at once, whatever the class says; for the daemon's own user and root", "steal"},
+    {"force", "", "at once, whatever the class says; for those who may break locks", "steal"},
 
     {"db", "DIR", "where the store lies (a directory of its own)", "serve"},
     {"socket", "PATH", "where to listen", "serve"},

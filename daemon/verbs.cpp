@@ -33,7 +33,13 @@ Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const 
                          "--db opens a store without a daemon, --socket talks to one: give one of "
                          "them");
         }
-        return make_embedded_manager(*directory, patience, opening == Opening::may_create);
+        auto manager = make_embedded_manager(*directory, patience, opening == Opening::may_create);
+        if (manager || manager.error().code != ErrorCode::store_in_use) return manager;
+        auto error = std::move(manager).error();
+        error.message +=
+            ": ask the daemon that has it, with --socket; `run` and `acquire` can wait, with "
+            "--patience";
+        return error;
     }
     DaemonManagerOptions options;
     options.socket = client_socket(settings);

@@ -113,6 +113,11 @@ class Settings(Sandbox):
         self.assertEqual(done.returncode, 64)
         self.assertIn("missing.conf: No such file", done.stderr)
 
+    def test_a_directory_is_no_file_with_settings(self):
+        done = self.rocklock("ls", environment={"ROCKLOCK_CONFIG": str(self.folder)})
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("cannot read the settings", done.stderr)
+
     def test_variables_set_what_flags_set(self):
         done = self.rocklock("acquire", "--json", "a", environment={"ROCKLOCK_LEASE": "5m"})
         self.assertGreater(json.loads(done.stdout)["RemainingMs"], 200_000)
@@ -208,6 +213,15 @@ class OneGrant(Sandbox):
         shown = self.rocklock("show", "a").stdout
         self.assertRegex(shown, r"last held by ann \(write\), broken by \w+ at .*: gone home")
         self.assertEqual(self.rocklock("break", grant["Grant"], "--reason", "x").returncode, 76)
+
+
+    def test_a_grant_that_nobody_knows_is_not_said_to_be_a_matter_of_secrets(self):
+        self.serve()
+        for words in (["break", "5"], ["steal", "5"]):
+            done = self.rocklock(*words, "--reason", "holiday")
+            self.assertEqual(done.returncode, 77)
+            self.assertIn("no grant 5 is known", done.stderr)
+            self.assertNotIn("ROCKLOCK_SESSION", done.stderr)
 
 
 class Output(Sandbox):
