@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import boto3
 from boto3.dynamodb.conditions import Attr
+from botocore.config import Config
 
 TABLE = "accounts"
 
@@ -21,8 +22,11 @@ class NotEnough(Exception):
 
 def accounts_at(endpoint):
     """The table, which is made unless it is there."""
+    # A write that got no answer may have been done. The SDK would send it again, be refused because
+    # of the version that it has written itself, and the money would go twice.
+    once = Config(retries={"total_max_attempts": 1})
     resource = boto3.resource("dynamodb", endpoint_url=endpoint, region_name="local", aws_access_key_id="any",
-                              aws_secret_access_key="any")
+                              aws_secret_access_key="any", config=once)
     if TABLE in (table.name for table in resource.tables.all()):
         return resource.Table(TABLE)
     return resource.create_table(TableName=TABLE, BillingMode="PAY_PER_REQUEST",

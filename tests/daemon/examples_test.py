@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import unittest.mock
 
 import javascript
 import tap
@@ -92,6 +93,28 @@ class Account(Example):
         with self.assertRaises(account.NotEnough):
             account.withdraw(accounts, "a", 300)
         self.assertEqual(account.withdraw(accounts, "a", 200), -500)
+
+    def test_a_write_without_an_answer_is_not_done_twice(self):
+        import account  # pylint: disable=import-outside-toplevel
+        import botocore.exceptions  # pylint: disable=import-outside-toplevel
+        import botocore.httpsession  # pylint: disable=import-outside-toplevel
+        accounts = account.accounts_at(self.endpoint)
+        account.open_account(accounts, "a", 100, 0)
+        send = botocore.httpsession.URLLib3Session.send
+        lost = []
+
+        def send_and_lose(session, request):
+            answer = send(session, request)
+            if request.headers["X-Amz-Target"].endswith(b"UpdateItem") and not lost:
+                lost.append(answer.status_code)
+                raise botocore.exceptions.ConnectionClosedError(endpoint_url=self.endpoint)
+            return answer
+
+        with unittest.mock.patch.object(botocore.httpsession.URLLib3Session, "send", send_and_lose):
+            with self.assertRaises(botocore.exceptions.ConnectionClosedError):
+                account.withdraw(accounts, "a", 10)
+        self.assertEqual(lost, [200])
+        self.assertEqual(account.read(accounts, "a")["balance"], 90)
 
     def test_nothing_is_lost_among_many(self):
         import account  # pylint: disable=import-outside-toplevel
