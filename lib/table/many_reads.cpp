@@ -107,6 +107,11 @@ Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, Return
     return {};
 }
 
+// A planted bug: each item of a transaction is read at a moment of its own.
+std::unique_ptr<Snapshot> another_moment(const Storage& storage) {
+    return planted(Bug::reads_of_many_moments) ? storage.snapshot() : nullptr;
+}
+
 }  // namespace
 
 Result<BatchGetAnswer> TableStore::batch_get(const BatchGet& request) {
@@ -174,7 +179,7 @@ Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
     CapacitySum consumed(transaction_factor);
     const auto snapshot = storage_.snapshot();
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto another = planted(Bug::reads_of_many_moments) ? storage_.snapshot() : nullptr;
+        const auto another = another_moment(storage_);
         auto found = read_one(another ? *another : *snapshot, rows[i], reads[i]);
         if (!found) return std::move(found).error();
         consumed.add(report_read(*schemas[i], nullptr, request.return_capacity,

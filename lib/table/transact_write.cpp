@@ -130,9 +130,16 @@ void append(Batch more, Batch& batch) {
     std::move(more.writes.begin(), more.writes.end(), std::back_inserter(batch.writes));
 }
 
+// What the token is written with: the transaction, but for a planted bug.
+Batch& with_token(Batch& own, Batch& behind) {
+    if (!planted(Bug::token_behind)) return own;
+    behind = {};
+    return behind;
+}
+
 // A planted bug: commits the first write by itself.
 void tear(Batch& batch, Storage& storage) {
-    if (batch.writes.size() < 2) return;
+    if (!planted(Bug::transaction_torn) || batch.writes.size() < 2) return;
     Batch first;
     first.preconditions = batch.preconditions;
     first.writes = {batch.writes.front()};
@@ -173,8 +180,8 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
         tell_checks(actions, *decided);
         if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
         Decision decision = std::move(decided->decision);
-        append(std::move(token), planted(Bug::token_behind) ? behind = {} : decision.batch);
-        if (planted(Bug::transaction_torn)) tear(decision.batch, storage_);
+        append(std::move(token), with_token(decision.batch, behind));
+        tear(decision.batch, storage_);
         answers = std::move(decided->answers);
         return decision;
     };
