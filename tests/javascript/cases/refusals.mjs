@@ -2,20 +2,12 @@
 
 import assert from "node:assert/strict";
 
+import {refusal_of} from "../refusal.mjs";
 import {table} from "../tables.mjs";
 
 const things = table("things", {pk: "S"});
 const TableName = "things";
 const key = {pk: {S: "a"}};
-
-async function refusal_of(promise) {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  return assert.fail("it was done");
-}
 
 async function assert_refused({code_of, status_of, request_id_of}, promise, code, message) {
   const error = await refusal_of(promise);

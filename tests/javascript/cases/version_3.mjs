@@ -11,20 +11,12 @@ import {
 import {DynamoDBDocumentClient, GetCommand, NumberValue, PutCommand, paginateQuery as paginateDocuments}
   from "@aws-sdk/lib-dynamodb";
 
+import {refusal_of} from "../refusal.mjs";
 import {table} from "../tables.mjs";
 
 const things = table("things", {pk: "S", sk: "N"});
 const TableName = "things";
 const item = {pk: {S: "a"}, sk: {N: "1"}};
-
-async function refusal_of(promise) {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  return assert.fail("it was done");
-}
 
 export async function refusals_have_classes({client}) {
   await client.send(new CreateTableCommand(things));
