@@ -6,9 +6,9 @@
 namespace rocklock::bench {
 namespace {
 
-class RedisClient final : public Client {
+class RedisClient final : public LockClient {
 public:
-    using Client::Client;
+    using LockClient::LockClient;
 
     void ask(const std::string& resource, bool waits) override {
         waits_ = waits;
@@ -49,9 +49,9 @@ private:
     bool asks_ = false;
 };
 
-class MemcachedClient final : public Client {
+class MemcachedClient final : public LockClient {
 public:
-    using Client::Client;
+    using LockClient::LockClient;
 
     void ask(const std::string& resource, bool /*waits*/) override {
         asks_ = true;
@@ -71,7 +71,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Client> redis_client(int fd) { return std::make_unique<RedisClient>(fd); }
-std::unique_ptr<Client> memcached_client(int fd) { return std::make_unique<MemcachedClient>(fd); }
+std::unique_ptr<LockClient> redis_client(int fd) { return std::make_unique<RedisClient>(fd); }
+std::unique_ptr<LockClient> memcached_client(int fd) {
+    return std::make_unique<MemcachedClient>(fd);
+}
 
 }  // namespace rocklock::bench

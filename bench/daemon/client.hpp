@@ -11,7 +11,7 @@ namespace rocklock::bench {
 // Says what failed, and ends the program.
 [[noreturn]] void give_up(const std::string& why);
 
-// A connection to one server, and what a lock is in its language.
+// A connection to one server.
 class Client {
 public:
     explicit Client(int fd);
@@ -21,12 +21,8 @@ public:
 
     int fd() const { return fd_; }
 
-    // Asks for the resource: one that is free, or one for which it waits in the server's queue.
-    virtual void ask(const std::string& resource, bool waits) = 0;
-    // Gives it back.
-    virtual void give_back(const std::string& resource) = 0;
-    // Takes what has come: whether the answer to the last of these is whole. One that is not what
-    // it must be ends the program.
+    // Takes what has come: whether the answer to the last request is whole. One that is not what it
+    // must be ends the program.
     bool on_readable();
     // Waits for an answer.
     void await();
@@ -47,18 +43,29 @@ private:
     const int fd_;
 };
 
+// What a lock is in the server's language.
+class LockClient : public Client {
+public:
+    using Client::Client;
+
+    // Asks for the resource: one that is free, or one for which it waits in the server's queue.
+    virtual void ask(const std::string& resource, bool waits) = 0;
+    // Gives it back.
+    virtual void give_back(const std::string& resource) = 0;
+};
+
 // A lock call over frames; a session for each client.
-std::unique_ptr<Client> rocklock_client(int fd);
+std::unique_ptr<LockClient> rocklock_client(int fd);
 // SET NX PX and DEL; what is waited for is a list with one token, BLPOP and RPUSH.
-std::unique_ptr<Client> redis_client(int fd);
+std::unique_ptr<LockClient> redis_client(int fd);
 // add and delete; it has no queues.
-std::unique_ptr<Client> memcached_client(int fd);
+std::unique_ptr<LockClient> memcached_client(int fd);
 // A row that is locked by SELECT … FOR UPDATE from BEGIN to COMMIT, over its own protocol.
-std::unique_ptr<Client> postgres_row_client(int fd);
+std::unique_ptr<LockClient> postgres_row_client(int fd);
 // pg_advisory_lock and pg_advisory_unlock, which nothing keeps.
-std::unique_ptr<Client> postgres_advisory_client(int fd);
+std::unique_ptr<LockClient> postgres_advisory_client(int fd);
 // A transaction that puts a key that is absent, and a delete, over its JSON gateway; what is waited
 // for is a lock of its lock service.
-std::unique_ptr<Client> etcd_client(int fd);
+std::unique_ptr<LockClient> etcd_client(int fd);
 
 }  // namespace rocklock::bench

@@ -17,9 +17,9 @@ std::string base64(const std::string& bytes) {
     return text;
 }
 
-class EtcdClient final : public Client {
+class EtcdClient final : public LockClient {
 public:
-    explicit EtcdClient(int fd) : Client(fd) {
+    explicit EtcdClient(int fd) : LockClient(fd) {
         post("lease/grant", R"({"TTL":"60"})");
         await();
         lease_ = text_after(R"("ID":")");
@@ -82,6 +82,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Client> etcd_client(int fd) { return std::make_unique<EtcdClient>(fd); }
+std::unique_ptr<LockClient> etcd_client(int fd) { return std::make_unique<EtcdClient>(fd); }
 
 }  // namespace rocklock::bench

@@ -2,17 +2,16 @@
 // use for locks, where they are installed.
 //
 //     bench_daemon PROGRAM [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR]
-//                  [--only WORD] [--threads N]
+//                  [--only WORD] [--threads N] [--dynalite PROGRAM] [--dynamodb-local FOLDER]
 //
 // A pair is one acquire and one release of a free resource. Each client has a connection of its own
 // and asks when it is answered; so many threads drive all of them (1). In the hand-off sixteen
-// clients want one resource, and wait in the server's queue. docs/performance.md says what the
-// rows mean and holds the last results.
-#include <sys/epoll.h>
+// clients want one resource, and wait in the server's queue. Beside servers with DynamoDB's API the
+// rows are calls for items over HTTP. docs/performance.md says what the rows mean and holds the
+// last results.
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -22,23 +21,26 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "daemon/client.hpp"
+#include "daemon/drive.hpp"
 #include "daemon/server.hpp"
+#include "daemon/table_work.hpp"
 #include "measure.hpp"
 
 namespace rocklock::bench {
 namespace {
 
 using std::chrono::milliseconds;
-using Steady = std::chrono::steady_clock;
+
+constexpr std::size_t table_clients = 16;
 
 struct Options {
-    std::string program;
+    Programs programs;
     std::size_t rounds = 5;
     milliseconds duration{1000};
     std::string directory = std::filesystem::temp_directory_path().string();
@@ -51,49 +53,30 @@ struct Options {
 // ---- Clients at work ----
 
 struct Worker {
-    std::unique_ptr<Client> client;
+    std::unique_ptr<LockClient> client;
     std::string resource;
-    bool holds = false;
+    bool waits = false;
+    bool asked = false;
+    // The last request was to give back.
+    bool gives_back = false;
     std::uint64_t pairs = 0;
 
-    // The next request after an answer.
-    void go_on(bool waits) {
-        holds = !holds;
-        if (holds) return client->give_back(resource);
-        ++pairs;
-        client->ask(resource, waits);
+    // Everybody who holds something gives it back, so that nobody's wait is left.
+    bool go_on(bool stop) {
+        if (gives_back) {
+            ++pairs;
+            if (stop) return false;
+        }
+        gives_back = asked && !gives_back;
+        asked = true;
+        if (gives_back) {
+            client->give_back(resource);
+        } else {
+            client->ask(resource, waits);
+        }
+        return true;
     }
 };
-
-// Runs on one thread until it is stopped; then everybody who holds something gives it back, so that
-// nobody's wait is left.
-void drive(const std::vector<Worker*>& workers, bool waits, const std::atomic<bool>& stop) {
-    const int poll = ::epoll_create1(EPOLL_CLOEXEC);
-    for (auto* worker : workers) {
-        epoll_event event{};
-        event.events = EPOLLIN;
-        event.data.ptr = worker;
-        ::epoll_ctl(poll, EPOLL_CTL_ADD, worker->client->fd(), &event);
-        worker->client->ask(worker->resource, waits);
-    }
-    std::size_t active = workers.size();
-    std::vector<epoll_event> events(workers.size());
-    while (active > 0) {
-        const int count =
-            ::epoll_wait(poll, events.data(), static_cast<int>(events.size()), 10'000);
-        if (count <= 0) give_up("a server does not answer");
-        for (int i = 0; i < count; ++i) {
-            auto& worker = *static_cast<Worker*>(events[static_cast<std::size_t>(i)].data.ptr);
-            if (!worker.client->on_readable()) continue;
-            if (stop && worker.holds) {
-                --active;
-            } else {
-                worker.go_on(waits);
-            }
-        }
-    }
-    ::close(poll);
-}
 
 struct Result {
     double pairs_a_second = 0;
@@ -107,19 +90,12 @@ Result measure(const Server& server, std::size_t clients, const Options& options
         workers[i].client = server.connect();
         workers[i].resource = hand_off ? "one" : "bench/" + std::to_string(i);
     }
-    const std::size_t count = std::min(options.threads, clients);
-    std::vector<std::vector<Worker*>> shares(count);
-    for (std::size_t i = 0; i < clients; ++i) shares[i % count].push_back(&workers[i]);
-    std::atomic<bool> stop{false};
-    const auto begin = Steady::now();
-    std::vector<std::jthread> threads;
-    for (auto& share : shares) {
-        threads.emplace_back([&stop, hand_off, share] { drive(share, hand_off, stop); });
+    std::vector<Work> all;
+    for (auto& worker : workers) {
+        worker.waits = hand_off;
+        all.push_back({worker.client.get(), [&worker](bool stop) { return worker.go_on(stop); }});
     }
-    std::this_thread::sleep_for(options.duration);
-    stop = true;
-    threads.clear();
-    const std::chrono::duration<double> took = Steady::now() - begin;
+    const double seconds = drive(all, options.threads, options.duration);
     double sum = 0;
     double squares = 0;
     for (const auto& worker : workers) {
@@ -127,7 +103,7 @@ Result measure(const Server& server, std::size_t clients, const Options& options
         sum += pairs;
         squares += pairs * pairs;
     }
-    return {sum / took.count(), sum * sum / (static_cast<double>(clients) * squares)};
+    return {sum / seconds, sum * sum / (static_cast<double>(clients) * squares)};
 }
 
 // ---- Rows ----
@@ -156,11 +132,19 @@ private:
     void pairs(const std::string& ours, const std::string& theirs, std::size_t clients,
                double target);
     void hand_off(const std::string& ours, const std::string& theirs, std::optional<double> target);
+    // Calls for items over HTTP.
+    void calls(TableWork work, const std::string& ours, const std::string& theirs,
+               std::optional<double> target, Way way = Way::port);
+    // A server that can be measured with tables, and has one.
+    const Server* table_server(const std::string& name);
+    void tables();
     void add(Row row);
 
     const Options options_;
     const std::string place_;
     std::map<std::string, std::unique_ptr<Server>> servers_;
+    // Those with a table.
+    std::set<std::string> filled_;
     std::vector<Row> rows_;
 };
 
@@ -168,7 +152,7 @@ private:
 const Server& Bench::server(const std::string& name) {
     auto& found = servers_[name];
     if (found) return *found;
-    for (auto& contestant : contestants(options_.program, place_)) {
+    for (auto& contestant : contestants(options_.programs, place_)) {
         if (contestant.name == name) found = std::make_unique<Server>(std::move(contestant));
     }
     return *found;
@@ -176,7 +160,7 @@ const Server& Bench::server(const std::string& name) {
 
 void Bench::add(Row row) {
     if (options_.json) print_json(std::cout, row);
-    std::fprintf(stderr, "  %-34s %10.4g %-8s  %-28s %10.4g  %6.2f x (%.2f-%.2f)\n",
+    std::fprintf(stderr, "  %-60s %10.4g %-18s  %-26s %10.4g  %6.2f x (%.2f-%.2f)\n",
                  row.name.c_str(), row.ours.median, row.unit.c_str(), row.against.c_str(),
                  row.theirs.median, row.ratio.median, row.ratio.low, row.ratio.high);
     rows_.push_back(std::move(row));
@@ -235,6 +219,87 @@ void Bench::hand_off(const std::string& ours, const std::string& theirs,
     add(std::move(fairness));
 }
 
+const Server* Bench::table_server(const std::string& name) {
+    const Server& found = server(name);
+    if (!found.why_not().empty()) return nullptr;
+    if (!filled_.insert(name).second) return &found;
+    const auto connect = [&found] { return found.connect_soon(Way::port); };
+    fill_table(connect, table_clients);
+    // Some compile what is called often.
+    for (const auto work : {TableWork::get, TableWork::put, TableWork::pair}) {
+        measure_table(connect, work, table_clients, options_.threads, 3 * options_.duration);
+    }
+    return &found;
+}
+
+void Bench::calls(TableWork work, const std::string& ours, const std::string& theirs,
+                  std::optional<double> target, Way way) {
+    static const std::map<TableWork, std::string> names = {
+        {TableWork::get, "GetItem"},
+        {TableWork::put, "PutItem"},
+        {TableWork::pair, "conditional put and delete"}};
+    Row row;
+    row.name = names.at(work) + ", " + ours.substr(ours.find(',') + 2) + ", " +
+               std::to_string(table_clients) + " clients";
+    if (way == Way::socket) row.name += ", Unix socket";
+    if ((row.name + " / " + theirs).find(options_.only) == std::string::npos) return;
+    const auto* const own = table_server(ours);
+    const auto* const other = table_server(theirs);
+    if (own == nullptr) give_up(ours + ": " + server(ours).why_not());
+    if (other == nullptr) {
+        std::cerr << "  left out: " << theirs << ": " << server(theirs).why_not() << std::endl;
+        return;
+    }
+    const std::string what = work == TableWork::pair ? "pairs" : "calls";
+    row.unit = what + "/s";
+    row.against = theirs;
+    row.target = target;
+    // How many for a second of the server's processor time. Others on the machine count less there.
+    std::vector<double> our_thrift;
+    std::vector<double> their_thrift;
+    const auto rate = [&](const Server* server, std::vector<double>& thrift) {
+        return [&, server] {
+            const double before = server->processor_seconds();
+            const auto done = measure_table([&] { return server->connect_soon(way); }, work,
+                                            table_clients, options_.threads, options_.duration);
+            thrift.push_back(done.pieces / (server->processor_seconds() - before));
+            return done.pieces / done.seconds;
+        };
+    };
+    Row thrift = row;
+    add(compare(std::move(row), options_.rounds, rate(own, our_thrift), rate(other, their_thrift)));
+    thrift.name += ", server's processor time";
+    thrift.unit = what + " for a second";
+    thrift.target.reset();
+    std::vector<double> ratios;
+    for (std::size_t i = 1; i < our_thrift.size(); ++i) {
+        ratios.push_back(our_thrift[i] / their_thrift[i]);
+    }
+    thrift.ours = spread_of({our_thrift.begin() + 1, our_thrift.end()});
+    thrift.theirs = spread_of({their_thrift.begin() + 1, their_thrift.end()});
+    thrift.ratio = spread_of(std::move(ratios));
+    add(std::move(thrift));
+}
+
+void Bench::tables() {
+    const std::string durable = "Rocklock, durable";
+    const std::string written = "Rocklock, written";
+    const std::string memory = "Rocklock, in memory";
+    const std::string dynalite = "dynalite, in memory";
+    const std::string local = "DynamoDB Local, in memory";
+    calls(TableWork::get, memory, dynalite, 4);
+    calls(TableWork::get, memory, local, 4);
+    calls(TableWork::get, memory, dynalite, std::nullopt, Way::socket);
+    calls(TableWork::get, written, "dynalite, LevelDB", std::nullopt);
+    calls(TableWork::get, written, "DynamoDB Local, on file", std::nullopt);
+    calls(TableWork::put, written, dynalite, 3.5);
+    calls(TableWork::put, written, local, 9);
+    calls(TableWork::put, written, dynalite, std::nullopt, Way::socket);
+    calls(TableWork::pair, durable, "dynalite, LevelDB", 4);
+    calls(TableWork::pair, durable, "DynamoDB Local, on file", 25);
+    calls(TableWork::pair, durable, "dynalite, LevelDB", std::nullopt, Way::socket);
+}
+
 void Bench::run() {
     const std::string durable = "Rocklock, durable";
     const std::string written = "Rocklock, written";
@@ -253,6 +318,7 @@ void Bench::run() {
     hand_off(durable, "Redis, always synced", 1);
     hand_off(durable, "PostgreSQL, row lock", std::nullopt);
     hand_off(durable, "etcd", std::nullopt);
+    tables();
     if (!options_.json) print_table(std::cout, rows_);
 }
 
@@ -275,13 +341,17 @@ Options read_options(const std::vector<std::string>& words) {
             options.only = words[++i];
         } else if (words[i] == "--directory" && more) {
             options.directory = words[++i];
-        } else if (options.program.empty()) {
-            options.program = words[i];
+        } else if (words[i] == "--dynalite" && more) {
+            options.programs.dynalite = words[++i];
+        } else if (words[i] == "--dynamodb-local" && more) {
+            options.programs.dynamodb_local = words[++i];
+        } else if (options.programs.rocklock.empty()) {
+            options.programs.rocklock = words[i];
         } else {
             give_up("I don't understand " + words[i]);
         }
     }
-    if (options.program.empty()) give_up("name the program rocklock first");
+    if (options.programs.rocklock.empty()) give_up("name the program rocklock first");
     return options;
 }
 

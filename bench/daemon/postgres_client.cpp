@@ -14,9 +14,9 @@ std::string number_of(const std::string& resource) {
     return std::to_string(std::hash<std::string>{}(resource) >> 2);
 }
 
-class PostgresClient final : public Client {
+class PostgresClient final : public LockClient {
 public:
-    PostgresClient(int fd, bool advisory) : Client(fd), advisory_(advisory) {
+    PostgresClient(int fd, bool advisory) : LockClient(fd), advisory_(advisory) {
         static constexpr char start[] = "\0\3\0\0user\0postgres\0database\0postgres\0";
         send(message(0, std::string(start, sizeof start)));
         await();
@@ -74,10 +74,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Client> postgres_row_client(int fd) {
+std::unique_ptr<LockClient> postgres_row_client(int fd) {
     return std::make_unique<PostgresClient>(fd, false);
 }
-std::unique_ptr<Client> postgres_advisory_client(int fd) {
+std::unique_ptr<LockClient> postgres_advisory_client(int fd) {
     return std::make_unique<PostgresClient>(fd, true);
 }
 

@@ -9,9 +9,9 @@
 namespace rocklock::bench {
 namespace {
 
-class RocklockClient final : public Client {
+class RocklockClient final : public LockClient {
 public:
-    explicit RocklockClient(int fd) : Client(fd) {
+    explicit RocklockClient(int fd) : LockClient(fd) {
         send(frame_greeting);
         OpenSession open;
         open.principal = "bench";
@@ -74,6 +74,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Client> rocklock_client(int fd) { return std::make_unique<RocklockClient>(fd); }
+std::unique_ptr<LockClient> rocklock_client(int fd) { return std::make_unique<RocklockClient>(fd); }
 
 }  // namespace rocklock::bench

@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,18 +46,6 @@ int connect_port(int port) {
     return fd;
 }
 
-// One that nobody uses now.
-int free_port() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    auto address = loopback(0);
-    socklen_t size = sizeof address;
-    const int failed = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), size);
-    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-    ::close(fd);
-    if (failed != 0) give_up("there is no port");
-    return ntohs(address.sin_port);
-}
-
 bool installed(const std::string& program) {
     if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
     const char* path = std::getenv("PATH");
@@ -71,7 +59,7 @@ bool installed(const std::string& program) {
 }
 
 // -1: it can't be started.
-int spawn(const Words& command) {
+int spawn(const Words& command, const std::string& directory = {}) {
     Words words = command;
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
@@ -80,108 +68,14 @@ int spawn(const Words& command) {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    if (!directory.empty()) {
+        ::posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
+    }
     pid_t pid = -1;
     const int failed =
         ::posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     return failed == 0 ? pid : -1;
-}
-
-// Servers that do not run as root run as this user.
-const char* unprivileged_user() { return ::geteuid() == 0 ? "postgres" : nullptr; }
-
-Words as_user(const char* user, Words command) {
-    if (user == nullptr) return command;
-    Words words = {"setpriv", std::string("--reuid=") + user, std::string("--regid=") + user,
-                   "--init-groups", "--"};
-    words.insert(words.end(), command.begin(), command.end());
-    return words;
-}
-
-// Where Debian keeps the programs of a PostgreSQL server; empty: none.
-std::string postgres_programs() {
-    std::error_code ignored;
-    std::string newest;
-    for (const auto& version :
-         std::filesystem::directory_iterator("/usr/lib/postgresql", ignored)) {
-        const auto folder = version.path() / "bin";
-        if (std::filesystem::exists(folder / "initdb")) newest = std::max(newest, folder.string());
-    }
-    return newest;
-}
-
-void add_rocklock(std::vector<Contestant>& all, const std::string& program,
-                  const std::string& directory) {
-    const auto memory = directory + "/m";
-    all.push_back({.name = "Rocklock, in memory",
-                   .command = {program, "serve", "--memory", "--socket", memory},
-                   .socket = memory,
-                   .client = rocklock_client});
-    for (const std::string durability : {"written", "durable"}) {
-        const auto place = (std::filesystem::path(directory) / durability).string();
-        all.push_back({.name = "Rocklock, " + durability,
-                       .command = {program, "serve", "--db", place, "--durability", durability,
-                                   "--socket", place + ".s"},
-                       .socket = place + ".s",
-                       .client = rocklock_client});
-    }
-}
-
-void add_caches(std::vector<Contestant>& all, const std::string& directory) {
-    const std::vector<std::pair<std::string, std::string>> logs = {
-        {"Redis, no log", "no"},
-        {"Redis, synced every second", "everysec"},
-        {"Redis, always synced", "always"}};
-    for (const auto& [name, policy] : logs) {
-        const auto place = (std::filesystem::path(directory) / ("redis-" + policy)).string();
-        all.push_back({.name = name,
-                       .prepare = {"mkdir", place},
-                       .command = {"redis-server", "--port", "0", "--unixsocket", place + "/s",
-                                   "--dir", place, "--save", "", "--appendonly",
-                                   policy == "no" ? "no" : "yes", "--appendfsync", policy},
-                       .socket = place + "/s",
-                       .client = redis_client,
-                       .makes_queue = "*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n"});
-    }
-    const passwd* self = ::getpwuid(::geteuid());
-    const auto socket = directory + "/mc";
-    all.push_back(
-        {.name = "memcached",
-         .command = {"memcached", "-u", self == nullptr ? "root" : self->pw_name, "-s", socket},
-         .socket = socket,
-         .client = memcached_client});
-}
-
-void add_postgres(std::vector<Contestant>& all, const std::string& directory) {
-    const auto programs = postgres_programs();
-    const auto* user = unprivileged_user();
-    for (const bool row : {true, false}) {
-        const auto place = directory + (row ? "/postgres-row" : "/postgres-advisory");
-        Contestant contestant{
-            .name = row ? "PostgreSQL, row lock" : "PostgreSQL, advisory lock",
-            .prepare = as_user(user, {programs + "/initdb", "-D", place, "-U", "postgres", "-A",
-                                      "trust", "-E", "UTF8", "--no-sync"}),
-            .socket = place + "/.s.PGSQL.5432",
-            .client = row ? postgres_row_client : postgres_advisory_client};
-        if (!programs.empty()) {
-            contestant.command =
-                as_user(user, {programs + "/postgres", "-D", place, "-c", "listen_addresses=", "-c",
-                               "unix_socket_directories=" + place, "-c", "max_connections=200"});
-        }
-        all.push_back(std::move(contestant));
-    }
-}
-
-void add_etcd(std::vector<Contestant>& all, const std::string& directory) {
-    const int port = free_port();
-    const auto url = "http://127.0.0.1:" + std::to_string(port);
-    all.push_back(
-        {.name = "etcd",
-         .command = {"etcd", "--data-dir", directory + "/etcd", "--listen-client-urls", url,
-                     "--advertise-client-urls", url, "--listen-peer-urls",
-                     "http://127.0.0.1:" + std::to_string(free_port()), "--logger", "zap"},
-         .port = port,
-         .client = etcd_client});
 }
 
 }  // namespace
@@ -209,8 +103,8 @@ void Server::start() {
             return;
         }
     }
-    pid_ = spawn(command);
-    const int fd = pid_ > 0 ? connect_soon() : -1;
+    pid_ = spawn(command, contestant_.directory);
+    const int fd = pid_ > 0 ? connect_soon(Way::socket) : -1;
     if (fd < 0) {
         why_not_ = "it can't be started";
         return;
@@ -220,11 +114,11 @@ void Server::start() {
     ::close(fd);
 }
 
-int Server::connect_soon() const {
-    const auto deadline = Steady::now() + std::chrono::seconds{20};
+int Server::connect_soon(Way way) const {
+    const bool by_port = contestant_.port != 0 && (way == Way::port || contestant_.socket.empty());
+    const auto deadline = Steady::now() + std::chrono::seconds{60};
     while (Steady::now() < deadline) {
-        const int fd = contestant_.port != 0 ? connect_port(contestant_.port)
-                                             : connect_unix(contestant_.socket);
+        const int fd = by_port ? connect_port(contestant_.port) : connect_unix(contestant_.socket);
         if (fd >= 0) return fd;
         if (::waitpid(pid_, nullptr, WNOHANG) == pid_) break;
         std::this_thread::sleep_for(milliseconds{10});
@@ -232,15 +126,15 @@ int Server::connect_soon() const {
     return -1;
 }
 
-std::unique_ptr<Client> Server::connect() const { return contestant_.client(connect_soon()); }
+double Server::processor_seconds() const {
+    clockid_t clock{};
+    timespec used{};
+    if (::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
 
-std::vector<Contestant> contestants(const std::string& program, const std::string& directory) {
-    std::vector<Contestant> all;
-    add_rocklock(all, program, directory);
-    add_caches(all, directory);
-    add_postgres(all, directory);
-    add_etcd(all, directory);
-    return all;
+std::unique_ptr<LockClient> Server::connect() const {
+    return contestant_.client(connect_soon(Way::socket));
 }
 
 }  // namespace rocklock::bench

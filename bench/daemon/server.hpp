@@ -1,6 +1,7 @@
 // The servers that are measured: each is started here, in a directory of its own, and ended here.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,13 +18,19 @@ struct Contestant {
     // What makes its store, run to its end before; may be none.
     std::vector<std::string> prepare{};
     std::vector<std::string> command{};
-    // A Unix socket; or a port of this machine.
+    // Where it runs; empty: here.
+    std::string directory{};
+    // A Unix socket; a port of this machine; or both.
     std::string socket{};
     int port = 0;
-    std::function<std::unique_ptr<Client>(int fd)> client{};
+    // None: it is measured with tables only.
+    std::function<std::unique_ptr<LockClient>(int fd)> client{};
     // What must be said once before clients wait for one resource; may be none.
     std::string makes_queue{};
 };
+
+// By which of them it is reached. With only one of them that is it.
+enum class Way : std::uint8_t { socket, port };
 
 class Server {
 public:
@@ -35,18 +42,29 @@ public:
 
     const std::string& name() const { return contestant_.name; }
     const std::string& why_not() const { return why_not_; }
-    std::unique_ptr<Client> connect() const;
+    std::unique_ptr<LockClient> connect() const;
+    // A socket that is connected.
+    int connect_soon(Way way) const;
+    // Of processors, that it has used so far.
+    double processor_seconds() const;
 
 private:
     void start();
-    int connect_soon() const;
 
     const Contestant contestant_;
     std::string why_not_;
     int pid_ = -1;
 };
 
+// Where the programs are that are not found by themselves.
+struct Programs {
+    std::string rocklock;
+    std::string dynalite = "dynalite";
+    // The folder with DynamoDBLocal.jar; empty: none.
+    std::string dynamodb_local{};
+};
+
 // All that is known here, by name, under a directory that is theirs.
-std::vector<Contestant> contestants(const std::string& program, const std::string& directory);
+std::vector<Contestant> contestants(const Programs& programs, const std::string& directory);
 
 }  // namespace rocklock::bench

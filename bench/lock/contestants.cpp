@@ -2,12 +2,8 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
-#include <iostream>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <rocksdb/db.h>
@@ -61,20 +57,6 @@ private:
 std::string principal_of(std::size_t thread) { return "worker-" + std::to_string(thread); }
 
 }  // namespace
-
-void give_up(const std::string& what, const std::string& why) {
-    std::cerr << "bench: " << what << ": " << why << std::endl;
-    std::_Exit(1);
-}
-
-Folder::Folder(const std::string& under) : path_(under + "/rocklock-bench-XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) give_up("make a folder under " + under, "it failed");
-}
-
-Folder::~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-}
 
 std::string name_of(std::size_t number, bool flat) {
     char text[Names::bytes + 1];

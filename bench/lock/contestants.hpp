@@ -15,33 +15,9 @@
 #include <rocklock/database.hpp>
 
 #include "measure.hpp"
+#include "support.hpp"
 
 namespace rocklock::bench {
-
-// Says what failed, and ends the program.
-[[noreturn]] void give_up(const std::string& what, const std::string& why);
-
-template <typename T>
-T must(Result<T> result, const char* what) {
-    if (!result) give_up(what, result.error().message);
-    return *std::move(result);
-}
-inline void must(const Result<void>& result, const char* what) {
-    if (!result) give_up(what, result.error().message);
-}
-
-// A folder of its own, removed with all that is in it.
-class Folder {
-public:
-    explicit Folder(const std::string& under);
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder();
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
 
 // Names of 24 bytes that no other thread uses: "orders/…", or without a '/'.
 class Names {

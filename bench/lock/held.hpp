@@ -14,8 +14,7 @@ enum class End { closed, killed };
 // Fills a store, ends its process in this way, and opens it again: seconds until the first grant.
 double measure_open(const std::string& folder, std::size_t locks, End end);
 
-// What those processes do. The status to exit with; nothing when the arguments are no such call.
+// What those processes do. The status to exit with.
 int run_child(int argc, char** argv);
-bool is_child(int argc, char** argv);
 
 }  // namespace rocklock::bench

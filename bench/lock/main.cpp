@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "child.hpp"
 #include "contestants.hpp"
 #include "hand_off.hpp"
 #include "held.hpp"

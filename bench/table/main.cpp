@@ -1,0 +1,244 @@
+// bench_table: tables of a store that a program embeds: pages of a table with very many items,
+// items as large as they may be, and how much memory and time such a table takes.
+//
+//     bench_table [--quick] [--json] [--rounds N] [--items N] [--directory DIR] [--only WORD]
+//
+// docs/performance.md says what the rows mean and holds the last results.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "child.hpp"
+#include "measure.hpp"
+#include "support.hpp"
+#include "table/large_table.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+struct Options {
+    std::size_t rounds = 5;
+    std::size_t items = 1'000'000;
+    // How often a thing is done in a round.
+    std::size_t times = 200;
+    bool json = false;
+    std::string directory = std::filesystem::temp_directory_path().string();
+    // Only rows with this in their name.
+    std::string only;
+};
+
+class Bench {
+public:
+    explicit Bench(Options options) : options_(std::move(options)) {}
+
+    void run();
+
+private:
+    bool wanted(const std::string& name) const { return name.find(options_.only) != name.npos; }
+    void add(const std::string& name, const std::string& unit, const Spread& value,
+             std::optional<double> at_most = std::nullopt);
+    // Milliseconds at the median of a round, and the slowest one of a hundred.
+    void time_row(const std::string& name, std::optional<double> at_most,
+                  const std::function<void(std::size_t count)>& once);
+    void size_rows();
+    void page_rows(std::size_t items, std::size_t item_bytes);
+    void large_item_rows(const std::string& how, Durability durability);
+    void open_rows(End end, const std::string& how);
+
+    const Options options_;
+    std::vector<Row> rows_;
+};
+
+void Bench::add(const std::string& name, const std::string& unit, const Spread& value,
+                std::optional<double> at_most) {
+    Row row;
+    row.name = name;
+    row.unit = unit;
+    row.ours = value;
+    row.target = at_most;
+    row.less_is_better = true;
+    if (options_.json) print_json(std::cout, row);
+    std::fprintf(stderr, "  %-60s %10.4g (%.4g-%.4g) %s\n", name.c_str(), value.median, value.low,
+                 value.high, unit.c_str());
+    rows_.push_back(std::move(row));
+}
+
+void Bench::time_row(const std::string& name, std::optional<double> at_most,
+                     const std::function<void(std::size_t count)>& once) {
+    if (!wanted(name)) return;
+    std::vector<double> medians;
+    std::vector<double> slow;
+    std::size_t count = 0;
+    for (std::size_t round = 0; round <= options_.rounds; ++round) {
+        std::vector<double> times;
+        for (std::size_t i = 0; i < options_.times; ++i) {
+            const auto start = Steady::now();
+            once(count++);
+            times.push_back(
+                std::chrono::duration<double, std::milli>(Steady::now() - start).count());
+        }
+        if (round == 0) continue;
+        std::sort(times.begin(), times.end());
+        medians.push_back(times[times.size() / 2]);
+        slow.push_back(times[times.size() * 99 / 100]);
+    }
+    add(name, "ms", spread_of(std::move(medians)), at_most);
+    add(name + ", one of a hundred", "ms", spread_of(std::move(slow)));
+}
+
+void Bench::size_rows() {
+    const std::string items = std::to_string(options_.items) + " items";
+    if (wanted("resident memory, " + items)) {
+        const Folder few_folder(options_.directory);
+        const auto few = fill_store(few_folder.path(), options_.items / 10, End::closed);
+        const Folder folder(options_.directory);
+        const auto all = fill_store(folder.path(), options_.items, End::closed);
+        const auto megabytes = [](double bytes) { return spread_of({bytes / 1e6}); };
+        add("filling in batches of 25, written, " + items, "items/s",
+            spread_of({all.items_a_second}));
+        add("on disk, " + items, "MB", megabytes(all.bytes_on_disk));
+        add("resident memory, " + std::to_string(options_.items / 10) + " items written", "MB",
+            megabytes(few.resident_bytes));
+        add("resident memory, " + items + " written", "MB", megabytes(all.resident_bytes));
+        add("resident memory, all of them read too", "MB", megabytes(all.resident_bytes_read));
+    }
+    if (wanted("memory of an item in memory")) {
+        add("memory of an item in memory, 200 bytes", "bytes",
+            spread_of({measure_memory_item(options_.items / 10)}));
+    }
+}
+
+void Bench::page_rows(std::size_t items, std::size_t item_bytes) {
+    constexpr std::size_t prime = 7919;
+    const std::string of = " items of " + std::to_string(item_bytes) + " bytes";
+    const std::string short_name = "page of 100" + of;
+    const std::string long_name = "page of 1 MB," + of;
+    if (!wanted(short_name) && !wanted(long_name)) return;
+    const Folder folder(options_.directory);
+    Database database = open_store(folder.path());
+    TableService& tables = *must(database.tables(), "open the tables");
+    fill(tables, "orders", items, item_bytes);
+    // Anywhere, but with a megabyte behind it.
+    const std::size_t places = orders_per_customer - 1'000'000 / item_bytes - 100;
+    const auto read = [&](std::size_t count, std::optional<std::size_t> limit) {
+        const std::size_t customer = count * prime % (items / orders_per_customer);
+        const std::size_t item = customer * orders_per_customer + count * prime % places;
+        const auto page = page_from(tables, "orders", item, limit);
+        if (page.count < limit.value_or(1'000'000 / item_bytes)) give_up("query", "a short page");
+    };
+    time_row(short_name, 2, [&](std::size_t count) { read(count, 100); });
+    time_row(long_name, 2, [&](std::size_t count) { read(count, std::nullopt); });
+    must(database.close(), "close");
+}
+
+void Bench::large_item_rows(const std::string& how, Durability durability) {
+    if (!wanted("item of 400 KB, " + how)) return;
+    const Folder folder(options_.directory);
+    DatabaseOptions options;
+    options.durability = durability;
+    Database database = must(Database::open(folder.path(), options), "open");
+    TableService& tables = *must(database.tables(), "open the tables");
+    const std::string table = "large";
+    fill(tables, table, 0, 0);
+    WriteItem put;
+    put.table = table;
+    const auto item = [](std::size_t count) {
+        Item made = key_of(count % 16);
+        made.set("text", std::string(400 * 1024 - 100, 'x'));
+        return made;
+    };
+    time_row("item of 400 KB, " + how + ", put", std::nullopt, [&](std::size_t count) {
+        put.item = item(count);
+        must(tables.write_item(put), "put");
+    });
+    GetItem get;
+    get.table = table;
+    time_row("item of 400 KB, " + how + ", get", std::nullopt, [&](std::size_t count) {
+        get.key = key_of(count % 16);
+        if (!must(tables.get_item(get), "get").item) give_up("get", "there is no item");
+    });
+    must(database.close(), "close");
+}
+
+void Bench::open_rows(End end, const std::string& how) {
+    const std::string name =
+        "open, to the first item, " + std::to_string(options_.items) + " items, " + how;
+    if (!wanted(name)) return;
+    const Folder folder(options_.directory);
+    fill_store(folder.path(), options_.items, end);
+    std::vector<double> times;
+    for (std::size_t round = 0; round < options_.rounds; ++round) {
+        // As it was left.
+        const Folder copy(options_.directory);
+        std::filesystem::copy(folder.path(), copy.path(),
+                              std::filesystem::copy_options::recursive |
+                                  std::filesystem::copy_options::overwrite_existing);
+        times.push_back(measure_open(copy.path()));
+    }
+    add(name, "s", spread_of(std::move(times)), 1);
+}
+
+void Bench::run() {
+    size_rows();
+    page_rows(options_.items, 200);
+    page_rows(std::max(options_.items / 10, orders_per_customer), 1000);
+    large_item_rows("written", Durability::written);
+    large_item_rows("durable", Durability::durable);
+    open_rows(End::closed, "after a close");
+    open_rows(End::killed, "after a kill -9");
+    if (!options_.json) print_table(std::cout, rows_);
+}
+
+[[noreturn]] void usage() {
+    std::cerr << "usage: bench_table [--quick] [--json] [--rounds N] [--items N] [--directory DIR] "
+                 "[--only WORD]\n";
+    std::exit(2);
+}
+
+Options parse(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view word = argv[i];
+        const auto value = [&] { return ++i < argc ? argv[i] : (usage(), ""); };
+        if (word == "--quick") {
+            options.rounds = 1;
+            options.items = orders_per_customer;
+            options.times = 5;
+        } else if (word == "--json") {
+            options.json = true;
+        } else if (word == "--rounds") {
+            options.rounds = std::max<std::size_t>(std::strtoull(value(), nullptr, 10), 1);
+        } else if (word == "--items") {
+            options.items = std::max(static_cast<std::size_t>(std::strtoull(value(), nullptr, 10)),
+                                     orders_per_customer);
+        } else if (word == "--directory") {
+            options.directory = value();
+        } else if (word == "--only") {
+            options.only = value();
+        } else {
+            usage();
+        }
+    }
+    return options;
+}
+
+}  // namespace
+}  // namespace rocklock::bench
+
+int main(int argc, char** argv) {
+    using namespace rocklock::bench;
+    if (is_child(argc, argv)) return run_child(argc, argv);
+    Bench(parse(argc, argv)).run();
+    return 0;
+}
