@@ -122,6 +122,7 @@ Result<void> LockManager::Core::recover() {
     decision.clear();
     const auto snapshot = storage.snapshot();
     if (auto done = table.recover(*snapshot, facts, decision); !done) return done;
+    marked.store(table.exclusive_holds().state());
     boot.version = facts.boot_epoch;
     boot.epoch = facts.boot_epoch;
     boot.boot_id = boot_id;

@@ -55,6 +55,21 @@ struct LockManagerOptions {
     LockTableOptions table;
 };
 
+// Between two marks that are equal nobody has locked anything in exclusive, or freed it.
+struct ReadMark {
+    std::uint64_t changes = 0;
+    // Whether anything is held so.
+    bool any = false;
+    friend bool operator==(const ReadMark&, const ReadMark&) = default;
+};
+
+// What was read, and by whom; nobody: without a session.
+struct PlainRead {
+    std::vector<std::string> resources;
+    std::optional<SessionId> reader;
+    bool strict = false;
+};
+
 // Threads:    thread-safe.
 // Lifetime:   borrows `storage` and `clock`; both must outlive it.
 // Durability: as `Durability` says for each verb; docs/semantics.md has the table.
@@ -90,6 +105,29 @@ public:
     Result<HistoryPage> history(const HistoryRequest& request) override;
     Result<EventPage> watch(const WatchRequest& request, std::stop_token stop = {}) override;
     Ticket submit_watch(WatchRequest request, WatchCompletion done) override;
+
+    // What lets a write of data in. The grant is so as long as its record has the version and the
+    // moment has not come: both are to be conditions of the write's commit, and the answer is for
+    // that commit alone.
+    //
+    // Errors: lock_required  the session holds nothing that covers the resource in write or
+    //                        exclusive, or the token is another session's. Facts: blockers
+    //         stale_token    the grant has ended, with its session or without. Facts: ended,
+    //                        blockers
+    //         those of the storage
+    Result<Fence> fence(const FenceRequest& request);
+    // The refusal of a write that shows nothing: lock_required.
+    Error lock_missing(std::string_view resource);
+
+    // What a plain read must take before it reads; without a mutex.
+    ReadMark read_mark() const;
+    // Behind the read: whether it may be told. False where one of the resources was just being
+    // locked in exclusive, or freed: then read again.
+    //
+    // Errors: locked         another session holds one in exclusive. Facts: blockers
+    //         lock_required  `strict`, and the class of one has the policy exclusive_read: who
+    //                        reads must hold it too
+    Result<bool> let_read(const ReadMark& mark, const PlainRead& read);
 
     // Set before the first request. Called in order, one at a time, on the thread that completes.
     void on_lost(std::function<void(const LostNotice&)> notify);

@@ -35,6 +35,8 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/storage.hpp>
 
+#include "lock/fence.hpp"
+
 namespace rocklock {
 
 // Withdraws the waiting request that was submitted under this ticket.
@@ -178,6 +180,14 @@ public:
     // Without its secret.
     Result<SessionInfo> session(const SessionId& session, Instant now) const;
     bool holds(const SessionId& session, std::string_view resource, Mode mode, Instant now) const;
+    // What lets a write in. To write is to be active.
+    std::variant<Fence, NoFence> fence(const FenceRequest& request, Instant now);
+    // Who holds the resource, or all below a path above it, in this mode or a stronger one; nobody
+    // of the session `but`.
+    std::vector<Holder> holders_over(std::string_view resource, Mode mode,
+                                     const std::optional<SessionId>& but, Instant now) const;
+    const ExclusiveHolds& exclusive_holds() const;
+    Policy policy_of(std::string_view resource) const;
     std::vector<LockClass> classes() const;
     std::vector<WaitEdge> wait_graph(Instant now, std::size_t limit) const;
     const std::vector<Deadlock>& recent_deadlocks() const;

@@ -3,6 +3,7 @@
 //     lock_manager.cpp     opening, closing, looking
 //     manager_decide.cpp   one decision: the table, the commit, who is told; blocking calls
 //     manager_deliver.cpp  asynchronous calls, and what happens by time
+//     manager_fence.cpp    what lets writes of data in, and keeps plain reads out
 //     manager_stall.cpp    what waits while a server reads its sockets after a stall
 //     manager_watch.cpp    events, and who waits for them
 #pragma once
@@ -106,6 +107,21 @@ private:
     std::atomic<std::int64_t> sum_{0};
 };
 
+// ReadMark as one word, for readers without the mutex.
+class Marked {
+public:
+    void store(const ExclusiveHolds::State& state) {
+        word_.store(state.changes << 1U | (state.holds > 0 ? 1U : 0U));
+    }
+    ReadMark load() const {
+        const std::uint64_t word = word_.load();
+        return {word >> 1U, (word & 1U) != 0};
+    }
+
+private:
+    std::atomic<std::uint64_t> word_{0};
+};
+
 // A request that came during a stall; one without `done` is a CancelWait.
 struct Deferred {
     Event event;
@@ -147,6 +163,8 @@ struct LockManager::Core {
     // Nobody is left to answer one who would wait.
     bool unwatched ROCKLOCK_GUARDED_BY(watching) = false;
     manager::Timings acquires;
+    // Behind each decision, before anybody is told of it.
+    manager::Marked marked;
     // Held while the history is read; taken before `mutex`.
     Mutex trimming;
     HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(trimming);
@@ -282,6 +300,7 @@ struct LockManager::Core {
     bool tell_settler_of_it() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
     Result<void> await_looking(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
+    Result<NoFence> look_up(const FenceRequest& request) const;
     template <typename Found, typename Search>
     Result<Found> complete(Search search) ROCKLOCK_EXCLUDES(mutex);
 

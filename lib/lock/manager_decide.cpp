@@ -63,6 +63,7 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& aft
         }
     }
     table.apply(event, ticket, fresh, now, decision);
+    marked.store(table.exclusive_holds().state());
     if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
     const bool changed = !decision.batch.empty();
     const Standing standing = commit(decision.synced);

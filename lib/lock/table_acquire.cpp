@@ -495,6 +495,7 @@ void LockTable::Core::link(Hold& hold) {
     ++at.holds;
     if (hold.mode != Mode::read) ++at.strong;
     if (hold.subtree) ++subtree_marks;
+    if (hold.mode == Mode::exclusive) exclusive.begin(at.name(), hold.subtree);
 }
 
 void LockTable::Core::unlink(Hold& hold) {
@@ -504,6 +505,7 @@ void LockTable::Core::unlink(Hold& hold) {
     --at.holds;
     if (hold.mode != Mode::read) --at.strong;
     if (hold.subtree) --subtree_marks;
+    if (hold.mode == Mode::exclusive) exclusive.end(at.name(), hold.subtree);
     touch(at);
 }
 

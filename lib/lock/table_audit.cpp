@@ -19,6 +19,7 @@ public:
         });
         if (bad != nullptr) return std::string(bad) + " at \"" + std::string(where) + "\"";
         if (marks_ != core_.subtree_marks) return "subtree marks miscounted";
+        if (exclusive_ != core_.exclusive.state().holds) return "exclusive holds miscounted";
         if (auto wrong = check_waits()) return wrong;
         return check_sessions();
     }
@@ -34,6 +35,7 @@ private:
             ++holds;
             strong += hold->mode != Mode::read ? 1 : 0;
             marks_ += hold->subtree ? 1 : 0;
+            exclusive_ += hold->mode == Mode::exclusive ? 1 : 0;
             permits += live(*hold) ? hold->permits : 0;
             if (hold->resource != &at) return "a hold of another resource";
             if (!core_.grants.contains(hold->grant)) return "a hold of no grant";
@@ -111,6 +113,7 @@ private:
 
     const Core& core_;
     std::uint64_t marks_ = 0;
+    std::uint64_t exclusive_ = 0;
     std::size_t queued_ = 0;
 };
 

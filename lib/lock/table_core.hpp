@@ -8,6 +8,7 @@
 //     table_end.cpp      release, convert, transfer, break; the end of a grant
 //     table_steal.cpp    steal: who may, and what the holder says to that
 //     table_event.cpp    what is told to those who watch
+//     table_fence.cpp    which grant lets a write of data in, and who keeps a read out
 //     table_recover.cpp  from the records, and the records of sessions and classes
 //     table_view.cpp     looking
 //     table_search.cpp   looking at all there is, in steps
@@ -214,6 +215,7 @@ struct LockTable::Core {
     std::uint64_t next_session_order = 1;
     // Holds and waits with `subtree`; while there are none, nobody looks up or down the paths.
     std::uint64_t subtree_marks = 0;
+    ExclusiveHolds exclusive;
     std::uint64_t ended_records = 0;
     std::uint64_t ended_sessions = 0;
     std::uint32_t boot_epoch = 1;
@@ -496,6 +498,12 @@ struct LockTable::Core {
     void arm_session(Session& session);
     void note_slow(Wait& wait);
     bool slow(const Wait& wait) const;
+
+    // ---- table_fence.cpp ----
+    // The grant with the token of the request.
+    std::variant<Grant*, NoFence> believed_grant(const FenceRequest& request,
+                                                 const Session* session);
+    Grant* writing_grant(const Session& session, std::string_view name) const;
 
     // ---- table_recover.cpp ----
     void handle(const PutClass& request);

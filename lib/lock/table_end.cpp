@@ -366,8 +366,10 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
             changed(at, hold.subtree);
         }
         if (hold.mode != Mode::read) --at.strong;
+        if (hold.mode == Mode::exclusive) exclusive.end(at.name(), hold.subtree);
         hold.mode = modes[i];
         if (hold.mode != Mode::read) ++at.strong;
+        if (hold.mode == Mode::exclusive) exclusive.begin(at.name(), hold.subtree);
     }
     if (up) {
         // The token is for all of them.
