@@ -25,15 +25,18 @@ int of(const Error& error) {
         case ErrorCode::transaction_in_progress:
         case ErrorCode::transaction_conflict:
         case ErrorCode::throttled:
+        case ErrorCode::locked:
             return busy;
         case ErrorCode::session_expired:
         case ErrorCode::session_not_found:
         case ErrorCode::grant_ended:
+        case ErrorCode::stale_token:
         case ErrorCode::precondition_failed:
         case ErrorCode::condition_failed:
         case ErrorCode::transaction_cancelled:
             return lost;
         case ErrorCode::not_owner:
+        case ErrorCode::lock_required:
         case ErrorCode::steal_refused:
         case ErrorCode::access_denied:
         case ErrorCode::read_only:

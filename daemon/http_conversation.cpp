@@ -138,6 +138,7 @@ void HttpConversation::ask(HttpRequest request, std::uint64_t number) {
 }
 
 void HttpConversation::ask_tables(HttpRequest request, std::uint64_t number) {
+    if (const auto at_hand = site_.tables->ask_at_hand(request)) return answer(number, *at_hand);
     keep_back(number);
     auto counted = std::make_shared<CountedBytes>(site_.memory, request.body.size());
     site_.tables->ask(std::move(request),

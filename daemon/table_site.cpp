@@ -19,6 +19,8 @@ namespace {
 constexpr std::string_view service_prefix = "DynamoDB";
 constexpr std::string_view unknown_operation = "UnknownOperationException";
 constexpr int internal_status = 500;
+// A longer body takes a while to read.
+constexpr std::size_t longest_at_hand = 8U << 10;
 
 // 52 characters, as the service's are.
 std::string request_id() {
@@ -99,6 +101,20 @@ HttpAnswer answer_table_request(HttpRequest request, TableService& tables,
     auto answer = (*call)(tables);
     if (!answer) return error_answer(answer.error(), failed);
     return with_headers(200, *std::move(answer));
+}
+
+std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableService& tables) {
+    // What is wrong in another way than a GetItem can be is told like everything else.
+    if (operation_of(request) != "GetItem" || request.body.size() > longest_at_hand ||
+        !request.content_encoding.empty() || !is_json(request.content_type) ||
+        check_signature(request)) {
+        return std::nullopt;
+    }
+    const auto body = TableBody::parse(request.body);
+    if (!body) return std::nullopt;
+    auto answer = get_item_at_hand(tables, *body);
+    if (!answer || !*answer) return std::nullopt;
+    return with_headers(200, **std::move(answer));
 }
 
 void TableSite::ask(HttpRequest request, std::function<void(HttpAnswer)> done) {

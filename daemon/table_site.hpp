@@ -2,11 +2,14 @@
 //
 //     packed ──► body ──► JSON ──► operation known? ──► signed? ──► typed request ──► the tables
 //
-// All of it runs in threads of its own, since the tables may wait for the disk: a connection's
-// thread only hands requests over. Faults are answered in the order above, which is the service's.
+// It runs in threads of its own, since the tables may wait for the disk: a connection's thread
+// hands requests over. It answers itself what it can tell at once, a GetItem of a small item that
+// lies in memory, since to hand that over would take longer. Faults are answered in the order
+// above, which is the service's.
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include <rocklock/error.hpp>
 #include <rocklock/table.hpp>
@@ -24,6 +27,9 @@ bool is_table_request(const HttpRequest& request);
 HttpAnswer answer_table_request(HttpRequest request, TableService& tables,
                                 const std::function<void(const Error&)>& failed);
 
+// The same where it takes some microseconds; nothing where it may take longer, or wait.
+std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableService& tables);
+
 // Threads:  thread-safe.
 // Lifetime: borrows the tables. The destructor waits until all is answered.
 class TableSite {
@@ -31,6 +37,10 @@ public:
     TableSite(TableService& tables, std::function<void(const Error&)> failed)
         : tables_(tables), failed_(std::move(failed)), threads_(most_at_once) {}
 
+    // Any thread, and it is kept for some microseconds only. Nothing: ask().
+    std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request) {
+        return answer_at_hand(request, tables_);
+    }
     // Calls `done` once, from one of its threads.
     void ask(HttpRequest request, std::function<void(HttpAnswer)> done);
 

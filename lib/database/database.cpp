@@ -8,6 +8,7 @@
 
 #include "base/fork.hpp"
 #include "client/remote_service.hpp"
+#include "database/manager_gate.hpp"
 #include "database/session_keeper.hpp"
 #include "database/table_sweeper.hpp"
 #include "lock/lock_manager.hpp"
@@ -19,12 +20,13 @@ namespace rocklock {
 struct Database::State {
     Clock& clock;
     std::unique_ptr<Storage> storage;
-    // Of our own store only.
-    std::unique_ptr<TableService> tables;
-    std::unique_ptr<TableSweeper> sweeper;
     // One of these two answers: our own, or the daemon's.
     std::unique_ptr<LockManager> manager;
     std::unique_ptr<RemoteService> remote;
+    // Of our own store only.
+    std::unique_ptr<ManagerGate> gate;
+    std::unique_ptr<TableService> tables;
+    std::unique_ptr<TableSweeper> sweeper;
     std::unique_ptr<SessionKeeper> keeper;
     bool closed = false;
     MadeHere made_here{};
@@ -93,15 +95,7 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
             "a store is durable or written: deferred would answer before anything is kept");
     }
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
-    auto state = std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}});
-    TableOptions table_options;
-    table_options.durability = options.durability;
-    table_options.sweep_period = options.sweep_period;
-    table_options.rehearsal = options.rehearsal;
-    auto tables = open_tables(*state->storage, clock, table_options);
-    if (!tables) return std::move(tables).error();
-    state->tables = *std::move(tables);
-    if (options.background) state->sweeper = std::make_unique<TableSweeper>(*state->tables);
+    auto state = std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}, {}});
     LockManagerOptions manager_options;
     manager_options.durability = options.durability;
     manager_options.background = options.background;
@@ -113,6 +107,16 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     auto manager = LockManager::open(*state->storage, clock, std::move(manager_options));
     if (!manager) return std::move(manager).error();
     state->manager = *std::move(manager);
+    state->gate = std::make_unique<ManagerGate>(*state->manager);
+    TableOptions table_options;
+    table_options.durability = options.durability;
+    table_options.sweep_period = options.sweep_period;
+    table_options.rehearsal = options.rehearsal;
+    table_options.gate = state->gate.get();
+    auto tables = open_tables(*state->storage, clock, table_options);
+    if (!tables) return std::move(tables).error();
+    state->tables = *std::move(tables);
+    if (options.background) state->sweeper = std::make_unique<TableSweeper>(*state->tables);
     state->keeper = std::make_unique<SessionKeeper>(*state->manager, clock, options.background);
     state->manager->on_lost(
         [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
@@ -133,7 +137,7 @@ Result<Database> Database::connect(const std::string& socket_path, ConnectOption
     auto storage = make_memory_storage(clock);
     std::ignore = storage->close();
     auto state = std::make_unique<State>(
-        State{clock, std::move(storage), {}, {}, {}, *std::move(remote), {}});
+        State{clock, std::move(storage), {}, *std::move(remote), {}, {}, {}, {}});
     state->keeper = std::make_unique<SessionKeeper>(*state->remote, clock, options.background);
     state->remote->on_lost(
         [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });

@@ -142,6 +142,17 @@ public:
         return report(status);
     }
 
+    // Looks at no file.
+    AtHand get_at_hand(Family family, std::string_view key, std::size_t most_bytes) const {
+        rocksdb::ReadOptions options;
+        options.read_tier = rocksdb::kBlockCacheTier;
+        rocksdb::PinnableSlice value;
+        const auto status = database_->Get(options, database_.family(family), key, &value);
+        if (status.IsNotFound()) return {true, std::nullopt};
+        if (!status.ok() || value.size() > most_bytes) return {};
+        return {true, value.ToString()};
+    }
+
     Error report(const rocksdb::Status& status) const {
         Error error = to_error(status);
         if (error.code == ErrorCode::corrupt) group_.fail(error);
@@ -350,6 +361,10 @@ public:
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
         if (made_here_.in_child()) return not_ours();
         return reader_.get(rocksdb::ReadOptions(), family, key);
+    }
+    AtHand get_at_hand(Family family, std::string_view key, std::size_t most_bytes) const override {
+        if (made_here_.in_child()) return {};
+        return reader_.get_at_hand(family, key, most_bytes);
     }
     std::optional<Error> failure() const override {
         if (made_here_.in_child()) return not_ours();

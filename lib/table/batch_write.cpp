@@ -59,6 +59,8 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         plain.kind = write.kind;
         plain.table = write.table;
         plain.item = write.item;
+        plain.proof = write.proof;
+        plain.expected_version = write.expected_version;
         plain.return_capacity = request.return_capacity;
         plain.return_collection_metrics = request.return_collection_metrics;
     }
@@ -81,8 +83,9 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         const auto snapshot = storage_.snapshot();
         const auto version = versions_.next();
         if (!version) return Error(version.error());
-        auto decided = decide_writes(*writes, *snapshot, *version);
+        auto decided = decide_writes(*writes, options_.gate, *snapshot, *version);
         if (!decided) return std::move(decided).error();
+        if (decided->refused) return *std::move(decided->refused);
         count_vain_deletes(*writes, *decided);
         answers = std::move(decided->answers);
         return std::move(decided->decision);

@@ -15,6 +15,12 @@ inline std::string_view reason_name(const CancellationReason& reason) {
             return "ConditionalCheckFailed";
         case ErrorCode::transaction_conflict:
             return "TransactionConflict";
+        case ErrorCode::lock_required:
+            return "LockRequired";
+        case ErrorCode::stale_token:
+            return "StaleToken";
+        case ErrorCode::locked:
+            return "Locked";
         case ErrorCode::throttled:
             return "ProvisionedThroughputExceeded";
         default:

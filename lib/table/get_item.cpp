@@ -8,31 +8,63 @@
 #include "table/table_store.hpp"
 
 namespace rocklock::table {
+namespace {
 
-Result<GetAnswer> TableStore::get_item(const GetItem& request) {
-    if (auto error = check_table(request.table, "tableName")) return *std::move(error);
-    const auto read =
-        expression::read_expressions(expression::RequestKind::get, request.expressions);
-    if (!read) return Error(read.error());
-    const auto found = schema(request.table);
-    if (!found) return Error(found.error());
-    const Schema& schema = **found;
-    if (auto checked = check_key(request.key, schema.key.list()); !checked) {
-        return std::move(checked).error();
-    }
-    auto stored = read_row(row_key(schema, nullptr, request.key));
-    if (!stored) return std::move(stored).error();
+// Of a row that is read and told in some microseconds.
+constexpr std::size_t small_row_bytes = 16U << 10;
+
+GetAnswer answer_of(const GetItem& request, const ReadGet& read, std::optional<StoredItem> stored) {
     GetAnswer answer;
     std::size_t bytes = 0;
-    if (*stored) {
-        answer.version = (*stored)->version;
-        bytes = size_bytes((*stored)->item);
-        answer.item = read->projection ? expression::project(*read->projection, (*stored)->item)
-                                       : std::move((*stored)->item);
+    if (stored) {
+        const auto& projection = read.expressions.projection;
+        answer.version = stored->version;
+        bytes = size_bytes(stored->item);
+        answer.item =
+            projection ? expression::project(*projection, stored->item) : std::move(stored->item);
     }
-    answer.consumed = report_read(schema, nullptr, request.return_capacity,
+    answer.consumed = report_read(*read.schema, nullptr, request.return_capacity,
                                   read_units(bytes, request.consistent), 0);
     return answer;
+}
+
+}  // namespace
+
+Result<ReadGet> TableStore::read_get(const GetItem& request) const {
+    if (auto error = check_table(request.table, "tableName")) return *std::move(error);
+    auto expressions =
+        expression::read_expressions(expression::RequestKind::get, request.expressions);
+    if (!expressions) return std::move(expressions).error();
+    auto found = schema(request.table);
+    if (!found) return std::move(found).error();
+    if (auto checked = check_key(request.key, (*found)->key.list()); !checked) {
+        return std::move(checked).error();
+    }
+    auto row = row_key(**found, nullptr, request.key);
+    return ReadGet{*std::move(expressions), *std::move(found), std::move(row)};
+}
+
+Result<GetAnswer> TableStore::get_item(const GetItem& request) {
+    auto read = read_get(request);
+    if (!read) return std::move(read).error();
+    auto stored = read_guarded(options_.gate, request.proof, [&](GuardedRead& guard) {
+        guard.see(*read->schema, request.key);
+        return read_row(read->row);
+    });
+    if (!stored) return std::move(stored).error();
+    return answer_of(request, *read, *std::move(stored));
+}
+
+std::optional<Result<GetAnswer>> TableStore::get_item_at_hand(const GetItem& request) {
+    auto read = read_get(request);
+    if (!read) return std::move(read).error();
+    // To ask about locks may take a while.
+    if (read->schema->binding) return std::nullopt;
+    const auto found = storage_.get_at_hand(Family::items, read->row, small_row_bytes);
+    if (!found.is_known) return std::nullopt;
+    auto stored = decode_stored(found.value);
+    if (!stored) return std::move(stored).error();
+    return answer_of(request, *read, *std::move(stored));
 }
 
 }  // namespace rocklock::table

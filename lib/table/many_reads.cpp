@@ -84,7 +84,7 @@ struct Filled {
 
 // Reads until the answer is full; what is left is to be asked for again.
 Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, ReturnCapacity wanted,
-                       Filled& filled) {
+                       GuardedRead& guard, Filled& filled) {
     BatchGetAnswer::Items& items = filled.answer.tables.emplace_back();
     items.table = plan.request->table;
     std::optional<BatchGet::Keys> left;
@@ -96,6 +96,7 @@ Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, Return
             left->keys.push_back(plan.request->keys[i]);
             continue;
         }
+        guard.see(*plan.schema, plan.request->keys[i]);
         auto found = read_one(snapshot, plan.rows[i], plan.read);
         if (!found) return std::move(found).error();
         filled.bytes += found->bytes;
@@ -107,9 +108,58 @@ Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, Return
     return {};
 }
 
-// A planted bug: each item of a transaction is read at a moment of its own.
-std::unique_ptr<Snapshot> another_moment(const Storage& storage) {
-    return planted(Bug::reads_of_many_moments) ? storage.snapshot() : nullptr;
+Result<Filled> read_tables(const std::vector<PlannedKeys>& plans, const Snapshot& snapshot,
+                           ReturnCapacity wanted, GuardedRead& guard) {
+    Filled filled;
+    for (const auto& plan : plans) {
+        auto done = read_keys(plan, snapshot, wanted, guard, filled);
+        if (!done) return std::move(done).error();
+    }
+    return filled;
+}
+
+// Of a transaction. Lifetime: borrows the request.
+struct PlannedGet {
+    const GetItem* request = nullptr;
+    RequestExpressions read;
+    SchemaPointer schema;
+    std::string row;
+};
+
+Result<void> find_rows(std::vector<PlannedGet>& plans) {
+    std::set<std::string> known;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        PlannedGet& plan = plans[i];
+        auto checked = check_key(plan.request->key, plan.schema->key.list());
+        if (!checked) {
+            Reasons reasons(plans.size());
+            reasons[i] = *reason_of(checked.error());
+            return cancelled(std::move(reasons));
+        }
+        plan.row = row_key(*plan.schema, nullptr, plan.request->key);
+        if (!known.insert(plan.row).second) {
+            return fault("Transaction request cannot include multiple operations on one item");
+        }
+    }
+    return {};
+}
+
+Result<TransactGetAnswer> read_together(const std::vector<PlannedGet>& plans,
+                                        const Storage& storage, ReturnCapacity wanted,
+                                        GuardedRead& guard) {
+    TransactGetAnswer answer;
+    CapacitySum consumed(transaction_factor);
+    const auto snapshot = storage.snapshot();
+    for (const PlannedGet& plan : plans) {
+        guard.see(*plan.schema, plan.request->key);
+        const auto another = planted(Bug::reads_of_many_moments) ? storage.snapshot() : nullptr;
+        auto found = read_one(another ? *another : *snapshot, plan.row, plan.read);
+        if (!found) return std::move(found).error();
+        consumed.add(report_read(*plan.schema, nullptr, wanted, read_units(found->bytes, true), 0));
+        answer.items.push_back(std::move(found->item));
+    }
+    answer.consumed = consumed.take();
+    return answer;
 }
 
 }  // namespace
@@ -131,14 +181,12 @@ Result<BatchGetAnswer> TableStore::batch_get(const BatchGet& request) {
     for (auto& plan : plans) {
         if (auto rows = find_rows(plan, known); !rows) return std::move(rows).error();
     }
-    Filled filled;
-    const auto snapshot = storage_.snapshot();
-    for (const auto& plan : plans) {
-        auto done = read_keys(plan, *snapshot, request.return_capacity, filled);
-        if (!done) return std::move(done).error();
-    }
-    filled.answer.consumed = filled.consumed.take();
-    return std::move(filled.answer);
+    auto filled = read_guarded(options_.gate, request.proof, [&](GuardedRead& guard) {
+        return read_tables(plans, *storage_.snapshot(), request.return_capacity, guard);
+    });
+    if (!filled) return std::move(filled).error();
+    filled->answer.consumed = filled->consumed.take();
+    return std::move(filled->answer);
 }
 
 Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
@@ -148,46 +196,22 @@ Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
                               ? "Member must have length greater than or equal to 1"
                               : "Member must have length less than or equal to 100");
     }
-    std::vector<RequestExpressions> reads;
+    std::vector<PlannedGet> plans;
     for (const GetItem& get : request.gets) {
         if (auto error = check_table(get.table, "tableName")) return *std::move(error);
         auto read = expression::read_expressions(RequestKind::get, get.expressions);
         if (!read) return std::move(read).error();
-        reads.push_back(*std::move(read));
+        plans.push_back({&get, *std::move(read), nullptr, {}});
     }
-    std::vector<SchemaPointer> schemas;
-    for (const GetItem& get : request.gets) {
-        auto found = schema(get.table);
+    for (PlannedGet& plan : plans) {
+        auto found = schema(plan.request->table);
         if (!found) return std::move(found).error();
-        schemas.push_back(*std::move(found));
+        plan.schema = *std::move(found);
     }
-    std::vector<std::string> rows;
-    std::set<std::string> known;
-    for (std::size_t i = 0; i < request.gets.size(); ++i) {
-        auto checked = check_key(request.gets[i].key, schemas[i]->key.list());
-        if (!checked) {
-            Reasons reasons(request.gets.size());
-            reasons[i] = *reason_of(checked.error());
-            return cancelled(std::move(reasons));
-        }
-        rows.push_back(row_key(*schemas[i], nullptr, request.gets[i].key));
-        if (!known.insert(rows.back()).second) {
-            return fault("Transaction request cannot include multiple operations on one item");
-        }
-    }
-    TransactGetAnswer answer;
-    CapacitySum consumed(transaction_factor);
-    const auto snapshot = storage_.snapshot();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto another = another_moment(storage_);
-        auto found = read_one(another ? *another : *snapshot, rows[i], reads[i]);
-        if (!found) return std::move(found).error();
-        consumed.add(report_read(*schemas[i], nullptr, request.return_capacity,
-                                 read_units(found->bytes, true), 0));
-        answer.items.push_back(std::move(found->item));
-    }
-    answer.consumed = consumed.take();
-    return answer;
+    if (auto bound = find_rows(plans); !bound) return std::move(bound).error();
+    return read_guarded(options_.gate, request.proof, [&](GuardedRead& guard) {
+        return read_together(plans, storage_, request.return_capacity, guard);
+    });
 }
 
 }  // namespace rocklock::table

@@ -10,6 +10,7 @@
 #include "table/cancellation.hpp"
 #include "table/capacity_report.hpp"
 #include "table/faults.hpp"
+#include "table/guards.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -50,6 +51,28 @@ bool is_unguarded(const PlannedWrite& plan, const ManyWrites& writes) {
     return planted(Bug::last_action_unguarded) && &plan == &writes.plans.back();
 }
 
+// Adds the last of `all`, which has neither a reason nor an item yet.
+Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan, LockGate* gate,
+                        const Snapshot& snapshot, std::uint64_t version, DecidedWrites& all) {
+    Batch& batch = all.decision.batch;
+    const WriteItem& request = *plan.read->request;
+    if (request.kind != WriteItem::Kind::check) {
+        auto guarded = guard_write(gate, *plan.schema, request, batch);
+        if (!guarded) return guarded;
+    }
+    auto value = snapshot.get(Family::items, plan.row);
+    if (!value) return std::move(value).error();
+    const auto current = decode_stored(*value);
+    if (!current) return Error(current.error());
+    all.found.back() = current->has_value();
+    auto decided = decide_write(plan, *current, version);
+    if (!decided) return std::move(decided).error();
+    append(std::move(decided->changes), all.decision);
+    if (!is_unguarded(plan, writes)) add_preconditions(plan, *current, batch.preconditions);
+    all.answers.push_back(std::move(decided->answer));
+    return {};
+}
+
 }  // namespace
 
 bool has_cause(const Reasons& reasons) {
@@ -58,10 +81,16 @@ bool has_cause(const Reasons& reasons) {
 }
 
 std::optional<CancellationReason> reason_of(const Error& error) {
-    if (error.code != ErrorCode::condition_failed && error.code != ErrorCode::invalid_argument) {
-        return std::nullopt;
+    switch (error.code) {
+        case ErrorCode::condition_failed:
+        case ErrorCode::invalid_argument:
+        case ErrorCode::lock_required:
+        case ErrorCode::stale_token:
+        case ErrorCode::locked:
+            return CancellationReason{error.code, error.message, error.item};
+        default:
+            return std::nullopt;
     }
-    return CancellationReason{error.code, error.message, error.item};
 }
 
 Error cancelled(Reasons reasons) {
@@ -125,28 +154,18 @@ Result<void> bind_writes(ManyWrites& writes, std::size_t& at) {
     return {};
 }
 
-Result<DecidedWrites> decide_writes(const ManyWrites& writes, const Snapshot& snapshot,
-                                    std::uint64_t version) {
+Result<DecidedWrites> decide_writes(const ManyWrites& writes, LockGate* gate,
+                                    const Snapshot& snapshot, std::uint64_t version) {
     DecidedWrites all;
     for (const PlannedWrite& plan : writes.plans) {
-        auto value = snapshot.get(Family::items, plan.row);
-        if (!value) return std::move(value).error();
-        const auto current = decode_stored(*value);
-        if (!current) return Error(current.error());
-        auto decided = decide_write(plan, *current, version);
-        all.found.push_back(current->has_value());
         all.reasons.emplace_back();
-        if (!decided) {
-            auto reason = reason_of(decided.error());
-            if (!reason) return std::move(decided).error();
-            all.reasons.back() = *std::move(reason);
-            continue;
-        }
-        append(std::move(decided->changes), all.decision);
-        if (!is_unguarded(plan, writes)) {
-            add_preconditions(plan, *current, all.decision.batch.preconditions);
-        }
-        all.answers.push_back(std::move(decided->answer));
+        all.found.push_back(false);
+        auto decided = decide_one(writes, plan, gate, snapshot, version, all);
+        if (decided) continue;
+        auto reason = reason_of(decided.error());
+        if (!reason) return std::move(decided).error();
+        all.reasons.back() = *std::move(reason);
+        if (!all.refused) all.refused = std::move(decided).error();
     }
     return all;
 }

@@ -10,6 +10,7 @@
 #include <rocklock/storage.hpp>
 
 #include "table/catalog.hpp"
+#include "table/lock_gate.hpp"
 #include "table/write_plan.hpp"
 
 namespace rocklock::table {
@@ -48,13 +49,15 @@ struct DecidedWrites {
     Decision decision;
     std::vector<WriteAnswer> answers;
     Reasons reasons;
+    // The first of the errors behind the reasons.
+    std::optional<Error> refused;
     // Whether there was an item, of each.
     std::vector<bool> found;
 };
 
 // Decides all of them on one moment. Errors: those of Snapshot; corrupt
-Result<DecidedWrites> decide_writes(const ManyWrites& writes, const Snapshot& snapshot,
-                                    std::uint64_t version);
+Result<DecidedWrites> decide_writes(const ManyWrites& writes, LockGate* gate,
+                                    const Snapshot& snapshot, std::uint64_t version);
 
 // What the answers tell together.
 std::vector<ConsumedCapacity> consumed_by(const std::vector<WriteAnswer>& answers, double factor);

@@ -103,7 +103,8 @@ Result<void> check_options(const PageOptions& options,
 // Reads one page, row by row.
 class PageReader {
 public:
-    PageReader(const Snapshot& snapshot, const PagePlan& plan) : snapshot_(snapshot), plan_(plan) {}
+    PageReader(const Snapshot& snapshot, const PagePlan& plan, GuardedRead& guard)
+        : snapshot_(snapshot), plan_(plan), guard_(guard) {}
 
     Result<Page> read(const RowRange& range);
 
@@ -114,6 +115,7 @@ private:
 
     const Snapshot& snapshot_;
     const PagePlan& plan_;
+    GuardedRead& guard_;
     Page page_;
     std::size_t bytes_ = 0;
     // Of items that entries of an index were completed from.
@@ -130,6 +132,7 @@ Result<Page> PageReader::read(const RowRange& range) {
         if (!stored) return std::move(stored).error();
         bytes_ += size_bytes(stored->item);
         ++page_.scanned;
+        guard_.see(*plan_.schema, stored->item);
         if (plan_.fetches) {
             if (auto fetched = fetch(stored->item); !fetched) return std::move(fetched).error();
         }
@@ -236,8 +239,9 @@ void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& sta
     }
 }
 
-Result<Page> read_page(const Snapshot& snapshot, const PagePlan& plan, const RowRange& range) {
-    return PageReader(snapshot, plan).read(range);
+Result<Page> read_page(const Snapshot& snapshot, const PagePlan& plan, const RowRange& range,
+                       GuardedRead& guard) {
+    return PageReader(snapshot, plan, guard).read(range);
 }
 
 }  // namespace rocklock::table

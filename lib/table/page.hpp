@@ -14,6 +14,7 @@
 
 #include "expression/request.hpp"
 #include "table/catalog.hpp"
+#include "table/guards.hpp"
 
 namespace rocklock::table {
 
@@ -60,6 +61,7 @@ StartKeyFault check_start_key(const PagePlan& plan, const AttributeMap& start);
 void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& start);
 
 // Errors: those of Snapshot
-Result<Page> read_page(const Snapshot& snapshot, const PagePlan& plan, const RowRange& range);
+Result<Page> read_page(const Snapshot& snapshot, const PagePlan& plan, const RowRange& range,
+                       GuardedRead& guard);
 
 }  // namespace rocklock::table

@@ -105,7 +105,9 @@ Result<Page> TableStore::query(const Query& request) {
         if (auto error = check_start(*plan, *keys, *options.start_key)) return *std::move(error);
         begin_behind(rows, *plan, *options.start_key);
     }
-    return read_page(*moment_for(*plan), *plan, rows);
+    return read_guarded(options_.gate, options.proof, [&](GuardedRead& guard) {
+        return read_page(*moment_for(*plan), *plan, rows, guard);
+    });
 }
 
 }  // namespace rocklock::table

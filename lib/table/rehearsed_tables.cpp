@@ -142,6 +142,18 @@ Result<TagPage> RehearsedTables::list_tags_of_resource(const ListTagsOfResource&
 
 ServiceLimits RehearsedTables::describe_limits() const { return tables_->describe_limits(); }
 
+Result<TableBinding> RehearsedTables::bind_table(const TableBinding& request) {
+    return tables_->bind_table(request);
+}
+
+Result<TableBinding> RehearsedTables::unbind_table(const std::string& table) {
+    return tables_->unbind_table(table);
+}
+
+Result<std::vector<TableBinding>> RehearsedTables::list_bindings() {
+    return tables_->list_bindings();
+}
+
 Result<WriteAnswer> RehearsedTables::write_item(const WriteItem& request) {
     if (is_throttled()) return throttled();
     if (happens(rehearsal_.conflict_percent)) {

@@ -37,6 +37,10 @@ public:
     Result<TagPage> list_tags_of_resource(const ListTagsOfResource& request) override;
     ServiceLimits describe_limits() const override;
 
+    Result<TableBinding> bind_table(const TableBinding& request) override;
+    Result<TableBinding> unbind_table(const std::string& table) override;
+    Result<std::vector<TableBinding>> list_bindings() override;
+
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;
     Result<Page> query(const Query& request) override;

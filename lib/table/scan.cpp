@@ -66,7 +66,9 @@ Result<Page> TableStore::scan(const Scan& request) {
         }
         begin_behind(rows, *plan, *options.start_key);
     }
-    return read_page(*moment_for(*plan), *plan, rows);
+    return read_guarded(options_.gate, options.proof, [&](GuardedRead& guard) {
+        return read_page(*moment_for(*plan), *plan, rows, guard);
+    });
 }
 
 }  // namespace rocklock::table

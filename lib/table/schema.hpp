@@ -18,6 +18,7 @@
 #include "expression/key_condition.hpp"
 #include "item/item_limits.hpp"
 #include "table/arns.hpp"
+#include "table/binding.hpp"
 #include "table/figures.hpp"
 
 namespace rocklock::table {
@@ -72,6 +73,8 @@ struct Schema {
     std::map<std::string, std::string> tags;
     // Whose items expire; empty: they do not.
     std::string ttl_attribute;
+    // To locks.
+    std::optional<Binding> binding;
     // The same in each definition of the table.
     std::shared_ptr<Figure> figure = std::make_shared<Figure>();
 

@@ -126,6 +126,10 @@ std::string encode_schema(const Schema& schema) {
     for (const auto& [name, value] : schema.tags) tags.set(name, value);
     out.set("tags", AttributeValue(std::move(tags)));
     if (!schema.ttl_attribute.empty()) out.set("expires", schema.ttl_attribute);
+    if (schema.binding) {
+        out.set("bound", schema.binding->resource.text());
+        out.set("strict", schema.binding->strict);
+    }
     return encode_stored(schema.version, out);
 }
 
@@ -155,6 +159,13 @@ Result<Schema> decode_schema(std::string_view table, std::string_view value) {
     }
     schema.tags = reader.tags(reader.get<AttributeMap>(map, "tags"));
     if (map.contains("expires")) schema.ttl_attribute = reader.get<std::string>(map, "expires");
+    if (map.contains("bound")) {
+        auto resource = ResourceTemplate::parse(reader.get<std::string>(map, "bound"), schema.key);
+        if (!resource) damaged = true;
+        if (resource) {
+            schema.binding = Binding{*std::move(resource), reader.get<bool>(map, "strict")};
+        }
+    }
     if (!damaged) return schema;
     return Error(ErrorCode::corrupt, "the definition of table " + std::string(table) +
                                          " is not one that was ever written");

@@ -48,7 +48,9 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
         }
         round_.began = now.boot;
         for (const auto& schema : catalog_.all()) {
-            if (schema->ttl_attribute.empty() && schema->figure->sound) continue;
+            // To sweep a bound table is not there yet: it takes a lock on each item.
+            const bool sweeps = !schema->ttl_attribute.empty() && !schema->binding;
+            if (!sweeps && schema->figure->sound) continue;
             round_.tables.push_back(schema->name);
         }
     }
@@ -83,7 +85,7 @@ Result<bool> TableStore::sweep_table(SweepRound& round, std::size_t& items_left,
         if (!counted || !*counted) return counted;
         round.count.reset();
     }
-    if (schema->ttl_attribute.empty()) return true;
+    if (schema->ttl_attribute.empty() || schema->binding) return true;
     return sweep_rows(round, *schema, items_left, report);
 }
 
@@ -130,7 +132,10 @@ Result<std::size_t> TableStore::remove_expired(const SweepRound& round, std::uin
         removed = 0;
         Decision decision;
         const auto schema = catalog_.find(round.tables.back());
-        if (!schema || schema->number != table || schema->ttl_attribute.empty()) return decision;
+        if (!schema || schema->number != table || schema->ttl_attribute.empty() ||
+            schema->binding) {
+            return decision;
+        }
         for (const std::string& row : rows) {
             const auto current = read_row(row);
             if (!current) return Error(current.error());

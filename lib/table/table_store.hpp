@@ -4,6 +4,7 @@
 //     tables.cpp         CreateTable, DescribeTable, UpdateTable, DeleteTable, ListTables
 //     time_to_live.cpp   UpdateTimeToLive, DescribeTimeToLive
 //     sweep.cpp          the sweep of expired items
+//     bindings.cpp       BindTable, UnbindTable, ListBindings
 //     tags.cpp           TagResource, UntagResource, ListTagsOfResource
 //     write_item.cpp     PutItem, UpdateItem, DeleteItem
 //     get_item.cpp       GetItem
@@ -25,8 +26,10 @@
 #include "table/arns.hpp"
 #include "table/catalog.hpp"
 #include "table/figures.hpp"
+#include "table/guards.hpp"
 #include "table/index_lag.hpp"
 #include "table/layout.hpp"
+#include "table/many_writes.hpp"
 #include "table/page.hpp"
 #include "table/turns.hpp"
 #include "table/versions.hpp"
@@ -46,6 +49,25 @@ struct SweepRound {
     // What is expired has a time from the first to before the second, in seconds.
     Number oldest;
     Number newest;
+};
+
+// One TransactWriteItems. Lifetime: borrows actions and writes.
+struct Transaction {
+    const std::vector<WriteItem>& actions;
+    ManyWrites& writes;
+    // Empty without one.
+    std::string token;
+    std::string print;
+    std::vector<WriteAnswer> answers;
+    // Of a planted bug: what is committed by itself.
+    Batch behind;
+};
+
+// A GetItem, as far as it needs no item.
+struct ReadGet {
+    expression::RequestExpressions expressions;
+    SchemaPointer schema;
+    std::string row;
 };
 
 class TableStore final : public TableService {
@@ -82,8 +104,13 @@ public:
     Result<TagPage> list_tags_of_resource(const ListTagsOfResource& request) override;
     ServiceLimits describe_limits() const override { return {}; }
 
+    Result<TableBinding> bind_table(const TableBinding& request) override;
+    Result<TableBinding> unbind_table(const std::string& table) override;
+    Result<std::vector<TableBinding>> list_bindings() override;
+
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;
+    std::optional<Result<GetAnswer>> get_item_at_hand(const GetItem& request) override;
     Result<Page> query(const Query& request) override;
     Result<Page> scan(const Scan& request) override;
 
@@ -110,7 +137,13 @@ private:
     // What a query or a scan reads: the present, or in a rehearsal what global indexes were.
     std::shared_ptr<const Snapshot> moment_for(const PagePlan& plan) const;
 
+    // Errors: invalid_argument, resource_not_found
+    Result<ReadGet> read_get(const GetItem& request) const;
+
     Result<WriteAnswer> write_planned(const ReadWrite& read);
+
+    // Decides all actions on one moment; nothing where what it rests on has changed meanwhile.
+    Result<std::optional<Decision>> decide_transaction(Transaction& transaction);
 
     // Replaces the definition by one that `change` has changed; again, if another came between.
     // False of `change` leaves it as it is.

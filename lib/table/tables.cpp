@@ -115,6 +115,10 @@ Result<TableDescription> TableStore::delete_table(const std::string& table) {
                 "Resource cannot be deleted as it is currently protected against deletion. "
                 "Disable deletion protection first.");
         }
+        if (schema->binding) {
+            return Error(ErrorCode::resource_in_use,
+                         "The table is bound to locks: unbind it first: " + table);
+        }
         auto removed = catalog_.remove(schema);
         if (!removed && removed.error().code == ErrorCode::precondition_failed) continue;
         if (!removed) return std::move(removed).error();

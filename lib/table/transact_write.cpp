@@ -40,7 +40,8 @@ private:
 
 void check_action(const WriteItem& action, std::size_t place, Constraints& constraints) {
     const std::string path = "transactItems." + std::to_string(place) + ".member.";
-    if (action.kind == Kind::check && !action.expressions.condition) {
+    const bool checks = action.expressions.condition || action.expected_version;
+    if (action.kind == Kind::check && !checks) {
         constraints.add("null", path + "conditionCheck.conditionExpression",
                         "Member must not be null");
     }
@@ -148,6 +149,32 @@ void tear(Batch& batch, Storage& storage) {
     batch.writes.erase(batch.writes.begin());
 }
 
+// Conditions of items that are not written are read as anybody reads.
+std::vector<GuardedRead> begin_checks(LockGate* gate, const std::vector<WriteItem>& actions) {
+    std::vector<GuardedRead> reads;
+    for (const WriteItem& action : actions) {
+        reads.emplace_back(gate, action.proof).begin();
+    }
+    return reads;
+}
+
+// False: what they are judged by has changed meanwhile. A refused one is a reason.
+Result<bool> end_checks(std::vector<GuardedRead>& reads, const ManyWrites& writes,
+                        DecidedWrites& decided) {
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+        const WriteItem& request = *writes.reads[i].request;
+        if (request.kind != Kind::check) continue;
+        reads[i].see(*writes.schemas[i], request.item);
+        const auto told = reads[i].end();
+        if (told && *told) continue;
+        if (told) return false;
+        auto reason = reason_of(told.error());
+        if (!reason) return Error(told.error());
+        decided.reasons[i] = *std::move(reason);
+    }
+    return true;
+}
+
 }  // namespace
 
 Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& request) {
@@ -159,38 +186,55 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
 
     std::vector<std::string> rows = writes->rows();
-    const std::string print = request.token ? fingerprint(actions) : "";
-    if (request.token) rows.push_back(token_key(*request.token));
-    std::vector<WriteAnswer> answers;
-    Batch behind;
+    Transaction transaction{actions, *writes, {}, {}, {}, {}};
+    if (request.token) {
+        transaction.token = *request.token;
+        transaction.print = fingerprint(actions);
+        rows.push_back(token_key(*request.token));
+    }
     const auto decide = [&]() -> Result<Decision> {
-        if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
-        const auto snapshot = storage_.snapshot();
-        Batch token;
-        if (request.token) {
-            const auto now = clock_.now().wall;
-            const auto used = use_token(*snapshot, *request.token, print, now, token);
-            if (!used) return Error(used.error());
-            if (*used == TokenState::done) return Decision{};
+        while (true) {
+            auto decision = decide_transaction(transaction);
+            if (!decision) return std::move(decision).error();
+            if (*decision) return **std::move(decision);
         }
-        const auto version = versions_.next();
-        if (!version) return Error(version.error());
-        auto decided = decide_writes(*writes, *snapshot, *version);
-        if (!decided) return std::move(decided).error();
-        tell_checks(actions, *decided);
-        if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
-        Decision decision = std::move(decided->decision);
-        append(std::move(token), with_token(decision.batch, behind));
-        tear(decision.batch, storage_);
-        answers = std::move(decided->answers);
-        return decision;
     };
     if (auto committed = commit_decision(rows, options_.durability, decide); !committed) {
         return std::move(committed).error();
     }
-    if (!behind.empty()) static_cast<void>(storage_.commit(std::move(behind)));
-    return TransactWriteAnswer{consumed_by(answers, transaction_factor),
-                               collections_of(*writes, answers)};
+    if (!transaction.behind.empty()) {
+        static_cast<void>(storage_.commit(std::move(transaction.behind)));
+    }
+    return TransactWriteAnswer{consumed_by(transaction.answers, transaction_factor),
+                               collections_of(*writes, transaction.answers)};
+}
+
+Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& transaction) {
+    ManyWrites& writes = transaction.writes;
+    if (auto bound = bind_all(writes, catalog_); !bound) return std::move(bound).error();
+    auto checks = begin_checks(options_.gate, transaction.actions);
+    const auto snapshot = storage_.snapshot();
+    Batch token;
+    if (!transaction.token.empty()) {
+        const auto used =
+            use_token(*snapshot, transaction.token, transaction.print, clock_.now().wall, token);
+        if (!used) return Error(used.error());
+        if (*used == TokenState::done) return std::optional(Decision{});
+    }
+    const auto version = versions_.next();
+    if (!version) return Error(version.error());
+    auto decided = decide_writes(writes, options_.gate, *snapshot, *version);
+    if (!decided) return std::move(decided).error();
+    const auto told = end_checks(checks, writes, *decided);
+    if (!told) return Error(told.error());
+    if (!*told) return std::optional<Decision>();
+    tell_checks(transaction.actions, *decided);
+    if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
+    Decision decision = std::move(decided->decision);
+    append(std::move(token), with_token(decision.batch, transaction.behind));
+    tear(decision.batch, storage_);
+    transaction.answers = std::move(decided->answers);
+    return std::optional(std::move(decision));
 }
 
 }  // namespace rocklock::table

@@ -31,6 +31,9 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
             plan = bind_write(read, *std::move(now));
             if (!plan) return Error(plan.error());
         }
+        Batch batch;
+        auto guarded = guard_write(options_.gate, *plan->schema, *read.request, batch);
+        if (!guarded) return std::move(guarded).error();
         const auto current = read_row(plan->row);
         if (!current) return Error(current.error());
         // Behind the read, so that it is greater than what was read.
@@ -38,7 +41,6 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         if (!version) return Error(version.error());
         auto decided = decide_write(*plan, *current, *version);
         if (!decided) return std::move(decided).error();
-        Batch batch;
         batch.writes = std::move(decided->changes.writes);
         if (!planted(Bug::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);

@@ -128,6 +128,13 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
     static const Item no_item;
     const WriteItem& request = *plan.read->request;
     const Item* before = current ? &current->item : nullptr;
+    const std::uint64_t current_version = current ? current->version : 0;
+    if (request.expected_version && *request.expected_version != current_version) {
+        Error error = failed_condition(request, current);
+        error.message += ": the item has version " + std::to_string(current_version) + ", not " +
+                         std::to_string(*request.expected_version);
+        return error;
+    }
     const auto& condition = plan.read->expressions.condition;
     if (condition && !expression::holds(*condition, before ? *before : no_item)) {
         return failed_condition(request, current);

@@ -6,7 +6,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::pair<ErrorCode, std::string_view>, 35> error_words = {{
+constexpr std::array<std::pair<ErrorCode, std::string_view>, 38> error_words = {{
     {ErrorCode::invalid_argument, "ValidationException"},
     {ErrorCode::malformed, "SerializationException"},
     {ErrorCode::conflict, "LockConflictException"},
@@ -24,6 +24,9 @@ constexpr std::array<std::pair<ErrorCode, std::string_view>, 35> error_words = {
     {ErrorCode::kind_mismatch, "KindMismatchException"},
     {ErrorCode::parameter_mismatch, "IdempotentParameterMismatchException"},
     {ErrorCode::precondition_failed, "PreconditionFailedException"},
+    {ErrorCode::lock_required, "LockRequiredException"},
+    {ErrorCode::stale_token, "StaleTokenException"},
+    {ErrorCode::locked, "LockedException"},
     {ErrorCode::condition_failed, "ConditionalCheckFailedException"},
     {ErrorCode::resource_not_found, "ResourceNotFoundException"},
     {ErrorCode::resource_in_use, "ResourceInUseException"},

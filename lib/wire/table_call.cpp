@@ -19,24 +19,28 @@ using Kind = WriteItem::Kind;
 // Deep enough to say of values that they are nested too deeply.
 constexpr std::size_t most_levels = 256;
 
-// A typed request, and how its answer is told: `write` takes the writer, the answer and the
-// request, and adds members to the answer's object.
-template <typename Request, typename Ask, typename Write>
-TableCall call_of(Request request, Ask ask, Write write) {
-    return [request = std::move(request), ask, write](TableService& tables) -> Result<std::string> {
-        auto answer = ask(tables, request);
-        if (!answer) return std::move(answer).error();
-        JsonWriter json;
-        json.begin_object();
-        write(json, *answer, request);
-        json.end_object();
-        return json.take();
-    };
+// `write` takes the writer, the answer and the request, and adds members to the answer's object.
+template <typename Answer, typename Request, typename Write>
+Result<std::string> told(Result<Answer> answer, const Request& request, const Write& write) {
+    if (!answer) return std::move(answer).error();
+    JsonWriter json;
+    json.begin_object();
+    write(json, *answer, request);
+    json.end_object();
+    return json.take();
 }
 
 constexpr auto write_alone = [](JsonWriter& json, const auto& answer, const auto& /*request*/) {
     table_json::write_answer(json, answer);
 };
+
+// A typed request, and how its answer is told.
+template <typename Request, typename Ask, typename Write>
+TableCall call_of(Request request, Ask ask, Write write) {
+    return [request = std::move(request), ask, write](TableService& tables) -> Result<std::string> {
+        return told(ask(tables, request), request, write);
+    };
+}
 
 // ---- Tables ----
 
@@ -327,6 +331,15 @@ Result<TableCall> read_table_call(std::string_view operation, const TableBody& b
     auto call = known->read(MemberReader(body.members(), {}, faults));
     if (auto fault = faults.first()) return *std::move(fault);
     return call;
+}
+
+std::optional<Result<std::string>> get_item_at_hand(TableService& tables, const TableBody& body) {
+    RequestFaults faults;
+    const auto request = table_json::read_get(MemberReader(body.members(), {}, faults));
+    if (auto fault = faults.first()) return *std::move(fault);
+    auto answer = tables.get_item_at_hand(request);
+    if (!answer) return std::nullopt;
+    return told(*std::move(answer), request, write_alone);
 }
 
 }  // namespace rocklock

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,10 @@ using TableCall = std::function<Result<std::string>(TableService& tables)>;
 // Errors: malformed         a member is of another kind of JSON
 //         invalid_argument  it is not as it must be, as far as that needs no table
 Result<TableCall> read_table_call(std::string_view operation, const TableBody& body);
+
+// A GetItem of what is at hand: TableService::get_item_at_hand(). Nothing where it is not. Errors:
+// as read_table_call(), and the tables'.
+std::optional<Result<std::string>> get_item_at_hand(TableService& tables, const TableBody& body);
 
 // The answer of DescribeEndpoints, which asks no tables: the service is where it was reached.
 std::string describe_endpoints(std::string_view host);

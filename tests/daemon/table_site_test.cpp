@@ -110,6 +110,29 @@ BOOST_AUTO_TEST_CASE(that_fails_by_the_disk_is_no_fault_of_its_own) {
     BOOST_TEST(failures == 1);
 }
 
+// All else takes the other way, on which it is judged in the service's order.
+BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
+    const World world;
+    world.ask("CreateTable", create);
+    world.ask("PutItem", put);
+    auto request = request_of("GetItem", R"({"TableName":"things","Key":{"id":{"S":"a"}}})");
+    const auto answer = answer_at_hand(request, world.tables);
+    BOOST_TEST(answer.value().status == 200);
+    BOOST_TEST(answer.value().body == R"({"Item":{"id":{"S":"a"}}})");
+    BOOST_TEST(has(world.ask("GetItem", request.body), answer.value().body));
+
+    request.authorization.clear();
+    BOOST_TEST(!answer_at_hand(request, world.tables));
+    request = request_of("GetItem", R"({"TableName":"nothing","Key":{"id":{"S":"a"}}})");
+    BOOST_TEST(!answer_at_hand(request, world.tables));
+    request.body = "{";
+    BOOST_TEST(!answer_at_hand(request, world.tables));
+    request.body = R"({"TableName":5})";
+    BOOST_TEST(!answer_at_hand(request, world.tables));
+    BOOST_TEST(!answer_at_hand(request_of("PutItem", put), world.tables));
+    BOOST_TEST(!answer_at_hand(request_of("Scan", R"({"TableName":"things"})"), world.tables));
+}
+
 BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
     const World world;
     TableSite site(world.tables, {});

@@ -12,7 +12,8 @@
 
 namespace rocklock {
 
-// Of writes only kind, table and item count: `put` or `remove`.
+// Of writes only kind, table, item and guards count: `put` or `remove`. One that is refused refuses
+// all.
 struct BatchWrite {
     std::vector<WriteItem> writes;
     ReturnCapacity return_capacity = ReturnCapacity::none;
@@ -42,6 +43,8 @@ struct BatchGet {
 
     std::vector<Keys> tables;
     ReturnCapacity return_capacity = ReturnCapacity::none;
+    // As that of GetItem; one item that is locked refuses all.
+    std::optional<LockProof> proof;
 };
 
 struct BatchGetAnswer {
@@ -71,9 +74,12 @@ struct TransactWriteAnswer {
     std::vector<WrittenCollection> collections;
 };
 
+// Of gets not their proofs: there is one for all.
 struct TransactGet {
     std::vector<GetItem> gets;
     ReturnCapacity return_capacity = ReturnCapacity::none;
+    // As that of GetItem; one item that is locked refuses all.
+    std::optional<LockProof> proof;
 };
 
 struct TransactGetAnswer {

@@ -55,6 +55,13 @@ enum class ErrorCode : std::uint8_t {
     parameter_mismatch,
     // Something it needs to be untouched was touched (reacquire, a precondition of a batch).
     precondition_failed,
+    // The table is bound to locks, and the request shows none that lets it in: no grant, one that
+    // does not cover the item or only reads, or another session's. Facts: blockers.
+    lock_required,
+    // The grant that a write believes in has ended. Facts: ended, blockers.
+    stale_token,
+    // A plain read of what another holds in exclusive. Facts: blockers.
+    locked,
     // The item is not as the condition of the write says. Facts: item, if it was asked for.
     condition_failed,
     // No such table, or no such index of it.

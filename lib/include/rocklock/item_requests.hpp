@@ -11,6 +11,7 @@
 
 #include <rocklock/attribute_value.hpp>
 #include <rocklock/expression.hpp>
+#include <rocklock/guard.hpp>
 
 namespace rocklock {
 
@@ -45,6 +46,12 @@ struct WriteItem {
     bool return_item_on_failure = false;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
+    // With a token: the write is committed only while its grant lives and covers the item. Where
+    // the table is not bound that is any item. Without one it counts for bound tables alone.
+    std::optional<LockProof> proof;
+    // The item must have this version, as an answer told it; 0: there must be none. Otherwise
+    // condition_failed.
+    std::optional<std::uint64_t> expected_version;
 };
 
 struct WriteAnswer {
@@ -64,6 +71,8 @@ struct GetItem {
     bool consistent = false;
     ExpressionParameters expressions;
     ReturnCapacity return_capacity = ReturnCapacity::none;
+    // Of a bound table: lets read what its session holds in exclusive.
+    std::optional<LockProof> proof;
 };
 
 struct GetAnswer {
@@ -90,6 +99,8 @@ struct PageOptions {
     std::optional<AttributeMap> start_key;
     std::optional<Select> select;
     ReturnCapacity return_capacity = ReturnCapacity::none;
+    // As that of GetItem; one item that is locked refuses the page.
+    std::optional<LockProof> proof;
 };
 
 // The items of one hash key, in order of their range keys.

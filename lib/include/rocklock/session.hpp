@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <rocklock/export.hpp>
+#include <rocklock/guard.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
 
@@ -77,6 +78,8 @@ public:
     GrantId id() const { return grant_.id; }
     Token token() const { return grant_.token; }
     const Grant& grant() const { return grant_; }
+    // What a write of data shows to be let in; see <rocklock/guard.hpp>.
+    LockProof proof() const { return {grant_.session, grant_.token}; }
 
     // Whether the grant may still be relied upon: not lost, and the lease not within its margin of
     // the end. Ask before each step, and still let the write carry the token.

@@ -80,6 +80,14 @@ struct Verdict {
     std::optional<Error> refused;
 };
 
+// What can be told of a key without waiting for a device.
+struct AtHand {
+    // False: nothing; get() tells.
+    bool is_known = false;
+    // Nothing when the key is absent.
+    std::optional<std::string> value;
+};
+
 // One moment of the store. Threads: thread-safe. Lifetime: must end before its Storage does.
 class ROCKLOCK_API Snapshot {
 public:
@@ -162,6 +170,12 @@ public:
     virtual std::unique_ptr<Snapshot> snapshot() const = 0;
     // One key of the present. Errors: as Snapshot::get().
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
+    // The same where it lies in memory and has no more than so many bytes: for threads that may
+    // not wait. Errors are left to get().
+    virtual AtHand get_at_hand(Family /*family*/, std::string_view /*key*/,
+                               std::size_t /*most_bytes*/) const {
+        return {};
+    }
 
     // Set once something failed; nothing more will be committed.
     virtual std::optional<Error> failure() const = 0;

@@ -8,11 +8,13 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <rocklock/batch_requests.hpp>
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
+#include <rocklock/guard.hpp>
 #include <rocklock/item_requests.hpp>
 #include <rocklock/rehearsal.hpp>
 #include <rocklock/result.hpp>
@@ -21,6 +23,8 @@
 #include <rocklock/table_settings.hpp>
 
 namespace rocklock {
+
+class LockGate;
 
 // Threads:    thread-safe.
 // Durability: what a call changed is on the disk before it returns, as `TableOptions` says.
@@ -70,9 +74,27 @@ public:
     virtual Result<TagPage> list_tags_of_resource(const ListTagsOfResource& request) = 0;
     virtual ServiceLimits describe_limits() const = 0;
 
+    // Binds the items of a table to resources, whatever it was bound to before: from then on a
+    // write needs a LockProof of what covers its item, and a plain read is refused while another
+    // session holds it in exclusive. A read that was under way is not disturbed, a write is decided
+    // anew.
+    //
+    // Errors: invalid_argument    the template; the names of other things than the table's key
+    //         resource_not_found
+    virtual Result<TableBinding> bind_table(const TableBinding& request) = 0;
+    // Answers with what it was bound to. Errors: invalid_argument when it is not bound.
+    virtual Result<TableBinding> unbind_table(const std::string& table) = 0;
+    // In order of tables.
+    virtual Result<std::vector<TableBinding>> list_bindings() = 0;
+
     // Errors: condition_failed  error().item is the item, if it was asked for
     virtual Result<WriteAnswer> write_item(const WriteItem& request) = 0;
     virtual Result<GetAnswer> get_item(const GetItem& request) = 0;
+    // The same where it takes next to no time: of an item that is small and lies in memory. For
+    // threads that may not wait. Nothing: get_item() tells.
+    virtual std::optional<Result<GetAnswer>> get_item_at_hand(const GetItem& /*request*/) {
+        return std::nullopt;
+    }
     // Errors: invalid_argument  no such index, or it is not complete yet
     virtual Result<Page> query(const Query& request) = 0;
     virtual Result<Page> scan(const Scan& request) = 0;
@@ -100,6 +122,9 @@ struct TableOptions {
     // From the beginning of one sweep of all tables to that of the next.
     std::chrono::milliseconds sweep_period{60'000};
     Rehearsal rehearsal;
+    // Who answers for locks; `Database` has one. It must outlive the tables. Without one no bound
+    // table can be written.
+    LockGate* gate = nullptr;
 };
 
 // Finishes what an earlier run was interrupted at: tables that were being deleted, indexes that

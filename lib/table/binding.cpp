@@ -1,0 +1,59 @@
+#include "table/binding.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "base/base64url.hpp"
+#include "table/faults.hpp"
+#include "table/schema.hpp"
+
+namespace rocklock::table {
+namespace {
+
+Error bad_template(std::string_view text, const std::string& why) {
+    return fault("The template of resources \"" + std::string(text) + "\" " + why);
+}
+
+// Equal values have equal texts, and others have others.
+std::string text_of(const AttributeValue& value) {
+    if (const auto* text = value.get_if<std::string>()) return *text;
+    if (const auto* number = value.get_if<Number>()) return number->to_string();
+    const std::string& bytes = value.get_if<Binary>()->bytes;
+    return base64url_encode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const KeyParts& key) {
+    if (text.empty()) return fault("The template of resources is empty: give a name");
+    ResourceTemplate result;
+    result.text_ = text;
+    for (std::string_view rest = text; !rest.empty();) {
+        const auto brace = std::min(rest.find_first_of("{}"), rest.size());
+        if (brace > 0) result.parts_.push_back({std::string(rest.substr(0, brace)), false});
+        rest.remove_prefix(brace);
+        if (rest.empty()) break;
+        const auto end = rest.find('}');
+        if (rest.front() == '}' || end == std::string_view::npos) {
+            return bad_template(text, "has a brace without its other one");
+        }
+        const auto name = rest.substr(1, end - 1);
+        if (!key.has(name)) {
+            return bad_template(text, "names \"" + std::string(name) +
+                                          "\", which is no attribute of the table's key");
+        }
+        result.parts_.push_back({std::string(name), true});
+        rest.remove_prefix(end + 1);
+    }
+    return result;
+}
+
+std::string ResourceTemplate::resource_of(const AttributeMap& item) const {
+    std::string name;
+    for (const Part& part : parts_) {
+        name += part.is_attribute ? text_of(*item.find(part.text)) : part.text;
+    }
+    return name;
+}
+
+}  // namespace rocklock::table

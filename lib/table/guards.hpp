@@ -1,0 +1,66 @@
+// What guards demand of one commit, and of one read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/guard.hpp>
+#include <rocklock/item_requests.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/storage.hpp>
+
+#include "table/lock_gate.hpp"
+#include "table/schema.hpp"
+
+namespace rocklock::table {
+
+// Asks the gate about a write, and has the batch committed on the gate's terms. `gate` may be none:
+// then nothing bound can be written.
+//
+// Errors: as LockGate::let_write()
+Result<void> guard_write(LockGate* gate, const Schema& schema, const WriteItem& write,
+                         Batch& batch);
+
+// A read that bound tables may refuse. Lifetime: borrows gate and proof.
+class GuardedRead {
+public:
+    GuardedRead(LockGate* gate, const std::optional<LockProof>& proof)
+        : gate_(gate), proof_(proof ? &*proof : nullptr) {}
+
+    // Before the moment that is read.
+    void begin();
+    // An item was looked at, whether it is told or not.
+    void see(const Schema& schema, const AttributeMap& item);
+    // Whether what was read may be told; false: begin again.
+    //
+    // Errors: as LockGate::let_read()
+    Result<bool> end();
+
+private:
+    LockGate* gate_;
+    const LockProof* proof_;
+    LockGate::ReadMark mark_;
+    // Of bound tables only.
+    std::vector<std::string> resources_;
+    bool bound_ = false;
+    bool strict_ = false;
+    // Noted although nobody seemed to be kept out.
+    bool careful_ = false;
+};
+
+// Reads until what was read may be told. `read` sees to see() and returns a Result.
+template <typename Read>
+auto read_guarded(LockGate* gate, const std::optional<LockProof>& proof, const Read& read) {
+    GuardedRead guard(gate, proof);
+    while (true) {
+        guard.begin();
+        auto found = read(guard);
+        if (!found) return found;
+        const auto told = guard.end();
+        if (!told) return decltype(found)(Error(told.error()));
+        if (*told) return found;
+    }
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,54 @@
+// How tables ask about locks, which they know nothing of: `database` answers it from the lock
+// manager.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocklock/guard.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/storage.hpp>
+
+namespace rocklock {
+
+// Threads: thread-safe.
+class LockGate {
+public:
+    // What must be so as the write is committed.
+    struct WriteTerms {
+        Precondition unchanged;
+        BootTime not_after;
+    };
+    // Taken before a read; see let_read().
+    struct ReadMark {
+        std::uint64_t changes = 0;
+        // Somebody may be kept out: what is read is to be noted.
+        bool any = false;
+    };
+    struct PlainRead {
+        std::vector<std::string> resources;
+        const LockProof* proof = nullptr;
+        bool strict = false;
+    };
+
+    LockGate() = default;
+    LockGate(const LockGate&) = delete;
+    LockGate& operator=(const LockGate&) = delete;
+    virtual ~LockGate() = default;
+
+    // `proof` may be none, and `resource` empty: then it is not said what is written.
+    //
+    // Errors: lock_required, stale_token; invalid_argument: the resource is no name; those of the
+    //         storage
+    virtual Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource) = 0;
+
+    virtual ReadMark before_read() const = 0;
+    // Behind the read. False where what counts has changed meanwhile: then read again.
+    //
+    // Errors: locked, lock_required; those of the storage
+    virtual Result<bool> let_read(const ReadMark& before, const PlainRead& read) = 0;
+};
+
+}  // namespace rocklock

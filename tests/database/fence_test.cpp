@@ -1,0 +1,497 @@
+// Locks guard the data: what a write must show, what becomes of one whose holder was stopped, and
+// what keeps plain reads out.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+#include <rocklock/table.hpp>
+
+#include "database/pausing_storage.hpp"
+#include "database/simulated_database.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+using Kind = WriteItem::Kind;
+
+// `orders`, and `lines` of orders with an index by their article.
+struct Shop {
+    Shop() {
+        auto memory = std::make_unique<PausingStorage>(make_memory_storage(clock));
+        storage = memory.get();
+        database.emplace(Database::open_on(std::move(memory), simulated(clock)).value());
+        tables = database->tables().value();
+        CreateTable orders;
+        orders.table = "orders";
+        orders.attributes = {{"id", AttributeType::string}};
+        orders.key = {{"id", KeyType::hash}};
+        orders.billing = BillingMode::pay_per_request;
+        BOOST_TEST_REQUIRE(tables->create_table(orders).has_value());
+        CreateTable lines = orders;
+        lines.table = "lines";
+        lines.attributes = {{"order", AttributeType::string},
+                            {"line", AttributeType::number},
+                            {"article", AttributeType::string}};
+        lines.key = {{"order", KeyType::hash}, {"line", KeyType::range}};
+        lines.global_indexes = {{{"by-article",
+                                  {{"article", KeyType::hash}},
+                                  IndexProjection{ProjectionType::all, {}},
+                                  {}}}};
+        BOOST_TEST_REQUIRE(tables->create_table(lines).has_value());
+        ann = database->open_session("ann", with_lease(10s)).value();
+        bob = database->open_session("bob", with_lease(10s)).value();
+    }
+
+    static SessionOptions with_lease(milliseconds lease) {
+        SessionOptions options;
+        options.lease = lease;
+        return options;
+    }
+    void bind(std::string table, std::string resource, bool strict = false) const {
+        BOOST_TEST_REQUIRE(
+            tables->bind_table({std::move(table), std::move(resource), strict}).has_value());
+    }
+    static Guard lock(Session& session, std::string resource, Mode mode = Mode::write) {
+        return session.acquire({lock_of(std::move(resource), mode)}).value();
+    }
+    // Without a sign of life from anybody.
+    void sleep(milliseconds time) { clock.advance(time); }
+
+    SimulatedClock clock;
+    PausingStorage* storage = nullptr;
+    std::optional<Database> database;
+    TableService* tables = nullptr;
+    Session ann;
+    Session bob;
+};
+
+WriteItem order(std::string id, std::string text, std::optional<LockProof> proof = {}) {
+    WriteItem write;
+    write.table = "orders";
+    write.item = Item{{"id", std::move(id)}, {"text", std::move(text)}};
+    write.proof = proof;
+    return write;
+}
+
+WriteItem line(std::string id, std::int64_t number, std::optional<LockProof> proof = {}) {
+    WriteItem write;
+    write.table = "lines";
+    write.item = Item{
+        {"order", std::move(id)}, {"line", AttributeValue(Number(number))}, {"article", "nails"}};
+    write.proof = proof;
+    return write;
+}
+
+std::string text_of(const Shop& shop, std::string id, std::optional<LockProof> proof = {}) {
+    GetItem get;
+    get.table = "orders";
+    get.key = AttributeMap{{"id", std::move(id)}};
+    get.proof = proof;
+    const auto answer = shop.tables->get_item(get);
+    if (!answer) return std::string(to_string(answer.error().code));
+    if (!answer->item) return "none";
+    return *answer->item->find("text")->get_if<std::string>();
+}
+
+LockProof session_of(const Session& session) { return {session.id(), {}}; }
+
+// The code alone, or "done".
+template <typename T>
+std::string outcome(const Result<T>& result) {
+    return result ? "done" : std::string(to_string(result.error().code));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_write_with_a_token, *boost::unit_test::label("embedded"))
+
+BOOST_AUTO_TEST_CASE(is_done_while_its_grant_lives) {
+    Shop shop;
+    const Guard guard = Shop::lock(shop.ann, "orders/1");
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "ann's", guard.proof()))) == "done");
+    BOOST_TEST(text_of(shop, "1") == "ann's");
+}
+
+BOOST_AUTO_TEST_CASE(is_refused_behind_its_lease_and_told_who_came_next) {
+    Shop shop;
+    const Guard guard = Shop::lock(shop.ann, "orders/1");
+    shop.bind("orders", "orders/{id}");
+    shop.sleep(11s);
+    shop.bob = shop.database->open_session("bob", Shop::with_lease(10s)).value();
+    const Guard next = Shop::lock(shop.bob, "orders/1");
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "bob's", next.proof()))) == "done");
+    const auto late = shop.tables->write_item(order("1", "ann's", guard.proof()));
+    BOOST_TEST_REQUIRE(outcome(late) == "stale_token");
+    BOOST_TEST((late.error().ended->outcome == Outcome::expired));
+    BOOST_TEST_REQUIRE(late.error().blockers.size() == 1U);
+    BOOST_TEST(late.error().blockers.front().principal == "bob");
+    BOOST_TEST(late.error().message == "the grant of token " +
+                                           std::to_string(number(guard.token())) +
+                                           " has ended: expired; \"orders/1\" is held by bob now");
+    BOOST_TEST(text_of(shop, "1") == "bob's");
+}
+
+// However short the time between the decision and the commit: what comes there ends the write.
+BOOST_AUTO_TEST_CASE(is_judged_as_it_is_committed) {
+    struct Blow {
+        std::string what;
+        std::function<void(Shop&, const Guard&)> strike;
+        std::string outcome;
+    };
+    const std::vector<Blow> blows = {
+        {"the lease runs out", [](Shop& shop, const Guard&) { shop.sleep(11s); }, "stale_token"},
+        {"a release",
+         [](Shop& shop, const Guard& guard) {
+             std::ignore = shop.database->service().ask(Release{shop.ann.id(), guard.id()});
+         },
+         "stale_token"},
+        {"a break",
+         [](Shop& shop, const Guard& guard) {
+             BOOST_TEST(shop.database->break_grant(guard.id(), "root", "test").has_value());
+         },
+         "stale_token"},
+        {"a steal",
+         [](Shop& shop, const Guard& guard) {
+             BOOST_TEST(shop.bob.steal(guard.id(), "test").has_value());
+         },
+         "stale_token"},
+        {"a downgrade",
+         [](Shop& shop, const Guard& guard) {
+             Convert down;
+             down.session = shop.ann.id();
+             down.grant = guard.id();
+             down.mode = Mode::read;
+             BOOST_TEST(shop.database->service().ask(down).has_value());
+         },
+         "lock_required"},
+        {"the lease is over, and another came",
+         [](Shop& shop, const Guard&) {
+             shop.sleep(11s);
+             shop.bob = shop.database->open_session("bob", Shop::with_lease(10s)).value();
+             Shop::lock(shop.bob, "orders/1").detach();
+         },
+         "stale_token"},
+        {"a renewal", [](Shop& shop, const Guard&) { BOOST_TEST(shop.ann.renew().has_value()); },
+         "done"},
+    };
+    for (const auto& blow : blows) {
+        BOOST_TEST_CONTEXT(blow.what) {
+            Shop shop;
+            LockClass stolen;
+            stolen.pattern = "orders/*";
+            stolen.steal = StealPolicy::anyone;
+            BOOST_TEST_REQUIRE(shop.database->put_class(stolen).has_value());
+            BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "old")).has_value());
+            shop.bind("orders", "orders/{id}");
+            Guard guard = Shop::lock(shop.ann, "orders/1");
+            bool struck = false;
+            shop.storage->meanwhile([&] {
+                struck = true;
+                blow.strike(shop, guard);
+            });
+            const auto written = shop.tables->write_item(order("1", "new", guard.proof()));
+            BOOST_TEST(struck);
+            BOOST_TEST(outcome(written) == blow.outcome);
+            BOOST_TEST(text_of(shop, "1") == (blow.outcome == "done" ? "new" : "old"));
+            guard.detach();
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(knows_a_token_that_an_upgrade_replaced) {
+    Shop shop;
+    shop.bind("orders", "orders/{id}");
+    Guard guard = Shop::lock(shop.ann, "orders/1", Mode::read);
+    const LockProof before = guard.proof();
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "read", before))) == "lock_required");
+    BOOST_TEST_REQUIRE(guard.convert(Mode::write).has_value());
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "new", guard.proof()))) == "done");
+    const auto late = shop.tables->write_item(order("1", "old", before));
+    BOOST_TEST_REQUIRE(outcome(late) == "stale_token");
+    BOOST_TEST((late.error().ended->outcome == Outcome::converted));
+}
+
+BOOST_AUTO_TEST_CASE(takes_no_token_of_another_nor_of_something_else) {
+    Shop shop;
+    shop.bind("orders", "orders/{id}");
+    const Guard anns = Shop::lock(shop.ann, "orders/1");
+    const Guard other = Shop::lock(shop.ann, "orders/2");
+    const LockProof stolen{shop.bob.id(), anns.token()};
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "bob's", stolen))) == "lock_required");
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "x", other.proof()))) == "lock_required");
+    const LockProof made_up{shop.ann.id(), Token{12345}};
+    const auto unknown = shop.tables->write_item(order("1", "x", made_up));
+    BOOST_TEST_REQUIRE(outcome(unknown) == "stale_token");
+    BOOST_TEST(unknown.error().message ==
+               "the grant of token 12345 is not known: it never was, or it ended long ago");
+    BOOST_TEST(text_of(shop, "1") == "none");
+}
+
+BOOST_AUTO_TEST_CASE(counts_where_the_table_is_not_bound_too) {
+    Shop shop;
+    Guard guard = Shop::lock(shop.ann, "anything");
+    const LockProof proof = guard.proof();
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "new", proof))) == "done");
+    BOOST_TEST(guard.release().has_value());
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "late", proof))) == "stale_token");
+    // A session alone says nothing here.
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "plain", session_of(shop.ann)))) ==
+               "done");
+}
+
+BOOST_AUTO_TEST_CASE(may_have_a_version_too) {
+    Shop shop;
+    const Guard guard = Shop::lock(shop.ann, "orders/1");
+    WriteItem first = order("1", "first", guard.proof());
+    first.expected_version = 0;
+    const auto written = shop.tables->write_item(first);
+    BOOST_TEST_REQUIRE(written.has_value());
+    BOOST_TEST(outcome(shop.tables->write_item(first)) == "condition_failed");
+    WriteItem second = order("1", "second");
+    second.expected_version = written->version;
+    BOOST_TEST(outcome(shop.tables->write_item(second)) == "done");
+    const auto late = shop.tables->write_item(second);
+    BOOST_TEST_REQUIRE(outcome(late) == "condition_failed");
+    BOOST_TEST(late.error().message.find("The conditional request failed: the item has version ") ==
+               0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_bound_table, *boost::unit_test::label("embedded"))
+
+BOOST_AUTO_TEST_CASE(takes_no_write_that_shows_nothing) {
+    Shop shop;
+    shop.bind("orders", "orders/{id}");
+    const auto plain = shop.tables->write_item(order("1", "plain"));
+    BOOST_TEST_REQUIRE(outcome(plain) == "lock_required");
+    BOOST_TEST(plain.error().message ==
+               "a write needs a lock on \"orders/1\" in write or exclusive, and shows none: "
+               "acquire it, and send its session");
+    WriteItem update = order("1", "");
+    update.kind = Kind::update;
+    update.item = AttributeMap{{"id", "1"}};
+    BOOST_TEST(outcome(shop.tables->write_item(update)) == "lock_required");
+    WriteItem remove = update;
+    remove.kind = Kind::remove;
+    BOOST_TEST(outcome(shop.tables->write_item(remove)) == "lock_required");
+
+    const Guard guard = Shop::lock(shop.ann, "orders/1");
+    const auto by_other = shop.tables->write_item(order("1", "bob's", session_of(shop.bob)));
+    BOOST_TEST_REQUIRE(outcome(by_other) == "lock_required");
+    BOOST_TEST_REQUIRE(by_other.error().blockers.size() == 1U);
+    BOOST_TEST(by_other.error().blockers.front().principal == "ann");
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "ann's", session_of(shop.ann)))) ==
+               "done");
+}
+
+BOOST_AUTO_TEST_CASE(takes_what_a_lock_above_covers) {
+    Shop shop;
+    shop.bind("lines", "orders/{order}/lines/{line}");
+    LockRequest whole = lock_of("orders/1", Mode::write);
+    whole.subtree = true;
+    const Guard guard = shop.ann.acquire({whole}).value();
+    BOOST_TEST(outcome(shop.tables->write_item(line("1", 7, guard.proof()))) == "done");
+    BOOST_TEST(outcome(shop.tables->write_item(line("2", 7, guard.proof()))) == "lock_required");
+}
+
+BOOST_AUTO_TEST_CASE(can_have_one_resource_for_all_items) {
+    Shop shop;
+    shop.bind("lines", "master data");
+    const Guard guard = Shop::lock(shop.ann, "master data");
+    BOOST_TEST(outcome(shop.tables->write_item(line("1", 1, guard.proof()))) == "done");
+    BOOST_TEST(outcome(shop.tables->write_item(line("2", 1))) == "lock_required");
+}
+
+BOOST_AUTO_TEST_CASE(refuses_batches_and_transactions_whole) {
+    Shop shop;
+    shop.bind("orders", "orders/{id}");
+    const Guard guard = Shop::lock(shop.ann, "orders/1");
+    BatchWrite batch;
+    batch.writes = {order("1", "new", guard.proof()), order("2", "new", guard.proof())};
+    const auto refused = shop.tables->batch_write(batch);
+    BOOST_TEST(outcome(refused) == "lock_required");
+    BOOST_TEST(text_of(shop, "1") == "none");
+
+    TransactWrite transaction;
+    transaction.actions = batch.writes;
+    const auto cancelled = shop.tables->transact_write(transaction);
+    BOOST_TEST_REQUIRE(outcome(cancelled) == "transaction_cancelled");
+    BOOST_TEST(cancelled.error().message ==
+               "Transaction cancelled, please refer cancellation reasons for specific reasons "
+               "[None, LockRequired]");
+    BOOST_TEST((cancelled.error().reasons[1].code == ErrorCode::lock_required));
+    BOOST_TEST(text_of(shop, "1") == "none");
+
+    const Guard both = Shop::lock(shop.ann, "orders/2");
+    transaction.actions[1].proof = both.proof();
+    BOOST_TEST(outcome(shop.tables->transact_write(transaction)) == "done");
+    BOOST_TEST(text_of(shop, "2") == "new");
+}
+
+BOOST_AUTO_TEST_CASE(lets_plain_reads_in_but_for_exclusive) {
+    Shop shop;
+    BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
+    BOOST_TEST_REQUIRE(shop.tables->write_item(order("2", "other")).has_value());
+    BOOST_TEST_REQUIRE(shop.tables->write_item(line("1", 1)).has_value());
+    BOOST_TEST_REQUIRE(shop.tables->write_item(line("2", 1)).has_value());
+    shop.bind("orders", "orders/{id}");
+    shop.bind("lines", "orders/{order}");
+    Guard guard = Shop::lock(shop.ann, "orders/1");
+    BOOST_TEST(text_of(shop, "1") == "text");
+    BOOST_TEST_REQUIRE(guard.convert(Mode::exclusive).has_value());
+
+    BOOST_TEST(text_of(shop, "1") == "locked");
+    BOOST_TEST(text_of(shop, "1", session_of(shop.bob)) == "locked");
+    BOOST_TEST(text_of(shop, "1", guard.proof()) == "text");
+    BOOST_TEST(text_of(shop, "2") == "other");
+
+    Scan scan;
+    scan.table = "orders";
+    const auto scanned = shop.tables->scan(scan);
+    BOOST_TEST_REQUIRE(outcome(scanned) == "locked");
+    BOOST_TEST(scanned.error().message ==
+               "\"orders/1\" is held in exclusive by ann: read it when that is over, or with its "
+               "session");
+    BOOST_TEST(scanned.error().blockers.front().principal == "ann");
+    scan.options.proof = guard.proof();
+    BOOST_TEST(outcome(shop.tables->scan(scan)) == "done");
+
+    // Through an index, before the filter, and counted only.
+    Query query;
+    query.table = "lines";
+    query.options.index = "by-article";
+    query.options.select = Select::count;
+    query.expressions.key_condition = "article = :a";
+    query.expressions.filter = "#l > :n";
+    query.expressions.placeholders.names.emplace().push_back({"#l", "line"});
+    query.expressions.placeholders.values =
+        std::vector<ValuePlaceholder>{{":a", "nails"}, {":n", AttributeValue(Number(5))}};
+    BOOST_TEST(outcome(shop.tables->query(query)) == "locked");
+
+    BatchGet batch;
+    batch.tables = {{"orders", {AttributeMap{{"id", "2"}}, AttributeMap{{"id", "1"}}}, false, {}}};
+    BOOST_TEST(outcome(shop.tables->batch_get(batch)) == "locked");
+    TransactGet gets;
+    gets.gets.resize(1);
+    gets.gets[0].table = "orders";
+    gets.gets[0].key = AttributeMap{{"id", "1"}};
+    BOOST_TEST(outcome(shop.tables->transact_get(gets)) == "locked");
+    TransactWrite checked;
+    checked.actions.resize(1);
+    checked.actions[0].kind = Kind::check;
+    checked.actions[0].table = "orders";
+    checked.actions[0].item = AttributeMap{{"id", "1"}};
+    checked.actions[0].expressions.condition = "attribute_exists(id)";
+    const auto cancelled = shop.tables->transact_write(checked);
+    BOOST_TEST_REQUIRE(outcome(cancelled) == "transaction_cancelled");
+    BOOST_TEST((cancelled.error().reasons[0].code == ErrorCode::locked));
+
+    BOOST_TEST(guard.release().has_value());
+    BOOST_TEST(text_of(shop, "1") == "text");
+    BOOST_TEST(outcome(shop.tables->query(query)) == "done");
+    BOOST_TEST(outcome(shop.tables->transact_write(checked)) == "done");
+}
+
+// Where reading without a lock is the mistake that the policy is for.
+BOOST_AUTO_TEST_CASE(can_be_strict_about_reads) {
+    Shop shop;
+    BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
+    shop.bind("orders", "orders/{id}", true);
+    BOOST_TEST(text_of(shop, "1") == "text");
+    LockClass exclusive;
+    exclusive.pattern = "orders/*";
+    exclusive.policy = Policy::exclusive_read;
+    BOOST_TEST_REQUIRE(shop.database->put_class(exclusive).has_value());
+    BOOST_TEST(text_of(shop, "1") == "lock_required");
+    const Guard guard = shop.ann.acquire("orders/1").value();
+    BOOST_TEST(text_of(shop, "1", guard.proof()) == "text");
+    BOOST_TEST(text_of(shop, "1") == "locked");
+}
+
+BOOST_AUTO_TEST_CASE(is_bound_to_what_its_key_says) {
+    Shop shop;
+    struct Case {
+        std::string resource;
+        std::string message;
+    };
+    for (const auto& [resource, message] : std::vector<Case>{
+             {"", "The template of resources is empty: give a name"},
+             {"orders/{",
+              "The template of resources \"orders/{\" has a brace without its other one"},
+             {"orders/}",
+              "The template of resources \"orders/}\" has a brace without its other one"},
+             {"orders/{text}",
+              "The template of resources \"orders/{text}\" names \"text\", which is no attribute "
+              "of "
+              "the table's key"},
+         }) {
+        const auto bound = shop.tables->bind_table({"orders", resource, false});
+        BOOST_TEST_REQUIRE(!bound);
+        BOOST_TEST((bound.error().code == ErrorCode::invalid_argument));
+        BOOST_TEST(bound.error().message == message);
+    }
+    BOOST_TEST(shop.tables->list_bindings().value().empty());
+    BOOST_TEST(outcome(shop.tables->bind_table({"nothing", "x", false})) == "resource_not_found");
+    BOOST_TEST(outcome(shop.tables->unbind_table("orders")) == "invalid_argument");
+
+    shop.bind("orders", "orders/{id}");
+    BOOST_TEST((shop.tables->list_bindings().value() ==
+                std::vector<TableBinding>{{"orders", "orders/{id}", false}}));
+    BOOST_TEST(outcome(shop.tables->delete_table("orders")) == "resource_in_use");
+    BOOST_TEST(outcome(shop.tables->unbind_table("orders")) == "done");
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "plain"))) == "done");
+    BOOST_TEST(outcome(shop.tables->delete_table("orders")) == "done");
+}
+
+// A write that was decided before the table was bound is decided anew.
+BOOST_AUTO_TEST_CASE(is_bound_before_any_write_that_is_not_committed_yet) {
+    Shop shop;
+    shop.storage->meanwhile([&] { shop.bind("orders", "orders/{id}"); });
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "plain"))) == "lock_required");
+    BOOST_TEST(text_of(shop, "1") == "none");
+}
+
+BOOST_AUTO_TEST_CASE(stays_bound_when_the_store_is_opened_again) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() / "store";
+    LockProof proof;
+    SessionCredentials credentials;
+    {
+        Database database = Database::open(path).value();
+        CreateTable orders;
+        orders.table = "orders";
+        orders.attributes = {{"id", AttributeType::string}};
+        orders.key = {{"id", KeyType::hash}};
+        orders.billing = BillingMode::pay_per_request;
+        TableService& tables = *database.tables().value();
+        BOOST_TEST_REQUIRE(tables.create_table(orders).has_value());
+        BOOST_TEST_REQUIRE(tables.bind_table({"orders", "orders/{id}", true}).has_value());
+        Session session = database.open_session("ann").value();
+        Guard guard = session.acquire("orders/1").value();
+        proof = guard.proof();
+        guard.detach();
+        credentials = session.detach();
+    }
+    Database database = Database::open(path).value();
+    TableService& tables = *database.tables().value();
+    BOOST_TEST((tables.list_bindings().value() ==
+                std::vector<TableBinding>{{"orders", "orders/{id}", true}}));
+    BOOST_TEST(outcome(tables.write_item(order("1", "plain"))) == "lock_required");
+    BOOST_TEST(outcome(tables.write_item(order("1", "locked", proof))) == "done");
+    Session session = database.resume_session(credentials).value();
+    BOOST_TEST(outcome(tables.write_item(order("1", "resumed", proof))) == "done");
+    BOOST_TEST(session.close().has_value());
+    BOOST_TEST(outcome(tables.write_item(order("1", "closed", proof))) == "stale_token");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
