@@ -107,7 +107,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     auto manager = LockManager::open(*state->storage, clock, std::move(manager_options));
     if (!manager) return std::move(manager).error();
     state->manager = *std::move(manager);
-    state->gate = std::make_unique<ManagerGate>(*state->manager);
+    state->gate = std::make_unique<ManagerGate>(*state->manager, *state->storage);
+    if (auto kept = state->gate->open(); !kept) return std::move(kept).error();
     TableOptions table_options;
     table_options.durability = options.durability;
     table_options.sweep_period = options.sweep_period;
@@ -254,6 +255,8 @@ Result<void> Database::close() {
     if (state_->sweeper != nullptr) state_->sweeper->stop();
     state_->keeper->close();
     auto service_closed = state_->close_service();
+    // What it can't store is counted anew.
+    if (state_->tables != nullptr) std::ignore = state_->tables->close();
     // What was decided before has been told by now, if not before the keeper closed.
     state_->keeper->tell();
     auto storage_closed = state_->storage->close();

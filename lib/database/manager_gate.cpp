@@ -1,12 +1,58 @@
 #include "database/manager_gate.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "lock/names.hpp"
 #include "lock/records.hpp"
 
 namespace rocklock {
+namespace {
+
+// In Family::meta: version of the grant's record, session, AfterSave.
+constexpr std::string_view promise_prefix = "after save ";
+constexpr std::string_view promises_end = "after save!";
+
+std::string promise_key(GrantId grant) {
+    std::string key(promise_prefix);
+    append_u64(key, number(grant));
+    return key;
+}
+
+struct Promise {
+    GrantId grant{};
+    SessionId session;
+    AfterSave after = AfterSave::keep;
+};
+
+Result<Promise> read_promise(std::string_view key, std::string_view value) {
+    Promise promise;
+    Reader in_key(key.substr(promise_prefix.size()));
+    Reader in_value(value.substr(std::min(value.size(), sizeof(std::uint64_t))));
+    const auto grant = in_key.u64();
+    const auto session = in_value.bytes(promise.session.bytes.size());
+    const auto after = in_value.u8();
+    const auto most = static_cast<std::uint8_t>(AfterSave::downgrade);
+    if (!in_key.done() || !in_value.done() || *after == 0 || *after > most) {
+        return Error(ErrorCode::corrupt, "the record of what a save promised is damaged");
+    }
+    promise.grant = GrantId{*grant};
+    std::copy(session->begin(), session->end(), promise.session.bytes.begin());
+    promise.after = static_cast<AfterSave>(*after);
+    return promise;
+}
+
+// The grant has ended, with its session or without.
+bool is_over(ErrorCode code) {
+    return code == ErrorCode::grant_ended || code == ErrorCode::session_expired ||
+           code == ErrorCode::session_not_found || code == ErrorCode::not_owner;
+}
+
+}  // namespace
 
 Result<LockGate::WriteTerms> ManagerGate::let_write(const LockProof* proof,
                                                     std::string_view resource) {
@@ -17,7 +63,62 @@ Result<LockGate::WriteTerms> ManagerGate::let_write(const LockProof* proof,
     const auto fence = manager_.fence({proof->session, proof->token, resource});
     if (!fence) return Error(fence.error());
     return WriteTerms{{Family::locks, records::grant_key(fence->grant), fence->version},
-                      fence->until};
+                      fence->until,
+                      fence->principal,
+                      proof->session,
+                      fence->grant};
+}
+
+Result<void> ManagerGate::open() {
+    const auto snapshot = storage_.snapshot();
+    const auto cursor = snapshot->scan(Family::meta, promise_prefix, promises_end);
+    for (; cursor->valid(); cursor->next()) {
+        const auto promised = read_promise(cursor->key(), cursor->value());
+        if (!promised) return Error(promised.error());
+        auto given_up = give_up(promised->session, promised->grant, promised->after);
+        if (!given_up) return given_up;
+        Batch batch;
+        batch.writes.push_back({Family::meta, std::string(cursor->key()), std::nullopt});
+        auto removed = storage_.commit(std::move(batch), Durability::written);
+        if (!removed) return removed;
+    }
+    return cursor->status();
+}
+
+Write ManagerGate::promise(const WriteTerms& let_in, AfterSave after) const {
+    std::string value;
+    append_u64(value, let_in.unchanged.version.value_or(0));
+    value.append(reinterpret_cast<const char*>(let_in.session.bytes.data()),
+                 let_in.session.bytes.size());
+    append_u8(value, static_cast<std::uint8_t>(after));
+    return {Family::meta, promise_key(let_in.grant), std::move(value)};
+}
+
+void ManagerGate::settle(const WriteTerms& let_in, AfterSave after) {
+    // What fails is done as the store is opened again: the promise stays.
+    if (!give_up(let_in.session, let_in.grant, after)) return;
+    Batch batch;
+    batch.writes.push_back({Family::meta, promise_key(let_in.grant), std::nullopt});
+    std::ignore = storage_.commit(std::move(batch), Durability::deferred);
+}
+
+Result<void> ManagerGate::give_up(const SessionId& session, GrantId grant, AfterSave after) {
+    std::optional<Error> error;
+    if (after == AfterSave::release) {
+        if (auto released = manager_.ask(Release{session, grant}); !released) {
+            error = std::move(released).error();
+        }
+    } else {
+        Convert down;
+        down.session = session;
+        down.grant = grant;
+        down.mode = Mode::read;
+        if (auto converted = manager_.ask(std::move(down)); !converted) {
+            error = std::move(converted).error();
+        }
+    }
+    if (!error || is_over(error->code)) return {};
+    return *std::move(error);
 }
 
 LockGate::ReadMark ManagerGate::before_read() const {

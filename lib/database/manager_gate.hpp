@@ -6,17 +6,27 @@
 
 namespace rocklock {
 
-// Lifetime: borrows the manager.
+// Lifetime: borrows manager and storage.
 class ManagerGate final : public LockGate {
 public:
-    explicit ManagerGate(LockManager& manager) : manager_(manager) {}
+    ManagerGate(LockManager& manager, Storage& storage) : manager_(manager), storage_(storage) {}
+
+    // Does what was promised by saves that a crash came behind. Before anybody else asks for
+    // anything. Errors: those of the storage and of the manager; corrupt
+    Result<void> open();
 
     Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource) override;
+    Write promise(const WriteTerms& let_in, AfterSave after) const override;
+    void settle(const WriteTerms& let_in, AfterSave after) override;
     ReadMark before_read() const override;
     Result<bool> let_read(const ReadMark& before, const PlainRead& read) override;
 
 private:
+    // Errors: those of the manager but for a grant that has ended, which there is nothing to do for
+    Result<void> give_up(const SessionId& session, GrantId grant, AfterSave after);
+
     LockManager& manager_;
+    Storage& storage_;
 };
 
 }  // namespace rocklock

@@ -61,13 +61,38 @@ std::chrono::milliseconds Guard::remaining() const {
 
 Result<Released> Guard::release() {
     if (!kept_) return empty_handle();
+    auto released = kept_->service.ask(Release{kept_->id, grant_.id});
+    forget();
+    return released;
+}
+
+Result<TransactWriteAnswer> Guard::save(TableService& tables, TransactWrite save, AfterSave after) {
+    if (!kept_) return empty_handle();
+    for (WriteItem& action : save.actions) action.proof = proof();
+    save.after = after;
+    return tables.transact_write(save);
+}
+
+Result<TransactWriteAnswer> Guard::save_and_release(TableService& tables, TransactWrite save) {
+    auto saved = this->save(tables, std::move(save), AfterSave::release);
+    if (saved) forget();
+    return saved;
+}
+
+Result<TransactWriteAnswer> Guard::save_and_downgrade(TableService& tables, TransactWrite save) {
+    auto saved = this->save(tables, std::move(save), AfterSave::downgrade);
+    if (!saved) return saved;
+    for (GrantedLock& lock : grant_.locks) lock.mode = Mode::read;
+    kept_->granted(grant_);
+    return saved;
+}
+
+void Guard::forget() {
     const auto kept = std::exchange(kept_, nullptr);
-    auto released = kept->service.ask(Release{kept->id, grant_.id});
-    if (kept->made_here.in_child()) return released;
+    if (kept->made_here.in_child()) return;
     MutexLock lock(kept->mutex);
     kept->lost.erase(grant_.id);
     kept->given_up.erase(grant_.id);
-    return released;
 }
 
 Result<void> Guard::convert(Mode mode, std::chrono::milliseconds patience, std::stop_token stop) {

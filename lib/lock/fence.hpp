@@ -32,6 +32,8 @@ struct Fence {
     GrantId grant{};
     std::uint64_t version = 0;
     BootTime until;
+    // Whose session it is.
+    std::string principal;
 };
 
 // Why there is none.

@@ -47,7 +47,8 @@ std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Insta
     if (!table::live(*grant, now.boot)) return ended_so(core_->ending_of(*grant));
     if (!covers_resource(*grant, request.resource)) return NoFence{};
     session->active = now.boot;
-    return Fence{grant->id, grant->version, std::min(session->deadline, grant->cap())};
+    return Fence{grant->id, grant->version, std::min(session->deadline, grant->cap()),
+                 std::string(session->principal)};
 }
 
 std::variant<table::Grant*, NoFence> LockTable::Core::believed_grant(const FenceRequest& request,

@@ -61,6 +61,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         plain.item = write.item;
         plain.proof = write.proof;
         plain.expected_version = write.expected_version;
+        plain.by = write.by;
         plain.return_capacity = request.return_capacity;
         plain.return_collection_metrics = request.return_collection_metrics;
     }
@@ -68,6 +69,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
     if (!writes) return std::move(writes).error();
 
     std::vector<WriteAnswer> answers;
+    AfterCommit after(options_.gate, AfterSave::keep);
     const auto bind = [&]() -> Result<void> {
         if (auto found = find_tables(*writes, catalog_); !found) return found;
         if (auto error =
@@ -83,7 +85,8 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         const auto snapshot = storage_.snapshot();
         const auto version = versions_.next();
         if (!version) return Error(version.error());
-        auto decided = decide_writes(*writes, options_.gate, *snapshot, *version);
+        auto decided =
+            decide_writes(*writes, {options_.gate, *snapshot, *version, clock_.now().wall, after});
         if (!decided) return std::move(decided).error();
         if (decided->refused) return *std::move(decided->refused);
         count_vain_deletes(*writes, *decided);

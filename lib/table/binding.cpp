@@ -14,15 +14,14 @@ Error bad_template(std::string_view text, const std::string& why) {
     return fault("The template of resources \"" + std::string(text) + "\" " + why);
 }
 
-// Equal values have equal texts, and others have others.
-std::string text_of(const AttributeValue& value) {
+}  // namespace
+
+std::string text_of_key(const AttributeValue& value) {
     if (const auto* text = value.get_if<std::string>()) return *text;
     if (const auto* number = value.get_if<Number>()) return number->to_string();
     const std::string& bytes = value.get_if<Binary>()->bytes;
     return base64url_encode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
-
-}  // namespace
 
 Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const KeyParts& key) {
     if (text.empty()) return fault("The template of resources is empty: give a name");
@@ -51,7 +50,7 @@ Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const Ke
 std::string ResourceTemplate::resource_of(const AttributeMap& item) const {
     std::string name;
     for (const Part& part : parts_) {
-        name += part.is_attribute ? text_of(*item.find(part.text)) : part.text;
+        name += part.is_attribute ? text_of_key(*item.find(part.text)) : part.text;
     }
     return name;
 }

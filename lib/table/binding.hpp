@@ -12,6 +12,9 @@ namespace rocklock::table {
 
 struct KeyParts;
 
+// Of a key: equal values have equal texts, and others of the same type have others.
+std::string text_of_key(const AttributeValue& value);
+
 // `orders/{OrderId}`: text, and attributes of the key in braces. Without braces it is one name for
 // the whole table.
 class ResourceTemplate {

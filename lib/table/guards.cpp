@@ -7,11 +7,12 @@
 
 namespace rocklock::table {
 
-Result<void> guard_write(LockGate* gate, const Schema& schema, const WriteItem& write,
-                         Batch& batch) {
+Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Schema& schema,
+                                                        const WriteItem& write, Batch& batch) {
+    using Terms = std::optional<LockGate::WriteTerms>;
     const LockProof* proof = write.proof ? &*write.proof : nullptr;
     // A session alone says nothing about what is not bound.
-    if (!schema.binding && (!proof || !proof->token)) return {};
+    if (!schema.binding && (!proof || !proof->token)) return Terms();
     if (!gate) return Error(ErrorCode::lock_required, "these tables know of no locks");
     const std::string resource =
         schema.binding ? schema.binding->resource.resource_of(write.item) : std::string();
@@ -22,10 +23,28 @@ Result<void> guard_write(LockGate* gate, const Schema& schema, const WriteItem& 
     };
     auto& conditions = batch.preconditions;
     if (std::none_of(conditions.begin(), conditions.end(), same)) {
-        conditions.push_back(std::move(terms->unchanged));
+        conditions.push_back(terms->unchanged);
     }
     batch.not_after = std::min(batch.not_after.value_or(BootTime::max()), terms->not_after);
-    return {};
+    return Terms(*std::move(terms));
+}
+
+void AfterCommit::add(const std::optional<LockGate::WriteTerms>& let_in, Batch& batch) {
+    if (after_ == AfterSave::keep || !let_in) return;
+    const bool known = std::any_of(let_in_.begin(), let_in_.end(),
+                                   [&](const auto& other) { return other.grant == let_in->grant; });
+    if (known) return;
+    batch.writes.push_back(gate_->promise(*let_in, after_));
+    let_in_.push_back(*let_in);
+}
+
+Result<void> AfterCommit::check() const {
+    if (after_ == AfterSave::keep || !let_in_.empty()) return {};
+    return fault("To give up a lock after a save, show its session and token with the save");
+}
+
+void AfterCommit::settle() const {
+    for (const auto& let_in : let_in_) gate_->settle(let_in, after_);
 }
 
 void GuardedRead::begin() {

@@ -15,12 +15,32 @@
 
 namespace rocklock::table {
 
-// Asks the gate about a write, and has the batch committed on the gate's terms. `gate` may be none:
-// then nothing bound can be written.
+// Asks the gate about a write, and has the batch committed on the gate's terms, which it answers
+// with; nothing where nobody asks. `gate` may be none: then nothing bound can be written.
 //
 // Errors: as LockGate::let_write()
-Result<void> guard_write(LockGate* gate, const Schema& schema, const WriteItem& write,
-                         Batch& batch);
+Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Schema& schema,
+                                                        const WriteItem& write, Batch& batch);
+
+// The grants that let a save in, where something is to become of them: each once.
+class AfterCommit {
+public:
+    AfterCommit(LockGate* gate, AfterSave after) : gate_(gate), after_(after) {}
+
+    // Before the writes of a decision are let in.
+    void begin() { let_in_.clear(); }
+    // Adds to the batch what promises it.
+    void add(const std::optional<LockGate::WriteTerms>& let_in, Batch& batch);
+    // Errors: invalid_argument  no write was let in by a grant, so none can be given up
+    Result<void> check() const;
+    // Behind the commit.
+    void settle() const;
+
+private:
+    LockGate* gate_;
+    AfterSave after_;
+    std::vector<LockGate::WriteTerms> let_in_;
+};
 
 // A read that bound tables may refuse. Lifetime: borrows gate and proof.
 class GuardedRead {

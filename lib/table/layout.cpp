@@ -8,6 +8,11 @@
 namespace rocklock::table {
 namespace {
 
+// Where an item has item_format: the writer comes first. Who knows of no writers takes it for a
+// newer format.
+constexpr char writer_mark = 0x40;
+static_assert(writer_mark > item_format);
+
 const AttributeValue& part_of(const Item& item, const AttributeDefinition& part) {
     const auto* value = item.find(part.name);
     ROCKLOCK_ASSERT(value != nullptr && value->type() == part.type);
@@ -50,8 +55,18 @@ std::string row_key(const Schema& schema, const IndexSchema* index, const Item& 
 }
 
 std::string encode_stored(std::uint64_t version, const Item& item) {
+    return encode_stored(Stamp{version}, item);
+}
+
+std::string encode_stored(const Stamp& stamp, const Item& item) {
     std::string value;
-    append_u64(value, version);
+    append_u64(value, stamp.version);
+    if (stamp.last_write) {
+        append_u8(value, writer_mark);
+        append_u64(value,
+                   static_cast<std::uint64_t>(stamp.last_write->at.time_since_epoch().count()));
+        append_string(value, stamp.last_write->by);
+    }
     append_item(value, item);
     return value;
 }
@@ -60,9 +75,20 @@ Result<StoredItem> decode_stored(std::string_view value) {
     if (value.size() < sizeof(std::uint64_t)) {
         return Error(ErrorCode::corrupt, "a stored item is shorter than its version");
     }
-    auto item = decode_item(value.substr(sizeof(std::uint64_t)));
+    std::string_view rest = value.substr(sizeof(std::uint64_t));
+    std::optional<LastWrite> last_write;
+    if (rest.starts_with(writer_mark)) {
+        Reader reader(rest.substr(1));
+        const auto at = reader.u64();
+        const auto by = reader.string();
+        if (!by) return Error(ErrorCode::corrupt, "the writer of a stored item is damaged");
+        const std::chrono::milliseconds since_1970{static_cast<std::int64_t>(*at)};
+        last_write = LastWrite{std::string(*by), WallTime(since_1970)};
+        rest = reader.rest();
+    }
+    auto item = decode_item(rest);
     if (!item) return std::move(item).error();
-    return StoredItem{version_of(value), *std::move(item)};
+    return StoredItem{version_of(value), *std::move(item), std::move(last_write)};
 }
 
 Result<std::optional<StoredItem>> decode_stored(const std::optional<std::string>& value) {

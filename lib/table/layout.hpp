@@ -1,7 +1,7 @@
 // Where things lie in storage, and the form of a stored item. docs/storage_format.md, "Tables",
 // has each byte.
 //
-//     items   table, 4 bytes │ partition │ range key                      version │ item
+//     items   table, 4 bytes │ partition │ range key                      version │ [writer] │ item
 //     index   table, 4 bytes │ index, 2 bytes │ partition │ range key
 //             │ hash key of the table │ range key of the table            version │ entry
 //     meta    "table " name                                               version │ definition
@@ -42,9 +42,17 @@ std::string row_key(const Schema& schema, const IndexSchema* index, const Item& 
 struct StoredItem {
     std::uint64_t version = 0;
     Item item;
+    std::optional<LastWrite> last_write{};
+};
+
+// What an item is written with.
+struct Stamp {
+    std::uint64_t version = 0;
+    std::optional<LastWrite> last_write{};
 };
 
 std::string encode_stored(std::uint64_t version, const Item& item);
+std::string encode_stored(const Stamp& stamp, const Item& item);
 // Errors: corrupt, newer_format
 Result<StoredItem> decode_stored(std::string_view value);
 Result<std::optional<StoredItem>> decode_stored(const std::optional<std::string>& value);

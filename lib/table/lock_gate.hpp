@@ -20,6 +20,10 @@ public:
     struct WriteTerms {
         Precondition unchanged;
         BootTime not_after;
+        // Who is let in, by which grant.
+        std::string by;
+        SessionId session;
+        GrantId grant{};
     };
     // Taken before a read; see let_read().
     struct ReadMark {
@@ -43,6 +47,12 @@ public:
     // Errors: lock_required, stale_token; invalid_argument: the resource is no name; those of the
     //         storage
     virtual Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource) = 0;
+
+    // What is to become of the grant that let a write in. The record is part of the write's own
+    // commit; once that is done, settle() does what it says, and removes it. What a crash comes
+    // before is done as the store is opened.
+    virtual Write promise(const WriteTerms& let_in, AfterSave after) const = 0;
+    virtual void settle(const WriteTerms& let_in, AfterSave after) = 0;
 
     virtual ReadMark before_read() const = 0;
     // Behind the read. False where what counts has changed meanwhile: then read again.

@@ -10,7 +10,6 @@
 #include "table/cancellation.hpp"
 #include "table/capacity_report.hpp"
 #include "table/faults.hpp"
-#include "table/guards.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -52,20 +51,24 @@ bool is_unguarded(const PlannedWrite& plan, const ManyWrites& writes) {
 }
 
 // Adds the last of `all`, which has neither a reason nor an item yet.
-Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan, LockGate* gate,
-                        const Snapshot& snapshot, std::uint64_t version, DecidedWrites& all) {
+Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
+                        const WriteMoment& moment, DecidedWrites& all) {
     Batch& batch = all.decision.batch;
     const WriteItem& request = *plan.read->request;
+    std::optional<LockGate::WriteTerms> let_in;
     if (request.kind != WriteItem::Kind::check) {
-        auto guarded = guard_write(gate, *plan.schema, request, batch);
-        if (!guarded) return guarded;
+        auto guarded = guard_write(moment.gate, *plan.schema, request, batch);
+        if (!guarded) return std::move(guarded).error();
+        let_in = *std::move(guarded);
+        moment.after.add(let_in, batch);
     }
-    auto value = snapshot.get(Family::items, plan.row);
+    auto value = moment.snapshot.get(Family::items, plan.row);
     if (!value) return std::move(value).error();
     const auto current = decode_stored(*value);
     if (!current) return Error(current.error());
     all.found.back() = current->has_value();
-    auto decided = decide_write(plan, *current, version);
+    auto decided =
+        decide_write(plan, *current, stamp_of(moment.version, request, let_in, moment.now));
     if (!decided) return std::move(decided).error();
     append(std::move(decided->changes), all.decision);
     if (!is_unguarded(plan, writes)) add_preconditions(plan, *current, batch.preconditions);
@@ -87,7 +90,8 @@ std::optional<CancellationReason> reason_of(const Error& error) {
         case ErrorCode::lock_required:
         case ErrorCode::stale_token:
         case ErrorCode::locked:
-            return CancellationReason{error.code, error.message, error.item};
+            return CancellationReason{error.code, error.message, error.item, error.item_version,
+                                      error.last_write};
         default:
             return std::nullopt;
     }
@@ -154,13 +158,13 @@ Result<void> bind_writes(ManyWrites& writes, std::size_t& at) {
     return {};
 }
 
-Result<DecidedWrites> decide_writes(const ManyWrites& writes, LockGate* gate,
-                                    const Snapshot& snapshot, std::uint64_t version) {
+Result<DecidedWrites> decide_writes(const ManyWrites& writes, const WriteMoment& moment) {
     DecidedWrites all;
+    moment.after.begin();
     for (const PlannedWrite& plan : writes.plans) {
         all.reasons.emplace_back();
         all.found.push_back(false);
-        auto decided = decide_one(writes, plan, gate, snapshot, version, all);
+        auto decided = decide_one(writes, plan, moment, all);
         if (decided) continue;
         auto reason = reason_of(decided.error());
         if (!reason) return std::move(decided).error();

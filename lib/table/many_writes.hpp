@@ -10,7 +10,7 @@
 #include <rocklock/storage.hpp>
 
 #include "table/catalog.hpp"
-#include "table/lock_gate.hpp"
+#include "table/guards.hpp"
 #include "table/write_plan.hpp"
 
 namespace rocklock::table {
@@ -55,9 +55,17 @@ struct DecidedWrites {
     std::vector<bool> found;
 };
 
+// What a decision of several writes is made with. Lifetime: borrows all of it.
+struct WriteMoment {
+    LockGate* gate = nullptr;
+    const Snapshot& snapshot;
+    std::uint64_t version = 0;
+    WallTime now;
+    AfterCommit& after;
+};
+
 // Decides all of them on one moment. Errors: those of Snapshot; corrupt
-Result<DecidedWrites> decide_writes(const ManyWrites& writes, LockGate* gate,
-                                    const Snapshot& snapshot, std::uint64_t version);
+Result<DecidedWrites> decide_writes(const ManyWrites& writes, const WriteMoment& moment);
 
 // What the answers tell together.
 std::vector<ConsumedCapacity> consumed_by(const std::vector<WriteAnswer>& answers, double factor);

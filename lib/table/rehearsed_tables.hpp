@@ -51,6 +51,8 @@ public:
     Result<TransactWriteAnswer> transact_write(const TransactWrite& request) override;
     Result<TransactGetAnswer> transact_get(const TransactGet& request) override;
 
+    Result<void> close() override { return tables_->close(); }
+
 private:
     // Whether it happens this time. What never happens draws no number.
     bool happens(std::uint32_t percent);

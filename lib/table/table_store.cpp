@@ -1,5 +1,7 @@
 #include "table/table_store.hpp"
 
+#include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -58,9 +60,13 @@ Result<void> TableStore::open() {
     return {};
 }
 
-TableStore::~TableStore() {
-    // Without it they are counted.
-    if (opened_) static_cast<void>(store_figures(true));
+// Without it the figures are counted anew.
+TableStore::~TableStore() { std::ignore = close(); }
+
+Result<void> TableStore::close() {
+    const std::unique_lock alone(committing_);
+    if (!std::exchange(opened_, false)) return {};
+    return store_figures(true);
 }
 
 Result<void> TableStore::store_figures(bool sound) {
@@ -130,6 +136,8 @@ Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
         auto decision = decide();
         if (!decision) return std::move(decision).error();
         if (decision->batch.writes.empty()) return {};
+        const std::shared_lock open_until_counted(committing_);
+        if (!opened_) return Error(ErrorCode::closing, "the tables are closed");
         if (index_lag_) index_lag_->before_write();
         auto committed = storage_.commit(std::move(decision->batch), durability);
         if (index_lag_) index_lag_->after_write();

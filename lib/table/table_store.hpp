@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,7 @@ struct Transaction {
     std::vector<WriteAnswer> answers;
     // Of a planted bug: what is committed by itself.
     Batch behind;
+    AfterCommit after;
 };
 
 // A GetItem, as far as it needs no item.
@@ -84,7 +86,6 @@ public:
     }
     TableStore(const TableStore&) = delete;
     TableStore& operator=(const TableStore&) = delete;
-    // Stores the figures.
     ~TableStore() override;
 
     Result<void> open();
@@ -118,6 +119,8 @@ public:
     Result<BatchGetAnswer> batch_get(const BatchGet& request) override;
     Result<TransactWriteAnswer> transact_write(const TransactWrite& request) override;
     Result<TransactGetAnswer> transact_get(const TransactGet& request) override;
+
+    Result<void> close() override;
 
 private:
     // Of data; those of calls about tables name the table. Errors: resource_not_found
@@ -182,6 +185,8 @@ private:
     // Held over a step. Taken before all others of the tables.
     Mutex sweeping_;
     SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);
+    // Held by one that commits until its figures are changed too, and by close() alone.
+    std::shared_mutex committing_;
     // Whether there is something to be stored at the end.
     bool opened_ = false;
 };

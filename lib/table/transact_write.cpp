@@ -186,7 +186,8 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
 
     std::vector<std::string> rows = writes->rows();
-    Transaction transaction{actions, *writes, {}, {}, {}, {}};
+    Transaction transaction{
+        actions, *writes, {}, {}, {}, {}, AfterCommit(options_.gate, request.after)};
     if (request.token) {
         transaction.token = *request.token;
         transaction.print = fingerprint(actions);
@@ -202,6 +203,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     if (auto committed = commit_decision(rows, options_.durability, decide); !committed) {
         return std::move(committed).error();
     }
+    transaction.after.settle();
     if (!transaction.behind.empty()) {
         static_cast<void>(storage_.commit(std::move(transaction.behind)));
     }
@@ -223,13 +225,15 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     }
     const auto version = versions_.next();
     if (!version) return Error(version.error());
-    auto decided = decide_writes(writes, options_.gate, *snapshot, *version);
+    auto decided = decide_writes(
+        writes, {options_.gate, *snapshot, *version, clock_.now().wall, transaction.after});
     if (!decided) return std::move(decided).error();
     const auto told = end_checks(checks, writes, *decided);
     if (!told) return Error(told.error());
     if (!*told) return std::optional<Decision>();
     tell_checks(transaction.actions, *decided);
     if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
+    if (auto checked = transaction.after.check(); !checked) return std::move(checked).error();
     Decision decision = std::move(decided->decision);
     append(std::move(token), with_token(decision.batch, transaction.behind));
     tear(decision.batch, storage_);

@@ -24,6 +24,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
     if (!plan) return std::move(plan).error();
 
     WriteAnswer answer;
+    AfterCommit after(options_.gate, read.request->after);
     const auto decide = [&]() -> Result<Decision> {
         auto now = schema(read.request->table);
         if (!now) return std::move(now).error();
@@ -32,16 +33,20 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
             if (!plan) return Error(plan.error());
         }
         Batch batch;
-        auto guarded = guard_write(options_.gate, *plan->schema, *read.request, batch);
-        if (!guarded) return std::move(guarded).error();
+        const auto let_in = guard_write(options_.gate, *plan->schema, *read.request, batch);
+        if (!let_in) return Error(let_in.error());
         const auto current = read_row(plan->row);
         if (!current) return Error(current.error());
         // Behind the read, so that it is greater than what was read.
         const auto version = versions_.next();
         if (!version) return Error(version.error());
-        auto decided = decide_write(*plan, *current, *version);
+        auto decided = decide_write(*plan, *current,
+                                    stamp_of(*version, *read.request, *let_in, clock_.now().wall));
         if (!decided) return std::move(decided).error();
         batch.writes = std::move(decided->changes.writes);
+        after.begin();
+        after.add(*let_in, batch);
+        if (auto checked = after.check(); !checked) return std::move(checked).error();
         if (!planted(Bug::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);
         }
@@ -52,6 +57,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
     if (auto committed = commit_decision({row}, options_.durability, decide); !committed) {
         return std::move(committed).error();
     }
+    after.settle();
     return answer;
 }
 

@@ -34,6 +34,14 @@ std::optional<Error> check_return_values(const WriteItem& request) {
     return fault("ReturnValues can only be ALL_OLD or NONE");
 }
 
+std::optional<Error> check_writer(const WriteItem& request) {
+    if (request.by.size() > limits::name_bytes) {
+        return fault("Who writes is told in at most " + std::to_string(limits::name_bytes) +
+                     " bytes");
+    }
+    return std::nullopt;
+}
+
 std::optional<Error> check_updated_keys(const Schema& schema, const expression::Update& update) {
     std::vector<std::string_view> keys{schema.key.hash.name};
     if (schema.key.range) keys.emplace_back(schema.key.range->name);
@@ -51,6 +59,10 @@ Result<void> check_key_of(const Schema& schema, const WriteItem& request) {
 
 Error failed_condition(const WriteItem& request, const std::optional<StoredItem>& current) {
     Error error(ErrorCode::condition_failed, "The conditional request failed");
+    if (current) {
+        error.item_version = current->version;
+        error.last_write = current->last_write;
+    }
     if (request.return_item_on_failure && current) {
         error.item = std::make_shared<const Item>(current->item);
     }
@@ -100,6 +112,7 @@ std::optional<Item> returned(const PlannedWrite& plan, const Item* before, const
 Result<ReadWrite> read_write(const WriteItem& request) {
     if (auto error = check_table(request.table, "tableName")) return *std::move(error);
     if (auto error = check_return_values(request)) return *std::move(error);
+    if (auto error = check_writer(request)) return *std::move(error);
     auto read = expression::read_expressions(request_kind(request.kind), request.expressions);
     if (!read) return std::move(read).error();
     if (request.kind == Kind::put) {
@@ -124,7 +137,7 @@ Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema) {
 }
 
 Result<DecidedWrite> decide_write(const PlannedWrite& plan,
-                                  const std::optional<StoredItem>& current, std::uint64_t version) {
+                                  const std::optional<StoredItem>& current, const Stamp& stamp) {
     static const Item no_item;
     const WriteItem& request = *plan.read->request;
     const Item* before = current ? &current->item : nullptr;
@@ -150,11 +163,11 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
     IndexUnits index_units;
     if (writes) {
         decided.changes.writes.push_back({Family::items, plan.row, std::nullopt});
-        if (after) decided.changes.writes.back().value = encode_stored(version, *after);
+        if (after) decided.changes.writes.back().value = encode_stored(stamp, *after);
         decided.changes.figures.push_back({plan.schema->figure, (after ? 1 : 0) - (before ? 1 : 0),
                                            static_cast<std::int64_t>(bytes - old_bytes)});
-        index_units = change_entries(*plan.schema, before, after, version, decided.changes);
-        if (after) decided.answer.version = version;
+        index_units = change_entries(*plan.schema, before, after, stamp.version, decided.changes);
+        if (after) decided.answer.version = stamp.version;
     }
     decided.answer.attributes = returned(plan, before, after);
     decided.answer.consumed = report_write(*plan.schema, request.return_capacity,
@@ -164,6 +177,13 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
         decided.answer.collection_key = AttributeMap{{hash, *request.item.find(hash)}};
     }
     return decided;
+}
+
+Stamp stamp_of(std::uint64_t version, const WriteItem& request,
+               const std::optional<LockGate::WriteTerms>& let_in, WallTime now) {
+    const std::string& by = let_in ? let_in->by : request.by;
+    if (by.empty()) return {version};
+    return {version, LastWrite{by, now}};
 }
 
 void add_preconditions(const PlannedWrite& plan, const std::optional<StoredItem>& current,

@@ -22,6 +22,7 @@
 #include "table/catalog.hpp"
 #include "table/index_entries.hpp"
 #include "table/layout.hpp"
+#include "table/lock_gate.hpp"
 
 namespace rocklock::table {
 
@@ -51,12 +52,16 @@ struct DecidedWrite {
     WriteAnswer answer;
 };
 
-// `version` is what the item gets. The decision holds as long as the item has the version that it
+// `stamp` is what the item gets. The decision holds as long as the item has the version that it
 // has in `current`, or is absent.
 //
 // Errors: condition_failed; invalid_argument  the update does not go with the item
 Result<DecidedWrite> decide_write(const PlannedWrite& plan,
-                                  const std::optional<StoredItem>& current, std::uint64_t version);
+                                  const std::optional<StoredItem>& current, const Stamp& stamp);
+
+// `by` is who was let in by a grant; else who the request says writes.
+Stamp stamp_of(std::uint64_t version, const WriteItem& request,
+               const std::optional<LockGate::WriteTerms>& let_in, WallTime now);
 
 // Adds what removes an item that nobody asked to be removed, on condition that it is as it was
 // read.

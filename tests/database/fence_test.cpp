@@ -12,101 +12,13 @@
 #include <rocklock/database.hpp>
 #include <rocklock/table.hpp>
 
-#include "database/pausing_storage.hpp"
-#include "database/simulated_database.hpp"
+#include "database/shop.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {
 namespace {
 
 using Kind = WriteItem::Kind;
-
-// `orders`, and `lines` of orders with an index by their article.
-struct Shop {
-    Shop() {
-        auto memory = std::make_unique<PausingStorage>(make_memory_storage(clock));
-        storage = memory.get();
-        database.emplace(Database::open_on(std::move(memory), simulated(clock)).value());
-        tables = database->tables().value();
-        CreateTable orders;
-        orders.table = "orders";
-        orders.attributes = {{"id", AttributeType::string}};
-        orders.key = {{"id", KeyType::hash}};
-        orders.billing = BillingMode::pay_per_request;
-        BOOST_TEST_REQUIRE(tables->create_table(orders).has_value());
-        CreateTable lines = orders;
-        lines.table = "lines";
-        lines.attributes = {{"order", AttributeType::string},
-                            {"line", AttributeType::number},
-                            {"article", AttributeType::string}};
-        lines.key = {{"order", KeyType::hash}, {"line", KeyType::range}};
-        lines.global_indexes = {{{"by-article",
-                                  {{"article", KeyType::hash}},
-                                  IndexProjection{ProjectionType::all, {}},
-                                  {}}}};
-        BOOST_TEST_REQUIRE(tables->create_table(lines).has_value());
-        ann = database->open_session("ann", with_lease(10s)).value();
-        bob = database->open_session("bob", with_lease(10s)).value();
-    }
-
-    static SessionOptions with_lease(milliseconds lease) {
-        SessionOptions options;
-        options.lease = lease;
-        return options;
-    }
-    void bind(std::string table, std::string resource, bool strict = false) const {
-        BOOST_TEST_REQUIRE(
-            tables->bind_table({std::move(table), std::move(resource), strict}).has_value());
-    }
-    static Guard lock(Session& session, std::string resource, Mode mode = Mode::write) {
-        return session.acquire({lock_of(std::move(resource), mode)}).value();
-    }
-    // Without a sign of life from anybody.
-    void sleep(milliseconds time) { clock.advance(time); }
-
-    SimulatedClock clock;
-    PausingStorage* storage = nullptr;
-    std::optional<Database> database;
-    TableService* tables = nullptr;
-    Session ann;
-    Session bob;
-};
-
-WriteItem order(std::string id, std::string text, std::optional<LockProof> proof = {}) {
-    WriteItem write;
-    write.table = "orders";
-    write.item = Item{{"id", std::move(id)}, {"text", std::move(text)}};
-    write.proof = proof;
-    return write;
-}
-
-WriteItem line(std::string id, std::int64_t number, std::optional<LockProof> proof = {}) {
-    WriteItem write;
-    write.table = "lines";
-    write.item = Item{
-        {"order", std::move(id)}, {"line", AttributeValue(Number(number))}, {"article", "nails"}};
-    write.proof = proof;
-    return write;
-}
-
-std::string text_of(const Shop& shop, std::string id, std::optional<LockProof> proof = {}) {
-    GetItem get;
-    get.table = "orders";
-    get.key = AttributeMap{{"id", std::move(id)}};
-    get.proof = proof;
-    const auto answer = shop.tables->get_item(get);
-    if (!answer) return std::string(to_string(answer.error().code));
-    if (!answer->item) return "none";
-    return *answer->item->find("text")->get_if<std::string>();
-}
-
-LockProof session_of(const Session& session) { return {session.id(), {}}; }
-
-// The code alone, or "done".
-template <typename T>
-std::string outcome(const Result<T>& result) {
-    return result ? "done" : std::string(to_string(result.error().code));
-}
 
 }  // namespace
 

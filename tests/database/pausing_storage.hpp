@@ -1,10 +1,11 @@
 // A storage under which a writer of items can be stopped where it hurts most: it has decided, and
-// its commit is not in the queue yet.
+// its commit is not in the queue yet, or it is committed and nothing was done about that yet.
 #pragma once
 
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <rocklock/storage.hpp>
@@ -17,16 +18,25 @@ public:
 
     // Called once, before the next commit that writes an item is queued.
     void meanwhile(std::function<void()> run) { meanwhile_ = std::move(run); }
+    // Called once, as soon as the next commit that writes an item is done.
+    void afterwards(std::function<void()> run) { afterwards_ = std::move(run); }
 
     CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
         const bool writes_item =
             std::any_of(batch.writes.begin(), batch.writes.end(),
                         [](const Write& write) { return write.family == Family::items; });
         if (writes_item && meanwhile_) std::exchange(meanwhile_, nullptr)();
-        return storage_->enqueue(std::move(batch), durability, verdict);
+        const auto number = storage_->enqueue(std::move(batch), durability, verdict);
+        if (writes_item && afterwards_) awaited_ = number;
+        return number;
     }
     Result<void> wait(CommitNumber number, Durability durability) override {
-        return storage_->wait(number, durability);
+        auto done = storage_->wait(number, durability);
+        if (done && awaited_ == number) {
+            awaited_.reset();
+            std::exchange(afterwards_, nullptr)();
+        }
+        return done;
     }
     bool done(CommitNumber number, Durability durability) const override {
         return storage_->done(number, durability);
@@ -44,6 +54,8 @@ public:
 private:
     const std::unique_ptr<Storage> storage_;
     std::function<void()> meanwhile_;
+    std::function<void()> afterwards_;
+    std::optional<CommitNumber> awaited_;
 };
 
 }  // namespace rocklock::testing

@@ -72,6 +72,29 @@ BOOST_AUTO_TEST_CASE(answer_nothing_when_it_is_closed, *boost::unit_test::label(
     BOOST_TEST((written.error().code == ErrorCode::closing));
 }
 
+// More than a description counts by the way.
+BOOST_AUTO_TEST_CASE(are_not_counted_anew_after_a_close, *boost::unit_test::label("embedded")) {
+    constexpr int many = 1'500;
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() / "store";
+    DatabaseOptions options;
+    options.durability = Durability::written;
+    options.background = false;
+    {
+        Database database = Database::open(path, options).value();
+        TableService& tables = *database.tables().value();
+        BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
+        for (int i = 0; i < many; ++i) {
+            BOOST_TEST_REQUIRE(tables.write_item(put(std::to_string(i))).has_value());
+        }
+        BOOST_TEST_REQUIRE(database.close().has_value());
+    }
+    Database database = Database::open(path, options).value();
+    TableService& tables = *database.tables().value();
+    BOOST_TEST(tables.describe_table("orders").value().item_count == many);
+    BOOST_TEST(tables.sweep_expired({}).value().examined == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(are_as_durable_as_its_locks, *boost::unit_test::label("embedded")) {
     SimulatedClock clock;
     for (const auto durability : {Durability::durable, Durability::written}) {

@@ -67,6 +67,8 @@ struct TransactWrite {
     std::optional<std::string> token;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
+    // What becomes of the grants that let its actions in.
+    AfterSave after = AfterSave::keep;
 };
 
 struct TransactWriteAnswer {

@@ -163,6 +163,22 @@ struct Ending {
 // <rocklock/attribute_value.hpp>
 class AttributeMap;
 
+// Who wrote an item last, and when. Known where the write said whose it is: WriteItem::by.
+struct LastWrite {
+    std::string by;
+    WallTime at;
+    friend bool operator==(const LastWrite&, const LastWrite&) = default;
+};
+
+// An item that is not as it was when it was read.
+struct ItemChange {
+    std::string table;
+    std::shared_ptr<const AttributeMap> key;
+    // Nobody can say who deleted it.
+    bool gone = false;
+    std::optional<LastWrite> last_write;
+};
+
 // What an action had to do with the end of its transaction.
 struct CancellationReason {
     // Nothing: it was not the cause. Else condition_failed, invalid_argument, transaction_conflict
@@ -171,6 +187,9 @@ struct CancellationReason {
     std::string message;
     // The item of a failed condition, if it was asked for and is there.
     std::shared_ptr<const AttributeMap> item;
+    // Of a failed condition: the version of the item, 0 without one, and who wrote it.
+    std::uint64_t item_version = 0;
+    std::optional<LastWrite> last_write{};
 };
 
 struct Error {
@@ -192,6 +211,11 @@ struct Error {
     std::optional<std::int64_t> pid;
     // The item of a failed condition as it is, if it was asked for and is there.
     std::shared_ptr<const AttributeMap> item;
+    // Of a failed condition: the version of the item, 0 without one, and who wrote it.
+    std::uint64_t item_version = 0;
+    std::optional<LastWrite> last_write;
+    // What has changed since a change set read it: <rocklock/change_set.hpp>.
+    std::vector<ItemChange> changes;
     // Why a transaction was cancelled: one for each of its actions, in their order.
     std::vector<CancellationReason> reasons;
 

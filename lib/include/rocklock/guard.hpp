@@ -8,6 +8,7 @@
 // nothing is refused, and a plain read while another holds the resource in `exclusive`.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,16 @@ struct LockProof {
     // Of the grant that the sender believes in. Without one any grant of the session's will do that
     // covers the item, also one that was given after another had come between.
     std::optional<Token> token;
+};
+
+// What becomes of the grants that let a save in, in the same commit: a crash leaves both done, or
+// neither.
+enum class AfterSave : std::uint8_t {
+    keep,
+    // As Release: a grant that was counted is counted down.
+    release,
+    // To `read`, for who goes on looking: others may read too.
+    downgrade,
 };
 
 // Which resource an item of a table belongs to.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <rocklock/attribute_value.hpp>
+#include <rocklock/error.hpp>
 #include <rocklock/expression.hpp>
 #include <rocklock/guard.hpp>
 
@@ -52,6 +53,11 @@ struct WriteItem {
     // The item must have this version, as an answer told it; 0: there must be none. Otherwise
     // condition_failed.
     std::optional<std::uint64_t> expected_version;
+    // Who writes: kept with the item, and told to whoever finds that it has changed. At most
+    // limits::name_bytes. Of a write that a grant lets in it is the principal of its session.
+    std::string by;
+    // What becomes of the grant that lets it in. In a transaction TransactWrite::after counts.
+    AfterSave after = AfterSave::keep;
 };
 
 struct WriteAnswer {
@@ -79,6 +85,7 @@ struct GetAnswer {
     std::optional<Item> item;
     // Of the item; 0 where there is none.
     std::uint64_t version = 0;
+    std::optional<LastWrite> last_write;
     std::optional<ConsumedCapacity> consumed;
 };
 

@@ -24,6 +24,7 @@
 #include <rocklock/guard.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
+#include <rocklock/table.hpp>
 
 namespace rocklock {
 
@@ -90,6 +91,15 @@ public:
     // Gives the grant back. Errors: as Release; the guard is empty afterwards all the same.
     Result<Released> release();
 
+    // Saves all actions, and gives the grant back or keeps it in `read`, in one commit: a crash
+    // leaves both done or neither, and nobody is let in before the data is there. The actions show
+    // this grant. The guard is empty after a release that was done.
+    //
+    // Errors: those of TableService::transact_write(); the grant is as it was. stale_token,
+    //         lock_required  among error().reasons: it is lost, or does not cover an item
+    Result<TransactWriteAnswer> save_and_release(TableService& tables, TransactWrite save);
+    Result<TransactWriteAnswer> save_and_downgrade(TableService& tables, TransactWrite save);
+
     // Changes its modes; see Convert. The guard carries the new token afterwards. Errors: conflict,
     // patience_expired, cancelled, deadlock, grant_ended, session_expired, kind_mismatch,
     // invalid_argument, io_error, no_space, closing; the grant is as it was.
@@ -109,6 +119,10 @@ private:
     friend class Session;
     friend class SessionKeeper;
     Guard(std::shared_ptr<KeptSession> kept, Grant grant);
+
+    Result<TransactWriteAnswer> save(TableService& tables, TransactWrite save, AfterSave after);
+    // It is given back: what is known about it is not wanted any more.
+    void forget();
 
     std::shared_ptr<KeptSession> kept_;
     Grant grant_;

@@ -112,6 +112,12 @@ public:
     //
     // Errors: transaction_cancelled  error().reasons has one for each key
     virtual Result<TransactGetAnswer> transact_get(const TransactGet& request) = 0;
+
+    // Stores the counts of items, so that the next one need not count; before the storage is
+    // closed. Writes are answered with `closing` from then on. Once is enough.
+    //
+    // Errors: those of Storage; the counts are lost then
+    virtual Result<void> close() = 0;
 };
 
 struct TableOptions {
@@ -130,8 +136,7 @@ struct TableOptions {
 // Finishes what an earlier run was interrupted at: tables that were being deleted, indexes that
 // were being made.
 //
-// Lifetime: borrows `storage` and `clock`, which must outlive what it returns. Its end stores the
-//           counts of items, if the storage has not been closed before.
+// Lifetime: borrows `storage` and `clock`, which must outlive what it returns. Its end closes it.
 // Errors:   invalid_argument: a percentage of the rehearsal; corrupt, newer_format; those of
 // Storage
 ROCKLOCK_API Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock,

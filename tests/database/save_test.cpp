@@ -1,0 +1,255 @@
+// A save and what becomes of the lock, in one commit.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/change_set.hpp>
+#include <rocklock/testing/faulty_storage.hpp>
+
+#include "database/shop.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+TransactWrite save(std::vector<WriteItem> actions) {
+    TransactWrite request;
+    request.actions = std::move(actions);
+    return request;
+}
+
+std::vector<std::string> holders_of(Database& database, std::string_view resource) {
+    std::vector<std::string> names;
+    const LockView view = database.show(resource).value();
+    for (const Holder& holder : view.holders) {
+        names.push_back(holder.principal + " " + std::string(to_string(holder.mode)));
+    }
+    return names;
+}
+
+// What is promised and not done yet.
+std::size_t promises(Database& database) {
+    std::size_t count = 0;
+    const auto snapshot = database.storage().snapshot();
+    const auto cursor = snapshot->scan(Family::meta, "after save ", "after save!");
+    for (; cursor->valid(); cursor->next()) ++count;
+    return count;
+}
+
+using Names = std::vector<std::string>;
+
+// A shop on a disk that can be opened again as a kill at some moment would leave it.
+struct Killed {
+    Killed() {
+        auto faulty = std::make_unique<FaultyStorage>(clock);
+        disk = faulty.get();
+        auto pausing = std::make_unique<PausingStorage>(std::move(faulty));
+        storage = pausing.get();
+        database.emplace(Database::open_on(std::move(pausing), simulated(clock)).value());
+        tables = database->tables().value();
+        CreateTable orders;
+        orders.table = "orders";
+        orders.attributes = {{"id", AttributeType::string}};
+        orders.key = {{"id", KeyType::hash}};
+        orders.billing = BillingMode::pay_per_request;
+        BOOST_TEST_REQUIRE(tables->create_table(orders).has_value());
+        ann = database->open_session("ann").value();
+    }
+    // The store as it is once the item is committed, and nothing else has been done.
+    void kill_behind_the_save() {
+        storage->afterwards([&] { left = disk->reopen_after_kill(); });
+    }
+    Database reopen() { return Database::open_on(std::move(left), simulated(clock)).value(); }
+
+    SimulatedClock clock;
+    FaultyStorage* disk = nullptr;
+    PausingStorage* storage = nullptr;
+    std::unique_ptr<FaultyStorage> left;
+    std::optional<Database> database;
+    TableService* tables = nullptr;
+    Session ann;
+};
+
+std::string text_in(Database& database, std::string id) {
+    GetItem get;
+    get.table = "orders";
+    get.key = AttributeMap{{"id", std::move(id)}};
+    const auto answer = database.tables().value()->get_item(get).value();
+    return answer.item ? *answer.item->find("text")->get_if<std::string>() : "none";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_save_that_gives_up_its_lock, *boost::unit_test::label("embedded"))
+
+BOOST_AUTO_TEST_CASE(does_both) {
+    Shop shop;
+    shop.bind("orders", "orders/{id}");
+    Guard guard = Shop::lock(shop.ann, "orders/1");
+    BOOST_TEST(outcome(guard.save_and_release(*shop.tables, save({order("1", "ann's")}))) ==
+               "done");
+    BOOST_TEST(!guard);
+    BOOST_TEST(text_of(shop, "1") == "ann's");
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{}));
+    BOOST_TEST(promises(*shop.database) == 0U);
+    Guard next = Shop::lock(shop.bob, "orders/1");
+    BOOST_TEST(outcome(next.save_and_downgrade(*shop.tables, save({order("1", "bob's")}))) ==
+               "done");
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{"bob read"}));
+    BOOST_TEST((next.grant().locks.at(0).mode == Mode::read));
+    BOOST_TEST(next.assert_held("orders/1", Mode::read).has_value());
+    BOOST_TEST(!next.assert_held("orders/1", Mode::write));
+    BOOST_TEST(outcome(shop.tables->write_item(order("1", "again", next.proof()))) ==
+               "lock_required");
+    BOOST_TEST(text_of(shop, "1") == "bob's");
+    BOOST_TEST(promises(*shop.database) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(tells_who_wrote_it) {
+    Shop shop;
+    Guard guard = Shop::lock(shop.ann, "orders/1");
+    BOOST_TEST_REQUIRE(outcome(guard.save_and_release(*shop.tables, save({order("1", "ann's")}))) ==
+                       "done");
+    GetItem get;
+    get.table = "orders";
+    get.key = AttributeMap{{"id", "1"}};
+    const auto written = shop.tables->get_item(get).value().last_write;
+    BOOST_TEST_REQUIRE(written.has_value());
+    BOOST_TEST(written->by == "ann");
+}
+
+BOOST_AUTO_TEST_CASE(does_neither_where_it_is_refused) {
+    Shop shop;
+    Guard guard = Shop::lock(shop.ann, "orders/1");
+    WriteItem wrong = order("1", "ann's");
+    wrong.expected_version = 7;
+    BOOST_TEST(outcome(guard.save_and_release(*shop.tables, save({wrong}))) ==
+               "transaction_cancelled");
+    BOOST_TEST(bool(guard));
+    BOOST_TEST(guard.valid());
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{"ann write"}));
+    BOOST_TEST(text_of(shop, "1") == "none");
+    BOOST_TEST(promises(*shop.database) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(does_neither_behind_the_lease) {
+    Shop shop;
+    Guard guard = Shop::lock(shop.ann, "orders/1");
+    shop.storage->meanwhile([&] {
+        shop.sleep(11s);
+        shop.bob = shop.database->open_session("bob", Shop::with_lease(10s)).value();
+        Shop::lock(shop.bob, "orders/1").detach();
+    });
+    const auto saved = guard.save_and_release(*shop.tables, save({order("1", "late")}));
+    BOOST_TEST_REQUIRE(outcome(saved) == "transaction_cancelled");
+    BOOST_TEST((saved.error().reasons.at(0).code == ErrorCode::stale_token));
+    BOOST_TEST(text_of(shop, "1") == "none");
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{"bob write"}));
+    BOOST_TEST(promises(*shop.database) == 0U);
+}
+
+// Each time it was counted takes a release of its own.
+BOOST_AUTO_TEST_CASE(counts_down_what_was_counted) {
+    Shop shop;
+    AcquireOptions counted;
+    counted.held = Held::count;
+    Guard outer = shop.ann.acquire("orders/1", counted).value();
+    Guard inner = shop.ann.acquire("orders/1", counted).value();
+    BOOST_TEST_REQUIRE(outcome(inner.save_and_release(*shop.tables, save({order("1", "inner")}))) ==
+                       "done");
+    BOOST_TEST(!inner);
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{"ann write"}));
+    BOOST_TEST(outer.valid());
+    BOOST_TEST_REQUIRE(outcome(outer.save_and_release(*shop.tables, save({order("1", "outer")}))) ==
+                       "done");
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{}));
+    BOOST_TEST(text_of(shop, "1") == "outer");
+}
+
+BOOST_AUTO_TEST_CASE(may_be_a_single_write_or_a_change_set) {
+    Shop shop;
+    Guard guard = Shop::lock(shop.ann, "orders/1");
+    WriteItem write = order("1", "one", guard.proof());
+    write.after = AfterSave::downgrade;
+    BOOST_TEST(outcome(shop.tables->write_item(write)) == "done");
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{"ann read"}));
+    BOOST_TEST_REQUIRE(guard.convert(Mode::write).has_value());
+    ChangeSet changes(*shop.tables, "somebody", guard.proof());
+    BOOST_TEST_REQUIRE(changes.put("orders", {{"id", "1"}, {"text", "two"}}).has_value());
+    BOOST_TEST(outcome(changes.commit(AfterSave::release)) == "done");
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{}));
+    BOOST_TEST(text_of(shop, "1") == "two");
+}
+
+BOOST_AUTO_TEST_CASE(needs_a_lock) {
+    Shop shop;
+    WriteItem write = order("1", "one");
+    write.after = AfterSave::release;
+    const auto alone = shop.tables->write_item(write);
+    BOOST_TEST_REQUIRE(outcome(alone) == "invalid_argument");
+    TransactWrite together = save({order("1", "one")});
+    together.after = AfterSave::downgrade;
+    BOOST_TEST(outcome(shop.tables->transact_write(together)) == "invalid_argument");
+    BOOST_TEST(text_of(shop, "1") == "none");
+}
+
+// Of two writers of one item one is decided twice: it promises once.
+BOOST_AUTO_TEST_CASE(promises_once_when_it_is_decided_again) {
+    Shop shop;
+    Guard guard = Shop::lock(shop.ann, "orders/1");
+    shop.storage->meanwhile(
+        [&] { BOOST_TEST(outcome(shop.tables->write_item(order("1", "between"))) == "done"); });
+    BOOST_TEST(outcome(guard.save_and_release(*shop.tables, save({order("1", "ann's")}))) ==
+               "done");
+    BOOST_TEST(text_of(shop, "1") == "ann's");
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{}));
+    BOOST_TEST(promises(*shop.database) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(has_released_it_though_a_kill_came_between) {
+    Killed shop;
+    Guard guard = shop.ann.acquire("orders/1").value();
+    shop.kill_behind_the_save();
+    BOOST_TEST_REQUIRE(outcome(guard.save_and_release(*shop.tables, save({order("1", "ann's")}))) ==
+                       "done");
+    BOOST_TEST_REQUIRE(shop.left != nullptr);
+    Database after = shop.reopen();
+    BOOST_TEST(text_in(after, "1") == "ann's");
+    BOOST_TEST((holders_of(after, "orders/1") == Names{}));
+    BOOST_TEST(promises(after) == 0U);
+    BOOST_TEST(after.sessions().value().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(has_downgraded_it_though_a_kill_came_between) {
+    Killed shop;
+    Guard guard = shop.ann.acquire("orders/1").value();
+    shop.kill_behind_the_save();
+    BOOST_TEST_REQUIRE(
+        outcome(guard.save_and_downgrade(*shop.tables, save({order("1", "ann's")}))) == "done");
+    BOOST_TEST_REQUIRE(shop.left != nullptr);
+    Database after = shop.reopen();
+    BOOST_TEST(text_in(after, "1") == "ann's");
+    BOOST_TEST((holders_of(after, "orders/1") == Names{"ann read"}));
+    BOOST_TEST(promises(after) == 0U);
+}
+
+// A kill, and nobody there until the lease is over.
+BOOST_AUTO_TEST_CASE(has_nothing_to_release_behind_the_lease) {
+    Killed shop;
+    Guard guard = shop.ann.acquire("orders/1").value();
+    shop.kill_behind_the_save();
+    BOOST_TEST_REQUIRE(outcome(guard.save_and_release(*shop.tables, save({order("1", "ann's")}))) ==
+                       "done");
+    shop.clock.advance(60s);
+    Database after = shop.reopen();
+    BOOST_TEST(text_in(after, "1") == "ann's");
+    BOOST_TEST((holders_of(after, "orders/1") == Names{}));
+    BOOST_TEST(promises(after) == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
