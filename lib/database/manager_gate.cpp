@@ -1,8 +1,11 @@
 #include "database/manager_gate.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -50,6 +53,16 @@ Result<Promise> read_promise(std::string_view key, std::string_view value) {
 bool is_over(ErrorCode code) {
     return code == ErrorCode::grant_ended || code == ErrorCode::session_expired ||
            code == ErrorCode::session_not_found || code == ErrorCode::not_owner;
+}
+
+// As whom the tables lock for themselves.
+constexpr std::string_view own_principal = "rocklock";
+constexpr std::string_view own_note = "removes items that have expired";
+
+// What another has in the way, or what could never be locked so: not the storage.
+bool is_refusal(ErrorCode code) {
+    return code == ErrorCode::conflict || code == ErrorCode::kind_mismatch ||
+           code == ErrorCode::invalid_argument || code == ErrorCode::limit_exceeded;
 }
 
 }  // namespace
@@ -119,6 +132,29 @@ Result<void> ManagerGate::give_up(const SessionId& session, GrantId grant, After
     }
     if (!error || is_over(error->code)) return {};
     return *std::move(error);
+}
+
+Result<std::optional<LockProof>> ManagerGate::try_lock(const std::vector<std::string>& resources) {
+    Acquire acquire;
+    OpenSession& opens = acquire.opens.emplace();
+    opens.principal = own_principal;
+    opens.uid = ::geteuid();
+    opens.pid = ::getpid();
+    opens.note = own_note;
+    for (const auto& resource : resources) {
+        LockRequest& lock = acquire.locks.emplace_back();
+        lock.resource = resource;
+        lock.mode = Mode::write;
+    }
+    const auto grant = manager_.ask(std::move(acquire));
+    if (grant) return std::optional(LockProof{grant->session, grant->token});
+    if (is_refusal(grant.error().code)) return std::optional<LockProof>();
+    return Error(grant.error());
+}
+
+void ManagerGate::unlock(const LockProof& own) {
+    // A grant that was never converted has the id of its token. Where this fails its lease ends it.
+    std::ignore = manager_.ask(Release{own.session, GrantId{number(*own.token)}});
 }
 
 LockGate::ReadMark ManagerGate::before_read() const {

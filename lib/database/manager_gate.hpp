@@ -1,6 +1,10 @@
 // What the tables ask about locks, answered by the lock manager: where locks and data meet.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "lock/lock_manager.hpp"
 #include "table/lock_gate.hpp"
 
@@ -18,6 +22,8 @@ public:
     Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource) override;
     Write promise(const WriteTerms& let_in, AfterSave after) const override;
     void settle(const WriteTerms& let_in, AfterSave after) override;
+    Result<std::optional<LockProof>> try_lock(const std::vector<std::string>& resources) override;
+    void unlock(const LockProof& own) override;
     ReadMark before_read() const override;
     Result<bool> let_read(const ReadMark& before, const PlainRead& read) override;
 

@@ -59,12 +59,15 @@ Result<GetAnswer> TableStore::get_item(const GetItem& request) {
 std::optional<Result<GetAnswer>> TableStore::get_item_at_hand(const GetItem& request) {
     auto read = read_get(request);
     if (!read) return std::move(read).error();
-    // To ask about locks may take a while.
-    if (read->schema->binding) return std::nullopt;
+    // While nobody can be kept out; to ask who is may take a while.
+    GuardedRead guard(options_.gate, request.proof);
+    guard.begin();
+    if (!guard.is_free(*read->schema)) return std::nullopt;
     const auto found = storage_.get_at_hand(Family::items, read->row, small_row_bytes);
     if (!found.is_known) return std::nullopt;
     auto stored = decode_stored(found.value);
     if (!stored) return std::move(stored).error();
+    if (!guard.is_free_still(*read->schema)) return std::nullopt;
     return answer_of(request, *read, *std::move(stored));
 }
 

@@ -52,6 +52,16 @@ void GuardedRead::begin() {
     if (gate_) mark_ = gate_->before_read();
 }
 
+bool GuardedRead::is_free(const Schema& schema) const {
+    return !schema.binding || (gate_ && !mark_.any && !schema.binding->strict);
+}
+
+bool GuardedRead::is_free_still(const Schema& schema) const {
+    if (!schema.binding) return true;
+    const auto now = gate_->before_read();
+    return !now.any && now.changes == mark_.changes;
+}
+
 void GuardedRead::see(const Schema& schema, const AttributeMap& item) {
     if (!schema.binding || !gate_) return;
     bound_ = true;

@@ -50,6 +50,10 @@ public:
 
     // Before the moment that is read.
     void begin();
+    // Whether plain reads of the table are let in as things are, and were since begin(): without a
+    // mutex. What is not free now may be so to end().
+    bool is_free(const Schema& schema) const;
+    bool is_free_still(const Schema& schema) const;
     // An item was looked at, whether it is told or not.
     void see(const Schema& schema, const AttributeMap& item);
     // Whether what was read may be told; false: begin again.

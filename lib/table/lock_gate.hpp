@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,14 @@ public:
     // before is done as the store is opened.
     virtual Write promise(const WriteTerms& let_in, AfterSave after) const = 0;
     virtual void settle(const WriteTerms& let_in, AfterSave after) = 0;
+
+    // Takes the resources in write for work of the tables' own, in a session of its own, as a try:
+    // all of them, or nothing where one cannot be had. To be given back soon.
+    //
+    // Errors: those of the storage
+    virtual Result<std::optional<LockProof>> try_lock(
+        const std::vector<std::string>& resources) = 0;
+    virtual void unlock(const LockProof& own) = 0;
 
     virtual ReadMark before_read() const = 0;
     // Behind the read. False where what counts has changed meanwhile: then read again.

@@ -3,8 +3,10 @@
 // A round visits one table after the other whose items may expire, and those whose figures are not
 // sound. It goes on from where the step before has stopped, so a step is short however large the
 // tables are. What looks expired in a snapshot is read again as it is removed, by the same rules as
-// any other write: who has given an item a longer life meanwhile keeps it.
+// any other write: who has given an item a longer life meanwhile keeps it. Of a bound table it is
+// removed under a lock of its own.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "item/key_codec.hpp"
@@ -30,6 +32,17 @@ bool is_expired(const Item& item, const std::string& attribute, const SweepRound
     return expiry && *expiry >= round.oldest && *expiry < round.newest;
 }
 
+// Each once.
+std::vector<std::string> resources_of(std::span<const ExpiredItem> items) {
+    std::set<std::string> resources;
+    for (const ExpiredItem& item : items) resources.insert(item.resource);
+    return {resources.begin(), resources.end()};
+}
+
+bool is_without_lock(const Error& error) {
+    return error.code == ErrorCode::lock_required || error.code == ErrorCode::stale_token;
+}
+
 }  // namespace
 
 Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
@@ -48,9 +61,7 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
         }
         round_.began = now.boot;
         for (const auto& schema : catalog_.all()) {
-            // To sweep a bound table is not there yet: it takes a lock on each item.
-            const bool sweeps = !schema->ttl_attribute.empty() && !schema->binding;
-            if (!sweeps && schema->figure->sound) continue;
+            if (schema->ttl_attribute.empty() && schema->figure->sound) continue;
             round_.tables.push_back(schema->name);
         }
     }
@@ -85,7 +96,7 @@ Result<bool> TableStore::sweep_table(SweepRound& round, std::size_t& items_left,
         if (!counted || !*counted) return counted;
         round.count.reset();
     }
-    if (schema->ttl_attribute.empty() || schema->binding) return true;
+    if (schema->ttl_attribute.empty()) return true;
     return sweep_rows(round, *schema, items_left, report);
 }
 
@@ -96,9 +107,10 @@ Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
     if (!round.row.starts_with(prefix)) round.row = prefix;
     const auto snapshot = storage_.snapshot();
     const auto cursor = snapshot->scan(Family::items, round.row, end_of_prefix(prefix));
-    std::vector<std::string> expired;
+    std::vector<ExpiredItem> expired;
     const auto remove = [&]() -> Result<void> {
-        const auto removed = remove_expired(round, schema.number, expired);
+        const auto removed = schema.binding ? remove_bound(round, schema.number, expired)
+                                            : remove_expired(round, schema.number, expired, {});
         if (!removed) return Error(removed.error());
         report.removed += *removed;
         expired.clear();
@@ -115,7 +127,9 @@ Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
         const auto stored = decode_stored(cursor->value());
         if (!stored) return Error(stored.error());
         if (!is_expired(stored->item, schema.ttl_attribute, round)) continue;
-        expired.emplace_back(cursor->key());
+        expired.push_back(
+            {std::string(cursor->key()),
+             schema.binding ? schema.binding->resource.resource_of(stored->item) : std::string()});
         if (expired.size() < removals_at_once) continue;
         if (auto removed = remove(); !removed) return std::move(removed).error();
     }
@@ -125,28 +139,65 @@ Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
     return !stopped;
 }
 
+// As any writer: with a lock on what it removes. What another has is left for a later round; where
+// it was asked for with others, these are tried in halves.
+Result<std::size_t> TableStore::remove_bound(const SweepRound& round, std::uint32_t table,
+                                             std::span<const ExpiredItem> items) {
+    std::size_t removed = 0;
+    std::vector<std::span<const ExpiredItem>> left;
+    if (!items.empty() && options_.gate != nullptr) left.push_back(items);
+    while (!left.empty()) {
+        const auto some = left.back();
+        left.pop_back();
+        const auto resources = resources_of(some);
+        const auto own = options_.gate->try_lock(resources);
+        if (!own) return Error(own.error());
+        if (*own) {
+            const auto gone = remove_expired(round, table, some, *own);
+            options_.gate->unlock(**own);
+            if (!gone) return gone;
+            removed += *gone;
+        } else if (resources.size() > 1) {
+            left.push_back(some.subspan(some.size() / 2));
+            left.push_back(some.first(some.size() / 2));
+        }
+    }
+    return removed;
+}
+
 Result<std::size_t> TableStore::remove_expired(const SweepRound& round, std::uint32_t table,
-                                               const std::vector<std::string>& rows) {
+                                               std::span<const ExpiredItem> items,
+                                               const std::optional<LockProof>& proof) {
     std::size_t removed = 0;
     const auto decide = [&]() -> Result<Decision> {
         removed = 0;
         Decision decision;
         const auto schema = catalog_.find(round.tables.back());
-        if (!schema || schema->number != table || schema->ttl_attribute.empty() ||
-            schema->binding) {
-            return decision;
-        }
-        for (const std::string& row : rows) {
-            const auto current = read_row(row);
+        if (!schema || schema->number != table || schema->ttl_attribute.empty()) return decision;
+        for (const ExpiredItem& item : items) {
+            const auto current = read_row(item.row);
             if (!current) return Error(current.error());
             if (!*current || !is_expired((*current)->item, schema->ttl_attribute, round)) continue;
-            add_removal(*schema, row, **current, decision);
+            WriteItem removal;
+            removal.kind = WriteItem::Kind::remove;
+            removal.item = (*current)->item;
+            removal.proof = proof;
+            auto guarded = guard_write(options_.gate, *schema, removal, decision.batch);
+            if (!guarded) {
+                removed = 0;
+                // The lock was lost, or is that of another binding: another round finds them.
+                if (is_without_lock(guarded.error())) return Decision{};
+                return std::move(guarded).error();
+            }
+            add_removal(*schema, item.row, **current, decision);
             ++removed;
         }
         if (removed > 0) decision.batch.preconditions.push_back(unchanged(*schema));
         return decision;
     };
-    if (rows.empty()) return removed;
+    if (items.empty()) return removed;
+    std::vector<std::string> rows;
+    for (const ExpiredItem& item : items) rows.push_back(item.row);
     // Whether it is lost in a power cut does not matter: the next sweep finds the item again.
     auto committed = commit_decision(rows, Durability::written, decide);
     if (!committed) return std::move(committed).error();

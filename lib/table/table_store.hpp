@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,13 @@ struct SweepRound {
     // What is expired has a time from the first to before the second, in seconds.
     Number oldest;
     Number newest;
+};
+
+// As a sweep found it.
+struct ExpiredItem {
+    std::string row;
+    // What it belongs to, of a bound table.
+    std::string resource;
 };
 
 // One TransactWriteItems. Lifetime: borrows actions and writes.
@@ -164,8 +172,11 @@ private:
     Result<bool> sweep_table(SweepRound& round, std::size_t& items_left, SweepReport& report);
     Result<bool> sweep_rows(SweepRound& round, const Schema& schema, std::size_t& items_left,
                             SweepReport& report);
+    Result<std::size_t> remove_bound(const SweepRound& round, std::uint32_t table,
+                                     std::span<const ExpiredItem> items);
     Result<std::size_t> remove_expired(const SweepRound& round, std::uint32_t table,
-                                       const std::vector<std::string>& rows);
+                                       std::span<const ExpiredItem> items,
+                                       const std::optional<LockProof>& proof);
 
     // Makes the entries of all items that were there before the index, and opens it to readers.
     Result<TableDescription> see_to_indexes(const SchemaPointer& before, SchemaPointer schema);
@@ -182,7 +193,7 @@ private:
     Turns turns_;
     // In a rehearsal of it.
     std::unique_ptr<IndexLag> index_lag_;
-    // Held over a step. Taken before all others of the tables.
+    // Held over a step. Taken before all others of the tables, and those of the locks.
     Mutex sweeping_;
     SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);
     // Held by one that commits until its figures are changed too, and by close() alone.
