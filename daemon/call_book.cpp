@@ -36,6 +36,11 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
         tell("put_class", "a class was put", {{"pattern", put->lock_class.pattern}});
     } else if (const auto* gone = std::get_if<DeleteClass>(&call.body)) {
         tell("delete_class", "a class was deleted", {{"pattern", gone->pattern}});
+    } else if (const auto* bind = std::get_if<BindTable>(&call.body)) {
+        tell("bind_table", "a table was bound to resources",
+             {{"table", bind->binding.table}, {"resource", bind->binding.resource}});
+    } else if (const auto* unbind = std::get_if<UnbindTable>(&call.body)) {
+        tell("unbind_table", "a table is not bound any more", {{"table", unbind->table}});
     } else if (const auto* backup = std::get_if<Backup>(&call.body)) {
         tell("backup", "the store was backed up", {{"directory", backup->directory}});
     }
@@ -46,7 +51,12 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
 // that fails may only have met a bad place on the disk.
 bool is_decision(const CallBody& body) {
     return std::visit(
-        [](const auto& verb) { return is_one_of<std::decay_t<decltype(verb)>, Request>; }, body);
+        [](const auto& verb) {
+            using Verb = std::decay_t<decltype(verb)>;
+            return is_one_of<Verb, Request> || std::is_same_v<Verb, BindTable> ||
+                   std::is_same_v<Verb, UnbindTable>;
+        },
+        body);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ inline constexpr bool is_decided = is_one_of<T, Request>;
 bool is_administration(const CallBody& body) {
     const auto* steal = std::get_if<Steal>(&body);
     return std::holds_alternative<Break>(body) || std::holds_alternative<PutClass>(body) ||
-           std::holds_alternative<DeleteClass>(body) || std::holds_alternative<Backup>(body) ||
+           std::holds_alternative<DeleteClass>(body) || std::holds_alternative<BindTable>(body) ||
+           std::holds_alternative<UnbindTable>(body) || std::holds_alternative<Backup>(body) ||
            (steal != nullptr && steal->force);
 }
 
@@ -88,9 +89,9 @@ bool may_take_long(const CallBody& body) {
     return std::visit(
         [](const auto& verb) {
             using Verb = std::decay_t<decltype(verb)>;
-            return is_one_of<Verb,
-                             std::variant<ShowLock, ListLocks, ShowSession, ListSessions,
-                                          HistoryRequest, ListAudit, ListWaits, ListOutliers>>;
+            return is_one_of<
+                Verb, std::variant<ShowLock, ListLocks, ShowSession, ListSessions, HistoryRequest,
+                                   ListAudit, ListWaits, ListOutliers, BindTable, UnbindTable>>;
         },
         body);
 }
@@ -288,6 +289,10 @@ Result<Reply> Dispatcher::look(const Call& call) {
     if (const auto* outliers = std::get_if<ListOutliers>(&body)) {
         return as_reply(service_.outliers(outliers->limit));
     }
+    const bool binds = std::holds_alternative<BindTable>(body) ||
+                       std::holds_alternative<UnbindTable>(body) ||
+                       std::holds_alternative<ListBindings>(body);
+    if (binds) return bindings(body);
     if (std::holds_alternative<ListClasses>(body)) return Reply(ClassList{service_.classes()});
     if (std::holds_alternative<ShowStatistics>(body)) return Reply(service_.statistics());
     if (std::holds_alternative<ListWaits>(body)) return Reply(WaitList{service_.wait_graph()});
@@ -296,6 +301,21 @@ Result<Reply> Dispatcher::look(const Call& call) {
     }
     return Reply(Pong{std::string(version()), static_cast<std::int32_t>(::getpid()), options_.store,
                       options_.durability});
+}
+
+Result<Reply> Dispatcher::bindings(const CallBody& body) {
+    if (options_.tables == nullptr) {
+        return Error(ErrorCode::invalid_argument, "there are no tables here to be bound");
+    }
+    if (const auto* bind = std::get_if<BindTable>(&body)) {
+        return as_reply(options_.tables->bind_table(bind->binding));
+    }
+    if (const auto* unbind = std::get_if<UnbindTable>(&body)) {
+        return as_reply(options_.tables->unbind_table(unbind->table));
+    }
+    auto all = options_.tables->list_bindings();
+    if (!all) return std::move(all).error();
+    return Reply(BindingList{*std::move(all)});
 }
 
 Result<SessionDetail> Dispatcher::show_session(const ShowSession& request, const Secret& secret) {

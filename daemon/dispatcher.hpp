@@ -16,6 +16,7 @@
 
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
+#include <rocklock/table.hpp>
 
 #include "base/mutex.hpp"
 #include "wire/call.hpp"
@@ -68,8 +69,8 @@ public:
 
 class CallObserver;
 
-// Whether a call looks through much of the table or the history, or shows nothing before it is
-// synced: in a thread that reads from clients it would keep others waiting.
+// Whether a call looks through much of the table or the history, shows nothing before it is synced,
+// or waits for a sync: in a thread that reads from clients it would keep others waiting.
 bool may_take_long(const CallBody& body);
 
 struct DispatcherOptions {
@@ -91,6 +92,8 @@ struct DispatcherOptions {
     // Called after a request: has the service settle soon (LockService::settle), once for many of
     // them. None: the service tells each by itself.
     std::function<void()> settle_soon{};
+    // What is bound to resources; none: no tables.
+    TableService* tables = nullptr;
 };
 
 // Threads:  thread-safe.
@@ -143,6 +146,7 @@ private:
     Result<Reply> look(const Call& call);
     Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);
     Result<SessionPage> list_sessions(const ListSessions& request);
+    Result<Reply> bindings(const CallBody& body);
     void back_up(const std::string& directory, Done done);
     Ticket watch(WatchRequest request, Done done);
     Ticket decide(Request request, Binding binding, Done done);

@@ -177,7 +177,8 @@ Server::Server(const Parts& parts)
                [this](std::function<void()> search) { asio::post(searches_, std::move(search)); },
            .behind =
                [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
-           .settle_soon = [this] { settle_soon(); }}),
+           .settle_soon = [this] { settle_soon(); },
+           .tables = parts.database.tables().value()}),
       places_(parts.database.service(), book_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
       signals_(control_, SIGTERM, SIGINT),

@@ -412,6 +412,20 @@ std::vector<LockClass> FramedService::classes() {
     return list ? std::move(list->classes) : std::vector<LockClass>();
 }
 
+Result<TableBinding> FramedService::bind_table(const TableBinding& binding) {
+    return look(BindTable{binding});
+}
+
+Result<TableBinding> FramedService::unbind_table(const std::string& table) {
+    return look(UnbindTable{table});
+}
+
+Result<std::vector<TableBinding>> FramedService::bindings() {
+    auto list = look(ListBindings{});
+    if (!list) return std::move(list).error();
+    return std::move(list->bindings);
+}
+
 std::vector<WaitEdge> FramedService::wait_graph() {
     auto list = look(ListWaits{});
     return list ? std::move(list->waits) : std::vector<WaitEdge>();

@@ -77,6 +77,9 @@ public:
     void on_wanted(std::function<void(const WantedNotice&)> notify) override;
     std::optional<BootTime> tick() override;
     Result<void> back_up(const std::string& directory) override;
+    Result<TableBinding> bind_table(const TableBinding& binding) override;
+    Result<TableBinding> unbind_table(const std::string& table) override;
+    Result<std::vector<TableBinding>> bindings() override;
     void begin_closing() override;
     Result<void> close() override;
 

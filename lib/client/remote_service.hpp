@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <rocklock/clock.hpp>
+#include <rocklock/guard.hpp>
 #include <rocklock/lock.hpp>
 
 namespace rocklock {
@@ -44,6 +46,11 @@ public:
     // waited for as long as the connection stands. Errors: besides those of Database::backup(),
     // access_denied, and store_in_use with another one under way.
     virtual Result<void> back_up(const std::string& directory) = 0;
+
+    // As the methods of Database.
+    virtual Result<TableBinding> bind_table(const TableBinding& binding) = 0;
+    virtual Result<TableBinding> unbind_table(const std::string& table) = 0;
+    virtual Result<std::vector<TableBinding>> bindings() = 0;
 
     // What is asked from now on, and what is under way, waits for no daemon that is away.
     virtual void begin_closing() = 0;

@@ -229,6 +229,24 @@ Result<TableService*> Database::tables() {
                  "its socket, or at the port of its --http");
 }
 
+Result<TableBinding> Database::bind_table(const TableBinding& binding) {
+    if (!state_) return moved_away();
+    if (state_->remote != nullptr) return state_->remote->bind_table(binding);
+    return state_->tables->bind_table(binding);
+}
+
+Result<TableBinding> Database::unbind_table(const std::string& table) {
+    if (!state_) return moved_away();
+    if (state_->remote != nullptr) return state_->remote->unbind_table(table);
+    return state_->tables->unbind_table(table);
+}
+
+Result<std::vector<TableBinding>> Database::bindings() const {
+    if (!state_) return moved_away();
+    if (state_->remote != nullptr) return state_->remote->bindings();
+    return state_->tables->list_bindings();
+}
+
 LockService& Database::service() { return state_->service(); }
 
 Storage& Database::storage() { return *state_->storage; }

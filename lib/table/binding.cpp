@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include <rocklock/types.hpp>
+
 #include "base/base64url.hpp"
 #include "table/faults.hpp"
 #include "table/schema.hpp"
@@ -27,9 +29,11 @@ Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const Ke
     if (text.empty()) return fault("The template of resources is empty: give a name");
     ResourceTemplate result;
     result.text_ = text;
+    std::size_t written = 0;
     for (std::string_view rest = text; !rest.empty();) {
         const auto brace = std::min(rest.find_first_of("{}"), rest.size());
         if (brace > 0) result.parts_.push_back({std::string(rest.substr(0, brace)), false});
+        written += brace;
         rest.remove_prefix(brace);
         if (rest.empty()) break;
         const auto end = rest.find('}');
@@ -43,6 +47,11 @@ Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const Ke
         }
         result.parts_.push_back({std::string(name), true});
         rest.remove_prefix(end + 1);
+    }
+    if (written > limits::name_bytes || text.find('\0') != std::string_view::npos) {
+        return fault(
+            "The template of resources makes no names: they have at most 1,024 bytes, none "
+            "of them NUL");
     }
     return result;
 }

@@ -369,9 +369,11 @@ bool changes_nothing(const UpdateTable& request) {
 
 }  // namespace
 
+bool is_reserved(std::string_view name) { return name.starts_with(reserved_prefix); }
+
 Result<Schema> schema_of(const CreateTable& request) {
     if (auto error = check_name(request.table, "tableName")) return *std::move(error);
-    if (request.table.starts_with(reserved_prefix)) {
+    if (is_reserved(request.table)) {
         return fault("Table names that begin with 'rocklock.' are reserved: " + request.table);
     }
     if (auto error = check_definitions(request.attributes)) return *std::move(error);

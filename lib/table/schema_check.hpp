@@ -1,12 +1,17 @@
 // From the requests for tables to their definitions, with the service's faults.
 #pragma once
 
+#include <string_view>
+
 #include <rocklock/result.hpp>
 #include <rocklock/table_schema.hpp>
 
 #include "table/schema.hpp"
 
 namespace rocklock::table {
+
+// Whether a table's name is kept for tables of our own.
+bool is_reserved(std::string_view name);
 
 // What the request says a table should be; without number, version, id and time.
 //

@@ -10,11 +10,12 @@ namespace {
 
 // In the order of CallBody.
 constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names = {
-    "OpenSession", "RenewSession",  "JoinProcess", "CloseSession", "Acquire",     "Convert",
-    "Release",     "Transfer",      "Steal",       "Break",        "PutClass",    "DeleteClass",
-    "ListClasses", "ShowLock",      "ListLocks",   "ListSessions", "Ping",        "AnswerWanted",
-    "Reacquire",   "Backup",        "Watch",       "ListHistory",  "ShowSession", "ShowStatistics",
-    "ListWaits",   "ListDeadlocks", "ListAudit",   "ListOutliers",
+    "OpenSession",  "RenewSession",  "JoinProcess", "CloseSession", "Acquire",     "Convert",
+    "Release",      "Transfer",      "Steal",       "Break",        "PutClass",    "DeleteClass",
+    "ListClasses",  "ShowLock",      "ListLocks",   "ListSessions", "Ping",        "AnswerWanted",
+    "Reacquire",    "Backup",        "Watch",       "ListHistory",  "ShowSession", "ShowStatistics",
+    "ListWaits",    "ListDeadlocks", "ListAudit",   "ListOutliers", "BindTable",   "UnbindTable",
+    "ListBindings",
 };
 
 constexpr auto verb_numbers = [] {

@@ -14,12 +14,22 @@
 #include <variant>
 #include <vector>
 
+#include <rocklock/guard.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
 
 namespace rocklock {
 
 struct ListClasses {};
+
+// For administrators: binds the items of a table to resources.
+struct BindTable {
+    TableBinding binding;
+};
+struct UnbindTable {
+    std::string table;
+};
+struct ListBindings {};
 
 struct ShowLock {
     std::string resource;
@@ -69,7 +79,8 @@ using CallBody =
     std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
                  Transfer, Steal, Break, PutClass, DeleteClass, ListClasses, ShowLock, ListLocks,
                  ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest,
-                 ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers>;
+                 ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers,
+                 BindTable, UnbindTable, ListBindings>;
 
 struct Call {
     CallBody body;
@@ -103,6 +114,10 @@ std::optional<Call> call_numbered(std::uint16_t number);
 
 struct ClassList {
     std::vector<LockClass> classes;
+};
+
+struct BindingList {
+    std::vector<TableBinding> bindings;
 };
 
 struct SessionPage {
@@ -144,16 +159,22 @@ struct BackedUp {
     std::uint64_t bytes = 0;
 };
 
-using Reply =
-    std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList, LockView,
-                 LockPage, SessionPage, SessionDetail, LockStatistics, WaitList, DeadlockList,
-                 AuditPage, Pong, BackedUp, EventPage, HistoryPage, Outliers>;
+using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
+                           LockView, LockPage, SessionPage, SessionDetail, LockStatistics, WaitList,
+                           DeadlockList, AuditPage, Pong, BackedUp, EventPage, HistoryPage,
+                           Outliers, TableBinding, BindingList>;
 
 // The type of the reply to a call. Requests of the lock service name their own.
 template <typename Body>
 struct ReplyType : std::type_identity<typename Body::Answer> {};
 template <>
 struct ReplyType<ListClasses> : std::type_identity<ClassList> {};
+template <>
+struct ReplyType<BindTable> : std::type_identity<TableBinding> {};
+template <>
+struct ReplyType<UnbindTable> : std::type_identity<TableBinding> {};
+template <>
+struct ReplyType<ListBindings> : std::type_identity<BindingList> {};
 template <>
 struct ReplyType<ShowLock> : std::type_identity<LockView> {};
 template <>

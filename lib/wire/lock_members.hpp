@@ -130,6 +130,13 @@ void describe(Codec& codec, T& lock_class) {
     codec.optional("Permits", lock_class.permits);
 }
 
+template <typename Codec, A<TableBinding> T>
+void describe(Codec& codec, T& binding) {
+    codec.required("TableName", binding.table);
+    codec.required("Resource", binding.resource);
+    codec.optional("Strict", binding.strict);
+}
+
 template <typename Codec, A<LockRequest> T>
 void describe(Codec& codec, T& lock) {
     codec.required("Resource", lock.resource);
@@ -340,6 +347,16 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("Pattern", body.pattern);
 }
 
+template <typename Codec, A<Call> C, A<BindTable> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    describe(codec, body.binding);
+}
+
+template <typename Codec, A<Call> C, A<UnbindTable> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("TableName", body.table);
+}
+
 template <typename Codec, A<Call> C, A<ShowLock> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("Resource", body.resource);
@@ -401,7 +418,8 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
 }
 
 template <typename Codec, A<Call> C, typename T>
-requires(A<T, ListClasses> || A<T, ShowStatistics> || A<T, ListWaits> || A<T, ListDeadlocks> ||
+requires(A<T, ListClasses> || A<T, ListBindings> || A<T, ShowStatistics> || A<T, ListWaits> ||
+         A<T, ListDeadlocks> ||
          A<T, Ping>) void describe_call(Codec& /*codec*/, C& /*call*/, T& /*body*/) {}
 
 // ---- Replies ----
@@ -471,6 +489,11 @@ void describe(Codec& codec, T& released) {
 template <typename Codec, A<ClassList> T>
 void describe(Codec& codec, T& list) {
     codec.required("Classes", list.classes);
+}
+
+template <typename Codec, A<BindingList> T>
+void describe(Codec& codec, T& list) {
+    codec.required("Bindings", list.bindings);
 }
 
 template <typename Codec, A<PastHolder> T>

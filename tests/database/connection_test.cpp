@@ -17,6 +17,7 @@
 
 #include <rocklock/database.hpp>
 #include <rocklock/maintenance.hpp>
+#include <rocklock/table.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "client/unix_socket.hpp"
@@ -527,6 +528,30 @@ BOOST_AUTO_TEST_CASE(is_told_once) {
     BOOST_TEST(told.lost[0].grant.locks.at(0).resource == "a");
     BOOST_TEST(!guard.valid());
     guard.detach();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_binding_over_a_socket)
+
+BOOST_FIXTURE_TEST_CASE(is_that_of_the_daemons_table, Connected) {
+    TableService& tables = *store.tables().value();
+    CreateTable orders;
+    orders.table = "orders";
+    orders.attributes = {{"id", AttributeType::string}};
+    orders.key = {{"id", KeyType::hash}};
+    orders.billing = BillingMode::pay_per_request;
+    BOOST_TEST_REQUIRE(tables.create_table(orders).has_value());
+    const TableBinding bound{"orders", "orders/{id}", true};
+    BOOST_TEST((database.bind_table(bound).value() == bound));
+    BOOST_TEST((tables.list_bindings().value() == std::vector{bound}));
+    BOOST_TEST((database.bindings().value() == std::vector{bound}));
+    BOOST_TEST((store.bindings().value() == std::vector{bound}));
+    BOOST_TEST(failure_of(database.bind_table({"orders", "{text}", false})) == "invalid_argument");
+    BOOST_TEST(failure_of(database.bind_table({"nothing", "x", false})) == "resource_not_found");
+    BOOST_TEST((database.unbind_table("orders").value() == bound));
+    BOOST_TEST(failure_of(database.unbind_table("orders")) == "invalid_argument");
+    BOOST_TEST(tables.list_bindings().value().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -84,6 +84,9 @@ BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
     BOOST_TEST(failure_of(moved.list()) == "invalid_argument");
     BOOST_TEST(failure_of(moved.sessions()) == "invalid_argument");
     BOOST_TEST(failure_of(moved.break_grant({}, "root", "test")) == "invalid_argument");
+    BOOST_TEST(failure_of(moved.bind_table({})) == "invalid_argument");
+    BOOST_TEST(failure_of(moved.unbind_table("a")) == "invalid_argument");
+    BOOST_TEST(failure_of(moved.bindings()) == "invalid_argument");
     BOOST_TEST(failure_of(moved.close()) == "invalid_argument");
     BOOST_TEST(moved.classes().empty());
     BOOST_TEST(moved.statistics().granted == 0U);

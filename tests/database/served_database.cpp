@@ -91,8 +91,16 @@ struct ServedDatabase::State {
     State(Database& database, Clock& clock, bool ticks)
         : service(database, ticks),
           dispatcher(service, nullptr,
-                     {"memory", "durable", ::geteuid(), nullptr,
-                      [&database](const std::string& to) { return database.backup(to); }, &clock}),
+                     {"memory",
+                      "durable",
+                      ::geteuid(),
+                      nullptr,
+                      [&database](const std::string& to) { return database.backup(to); },
+                      &clock,
+                      {},
+                      {},
+                      {},
+                      database.tables().value()}),
           acceptor(control, Local::endpoint(path)) {
         accept();
         for (auto& thread : served) thread.start();

@@ -51,6 +51,9 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
          R"("Steal":"ask","StealAfterMs":8,"Dependants":[{"Resource":"b","Mode":"read"}],"QueueLimit":6,"Permits":7})"},
         {"DeleteClass", R"({"Pattern":"a/*"})"},
         {"ListClasses", "{}"},
+        {"BindTable", R"({"TableName":"orders","Resource":"orders/{id}","Strict":true})"},
+        {"UnbindTable", R"({"TableName":"orders"})"},
+        {"ListBindings", "{}"},
         {"ShowLock", R"({"Resource":"a"})"},
         {"ListLocks", R"({"Prefix":"a","Principal":"ann","Session":")" + session_text +
                           R"(","Class":"a/*","Contended":true,"Limit":5,"Next":"n"})"},
@@ -248,6 +251,8 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
         {Release{}, Released{Outcome::stolen, 0, "bob", "r", WallTime{3ms}}},
         {PutClass{}, LockClass{}},
         {ListClasses{}, ClassList{{LockClass{}}}},
+        {BindTable{}, TableBinding{"orders", "orders/{id}", true}},
+        {ListBindings{}, BindingList{{{"orders", "orders", false}}}},
         {ShowLock{}, view},
         {ListLocks{}, LockPage{{some_holder()}, "next"}},
         {ListSessions{}, SessionPage{{shown}, "next"}},

@@ -93,8 +93,9 @@ public:
     //   - A session's grants outlive the connection: close() leaves them to their leases.
     //   - Looking at what has no error to return (classes(), statistics()) finds nothing when the
     //     daemon cannot be asked.
-    //   - Who administers the daemon may break grants, back up and change classes, others get
-    //     access_denied; and steal what its class says `never` of. Breaks are in the user's name.
+    //   - Who administers the daemon may break grants, back up, change classes and bind tables,
+    //     others get access_denied; and steal what its class says `never` of. Breaks are in the
+    //     user's name.
     //   - backup() has the daemon make the copy, on this machine and as the daemon's user: it is
     //     waited for as long as the connection stands, and store_in_use with another one under way.
     //   - Of service(): grants() and requests are for sessions whose secret was given or answered
@@ -143,6 +144,13 @@ public:
     // `closing`. Errors: invalid_argument after connect(): the tables of a daemon are reached over
     // HTTP, with any SDK for DynamoDB.
     Result<TableService*> tables();
+
+    // Which tables are bound to resources; as the methods of TableService, and through a connection
+    // too, for who administers the daemon.
+    Result<TableBinding> bind_table(const TableBinding& binding);
+    Result<TableBinding> unbind_table(const std::string& table);
+    // For everybody.
+    Result<std::vector<TableBinding>> bindings() const;
 
     // Everything above and more, as requests: for servers and tools. Not of one that was moved
     // from.
