@@ -15,6 +15,8 @@ namespace http = boost::beast::http;
 using boost::beast::string_view;
 using ErrorValue = boost::system::error_code;
 
+constexpr string_view lock_header_prefix = "x-rocklock-";
+
 // Where a header is kept; nowhere for those that nobody asks for.
 std::string* place_of(http::field name, string_view name_text, HttpRequest& request) {
     using boost::beast::iequals;
@@ -47,6 +49,9 @@ std::string* place_of(http::field name, string_view name_text, HttpRequest& requ
     if (iequals(name_text, "x-amz-target")) return &request.operation;
     if (iequals(name_text, "x-amz-date")) return &request.amz_date;
     if (iequals(name_text, "last-event-id")) return &request.last_event_id;
+    if (iequals(name_text.substr(0, lock_header_prefix.size()), lock_header_prefix)) {
+        return &request.lock_headers.emplace_back(std::string(name_text), std::string()).second;
+    }
     return nullptr;
 }
 

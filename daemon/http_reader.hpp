@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rocklock {
 
@@ -33,6 +35,8 @@ struct HttpRequest {
     std::string date;
     std::string amz_date;
     std::string content_encoding;
+    // Headers whose names begin with X-Rocklock-, each with its value, as they came.
+    std::vector<std::pair<std::string, std::string>> lock_headers;
     std::string body;
     bool keep_alive = true;
 };

@@ -182,7 +182,8 @@ Server::Server(const Parts& parts)
       places_(parts.database.service(), book_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
       signals_(control_, SIGTERM, SIGINT),
-      tables_(*parts.database.tables().value(), [this](const Error& error) { judge(error); }) {
+      tables_(*parts.database.tables().value(), parts.database.service(),
+              [this](const Error& error) { judge(error); }) {
     // A terminal that closes takes us along; elsewhere it says nothing to us.
     if (::isatty(STDIN_FILENO) == 1) signals_.add(SIGHUP);
     // Those who decide and those who commit need the others.

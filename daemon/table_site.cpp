@@ -10,6 +10,7 @@
 #include "base/random.hpp"
 #include "daemon/gzip.hpp"
 #include "daemon/http_gate.hpp"
+#include "daemon/lock_headers.hpp"
 #include "daemon/signature.hpp"
 #include "wire/table_call.hpp"
 
@@ -36,6 +37,14 @@ HttpAnswer with_headers(int status, std::string body) {
     std::string headers = "x-amzn-RequestId: " + request_id() +
                           "\r\nx-amz-crc32: " + std::to_string(crc32_of(body)) + "\r\n";
     return {status, json_type, std::move(headers), std::move(body)};
+}
+
+HttpAnswer with_headers(TableAnswer answer) {
+    auto told = with_headers(200, std::move(answer.body));
+    if (answer.version) {
+        told.more_headers += "x-rocklock-version: " + std::to_string(*answer.version) + "\r\n";
+    }
+    return told;
 }
 
 HttpAnswer service_error(std::string_view name, std::string_view message) {
@@ -81,7 +90,7 @@ bool is_table_request(const HttpRequest& request) {
     return request.operation.starts_with(service_prefix);
 }
 
-HttpAnswer answer_table_request(HttpRequest request, TableService& tables,
+HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,
                                 const std::function<void(const Error&)>& failed) {
     if (!is_json(request.content_type)) {
         return {404, "text/plain", {}, "<UnknownOperationException/>\n"};
@@ -96,32 +105,34 @@ HttpAnswer answer_table_request(HttpRequest request, TableService& tables,
     }
     if (operation == "DescribeEndpoints")
         return with_headers(200, describe_endpoints(request.host));
+    const auto guards = read_lock_headers(request, operation, locks);
+    if (!guards) return error_answer(guards.error(), failed);
     const auto call = read_table_call(operation, *body);
     if (!call) return error_answer(call.error(), {});
-    auto answer = (*call)(tables);
+    auto answer = (*call)(tables, *guards);
     if (!answer) return error_answer(answer.error(), failed);
-    return with_headers(200, *std::move(answer));
+    return with_headers(*std::move(answer));
 }
 
 std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableService& tables) {
     // What is wrong in another way than a GetItem can be is told like everything else.
     if (operation_of(request) != "GetItem" || request.body.size() > longest_at_hand ||
-        !request.content_encoding.empty() || !is_json(request.content_type) ||
-        check_signature(request)) {
+        !request.content_encoding.empty() || !request.lock_headers.empty() ||
+        !is_json(request.content_type) || check_signature(request)) {
         return std::nullopt;
     }
     const auto body = TableBody::parse(request.body);
     if (!body) return std::nullopt;
     auto answer = get_item_at_hand(tables, *body);
     if (!answer || !*answer) return std::nullopt;
-    return with_headers(200, **std::move(answer));
+    return with_headers(**std::move(answer));
 }
 
 void TableSite::ask(HttpRequest request, std::function<void(HttpAnswer)> done) {
     // What runs can be copied, and a request of many megabytes is better not.
     auto shared = std::make_shared<HttpRequest>(std::move(request));
     threads_.run([this, shared = std::move(shared), done = std::move(done)] {
-        done(answer_table_request(std::move(*shared), tables_, failed_));
+        done(answer_table_request(std::move(*shared), tables_, &locks_, failed_));
     });
 }
 

@@ -1,6 +1,7 @@
 // DynamoDB's API: a request for tables over HTTP, to its answer.
 //
-//     packed ──► body ──► JSON ──► operation known? ──► signed? ──► typed request ──► the tables
+//     packed ──► body ──► JSON ──► operation known? ──► signed? ──► proven? ──► typed request
+//                                                                                    ──► the tables
 //
 // It runs in threads of its own, since the tables may wait for the disk: a connection's thread
 // hands requests over. It answers itself what it can tell at once, a GetItem of a small item that
@@ -12,6 +13,7 @@
 #include <optional>
 
 #include <rocklock/error.hpp>
+#include <rocklock/lock.hpp>
 #include <rocklock/table.hpp>
 
 #include "daemon/http_answer.hpp"
@@ -23,19 +25,21 @@ namespace rocklock {
 // Whether it asks for tables, rather than for locks.
 bool is_table_request(const HttpRequest& request);
 
-// Any thread. Waits as long as the tables do. `failed` is told of what is no fault of the request.
-HttpAnswer answer_table_request(HttpRequest request, TableService& tables,
+// Any thread. Waits as long as the tables do. `locks` knows the sessions that requests show, and
+// may be none. `failed` is told of what is no fault of the request.
+HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,
                                 const std::function<void(const Error&)>& failed);
 
-// The same where it takes some microseconds; nothing where it may take longer, or wait.
+// The same where it takes some microseconds; nothing where it may take longer, or wait, and where
+// it shows or may need locks.
 std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableService& tables);
 
 // Threads:  thread-safe.
-// Lifetime: borrows the tables. The destructor waits until all is answered.
+// Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
 class TableSite {
 public:
-    TableSite(TableService& tables, std::function<void(const Error&)> failed)
-        : tables_(tables), failed_(std::move(failed)), threads_(most_at_once) {}
+    TableSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed)
+        : tables_(tables), locks_(locks), failed_(std::move(failed)), threads_(most_at_once) {}
 
     // Any thread, and it is kept for some microseconds only. Nothing: ask().
     std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request) {
@@ -49,6 +53,7 @@ private:
     static constexpr std::size_t most_at_once = 32;
 
     TableService& tables_;
+    LockService& locks_;
     const std::function<void(const Error&)> failed_;
     WorkThreads threads_;
 };

@@ -291,6 +291,11 @@ std::string write_error(const Error& error) {
     return json.take();
 }
 
+void write_facts(JsonWriter& json, const Error& error) {
+    JsonMembers members(json);
+    describe_facts(members, error);
+}
+
 Error read_error(std::string_view json) {
     Error error;
     std::string type;

@@ -8,6 +8,7 @@
 #include <rocklock/result.hpp>
 
 #include "wire/call.hpp"
+#include "wire/json_writer.hpp"
 
 namespace rocklock {
 
@@ -27,6 +28,8 @@ std::string write_reply(const Reply& reply);
 
 // An error with its name and its facts.
 std::string write_error(const Error& error);
+// The facts alone, as members of the object that is being written.
+void write_facts(JsonWriter& json, const Error& error);
 // Never fails: what cannot be read becomes an io_error that shows it.
 Error read_error(std::string_view json);
 

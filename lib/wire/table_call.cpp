@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include <boost/json/monotonic_resource.hpp>
@@ -21,13 +22,34 @@ constexpr std::size_t most_levels = 256;
 
 // `write` takes the writer, the answer and the request, and adds members to the answer's object.
 template <typename Answer, typename Request, typename Write>
-Result<std::string> told(Result<Answer> answer, const Request& request, const Write& write) {
+Result<TableAnswer> told(Result<Answer> answer, const Request& request, const Write& write) {
     if (!answer) return std::move(answer).error();
     JsonWriter json;
     json.begin_object();
     write(json, *answer, request);
     json.end_object();
-    return json.take();
+    TableAnswer table_answer;
+    table_answer.body = json.take();
+    if constexpr (requires { answer->version; }) table_answer.version = answer->version;
+    return table_answer;
+}
+
+// Puts what is shown into each part of a request that has a place for it.
+template <typename Request>
+void show_guards([[maybe_unused]] const TableGuards& guards, Request& request) {
+    [[maybe_unused]] const auto show_in = [&](auto& part) { part.proof = guards.proof; };
+    if constexpr (requires { request.expected_version; }) {
+        request.expected_version = guards.expected_version;
+    }
+    if constexpr (requires { request.proof; }) {
+        show_in(request);
+    } else if constexpr (requires { request.options.proof; }) {
+        show_in(request.options);
+    } else if constexpr (std::is_same_v<Request, BatchWrite>) {
+        std::for_each(request.writes.begin(), request.writes.end(), show_in);
+    } else if constexpr (std::is_same_v<Request, TransactWrite>) {
+        std::for_each(request.actions.begin(), request.actions.end(), show_in);
+    }
 }
 
 constexpr auto write_alone = [](JsonWriter& json, const auto& answer, const auto& /*request*/) {
@@ -37,8 +59,10 @@ constexpr auto write_alone = [](JsonWriter& json, const auto& answer, const auto
 // A typed request, and how its answer is told.
 template <typename Request, typename Ask, typename Write>
 TableCall call_of(Request request, Ask ask, Write write) {
-    return [request = std::move(request), ask, write](TableService& tables) -> Result<std::string> {
-        return told(ask(tables, request), request, write);
+    return [request = std::move(request), ask, write](
+               TableService& tables, const TableGuards& guards) mutable -> Result<TableAnswer> {
+        show_guards(guards, request);
+        return told(ask(tables, std::as_const(request)), request, write);
     };
 }
 
@@ -116,10 +140,11 @@ TableCall describe_time_to_live(const MemberReader& json) {
 // Answers nothing but that it is done.
 template <typename Request, typename Ask>
 TableCall silent_call(Request request, Ask ask) {
-    return [request = std::move(request), ask](TableService& tables) -> Result<std::string> {
+    return [request = std::move(request), ask](
+               TableService& tables, const TableGuards& /*guards*/) -> Result<TableAnswer> {
         auto done = ask(tables, request);
         if (!done) return std::move(done).error();
-        return std::string();
+        return TableAnswer{};
     };
 }
 
@@ -166,12 +191,12 @@ TableCall describe_backups(const MemberReader& json) {
 }
 
 TableCall describe_limits(const MemberReader& /*json*/) {
-    return [](TableService& tables) -> Result<std::string> {
+    return [](TableService& tables, const TableGuards& /*guards*/) -> Result<TableAnswer> {
         JsonWriter json;
         json.begin_object();
         table_json::write_limits(json, tables.describe_limits());
         json.end_object();
-        return json.take();
+        return TableAnswer{json.take(), {}};
     };
 }
 
@@ -248,7 +273,9 @@ TableCall transact_get(const MemberReader& json) {
 
 // It is answered by describe_endpoints().
 TableCall no_call(const MemberReader& /*json*/) {
-    return [](TableService& /*tables*/) -> Result<std::string> { return describe_endpoints({}); };
+    return [](TableService& /*tables*/, const TableGuards& /*guards*/) -> Result<TableAnswer> {
+        return TableAnswer{describe_endpoints({}), {}};
+    };
 }
 
 struct Operation {
@@ -292,6 +319,10 @@ const Operation* find_operation(std::string_view name) {
 
 bool is_table_operation(std::string_view name) { return find_operation(name) != nullptr; }
 
+bool is_write_of_one_item(std::string_view operation) {
+    return operation == "PutItem" || operation == "UpdateItem" || operation == "DeleteItem";
+}
+
 std::string describe_endpoints(std::string_view host) {
     // How long what it tells may be kept, as in the service.
     constexpr int minutes = 1440;
@@ -333,7 +364,7 @@ Result<TableCall> read_table_call(std::string_view operation, const TableBody& b
     return call;
 }
 
-std::optional<Result<std::string>> get_item_at_hand(TableService& tables, const TableBody& body) {
+std::optional<Result<TableAnswer>> get_item_at_hand(TableService& tables, const TableBody& body) {
     RequestFaults faults;
     const auto request = table_json::read_get(MemberReader(body.members(), {}, faults));
     if (auto fault = faults.first()) return *std::move(fault);

@@ -4,6 +4,7 @@
 // docs: semantics of DynamoDB, "Wire protocol".
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,8 +40,26 @@ private:
     boost::json::value json_;
 };
 
+// What a request shows besides its body.
+struct TableGuards {
+    // Of all that it reads or writes.
+    std::optional<LockProof> proof;
+    // As WriteItem has it, of writes of one item.
+    std::optional<std::uint64_t> expected_version;
+};
+
+struct TableAnswer {
+    std::string body;
+    // Of the item, where one was written or got: 0 where there is none now.
+    std::optional<std::uint64_t> version;
+};
+
 // A request that was read: asks the tables, and has their answer as JSON.
-using TableCall = std::function<Result<std::string>(TableService& tables)>;
+using TableCall =
+    std::function<Result<TableAnswer>(TableService& tables, const TableGuards& guards)>;
+
+// PutItem, UpdateItem, DeleteItem.
+bool is_write_of_one_item(std::string_view operation);
 
 // Errors: malformed         a member is of another kind of JSON
 //         invalid_argument  it is not as it must be, as far as that needs no table
@@ -48,7 +67,7 @@ Result<TableCall> read_table_call(std::string_view operation, const TableBody& b
 
 // A GetItem of what is at hand: TableService::get_item_at_hand(). Nothing where it is not. Errors:
 // as read_table_call(), and the tables'.
-std::optional<Result<std::string>> get_item_at_hand(TableService& tables, const TableBody& body);
+std::optional<Result<TableAnswer>> get_item_at_hand(TableService& tables, const TableBody& body);
 
 // The answer of DescribeEndpoints, which asks no tables: the service is where it was reached.
 std::string describe_endpoints(std::string_view host);

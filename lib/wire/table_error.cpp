@@ -4,6 +4,7 @@
 
 #include "table/cancellation.hpp"
 #include "wire/attribute_json.hpp"
+#include "wire/call_json.hpp"
 #include "wire/error_names.hpp"
 #include "wire/json_writer.hpp"
 #include "wire/table_call.hpp"
@@ -14,9 +15,18 @@ namespace {
 constexpr std::string_view validation_space = "com.amazon.coral.validate#";
 constexpr std::string_view service_space = "com.amazon.coral.service#";
 constexpr std::string_view modelled_space = "com.amazonaws.dynamodb.v20120810#";
+// Of refusals that the service does not know.
+constexpr std::string_view own_space = "rocklock#";
 constexpr std::string_view internal_error = "InternalServerError";
 
+// By locks.
+bool is_own(ErrorCode code) {
+    return code == ErrorCode::lock_required || code == ErrorCode::stale_token ||
+           code == ErrorCode::locked || code == ErrorCode::not_owner;
+}
+
 bool is_internal(ErrorCode code) {
+    if (is_own(code)) return false;
     switch (code) {
         case ErrorCode::invalid_argument:
         case ErrorCode::malformed:
@@ -40,6 +50,7 @@ std::string full_name(ErrorCode code) {
     if (is_internal(code)) return std::string(modelled_space).append(internal_error);
     auto space = modelled_space;
     if (code == ErrorCode::invalid_argument) space = validation_space;
+    if (is_own(code)) space = own_space;
     if (code == ErrorCode::malformed || code == ErrorCode::access_denied) space = service_space;
     return std::string(space).append(error_name(code));
 }
@@ -82,6 +93,7 @@ std::string write_table_error(const Error& error) {
         json.key("Item");
         write_item(json, *error.item);
     }
+    if (is_own(error.code)) write_facts(json, error);
     if (!error.reasons.empty()) {
         json.key("CancellationReasons");
         json.begin_array();

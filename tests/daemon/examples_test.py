@@ -15,6 +15,8 @@ from harness import Sandbox
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/examples"
 sys.path.insert(0, str(EXAMPLES))
+import guard  # noqa: E402  (docs/examples/guard.py, which guard_test.py plays)
+
 JAVASCRIPT_MISSING = javascript.missing()
 
 
@@ -128,25 +130,53 @@ class Account(Example):
         self.assertEqual(sorted(balances), [-400 + 10 * step for step in range(40)])
 
 
-class AccountInJavaScript(Example):
+class InJavaScript(Example):
+    name = None
+
     def setUp(self):
         if JAVASCRIPT_MISSING:
             self.skipTest(JAVASCRIPT_MISSING)
         super().setUp()
         # Node looks for packages beside the program that imports them.
-        self.program = shutil.copy(EXAMPLES / "account.mjs", self.folder)
+        self.program = shutil.copy(EXAMPLES / self.name, self.folder)
         (self.folder / "node_modules").symlink_to(javascript.PACKAGES)
 
     def node(self, *words):
         return self.run_command([javascript.NODE, *map(str, words)], javascript.environment(self.folder))
 
+    def import_and(self, case):
+        """Plays a case of the file of that name in tests/javascript."""
+        done = self.node(javascript.FOLDER / self.name, self.program, self.endpoint, case)
+        self.assertEqual(done, (0, "", ""), done[2])
+
+
+class GuardInJavaScript(InJavaScript):
+    name = "guard.mjs"
+
+    def setUp(self):
+        super().setUp()
+        guard.client_for(self.endpoint)
+        done = self.connect().call("BindTable", TableName="orders", Resource="orders/{id}")
+        self.assertEqual(done.status, 200, done.body)
+
+    def test_a_late_write_is_refused(self):
+        self.import_and("a_late_write_is_refused")
+
+    def test_nobody_forgets_to_lock(self):
+        self.import_and("nobody_forgets_to_lock")
+
+    def test_of_two_that_read_the_same_one_writes(self):
+        self.import_and("of_two_that_read_the_same_one_writes")
+
+    def test_a_client_may_show_it_with_all_it_asks_for(self):
+        self.import_and("a_client_may_show_it_with_all_it_asks_for")
+
+
+class AccountInJavaScript(InJavaScript):
+    name = "account.mjs"
+
     def account(self, *words):
         return self.node(self.program, self.endpoint, *words)
-
-    def import_and(self, case):
-        """Plays a case of tests/javascript/account.mjs."""
-        done = self.node(javascript.FOLDER / "account.mjs", self.program, self.endpoint, case)
-        self.assertEqual(done, (0, "", ""), done[2])
 
     def test_withdrawals(self):
         self.assertEqual(self.account("open", "a", 100, -500), (0, "", ""))

@@ -14,7 +14,7 @@ import tap
 from harness import PATIENCE_S, Sandbox
 
 CASE = re.compile(r"^export async function (\w+)", re.MULTILINE)
-OF_BOTH = ("table_edit", "freeing_lock", "version_check", "operations", "refusals")
+OF_BOTH = ("table_edit", "freeing_lock", "version_check", "operations", "refusals", "guards")
 # What the daemon is told for a case.
 SERVED = {
     "an_expired_lock_is_still_there_and_may_be_taken": ["--sweep-period", "10ms", "--ttl-lag", "48h"],

@@ -40,7 +40,8 @@ struct World {
     TableService& tables = *database.tables().value();
 
     HttpAnswer ask(std::string operation, std::string body) const {
-        return answer_table_request(request_of(std::move(operation), std::move(body)), tables, {});
+        return answer_table_request(request_of(std::move(operation), std::move(body)), tables,
+                                    nullptr, {});
     }
 };
 
@@ -78,7 +79,9 @@ BOOST_AUTO_TEST_CASE(is_judged_in_the_order_of_the_service) {
     const World world;
     HttpRequest request = request_of("Nope", "{");
     request.authorization.clear();
-    const auto answer = [&] { return answer_table_request(request, world.tables, {}).body; };
+    const auto answer = [&] {
+        return answer_table_request(request, world.tables, nullptr, {}).body;
+    };
     BOOST_TEST(answer() == R"({"__type":"com.amazon.coral.service#SerializationException"})");
     request.body = R"({"TableName":5})";
     BOOST_TEST(answer() == R"({"__type":"com.amazon.coral.service#UnknownOperationException"})");
@@ -100,10 +103,11 @@ BOOST_AUTO_TEST_CASE(that_fails_by_the_disk_is_no_fault_of_its_own) {
     options.clock = &clock;
     Database database = Database::open_on(std::move(storage), options).value();
     TableService& tables = *database.tables().value();
-    BOOST_TEST(answer_table_request(request_of("CreateTable", create), tables, {}).status == 200);
+    BOOST_TEST(
+        answer_table_request(request_of("CreateTable", create), tables, nullptr, {}).status == 200);
     disk.fail_nth(rocklock::testing::FaultyStorage::Call::sync, 1);
     int failures = 0;
-    const auto answer = answer_table_request(request_of("PutItem", put), tables,
+    const auto answer = answer_table_request(request_of("PutItem", put), tables, nullptr,
                                              [&](const Error& /*error*/) { ++failures; });
     BOOST_TEST(answer.status == 500);
     BOOST_TEST(has(answer, R"("__type":"com.amazonaws.dynamodb.v20120810#InternalServerError")"));
@@ -120,7 +124,12 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
     BOOST_TEST(answer.value().status == 200);
     BOOST_TEST(answer.value().body == R"({"Item":{"id":{"S":"a"}}})");
     BOOST_TEST(has(world.ask("GetItem", request.body), answer.value().body));
+    BOOST_TEST(answer.value().more_headers.find("\r\nx-rocklock-version: ") != std::string::npos);
 
+    // Whether these are right may take a while to tell.
+    request.lock_headers = {{"X-Rocklock-Session", "x"}};
+    BOOST_TEST(!answer_at_hand(request, world.tables));
+    request.lock_headers.clear();
     request.authorization.clear();
     BOOST_TEST(!answer_at_hand(request, world.tables));
     request = request_of("GetItem", R"({"TableName":"nothing","Key":{"id":{"S":"a"}}})");
@@ -135,7 +144,7 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
 
 BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
     const World world;
-    TableSite site(world.tables, {});
+    TableSite site(world.tables, world.database.service(), {});
     std::promise<std::pair<int, std::thread::id>> promise;
     site.ask(request_of("ListTables", "{}"), [&](const HttpAnswer& answer) {
         promise.set_value({answer.status, std::this_thread::get_id()});

@@ -137,7 +137,7 @@ private:
         request.authorization = "AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host, Signature=x";
         request.amz_date = "20261122T000000Z";
         request.body = line.substr(std::min(space + 1, line.size()));
-        return answer_table_request(std::move(request), *tables_, [](const Error& error) {
+        return answer_table_request(std::move(request), *tables_, nullptr, [](const Error& error) {
             require(false, "no request is the server's fault: " + error.message);
         });
     }

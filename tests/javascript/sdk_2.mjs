@@ -28,6 +28,7 @@ export function connect({endpoint, socket_path}) {
     set_of: (...values) => document_client.createSet(values),
     values_of: (set) => set.values,
     transact: (members) => transact(client, members),
+    show: (headers) => show(client, headers),
     close: () => agent.destroy(),
   };
 }
@@ -51,4 +52,11 @@ async function transact(client, members) {
     return reasons;
   }
   return [];
+}
+
+// All that the client asks for from now on has these headers.
+function show(client, headers) {
+  client.customizeRequests((request) => {
+    request.on("build", ({httpRequest}) => Object.assign(httpRequest.headers, headers));
+  });
 }

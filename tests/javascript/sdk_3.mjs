@@ -27,6 +27,7 @@ export function connect({endpoint, socket_path}) {
     set_of: (...values) => new Set(values),
     values_of: (set) => [...set],
     transact: (members) => transact(client, members),
+    show: (headers) => show(client, headers),
     close: () => client.destroy(),
   };
 }
@@ -40,4 +41,12 @@ async function transact(client, members) {
     return error.CancellationReasons;
   }
   return [];
+}
+
+// All that the client asks for from now on has these headers.
+function show(client, headers) {
+  client.middlewareStack.add((next) => (args) => {
+    Object.assign(args.request.headers, headers);
+    return next(args);
+  }, {step: "build", name: "show", override: true});
 }

@@ -50,9 +50,9 @@ struct Tables {
         if (!body) return {true, parsed(write_table_error(body.error()))};
         const auto call = read_table_call(operation, *body);
         if (!call) return {true, parsed(write_table_error(call.error()))};
-        const auto answer = (*call)(*service);
+        const auto answer = (*call)(*service, {});
         if (!answer) return {true, parsed(write_table_error(answer.error()))};
-        return {false, parsed(answer->empty() ? "{}" : *answer)};
+        return {false, parsed(answer->body.empty() ? "{}" : answer->body)};
     }
 };
 

@@ -26,8 +26,8 @@ struct World {
         if (!body) return write_table_error(body.error());
         const auto call = read_table_call(operation, *body);
         if (!call) return write_table_error(call.error());
-        const auto answer = (*call)(*tables);
-        return answer ? *answer : write_table_error(answer.error());
+        const auto answer = (*call)(*tables, {});
+        return answer ? answer->body : write_table_error(answer.error());
     }
 };
 

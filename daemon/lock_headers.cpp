@@ -1,0 +1,120 @@
+#include "daemon/lock_headers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <boost/beast/core/string.hpp>
+
+namespace rocklock {
+namespace {
+
+constexpr std::uint64_t largest_number = (std::uint64_t{1} << 53) - 1;
+
+constexpr std::array<std::string_view, 3> header_names = {"X-Rocklock-Session", "X-Rocklock-Token",
+                                                          "X-Rocklock-Version"};
+constexpr std::size_t session_at = 0;
+constexpr std::size_t token_at = 1;
+constexpr std::size_t version_at = 2;
+
+using HeaderValues = std::array<std::optional<std::string_view>, header_names.size()>;
+
+Error bad_header(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
+
+Error bad_value(std::size_t at, std::string_view what) {
+    return bad_header(std::string(header_names.at(at)).append(" must be ").append(what));
+}
+
+Result<HeaderValues> find_values(const HttpRequest& request) {
+    HeaderValues values;
+    for (const auto& [name, value] : request.lock_headers) {
+        std::size_t at = 0;
+        while (at < values.size() && !boost::beast::iequals(header_names.at(at), name)) ++at;
+        if (at == values.size()) {
+            return bad_header(
+                name +
+                " is no header here; known are X-Rocklock-Session, X-Rocklock-Token and "
+                "X-Rocklock-Version");
+        }
+        if (values.at(at)) return bad_header(name + " is given twice: give it once");
+        values.at(at) = value;
+    }
+    return values;
+}
+
+// Digits only.
+std::optional<std::uint64_t> header_number(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto* const end = text.data() + text.size();
+    const auto [rest, problem] = std::from_chars(text.data(), end, number);
+    if (problem != std::errc() || rest != end || number > largest_number) return std::nullopt;
+    return number;
+}
+
+// The session, once it is known to be the sender's.
+Result<SessionId> read_session(std::string_view text, LockService* locks) {
+    const auto colon = std::min(text.find(':'), text.size());
+    const auto session = parse_session_id(text.substr(0, colon));
+    const auto secret = parse_secret(text.substr(std::min(colon + 1, text.size())));
+    if (!session || !secret) {
+        return bad_value(session_at,
+                         "<session>:<secret>, as OpenSession and Acquire gave them: 22 and 43 "
+                         "characters, and a colon between");
+    }
+    if (locks == nullptr) return Error(ErrorCode::not_owner, "no session is known here");
+    const auto known = locks->authenticate(*session, *secret);
+    if (known) return *session;
+    // The secret was right. That the session has ended is told where it matters, with who has its
+    // locks now.
+    const ErrorCode code = known.error().code;
+    if (code == ErrorCode::session_expired || code == ErrorCode::session_not_found) return *session;
+    return Error(known.error());
+}
+
+}  // namespace
+
+Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_view operation,
+                                      LockService* locks) {
+    TableGuards guards;
+    if (request.lock_headers.empty()) return guards;
+    const auto found = find_values(request);
+    if (!found) return Error(found.error());
+    const auto& [session, token, version] = *found;
+    if (version) {
+        guards.expected_version = header_number(*version);
+        if (!guards.expected_version) {
+            return bad_value(version_at,
+                             "the version of an item, as an answer told it: a whole number; 0 "
+                             "says that there is none");
+        }
+        if (!is_write_of_one_item(operation)) {
+            return bad_header(
+                "X-Rocklock-Version is for PutItem, UpdateItem and DeleteItem: it says which "
+                "version of their item they change");
+        }
+    }
+    std::optional<Token> believed;
+    if (token) {
+        const auto value = header_number(*token);
+        if (!value || *value == 0) {
+            return bad_value(token_at, "the token of a grant: a whole number from 1 on");
+        }
+        believed = Token{*value};
+        if (!session) {
+            return bad_header(
+                "X-Rocklock-Token says nothing without X-Rocklock-Session: give both");
+        }
+    }
+    if (!session) return guards;
+    const auto own = read_session(*session, locks);
+    if (!own) return Error(own.error());
+    guards.proof = LockProof{*own, believed};
+    return guards;
+}
+
+}  // namespace rocklock

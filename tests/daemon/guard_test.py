@@ -1,0 +1,446 @@
+"""Locks that guard tables, as programs of others meet them: with boto3, with the aws command line, and header by header."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import tap
+from botocore.exceptions import ClientError
+from dynamodb_test import TABLE, call
+from harness import PATIENCE_S, Connection, Sandbox, wait_until
+from http_test import TcpSandbox, Web
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/examples"
+sys.path.insert(0, str(EXAMPLES))
+import guard  # noqa: E402  (docs/examples/guard.py)
+
+# The one of Debian, whose plugins are told of in the example.
+AWS = pathlib.Path("/usr/bin/aws")
+BOUND = {"TableName": "orders", "Resource": "orders/{id}"}
+
+
+class Guarded(TcpSandbox):
+    """A daemon with the table `orders`, and boto3 of who shows nothing."""
+
+    def setUp(self):
+        super().setUp()
+        self.endpoint = f"http://127.0.0.1:{self.serve_tcp()}"
+        self.api = self.connect()
+        self.client = guard.client_for(self.endpoint)
+
+    def bind(self, **members):
+        answer = self.api.call("BindTable", **BOUND, **members)
+        self.assertEqual(answer.status, 200, answer.body)
+
+    def acquire(self, order, editor="ann", mode="write", lease_s=30):
+        return self.api.call("Acquire", Principal=editor, LeaseMs=lease_s * 1000,
+                             Locks=[{"Resource": f"orders/{order}", "Mode": mode}]).json
+
+    def shown(self, grant):
+        return guard.shown(self.client, guard.lock_headers(grant))
+
+    def release(self, grant):
+        guard.release(self.endpoint, grant)
+
+    def refused(self, function, *arguments, **members):
+        with self.assertRaises(ClientError) as raised:
+            function(*arguments, **members)
+        return raised.exception.response
+
+    def code_of(self, function, **members):
+        """The name of the error, or None."""
+        try:
+            function(**members)
+        except ClientError as error:
+            return error.response["Error"]["Code"]
+        return None
+
+    def text(self, order):
+        return guard.read(self.client, order)[0]
+
+
+class TwoShells(Guarded):
+    def test_who_was_stopped_past_its_lease_overwrites_nobody(self):
+        self.bind()
+        # Under debuggers and sanitizers a second may be too short to come to the write.
+        ann = subprocess.Popen([sys.executable, EXAMPLES / "guard.py", self.endpoint, "edit", "42", "ann", "2"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, "HOME": str(self.folder)})
+        self.started.append(ann)
+        self.assertEqual(ann.stdout.readline(), "ann edits orders/42: None\n")
+        ann.send_signal(signal.SIGSTOP)
+
+        def bobs():
+            with contextlib.suppress(guard.Refused):
+                return guard.acquire(self.endpoint, "42", "bob", 30)
+
+        bob = wait_until(bobs, "ann's lease is over")
+        guard.write(self.client, "42", "bob's", guard.lock_headers(bob))
+        ann.send_signal(signal.SIGCONT)
+        told, _ = ann.communicate("ann's\n", timeout=PATIENCE_S)
+        self.assertRegex(told, r'\Athe grant of token \d+ has ended: expired; "orders/42" is held by bob now\n\Z')
+        self.assertEqual(ann.returncode, 1)
+        self.assertEqual(self.text("42"), "bob's")
+
+    def test_who_comes_to_a_lock_that_is_held_is_told_so(self):
+        self.bind()
+        self.acquire("42", "bob")
+        done = subprocess.run([sys.executable, EXAMPLES / "guard.py", self.endpoint, "edit", "42", "ann", "2"],
+                              input="ann's\n", capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+                              env={**os.environ, "HOME": str(self.folder)})
+        self.assertEqual((done.returncode, done.stderr), (75, ""))
+        self.assertIn("bob", done.stdout)
+
+
+class AwsCommandLine(Guarded):
+    def aws(self, *words, **environment):
+        folder = self.folder / "aws"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(EXAMPLES / "aws_rocklock.py", folder)
+        (folder / "config").write_text(f"[plugins]\ncli_legacy_plugin_path = {folder}\nrocklock = aws_rocklock\n")
+        return subprocess.run(
+            [AWS, "dynamodb", "--endpoint-url", self.endpoint, *words], text=True, capture_output=True,
+            timeout=PATIENCE_S, check=False, stdin=subprocess.DEVNULL,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "AWS_CONFIG_FILE": str(folder / "config"),
+                 "AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "local",
+                 "AWS_PAGER": "", **environment})
+
+    def put(self, order, **environment):
+        item = json.dumps({"id": {"S": order}, "text": {"S": "written"}})
+        return self.aws("put-item", "--table-name", "orders", "--item", item, **environment)
+
+    def test_is_let_in_with_a_live_session_only(self):
+        if not AWS.exists():
+            self.skipTest("there is no /usr/bin/aws")
+        self.bind()
+        done = self.put("42")
+        self.assertIn("LockRequiredException", done.stderr)
+        self.assertIsNone(self.text("42"))
+        grant = self.acquire("42")
+        shown = {"ROCKLOCK_SESSION": f"{grant['Session']}:{grant['Secret']}"}
+        done = self.put("42", **shown)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.text("42"), "written")
+        self.assertIn("LockRequiredException", self.put("43", **shown).stderr)
+        self.release(grant)
+        self.assertIn("StaleTokenException", self.put("42", **shown).stderr)
+
+    def test_is_let_in_under_run(self):
+        if not AWS.exists():
+            self.skipTest("there is no /usr/bin/aws")
+        self.bind()
+        (self.folder / "put").write_text(
+            "exec aws dynamodb put-item --table-name orders --endpoint-url \"$1\" "
+            "--item '{\"id\": {\"S\": \"42\"}, \"text\": {\"S\": \"run\"}}'\n")
+        self.aws("list-tables")
+        done = self.rocklock("run", "orders/42", "--", "sh", "put", self.endpoint, environment={
+            "PATH": "/usr/bin:/bin", "HOME": str(self.folder), "AWS_CONFIG_FILE": str(self.folder / "aws/config"),
+            "AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "local"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.text("42"), "run")
+
+
+def key(order):
+    return {"id": {"S": order}}
+
+
+# What asks for the order 1.
+WRITES = {
+    "put_item": {"TableName": "orders", "Item": key("1")},
+    "update_item": {"TableName": "orders", "Key": key("1"), "UpdateExpression": "SET a = :a",
+                    "ExpressionAttributeValues": {":a": {"N": "1"}}},
+    "delete_item": {"TableName": "orders", "Key": key("1")},
+    "batch_write_item": {"RequestItems": {"orders": [{"DeleteRequest": {"Key": key("1")}}]}},
+    "transact_write_items": {"TransactItems": [{"Put": {"TableName": "orders", "Item": key("1")}}]},
+}
+READS = {
+    "get_item": {"TableName": "orders", "Key": key("1")},
+    "query": {"TableName": "orders", "KeyConditionExpression": "id = :id",
+              "ExpressionAttributeValues": {":id": {"S": "1"}}},
+    "scan": {"TableName": "orders"},
+    "batch_get_item": {"RequestItems": {"orders": {"Keys": [key("1")]}}},
+    "transact_get_items": {"TransactItems": [{"Get": {"TableName": "orders", "Key": key("1")}}]},
+}
+
+
+class Requests(Guarded):
+    """Each operation shows, and is asked for, what the headers say."""
+
+    def setUp(self):
+        super().setUp()
+        self.client.put_item(TableName="orders", Item=key("1"))
+        self.bind()
+
+    def each(self, requests, codes, but=None):
+        for name, members in requests.items():
+            expected = (but or {}).get(name, codes)
+            self.assertEqual(self.code_of(getattr(self.client, name), **members), expected, name)
+
+    def test_write_with_a_grant_that_covers_the_item_only(self):
+        cancelled = {"transact_write_items": "TransactionCanceledException"}
+        self.each(WRITES, "LockRequiredException", cancelled)
+        self.each(READS, None)
+        with self.shown(self.acquire("2")):
+            self.each(WRITES, "LockRequiredException", cancelled)
+        grant = self.acquire("1", mode="read")
+        with self.shown(grant):
+            self.each(WRITES, "LockRequiredException", cancelled)
+        self.release(grant)
+        grant = self.acquire("1")
+        with self.shown(grant):
+            self.each(WRITES, None)
+        self.release(grant)
+        with self.shown(grant):
+            self.each(WRITES, "StaleTokenException", cancelled)
+            self.each(READS, None)
+
+    def test_read_what_nobody_else_holds_in_exclusive(self):
+        grant = self.acquire("1", mode="exclusive")
+        self.each(READS, "LockedException")
+        with self.shown(self.acquire("2", "bob")):
+            self.each(READS, "LockedException")
+        with self.shown(grant):
+            self.each(READS, None)
+        self.release(grant)
+        self.each(READS, None)
+
+    def test_are_refused_with_the_facts(self):
+        answer = self.refused(self.client.put_item, **WRITES["put_item"])
+        self.assertEqual(answer["Error"]["Message"], 'a write needs a lock on "orders/1" in write or exclusive, and '
+                                                     "shows none: acquire it, and send its session")
+        self.assertEqual((answer["ResponseMetadata"]["HTTPStatusCode"], sorted(answer["Facts"])),
+                         (400, ["__type", "message"]))
+        self.assertEqual(answer["Facts"]["__type"], "rocklock#LockRequiredException")
+        grant = self.acquire("1")
+        self.api.call("Break", Grant=grant["Grant"], Reason="lunch")
+        bob = self.acquire("1", "bob", "exclusive")
+        with self.shown(grant):
+            answer = self.refused(self.client.put_item, **WRITES["put_item"])
+        facts = answer["Facts"]
+        self.assertEqual((answer["Error"]["Code"], facts["Outcome"], facts["Reason"]),
+                         ("StaleTokenException", "broken", "lunch"))
+        self.assertTrue(facts["By"])
+        self.assertRegex(facts["At"], r"\A\d{4}-\d\d-\d\dT.*Z\Z")
+        self.assertEqual([(one["Principal"], one["Resource"], one["Grant"]) for one in facts["Blockers"]],
+                         [("bob", "orders/1", bob["Grant"])])
+        self.assertNotIn("Secret", json.dumps(facts))
+        facts = self.refused(self.client.get_item, **READS["get_item"])["Facts"]
+        self.assertEqual((facts["__type"], [one["Principal"] for one in facts["Blockers"]]),
+                         ("rocklock#LockedException", ["bob"]))
+
+    def test_of_transactions_tell_the_reason_of_each_action(self):
+        self.acquire("3", "bob", "exclusive")
+        ended = self.acquire("1")
+        self.release(ended)
+        actions = [{"Put": {"TableName": "orders", "Item": key("1")}},
+                   {"ConditionCheck": {"TableName": "orders", "Key": key("3"),
+                                       "ConditionExpression": "attribute_not_exists(id)"}},
+                   {"ConditionCheck": {"TableName": "orders", "Key": key("4"),
+                                       "ConditionExpression": "attribute_not_exists(id)"}}]
+        answer = self.refused(self.client.transact_write_items, TransactItems=actions)
+        self.assertEqual([one["Code"] for one in answer["CancellationReasons"]], ["LockRequired", "Locked", "None"])
+        self.assertIn("[LockRequired, Locked, None]", answer["Error"]["Message"])
+        self.assertIn("held in exclusive by bob", answer["CancellationReasons"][1]["Message"])
+        with self.shown(ended):
+            answer = self.refused(self.client.transact_write_items, TransactItems=actions[:1])
+        reason, = answer["CancellationReasons"]
+        self.assertEqual(reason["Code"], "StaleToken")
+        self.assertIn("has ended: released", reason["Message"])
+
+    def test_get_with_small_answers_at_once_only_what_is_free(self):
+        # Until now the item lay at hand, and was told by the thread that reads from the socket.
+        for _ in range(3):
+            self.client.get_item(**READS["get_item"])
+        self.acquire("1", mode="exclusive")
+        self.assertEqual(self.code_of(self.client.get_item, **READS["get_item"]), "LockedException")
+
+    def test_tell_and_ask_for_versions(self):
+        with self.shown(self.acquire("1")):
+            _, first = guard.read(self.client, "1")
+            self.assertGreater(first, 0)
+            self.assertTrue(guard.write_if_unchanged(self.client, "1", "one", first, {}))
+            text, second = guard.read(self.client, "1")
+            self.assertEqual(text, "one")
+            self.assertGreater(second, first)
+            self.assertFalse(guard.write_if_unchanged(self.client, "1", "two", first, {}))
+            with guard.shown(self.client, {"X-Rocklock-Version": str(first)}):
+                answer = self.refused(self.client.update_item, **WRITES["update_item"])
+            self.assertEqual(answer["Error"]["Message"], f"The conditional request failed: the item has version {second}, "
+                                                         f"not {first}")
+            gone = self.client.delete_item(**WRITES["delete_item"])
+            self.assertEqual(gone["ResponseMetadata"]["HTTPHeaders"]["x-rocklock-version"], "0")
+            self.assertEqual(guard.read(self.client, "1"), (None, 0))
+            self.assertTrue(guard.write_if_unchanged(self.client, "1", "new", 0, {}))
+            self.assertFalse(guard.write_if_unchanged(self.client, "1", "other", 0, {}))
+            self.assertEqual(self.text("1"), "new")
+
+    def test_count_for_tables_that_are_not_bound(self):
+        self.assertEqual(self.api.call("UnbindTable", TableName="orders").json, BOUND)
+        grant = self.acquire("anything")
+        with self.shown(grant):
+            self.each(WRITES, None)
+        self.release(grant)
+        with self.shown(grant):
+            self.each(WRITES, "StaleTokenException", {"transact_write_items": "TransactionCanceledException"})
+        # A session alone says nothing there.
+        with guard.shown(self.client, {"X-Rocklock-Session": guard.lock_headers(grant)["X-Rocklock-Session"]}):
+            self.each(WRITES, None)
+
+
+SESSION = "22-characters-of-base64"[:22]
+SECRET = "s" * 42 + "A"
+
+
+class Headers(Guarded):
+    """What does not parse is refused, and nothing is changed."""
+
+    def setUp(self):
+        super().setUp()
+        self.line = self.web()
+        self.grant = self.acquire("1")
+
+    def put(self, text, **headers):
+        return call(self.line, "PutItem", {"TableName": "orders", "Item": {**key("1"), "text": {"S": text}}}, **headers)
+
+    def refuse(self, message, **headers):
+        answer = self.put("wrong", **headers)
+        told = json.loads(answer.text)
+        self.assertEqual((answer.status, told["__type"]), (400, "com.amazon.coral.validate#ValidationException"), headers)
+        self.assertIn(message, told["message"])
+        self.assertNotIn(self.grant["Secret"], answer.text)
+        self.assertIsNone(self.text("1"))
+
+    def test_that_do_not_parse(self):
+        own = f"{self.grant['Session']}:{self.grant['Secret']}"
+        for wrong in ("", "x", ":", self.grant["Session"], self.grant["Session"] + ":", own + "x", own + ":",
+                      own.replace(":", " "), own[:-1], f"{own}, {own}"):
+            self.refuse("X-Rocklock-Session must be <session>:<secret>", X_Rocklock_Session=wrong)
+        for wrong in ("", "x", "0", "-1", "+1", "1.0", "0x1", "1 2", str(1 << 53), "9" * 30):
+            self.refuse("X-Rocklock-Token must be the token of a grant", X_Rocklock_Session=own, X_Rocklock_Token=wrong)
+        self.refuse("X-Rocklock-Token says nothing without X-Rocklock-Session", X_Rocklock_Token="1")
+        for wrong in ("", "x", "-1", "1.5", str(1 << 53)):
+            self.refuse("X-Rocklock-Version must be the version of an item", X_Rocklock_Version=wrong)
+        self.refuse("X-Rocklock-Tokn is no header here", X_Rocklock_Session=own, X_Rocklock_Tokn="1")
+        self.assertEqual(self.put("right", X_Rocklock_Session=own, X_Rocklock_Token=self.grant["Token"]).status, 200)
+        self.assertEqual(self.text("1"), "right")
+
+    def test_that_come_twice(self):
+        own = f"{self.grant['Session']}:{self.grant['Secret']}"
+        self.refuse("x-rocklock-session is given twice", **{"X-Rocklock-Session": own, "x-rocklock-session": own})
+
+    def test_of_versions_are_for_writes_of_one_item(self):
+        self.refused_version("GetItem", {"TableName": "orders", "Key": key("1")})
+        self.refused_version("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": key("1")}}]}})
+        self.refused_version("TransactWriteItems",
+                             {"TransactItems": [{"Put": {"TableName": "orders", "Item": key("1")}}]})
+        self.assertIsNone(self.text("1"))
+
+    def refused_version(self, operation, members):
+        answer = call(self.line, operation, members, X_Rocklock_Version="0")
+        self.assertEqual(answer.status, 400, operation)
+        self.assertIn("X-Rocklock-Version is for PutItem, UpdateItem and DeleteItem", answer.text)
+
+    def test_with_a_secret_of_another(self):
+        other = self.acquire("2", "bob")
+        for session, secret in ((self.grant["Session"], other["Secret"]), (SESSION, SECRET),
+                                (other["Session"], self.grant["Secret"])):
+            for operation, members in (("PutItem", {"TableName": "orders", "Item": key("1")}),
+                                       ("GetItem", {"TableName": "orders", "Key": key("1")}), ("ListTables", {})):
+                answer = call(self.line, operation, members, X_Rocklock_Session=f"{session}:{secret}")
+                self.assertEqual((answer.status, answer.error), (400, "NotOwnerException"), operation)
+        self.assertIsNone(self.text("1"))
+
+    def test_with_a_token_of_another(self):
+        self.bind()
+        other = self.acquire("2", "bob")
+        answer = self.put("wrong", X_Rocklock_Session=f"{self.grant['Session']}:{self.grant['Secret']}",
+                          X_Rocklock_Token=other["Token"])
+        self.assertEqual((answer.status, answer.error), (400, "LockRequiredException"))
+        self.assertIn("belongs to another session", answer.text)
+        self.assertIsNone(self.text("1"))
+
+
+class Bindings(Guarded):
+    def refuse(self, error, message, **members):
+        answer = self.api.call("BindTable", **members)
+        self.assertEqual((answer.status, answer.error), (400, error), members)
+        self.assertIn(message, answer.json["message"])
+        self.assertEqual(self.api.call("ListBindings").json, {"Bindings": []})
+        self.client.put_item(TableName="orders", Item=key("1"))
+
+    def test_are_made_listed_and_undone(self):
+        self.assertEqual(self.api.call("BindTable", **BOUND, Strict=True).json, {**BOUND, "Strict": True})
+        self.assertEqual(self.api.call("BindTable", **BOUND).json, BOUND)
+        self.assertEqual(self.api.call("ListBindings").json, {"Bindings": [BOUND]})
+        self.assertEqual(self.code_of(self.client.delete_table, TableName="orders"), "ResourceInUseException")
+        self.assertEqual(self.api.call("UnbindTable", TableName="orders").json, BOUND)
+        self.assertEqual(self.api.call("ListBindings").json, {"Bindings": []})
+        self.assertEqual(self.api.call("UnbindTable", TableName="orders").error, "ValidationException")
+
+    def test_to_what_makes_no_names_are_refused(self):
+        for resource, message in (("", "is empty"), ("orders/{", "brace"), ("orders/}", "brace"),
+                                  ("orders/{text}", "no attribute of the table's key"), ("orders/{}", "no attribute"),
+                                  ("a\0b", "no names"), ("a" * 1025, "no names")):
+            self.refuse("ValidationException", message, TableName="orders", Resource=resource)
+        self.refuse("ValidationException", "Resource is missing", TableName="orders")
+        self.refuse("ValidationException", "Strct is no member here", **BOUND, Strct=True)
+
+    def test_of_tables_that_cannot_be_bound_are_refused(self):
+        self.refuse("ValidationException", "not bound: rocklock.locks", TableName="rocklock.locks", Resource="x")
+        self.refuse("ValidationException", "not bound",
+                    TableName="arn:aws:dynamodb:local:000000000000:table/rocklock.locks", Resource="x")
+        self.refuse("ResourceNotFoundException", "nothing", TableName="nothing", Resource="x")
+        self.refuse("ValidationException", "", TableName="a b", Resource="x")
+
+    def test_are_for_administrators(self):
+        web = self.web(int(self.endpoint.rpartition(":")[2]))
+        self.assertEqual(web.call("BindTable", BOUND).error, "AccessDeniedException")
+        self.bind()
+        self.assertEqual(web.call("UnbindTable", {"TableName": "orders"}).error, "AccessDeniedException")
+        self.assertEqual(json.loads(web.call("ListBindings", {}).text), {"Bindings": [BOUND]})
+
+
+class Restored(Sandbox):
+    def connected(self):
+        connection = Connection(self.socket)
+        self.connections.append(connection)
+        return connection
+
+    def test_a_token_from_before_a_restore_lets_nothing_in(self):
+        self.state.mkdir()
+        self.serve("--db", self.folder / "store")
+        api = self.connected()
+        web = self.web_here()
+        self.assertEqual(call(web, "CreateTable", {**TABLE, "TableName": "orders"}).status, 200)
+        api.call("BindTable", **BOUND)
+        grant = api.call("Acquire", Principal="ann", Locks=[{"Resource": "orders/1"}], LeaseMs=600_000).json
+        shown = {name.replace("-", "_"): value for name, value in guard.lock_headers(grant).items()}
+        item = {"TableName": "orders", "Item": key("1")}
+        self.assertEqual(call(web, "PutItem", item, **shown).status, 200)
+        done = self.rocklock("db", "backup", self.folder / "backup")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.stop_daemon()
+        done = self.rocklock("db", "restore", self.folder / "backup", "--db", self.folder / "again")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.serve("--db", self.folder / "again")
+        web = self.web_here()
+        answer = call(web, "DeleteItem", {"TableName": "orders", "Key": key("1")}, **shown)
+        self.assertEqual((answer.status, answer.error), (400, "StaleTokenException"), answer.text)
+        told = json.loads(answer.text)
+        self.assertEqual((told["Outcome"], told["Reason"]), ("broken", "restored"))
+        got = call(web, "GetItem", {"TableName": "orders", "Key": key("1")})
+        self.assertEqual(json.loads(got.text), {"Item": key("1")})
+
+    def web_here(self):
+        web = Web(self.socket)
+        self.connections.append(web)
+        return web
+
+
+if __name__ == "__main__":
+    tap.main()

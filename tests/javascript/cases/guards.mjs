@@ -1,0 +1,69 @@
+// What a lock's headers let in, of a table that is not bound: to bind one takes an administrator.
+
+import assert from "node:assert/strict";
+import http from "node:http";
+
+import {refusal_of} from "../refusal.mjs";
+import {table} from "../tables.mjs";
+
+const orders = "orders";
+
+// A call of the lock API, where the tables are.
+function call({places, agent}, verb, members) {
+  return new Promise((resolve, reject) => {
+    const request = http.request(places.endpoint, {
+      method: "POST", agent,
+      headers: {"Content-Type": "application/json", "X-Amz-Target": `Rocklock_20261121.${verb}`},
+    }, async (answer) => {
+      const told = JSON.parse(Buffer.concat(await answer.toArray()).toString());
+      return answer.statusCode === 200 ? resolve(told) : reject(new Error(told.message));
+    });
+    request.on("error", reject).end(JSON.stringify(members));
+  });
+}
+
+function acquire(sdk, principal, lease_ms) {
+  return call(sdk, "Acquire", {
+    Principal: principal, LeaseMs: lease_ms, Locks: [{Resource: "orders/42"}], PatienceMs: 60000,
+  });
+}
+
+function show(sdk, {Session, Secret, Token}) {
+  sdk.show({"X-Rocklock-Session": `${Session}:${Secret}`, "X-Rocklock-Token": `${Token}`});
+}
+
+function put(sdk, text) {
+  return sdk.documents.put({TableName: orders, Item: {id: "42", text}});
+}
+
+async function text({documents}) {
+  return (await documents.get({TableName: orders, Key: {id: "42"}})).Item?.text;
+}
+
+export async function a_late_write_is_refused_and_names_who_came_next(sdk) {
+  await sdk.dynamodb.createTable(table(orders, {id: "S"}));
+  const ann = await acquire(sdk, "ann", 200);
+  // Who waits is let in as soon as ann's lease is over.
+  const bob = await acquire(sdk, "bob", 60000);
+  show(sdk, bob);
+  await put(sdk, "bob's");
+  show(sdk, ann);
+  const refused = await refusal_of(put(sdk, "ann's"));
+  assert.equal(sdk.code_of(refused), "StaleTokenException");
+  assert.equal(sdk.status_of(refused), 400);
+  assert.match(refused.message, /has ended: expired/);
+  show(sdk, bob);
+  assert.equal(await text(sdk), "bob's");
+}
+
+export async function headers_that_do_not_parse_change_nothing(sdk) {
+  await sdk.dynamodb.createTable(table(orders, {id: "S"}));
+  const {Session} = await acquire(sdk, "ann", 60000);
+  show(sdk, {Session, Secret: "none", Token: 1});
+  const refused = await refusal_of(put(sdk, "wrong"));
+  assert.equal(sdk.code_of(refused), "ValidationException");
+  assert.match(refused.message, /X-Rocklock-Session must be <session>:<secret>/);
+  show(sdk, await call(sdk, "OpenSession", {Principal: "bob"}).then(({Session: id, Secret}) => (
+    {Session: id, Secret, Token: 1})));
+  assert.equal(sdk.code_of(await refusal_of(put(sdk, "wrong"))), "StaleTokenException");
+}
