@@ -40,7 +40,7 @@ export function show(headers, commandOrClient) {
   commandOrClient.middlewareStack.add((next) => (args) => {
     Object.assign(args.request.headers, headers);
     return next(args);
-  }, {step: "build", name: "showLock", override: true});
+  }, {step: "build"});
   return commandOrClient;
 }
 

@@ -292,7 +292,7 @@ class Requests(Guarded):
             self.each(WRITES, None)
 
 
-SESSION = "22-characters-of-base64"[:22]
+SESSION = "A" * 22
 SECRET = "s" * 42 + "A"
 
 

@@ -28,7 +28,8 @@ export function connect({endpoint, socket_path}) {
     set_of: (...values) => document_client.createSet(values),
     values_of: (set) => set.values,
     transact: (members) => transact(client, members),
-    show: (headers) => show(client, headers),
+    // The document client has a copy of its own.
+    show: (headers) => [client, document_client.service].forEach((service) => show(service, headers)),
     close: () => agent.destroy(),
   };
 }
@@ -54,9 +55,9 @@ async function transact(client, members) {
   return [];
 }
 
-// All that the client asks for from now on has these headers.
-function show(client, headers) {
-  client.customizeRequests((request) => {
+// All that it asks for from now on has these headers.
+function show(service, headers) {
+  service.customizeRequests((request) => {
     request.on("build", ({httpRequest}) => Object.assign(httpRequest.headers, headers));
   });
 }
