@@ -84,6 +84,21 @@ std::optional<HttpAnswer> unpack(HttpRequest& request) {
     return std::nullopt;
 }
 
+// What is wrong in another way than its body can be is told like everything else.
+bool is_simple(const HttpRequest& request) {
+    return request.body.size() <= longest_at_hand && request.content_encoding.empty() &&
+           request.lock_headers.empty() && is_json(request.content_type) &&
+           !check_signature(request);
+}
+
+std::unique_ptr<BegunWrite> begin(const HttpRequest& request, TableService& tables) {
+    const auto operation = operation_of(request);
+    if (!is_write_of_one_item(operation) || !is_simple(request)) return nullptr;
+    const auto body = TableBody::parse(request.body);
+    if (!body) return nullptr;
+    return begin_write(tables, operation, *body);
+}
+
 }  // namespace
 
 bool is_table_request(const HttpRequest& request) {
@@ -115,12 +130,7 @@ HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockS
 }
 
 std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableService& tables) {
-    // What is wrong in another way than a GetItem can be is told like everything else.
-    if (operation_of(request) != "GetItem" || request.body.size() > longest_at_hand ||
-        !request.content_encoding.empty() || !request.lock_headers.empty() ||
-        !is_json(request.content_type) || check_signature(request)) {
-        return std::nullopt;
-    }
+    if (operation_of(request) != "GetItem" || !is_simple(request)) return std::nullopt;
     const auto body = TableBody::parse(request.body);
     if (!body) return std::nullopt;
     auto answer = get_item_at_hand(tables, *body);
@@ -128,12 +138,49 @@ std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableServic
     return with_headers(**std::move(answer));
 }
 
-void TableSite::ask(HttpRequest request, std::function<void(HttpAnswer)> done) {
+void TableSite::ask(HttpRequest request, Done done) {
+    if (auto begun = begin(request, tables_)) {
+        return queue({std::move(begun), std::move(request), std::move(done)});
+    }
+    hand_over(std::move(request), std::move(done));
+}
+
+void TableSite::hand_over(HttpRequest request, Done done) {
     // What runs can be copied, and a request of many megabytes is better not.
     auto shared = std::make_shared<HttpRequest>(std::move(request));
     threads_.run([this, shared = std::move(shared), done = std::move(done)] {
         done(answer_table_request(std::move(*shared), tables_, &locks_, failed_));
     });
+}
+
+void TableSite::queue(Queued write) {
+    {
+        const MutexLock lock(mutex_);
+        queued_.push_back(std::move(write));
+        if (std::exchange(finishing_, true)) return;
+    }
+    threads_.run([this] { finish_queued(); });
+}
+
+void TableSite::finish_queued() {
+    std::vector<Queued> writes;
+    while (true) {
+        {
+            const MutexLock lock(mutex_);
+            writes.swap(queued_);
+            finishing_ = !writes.empty();
+            if (!finishing_) return;
+        }
+        for (Queued& write : writes) finish(write);
+        writes.clear();
+    }
+}
+
+void TableSite::finish(Queued& write) {
+    auto answer = write.begun->finish();
+    if (!answer) return hand_over(std::move(write.request), std::move(write.done));
+    const auto told = tell_write(*std::move(answer));
+    write.done(told ? with_headers(*told) : error_answer(told.error(), failed_));
 }
 
 }  // namespace rocklock

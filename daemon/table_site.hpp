@@ -5,17 +5,21 @@
 //
 // It runs in threads of its own, since the tables may wait for the disk: a connection's thread
 // hands requests over. It answers itself what it can tell at once, a GetItem of a small item that
-// lies in memory, since to hand that over would take longer. Faults are answered in the order
-// above, which is the service's.
+// lies in memory, since to hand that over would take longer. Writes of such items it decides and
+// queues; one thread waits for the commits of all. Faults are answered in the order above, which is
+// the service's.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include <rocklock/error.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/table.hpp>
 
+#include "base/mutex.hpp"
 #include "daemon/http_answer.hpp"
 #include "daemon/http_reader.hpp"
 #include "daemon/work_threads.hpp"
@@ -45,16 +49,34 @@ public:
     std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request) {
         return answer_at_hand(request, tables_);
     }
+    using Done = std::function<void(HttpAnswer)>;
+
     // Calls `done` once, from one of its threads.
-    void ask(HttpRequest request, std::function<void(HttpAnswer)> done);
+    void ask(HttpRequest request, Done done);
 
 private:
+    // A write that is on its way to the disk.
+    struct Queued {
+        std::unique_ptr<BegunWrite> begun;
+        HttpRequest request;
+        Done done;
+    };
+
+    void hand_over(HttpRequest request, Done done);
+    void queue(Queued write) ROCKLOCK_EXCLUDES(mutex_);
+    void finish_queued() ROCKLOCK_EXCLUDES(mutex_);
+    void finish(Queued& write);
+
     // Writes that wait for one sync share it: as many as there are threads.
     static constexpr std::size_t most_at_once = 32;
 
     TableService& tables_;
     LockService& locks_;
     const std::function<void(const Error&)> failed_;
+    Mutex mutex_;
+    std::vector<Queued> queued_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Whether one of the threads sees to those.
+    bool finishing_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     WorkThreads threads_;
 };
 

@@ -5,13 +5,11 @@
 #include "item/capacity.hpp"
 #include "table/capacity_report.hpp"
 #include "table/faults.hpp"
+#include "table/request_limits.hpp"
 #include "table/table_store.hpp"
 
 namespace rocklock::table {
 namespace {
-
-// Of a row that is read and told in some microseconds.
-constexpr std::size_t small_row_bytes = 16U << 10;
 
 GetAnswer answer_of(const GetItem& request, const ReadGet& read, std::optional<StoredItem> stored) {
     GetAnswer answer;

@@ -11,5 +11,7 @@ inline constexpr std::size_t most_batch_writes = 25;
 inline constexpr std::size_t most_batch_keys = 100;
 // Of a transaction, a reading one too.
 inline constexpr std::size_t most_actions = 100;
+// Of a row that is read, decided on and told in some microseconds.
+inline constexpr std::size_t small_row_bytes = 16U << 10;
 
 }  // namespace rocklock::table

@@ -66,7 +66,7 @@ TableStore::~TableStore() { std::ignore = close(); }
 Result<void> TableStore::close() {
     const std::unique_lock alone(committing_);
     if (!std::exchange(opened_, false)) return {};
-    return store_figures(true);
+    return store_figures(queued_ == 0);
 }
 
 Result<void> TableStore::store_figures(bool sound) {

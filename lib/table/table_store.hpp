@@ -7,6 +7,7 @@
 //     bindings.cpp       BindTable, UnbindTable, ListBindings
 //     tags.cpp           TagResource, UntagResource, ListTagsOfResource
 //     write_item.cpp     PutItem, UpdateItem, DeleteItem
+//     begun_write.cpp    the same for who may not wait
 //     get_item.cpp       GetItem
 //     query.cpp, scan.cpp
 //     batch_write.cpp    BatchWriteItem
@@ -14,6 +15,7 @@
 //     transact_write.cpp TransactWriteItems
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -118,6 +120,7 @@ public:
     Result<std::vector<TableBinding>> list_bindings() override;
 
     Result<WriteAnswer> write_item(const WriteItem& request) override;
+    std::unique_ptr<rocklock::BegunWrite> begin_write(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;
     std::optional<Result<GetAnswer>> get_item_at_hand(const GetItem& request) override;
     Result<Page> query(const Query& request) override;
@@ -131,6 +134,8 @@ public:
     Result<void> close() override;
 
 private:
+    class Begun;
+
     // Of data; those of calls about tables name the table. Errors: resource_not_found
     Result<SchemaPointer> schema(const std::string& table) const;
 
@@ -200,6 +205,8 @@ private:
     std::shared_mutex committing_;
     // Whether there is something to be stored at the end.
     bool opened_ = false;
+    // Writes that are queued, and whose figures are not changed yet.
+    std::atomic<std::uint64_t> queued_{0};
 };
 
 }  // namespace rocklock::table

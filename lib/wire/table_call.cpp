@@ -373,4 +373,19 @@ std::optional<Result<TableAnswer>> get_item_at_hand(TableService& tables, const 
     return told(*std::move(answer), request, write_alone);
 }
 
+std::unique_ptr<BegunWrite> begin_write(TableService& tables, std::string_view operation,
+                                        const TableBody& body) {
+    const Kind kind = operation == "PutItem"      ? Kind::put
+                      : operation == "UpdateItem" ? Kind::update
+                                                  : Kind::remove;
+    RequestFaults faults;
+    const auto request = table_json::read_write(MemberReader(body.members(), {}, faults), kind);
+    if (faults.first()) return nullptr;
+    return tables.begin_write(request);
+}
+
+Result<TableAnswer> tell_write(Result<WriteAnswer> answer) {
+    return told(std::move(answer), WriteItem(), write_alone);
+}
+
 }  // namespace rocklock

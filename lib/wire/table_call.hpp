@@ -69,6 +69,13 @@ Result<TableCall> read_table_call(std::string_view operation, const TableBody& b
 // as read_table_call(), and the tables'.
 std::optional<Result<TableAnswer>> get_item_at_hand(TableService& tables, const TableBody& body);
 
+// A write of one item, begun: TableService::begin_write(). Nothing where it is not, or not as it
+// must be.
+std::unique_ptr<BegunWrite> begin_write(TableService& tables, std::string_view operation,
+                                        const TableBody& body);
+// What came of it.
+Result<TableAnswer> tell_write(Result<WriteAnswer> answer);
+
 // The answer of DescribeEndpoints, which asks no tables: the service is where it was reached.
 std::string describe_endpoints(std::string_view host);
 

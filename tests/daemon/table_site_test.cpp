@@ -1,6 +1,7 @@
 // A request for tables to its answer, without a socket.
 #include "daemon/table_site.hpp"
 
+#include <atomic>
 #include <functional>
 #include <future>
 #include <memory>
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
 }
 
 BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
-    const World world;
+    World world;
     TableSite site(world.tables, world.database.service(), {});
     std::promise<std::pair<int, std::thread::id>> promise;
     site.ask(request_of("ListTables", "{}"), [&](const HttpAnswer& answer) {
@@ -152,6 +153,38 @@ BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
     const auto [status, thread] = promise.get_future().get();
     BOOST_TEST(status == 200);
     BOOST_TEST((thread != std::this_thread::get_id()));
+}
+
+// Of what lies in memory, and several at a time.
+BOOST_AUTO_TEST_CASE(is_answered_when_its_write_is_committed) {
+    constexpr int many = 200;
+    World world;
+    world.ask("CreateTable", create);
+    std::atomic<int> done = 0;
+    std::atomic<int> first = 0;
+    {
+        TableSite site(world.tables, world.database.service(), {});
+        for (int i = 0; i < many; ++i) {
+            const std::string id = std::to_string(i % 20);
+            const auto condition = R"-(,"ConditionExpression":"attribute_not_exists(id)"})-";
+            site.ask(request_of("PutItem", R"({"TableName":"things","Item":{"id":{"S":")" + id +
+                                               R"("}})" + condition),
+                     [&](const HttpAnswer& answer) {
+                         const bool failed = has(answer, "ConditionalCheckFailedException");
+                         BOOST_TEST((answer.status == 200 || failed));
+                         if (!failed) {
+                             ++first;
+                             BOOST_TEST(answer.more_headers.find("x-rocklock-version: ") !=
+                                        std::string::npos);
+                         }
+                         ++done;
+                     });
+        }
+    }
+    BOOST_TEST(done == many);
+    BOOST_TEST(first == 20);
+    BOOST_TEST(
+        has(world.ask("Scan", R"({"TableName":"things","Select":"COUNT"})"), R"("Count":20)"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

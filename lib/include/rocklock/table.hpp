@@ -26,6 +26,20 @@ namespace rocklock {
 
 class LockGate;
 
+// A write that is decided and queued. Its end waits for the commit, if finish() has not been
+// called. It must end before its tables do.
+class BegunWrite {
+public:
+    BegunWrite() = default;
+    BegunWrite(const BegunWrite&) = delete;
+    BegunWrite& operator=(const BegunWrite&) = delete;
+    virtual ~BegunWrite() = default;
+
+    // Waits until it is committed. Once; who waits may commit what others have begun.
+    // Nothing: another write came between, and this one did not happen; write_item() decides anew.
+    virtual std::optional<Result<WriteAnswer>> finish() = 0;
+};
+
 // Threads:    thread-safe.
 // Durability: what a call changed is on the disk before it returns, as `TableOptions` says.
 // Names:      wherever a table's name is asked for its ARN will do.
@@ -94,6 +108,11 @@ public:
     // threads that may not wait. Nothing: get_item() tells.
     virtual std::optional<Result<GetAnswer>> get_item_at_hand(const GetItem& /*request*/) {
         return std::nullopt;
+    }
+    // Decides a write of what lies in memory and queues it, so that one thread can wait for the
+    // commits of many; for threads that may not wait. Nothing: write_item() tells.
+    virtual std::unique_ptr<BegunWrite> begin_write(const WriteItem& /*request*/) {
+        return nullptr;
     }
     // Errors: invalid_argument  no such index, or it is not complete yet
     virtual Result<Page> query(const Query& request) = 0;

@@ -1,0 +1,118 @@
+// Writes that somebody else waits for.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "table/make.hpp"
+
+namespace rocklock::table {
+namespace {
+
+using proof::error_of;
+using proof::get;
+using proof::put;
+using proof::Tables;
+
+struct Things : Tables {
+    Things() { service->create_table(proof::table_of("things", "id S")).value(); }
+    std::int64_t count() const {
+        return static_cast<std::int64_t>(service->describe_table("things").value().item_count);
+    }
+    std::string text_of(const std::string& id) const {
+        const auto answer = service->get_item(get("things", {{"id", id}})).value();
+        return answer.item ? *answer.item->find("t")->get_if<std::string>() : "none";
+    }
+};
+
+Item thing(std::string id, std::string text) {
+    return {{"id", std::move(id)}, {"t", std::move(text)}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_write_that_is_begun)
+
+BOOST_FIXTURE_TEST_CASE(is_done_once_it_is_finished, Things) {
+    const auto begun = service->begin_write(put("things", thing("1", "new")));
+    BOOST_TEST_REQUIRE(begun != nullptr);
+    const auto answer = begun->finish();
+    BOOST_TEST_REQUIRE(answer.has_value());
+    BOOST_TEST_REQUIRE(error_of(*answer) == "");
+    const auto got = service->get_item(get("things", {{"id", "1"}})).value();
+    BOOST_TEST(got.version == (*answer)->version);
+    BOOST_TEST(text_of("1") == "new");
+    BOOST_TEST(count() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(is_done_with_others, Things) {
+    std::vector<std::unique_ptr<BegunWrite>> all;
+    for (int i = 0; i < 10; ++i) {
+        all.push_back(service->begin_write(put("things", thing(std::to_string(i), "x"))));
+        BOOST_TEST_REQUIRE(all.back() != nullptr);
+    }
+    for (const auto& begun : all) {
+        const auto answer = begun->finish();
+        BOOST_TEST((answer && *answer));
+    }
+    BOOST_TEST(count() == 10);
+}
+
+BOOST_FIXTURE_TEST_CASE(does_not_happen_where_another_came_between, Things) {
+    const auto first = service->begin_write(put("things", thing("1", "first")));
+    const auto second = service->begin_write(put("things", thing("1", "second")));
+    BOOST_TEST_REQUIRE((first && second));
+    BOOST_TEST(first->finish().has_value());
+    BOOST_TEST(!second->finish());
+    BOOST_TEST(text_of("1") == "first");
+    BOOST_TEST(count() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(tells_a_refusal, Things) {
+    service->write_item(put("things", thing("1", "old"))).value();
+    const auto begun = service->begin_write(
+        proof::provided(put("things", thing("1", "new")), "attribute_not_exists(id)"));
+    BOOST_TEST_REQUIRE(begun != nullptr);
+    const auto answer = begun->finish();
+    BOOST_TEST_REQUIRE(answer.has_value());
+    BOOST_TEST(error_of(*answer) == "condition_failed: The conditional request failed");
+    BOOST_TEST(text_of("1") == "old");
+}
+
+BOOST_FIXTURE_TEST_CASE(is_committed_and_counted_if_nobody_finishes_it, Things) {
+    service->begin_write(put("things", thing("1", "new"))).reset();
+    BOOST_TEST(text_of("1") == "new");
+    BOOST_TEST(count() == 1);
+    reopen();
+    BOOST_TEST(count() == 1);
+    BOOST_TEST(service->sweep_expired({}).value().examined == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(is_not_counted_by_a_close_that_comes_between, Things) {
+    const auto begun = service->begin_write(put("things", thing("1", "new")));
+    BOOST_TEST_REQUIRE(begun != nullptr);
+    BOOST_TEST(error_of(service->close()) == "");
+    BOOST_TEST(begun->finish().has_value());
+    BOOST_TEST(service->begin_write(put("things", thing("2", "x"))) == nullptr);
+    reopen();
+    BOOST_TEST(count() == 1);
+}
+
+// What takes longer, or is wrong.
+BOOST_FIXTURE_TEST_CASE(is_left_to_who_may_wait, Things) {
+    BOOST_TEST(service->begin_write(put("nothing", thing("1", "x"))) == nullptr);
+    BOOST_TEST(service->begin_write(put("things", {{"t", "x"}})) == nullptr);
+    WriteItem proven = put("things", thing("1", "x"));
+    proven.proof = LockProof{};
+    BOOST_TEST(service->begin_write(proven) == nullptr);
+    service->write_item(put("things", thing("big", std::string(20'000, 'b')))).value();
+    BOOST_TEST(service->begin_write(put("things", thing("big", "x"))) == nullptr);
+    service->bind_table({"things", "things/{id}", false}).value();
+    BOOST_TEST(service->begin_write(put("things", thing("1", "x"))) == nullptr);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::table
