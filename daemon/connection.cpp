@@ -94,7 +94,7 @@ void Connection::ready(std::uint32_t events) {
     const bool reads = !held_up_ && !input_over_;
     // What is left of its last turn comes first.
     if (reads && conversation_ && conversation_->paused()) return;
-    if (reads) return read();
+    if (reads) return read((events & EPOLLHUP) != 0);
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) return hang_up(true);
     // It may still read.
     if ((events & EPOLLRDHUP) != 0 && !std::exchange(half_closed_, true)) {
@@ -129,11 +129,12 @@ void Connection::remind() {
 
 // ---- Reading ----
 
-void Connection::read() {
+// `deaf`: the client takes nothing any more either.
+void Connection::read(bool deaf) {
     auto& buffer = read_buffer();
     const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (size > 0) return take_up({buffer.data(), static_cast<std::size_t>(size)});
-    if (size == 0) return end_of_input();
+    if (size == 0) return deaf ? hang_up(false) : end_of_input();
     // A client that closes its socket with an answer unread in it resets the connection.
     if (!would_block()) hang_up(true);
 }
@@ -250,6 +251,8 @@ void Connection::hang_up(bool unread) {
     peer_->hang_up(unread);
     ::shutdown(socket_, SHUT_RDWR);
     thread_.forget(socket_);
+    // Answers that come now need not be written.
+    conversation_.reset();
 }
 
 }  // namespace rocklock

@@ -55,7 +55,7 @@ private:
     using Time = IoThread::Time;
 
     std::shared_ptr<Conversation> begin(char first);
-    void read();
+    void read(bool deaf);
     void take_up(std::string_view bytes);
     void end_of_input();
     void discard();
@@ -73,7 +73,7 @@ private:
     const HttpSite site_;
     std::shared_ptr<Peer> peer_;
     Clock& clock_;
-    // None until the first byte has come.
+    // None until the first byte has come, and when it is closed.
     std::shared_ptr<Conversation> conversation_;
     std::string sending_;
     std::size_t sent_ = 0;

@@ -123,19 +123,73 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
         call.body);
 }
 
-// In pieces, between which others are answered: their answers would come behind all of these.
-void Dispatcher::cancel(std::vector<Ticket> tickets) {
-    static constexpr std::size_t piece = 64;
-    static constexpr std::chrono::microseconds pause{500};
-    const bool at_once = !options_.behind || tickets.size() <= piece;
-    auto cancel_all = [this, tickets = std::move(tickets)] {
-        for (std::size_t i = 0; i < tickets.size(); ++i) {
-            service_.cancel(tickets[i]);
-            if (i % piece == piece - 1) std::this_thread::sleep_for(pause);
-        }
-    };
-    if (at_once) return cancel_all();
-    options_.behind(std::move(cancel_all));
+namespace {
+
+// What is decided at once of what clients leave; what they leave together in one round; and where
+// that is more, the pause after each piece, in which others are answered.
+constexpr std::size_t departing_piece = 1'024;
+constexpr std::size_t most_departing = 16'384;
+constexpr std::chrono::microseconds departing_pause{500};
+
+CloseSession closing_of(const SessionInfo& untold) {
+    return {untold.id, "its connection had ended before it was told"};
+}
+
+}  // namespace
+
+void Dispatcher::depart(Departure departure, std::vector<Grant> undelivered) {
+    {
+        const MutexLock lock(departing_mutex_);
+        auto& [waits, sessions] = departing_;
+        waits.insert(waits.end(), departure.waits.begin(), departure.waits.end());
+        std::move(departure.sessions.begin(), departure.sessions.end(),
+                  std::back_inserter(sessions));
+        std::move(undelivered.begin(), undelivered.end(), std::back_inserter(undelivered_));
+    }
+    if (!options_.settle_soon) return see_off();
+    options_.settle_soon();
+}
+
+void Dispatcher::see_off() {
+    Departure departure;
+    std::vector<Grant> undelivered;
+    {
+        const MutexLock lock(departing_mutex_);
+        std::swap(departure, departing_);
+        undelivered.swap(undelivered_);
+    }
+    for (const Grant& grant : undelivered) {
+        if (grant.own_session) departure.sessions.push_back(closing_of(*grant.own_session));
+    }
+    const std::size_t count = departure.waits.size() + departure.sessions.size();
+    if (count > most_departing && options_.behind) {
+        depart_in_pieces({{}, std::move(departure.sessions)}, {});
+        options_.behind([this, waits = std::move(departure.waits)]() mutable {
+            depart_in_pieces({std::move(waits), {}}, departing_pause);
+        });
+    } else if (count > 0) {
+        depart_in_pieces(departure, {});
+    }
+    for (const Grant& grant : undelivered) {
+        if (!grant.own_session) give_back(grant);
+    }
+}
+
+// All waits before any session: what a session held is then for those who live.
+void Dispatcher::depart_in_pieces(const Departure& departure, std::chrono::microseconds pause) {
+    const auto& [waits, sessions] = departure;
+    for (std::size_t first = 0; first < waits.size() + sessions.size(); first += departing_piece) {
+        const std::size_t end = first + departing_piece;
+        const auto part = [&](const auto& all, std::size_t before) {
+            const auto place = [&](std::size_t at) {
+                return all.begin() + static_cast<std::ptrdiff_t>(
+                                         std::clamp(at, before, before + all.size()) - before);
+            };
+            return std::vector(place(first), place(end));
+        };
+        service_.depart({part(waits, 0), part(sessions, waits.size())});
+        if (pause.count() > 0) std::this_thread::sleep_for(pause);
+    }
 }
 
 void Dispatcher::look(Call call, Done done) {
@@ -378,13 +432,12 @@ bool Dispatcher::adopt(const SessionId& session) {
 }
 
 void Dispatcher::give_back(const Grant& grant) {
-    if (grant.own_session)
-        return close_session(grant.own_session->id, "its connection had ended before it was told");
+    if (grant.own_session) return depart({{}, {closing_of(*grant.own_session)}});
     service_.submit(Release{grant.session, grant.id}, [](const Result<Answer>&) {});
 }
 
 void Dispatcher::close_session(const SessionId& session, std::string_view why) {
-    service_.submit(CloseSession{session, std::string(why)}, [](const Result<Answer>&) {});
+    depart({{}, {CloseSession{session, std::string(why)}}});
 }
 
 }  // namespace rocklock

@@ -118,8 +118,12 @@ public:
     std::optional<Ticket> submit(Call call, const Caller& caller, Done done,
                                  ProvenSession* proven = nullptr);
     void cancel(Ticket ticket) { service_.cancel(ticket); }
-    // All of them, soon: a client may have waited for very much.
-    void cancel(std::vector<Ticket> tickets);
+    // What a client leaves behind that has gone, with grants that did not reach it; soon, together
+    // with what others leave (see_off).
+    void depart(Departure departure, std::vector<Grant> undelivered = {})
+        ROCKLOCK_EXCLUDES(departing_mutex_);
+    // Ends what those have left who departed. To be called before the service settles.
+    void see_off() ROCKLOCK_EXCLUDES(departing_mutex_);
     Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock(); }
 
     // A session that was bound to a connection of the daemon before; and whether it was one, for
@@ -142,6 +146,7 @@ private:
 
     Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven);
     Result<void> prove(const Call& call, ProvenSession* proven);
+    void depart_in_pieces(const Departure& departure, std::chrono::microseconds pause);
     void look(Call call, Done done);
     Result<Reply> look(const Call& call);
     Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);
@@ -154,6 +159,10 @@ private:
     LockService& service_;
     SessionWatch* watch_;
     DispatcherOptions options_;
+
+    Mutex departing_mutex_;
+    Departure departing_ ROCKLOCK_GUARDED_BY(departing_mutex_);
+    std::vector<Grant> undelivered_ ROCKLOCK_GUARDED_BY(departing_mutex_);
 
     Mutex orphans_mutex_;
     std::set<SessionId> orphans_ ROCKLOCK_GUARDED_BY(orphans_mutex_);

@@ -18,6 +18,8 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds longest_look{60};
 constexpr std::size_t most_events = 128;
+// For so long those who hung up are taken up before the round goes on.
+constexpr milliseconds longest_farewell{10};
 
 IoThread*& this_thread() {
     thread_local IoThread* thread = nullptr;
@@ -118,8 +120,10 @@ int IoThread::patience() const {
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
-int IoThread::poll(std::span<epoll_event> events, int patience) const {
-    return ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), patience);
+std::span<epoll_event> IoThread::poll(std::span<epoll_event> events, int patience) const {
+    const int count = ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), patience);
+    // Interrupted, as when the process goes on that was stopped: nothing has come.
+    return events.first(static_cast<std::size_t>(std::max(count, 0)));
 }
 
 // Clients whose answers take some ten microseconds come back about as soon, and to fall asleep and
@@ -127,29 +131,41 @@ int IoThread::poll(std::span<epoll_event> events, int patience) const {
 // lets others run in between.
 void IoThread::wait() {
     static const bool has_others = std::thread::hardware_concurrency() > 1;
-    std::array<epoll_event, most_events> events;
+    std::array<epoll_event, most_events> space;
+    std::span<epoll_event> events;
     const int most = patience();
-    int count = 0;
     const Time start = now_ = steady_clock::now();
-    while (most != 0 && quick_ && has_others && count == 0 && now_ - start < longest_look) {
+    while (most != 0 && quick_ && has_others && events.empty() && now_ - start < longest_look) {
         std::this_thread::yield();
-        count = poll(events, 0);
+        events = poll(space, 0);
         now_ = steady_clock::now();
     }
-    if (count == 0) {
-        count = poll(events, most);
+    if (events.empty()) {
+        events = poll(space, most);
         now_ = steady_clock::now();
         quick_ = now_ - start < 2 * longest_look;
     }
-    for (int i = 0; i < count; ++i) {
-        const auto& event = events[static_cast<std::size_t>(i)];
+    while (take_up(events) && events.size() == most_events &&
+           steady_clock::now() - now_ < longest_farewell) {
+        events = poll(space, 0);
+    }
+}
+
+// Whether all of them were clients that hung up. Of many who die at once as many as can be are seen
+// off in one round, so that little of what they leave is given to one of them.
+bool IoThread::take_up(std::span<const epoll_event> events) {
+    bool farewells = true;
+    for (const auto& event : events) {
         if (event.data.ptr != nullptr) {
+            farewells = farewells && (event.events & EPOLLHUP) != 0;
             static_cast<Served*>(event.data.ptr)->ready(event.events);
         } else {
+            farewells = false;
             std::uint64_t calls = 0;
             [[maybe_unused]] const auto size = ::read(called_, &calls, sizeof calls);
         }
     }
+    return farewells;
 }
 
 // What they add meanwhile is for the next round, but for what is to be sent.

@@ -88,7 +88,8 @@ public:
 private:
     void run();
     void wait();
-    int poll(std::span<epoll_event> events, int patience) const;
+    bool take_up(std::span<const epoll_event> events);
+    std::span<epoll_event> poll(std::span<epoll_event> events, int patience) const;
     int patience() const;
     void round();
     void run_posted();

@@ -105,7 +105,7 @@ void Peer::stop_waiting() {
         waits_no_more_ = true;
         waits = tickets();
     }
-    dispatcher_.cancel(std::move(waits));
+    dispatcher_.depart({std::move(waits), {}});
 }
 
 std::vector<Ticket> Peer::tickets() const {
@@ -117,20 +117,20 @@ std::vector<Ticket> Peer::tickets() const {
 }
 
 void Peer::hang_up(bool unread) {
-    std::vector<Ticket> waits;
-    std::vector<SessionId> sessions;
+    Departure departure;
     std::vector<Grant> undelivered;
     {
         MutexLock lock(mutex_);
         if (gone_) return;
         gone_ = true;
-        waits = tickets();
-        sessions.swap(sessions_);
+        departure.waits = tickets();
+        for (const auto& session : sessions_) {
+            departure.sessions.push_back({session, std::string(connection_gone)});
+        }
+        sessions_.clear();
         if (unread) undelivered.swap(unconfirmed_);
     }
-    dispatcher_.cancel(std::move(waits));
-    for (const auto& session : sessions) dispatcher_.close_session(session, connection_gone);
-    for (const auto& grant : undelivered) dispatcher_.give_back(grant);
+    dispatcher_.depart(std::move(departure), std::move(undelivered));
 }
 
 }  // namespace rocklock

@@ -189,8 +189,10 @@ Server::Server(const Parts& parts)
     // Those who decide and those who commit need the others.
     const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
     for (unsigned i = 0; i < count; ++i) {
-        threads_.push_back(
-            std::make_unique<IoThread>([this] { return parts_.database.service().settle(); }));
+        threads_.push_back(std::make_unique<IoThread>([this] {
+            dispatcher_.see_off();
+            return parts_.database.service().settle();
+        }));
     }
     for (auto& listener : parts.listeners.all) {
         const int family = listener.tcp() ? AF_INET : AF_UNIX;

@@ -21,6 +21,11 @@ using manager::Standing;
 // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
 void LockService::on_settleable(std::function<void()> /*notify*/) {}
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the same
+void LockService::depart(Departure departure) {
+    for (const Ticket ticket : departure.waits) cancel(ticket);
+    for (auto& close : departure.sessions) submit(std::move(close), [](const Result<Answer>&) {});
+}
+
 void LockService::on_stall(std::function<void()> /*notify*/) {}
 void LockService::resume() {}
 
@@ -167,6 +172,11 @@ std::optional<std::chrono::milliseconds> LockManager::settle() { return core_->s
 void LockManager::cancel(Ticket ticket) {
     if (core_->made_here.in_child()) return;
     if (!core_->cancel_watch(ticket)) core_->cancel(ticket);
+}
+
+void LockManager::depart(Departure departure) {
+    if (core_->made_here.in_child()) return;
+    core_->depart(std::move(departure));
 }
 
 Result<Answer> LockManager::call(Request request, std::stop_token stop) {

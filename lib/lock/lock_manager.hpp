@@ -86,6 +86,7 @@ public:
     std::optional<std::chrono::milliseconds> settle() override;
     void on_settleable(std::function<void()> notify) override;
     void cancel(Ticket ticket) override;
+    void depart(Departure departure) override;
     Result<Answer> call(Request request, std::stop_token stop = {}) override;
 
     Result<LockView> show(std::string_view resource) override;

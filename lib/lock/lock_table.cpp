@@ -53,11 +53,27 @@ void LockTable::Core::handle(const Request& request) {
     std::visit([this](const auto& what) { handle(what); }, request);
 }
 
-void LockTable::Core::handle(const CancelWait& event) {
-    const auto found = waits.find(event.ticket);
+void LockTable::Core::handle(const CancelWait& event) { withdraw(event.ticket); }
+
+// Those who end are ended before settle() serves anybody: first all that they wait for, then what
+// they hold, of which as much is cleaned up now as of one session.
+void LockTable::Core::handle(const Departure& event) {
+    for (const Ticket waiting : event.waits) withdraw(waiting);
+    std::size_t budget = Tick{}.budget;
+    for (const CloseSession& close : event.sessions) {
+        const auto found = sessions.find(close.session);
+        if (found == sessions.end() || !found->second->live(now.boot)) continue;
+        const std::size_t cleaned = std::min<std::size_t>(budget, found->second->grants);
+        end_session(*found->second, {Outcome::released, {}, close.reason, now.wall}, budget);
+        budget -= cleaned;
+    }
+}
+
+void LockTable::Core::withdraw(Ticket waiting) {
+    const auto found = waits.find(waiting);
     if (found == waits.end()) return;
     ++counts.cancelled;
-    refuse(event.ticket, {ErrorCode::cancelled, "the wait was cancelled; nothing is held by it"});
+    refuse(waiting, {ErrorCode::cancelled, "the wait was cancelled; nothing is held by it"});
     if (!planted(Bug::cancel_leaves_entry)) end_wait(*found->second);
 }
 

@@ -62,7 +62,8 @@ struct Retake {
     std::string principal;
 };
 
-using Event = std::variant<Request, CancelWait, Tick, Retake>;
+// `Departure`: all of its waits and sessions end before anybody is served.
+using Event = std::variant<Request, CancelWait, Tick, Retake, Departure>;
 
 // The answer to the request with this ticket. A request that waits gets none until it is decided.
 struct TicketAnswer {

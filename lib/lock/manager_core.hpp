@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -122,7 +123,7 @@ private:
     std::atomic<std::uint64_t> word_{0};
 };
 
-// A request that came during a stall; one without `done` is a CancelWait.
+// A request that came during a stall; one without `done` is a CancelWait or a Departure.
 struct Deferred {
     Event event;
     Ticket ticket{};
@@ -233,6 +234,9 @@ struct LockManager::Core {
         bool alone = false;
         // Of an acquire, with `timings`: when it was decided.
         std::optional<BootTime> acquired_at;
+        // Of a departure: refusals are told by the caller, since they are very many at once.
+        bool tells_refusals = false;
+        std::vector<std::pair<LockService::Completion, Result<Answer>>> refused;
     };
 
     static LockTableOptions table_options(const LockManagerOptions& options) {
@@ -290,7 +294,9 @@ struct LockManager::Core {
     void submit_now(const Event& event, Ticket ticket, LockService::Completion done,
                     Telling telling = Telling::by_thread) ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
-    void cancel_now(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
+    void depart(Departure departure) ROCKLOCK_EXCLUDES(mutex, watching);
+    // What is withdrawn rather than asked.
+    void end_now(const Event& event) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> decide_due() ROCKLOCK_EXCLUDES(mutex);
     void trim() ROCKLOCK_EXCLUDES(trimming, mutex);
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
@@ -311,7 +317,11 @@ struct LockManager::Core {
         ROCKLOCK_EXCLUDES(mutex, watching);
     Result<EventPage> watch(const WatchRequest& request, const std::stop_token& stop)
         ROCKLOCK_EXCLUDES(mutex, watching);
-    bool cancel_watch(Ticket ticket) ROCKLOCK_EXCLUDES(watching);
+    bool cancel_watch(Ticket ticket) ROCKLOCK_EXCLUDES(watching) {
+        return cancel_watches({&ticket, 1});
+    }
+    // Whether there was one of them.
+    bool cancel_watches(std::span<const Ticket> tickets) ROCKLOCK_EXCLUDES(watching);
     // Answers those whose events may be told, whose patience is over, or who can't be told any
     // more.
     void deliver_events() ROCKLOCK_EXCLUDES(mutex, watching);

@@ -23,6 +23,7 @@ SessionId random_session() {
 
 // How durable the caller's own answer must be; others' in the same decision may need more.
 Durability durability_of(const Event& event, Durability decided) {
+    if (std::holds_alternative<Departure>(event)) return Durability::deferred;
     const auto* request = std::get_if<Request>(&event);
     if (request == nullptr) return decided;
     const bool lazy = std::holds_alternative<Release>(*request) ||
@@ -134,6 +135,10 @@ void LockManager::Core::tell(Pending to, Result<Answer> answer, const Standing& 
         to.caller->answer = std::move(answer);
         to.caller->standing = standing;
         after.wake.push_back(&to.caller->parker);
+        return;
+    }
+    if (after.tells_refusals && !answer) {
+        after.refused.emplace_back(std::move(to.done), std::move(answer));
         return;
     }
     Delivery delivery;

@@ -163,17 +163,41 @@ void LockManager::Core::cancel(Ticket ticket) {
             return;
         }
     }
-    cancel_now(ticket);
+    end_now(CancelWait{ticket});
 }
 
-void LockManager::Core::cancel_now(Ticket ticket) {
+void LockManager::Core::depart(Departure departure) {
+    cancel_watches(departure.waits);
     Aftermath after;
+    bool later = false;
     {
         MutexLock lock(mutex);
-        if (failed || closing || !pending.contains(ticket)) return;
-        decide(CancelWait{ticket}, Ticket{}, after);
+        // What it leaves may be for one whose renewal is not read yet.
+        look_at_time(after);
+        later = stalled_since && !closing;
+        if (later) deferred.emplace_back().event = std::move(departure);
     }
     finish(after);
+    if (!later) end_now(std::move(departure));
+}
+
+void LockManager::Core::end_now(const Event& event) {
+    Aftermath after;
+    if (const auto* departure = std::get_if<Departure>(&event)) {
+        after.tells_refusals = true;
+        after.refused.reserve(departure->waits.size());
+    }
+    {
+        MutexLock lock(mutex);
+        if (failed || closing) return;
+        const auto* cancel = std::get_if<CancelWait>(&event);
+        if (cancel != nullptr && !pending.contains(cancel->ticket)) return;
+        decide(event, Ticket{}, after);
+    }
+    finish(after);
+    for (auto& [done, answer] : after.refused) done(std::move(answer));
+    if (after.standing.durability != Durability::deferred) return;
+    [[maybe_unused]] const auto left = leave(after.standing);
 }
 
 bool LockManager::Core::take_delivery(Delivery& delivery, std::size_t& refusals) {

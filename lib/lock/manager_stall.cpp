@@ -67,7 +67,7 @@ void LockManager::Core::resume() {
         if (next.done) {
             submit_now(next.event, next.ticket, std::move(next.done));
         } else {
-            cancel_now(std::get<CancelWait>(next.event).ticket);
+            end_now(next.event);
         }
     }
     // What was due meanwhile.

@@ -96,13 +96,19 @@ Result<EventPage> LockManager::Core::watch(const WatchRequest& request,
     return *std::move(watcher.page);
 }
 
-bool LockManager::Core::cancel_watch(Ticket ticket) {
+bool LockManager::Core::cancel_watches(std::span<const Ticket> tickets) {
+    bool any = false;
     {
         MutexLock lock(watching);
-        const auto found = watches.find(ticket);
-        if (found == watches.end()) return false;
-        found->second.cancelled = true;
+        if (watches.empty()) return false;
+        for (const Ticket ticket : tickets) {
+            const auto found = watches.find(ticket);
+            if (found == watches.end()) continue;
+            found->second.cancelled = true;
+            any = true;
+        }
     }
+    if (!any) return false;
     if (options.background) {
         thread.call();
     } else {

@@ -266,6 +266,8 @@ struct LockTable::Core {
     bool marks_are_low() const;
     void reserve_marks();
     void handle(const CancelWait& event);
+    void handle(const Departure& event);
+    void withdraw(Ticket waiting);
     void handle(const Tick& event);
     void handle(const Request& request);
     WallTime wall_of(BootTime boot) const;
@@ -292,7 +294,7 @@ struct LockTable::Core {
     void write_session(const Session& session);
     void write_deadline(Session& session);
     // Ends it: from now on none of its grants lives. They are cleaned up by clean().
-    void end_session(Session& session, Ending ending);
+    void end_session(Session& session, Ending ending, std::size_t budget = Tick{}.budget);
     // Cleans up at most `budget` grants of ended sessions; frees a session that has none left.
     std::size_t clean(Session& session, std::size_t budget);
     void forget_session(Session& session);

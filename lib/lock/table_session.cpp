@@ -247,7 +247,8 @@ void LockTable::Core::write_deadline(Session& session) {
                                                   session.lease}));
 }
 
-void LockTable::Core::end_session(Session& session, Ending ending) {
+// What is left of its grants beyond `budget` is cleaned up by the sweep.
+void LockTable::Core::end_session(Session& session, Ending ending, std::size_t budget) {
     ROCKLOCK_ASSERT(!session.ended);
     session.ended = std::move(ending);
     session_timers.remove(session.timer);
@@ -260,7 +261,7 @@ void LockTable::Core::end_session(Session& session, Ending ending) {
     // They find out that their session has ended, and are answered so.
     for (Wait* wait : session.waits) recheck(*wait);
     ending_sessions.push_back(&session);
-    clean(session, Tick{}.budget);
+    clean(session, budget);
 }
 
 std::size_t LockTable::Core::clean(Session& session, std::size_t budget) {

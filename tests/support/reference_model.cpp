@@ -414,18 +414,35 @@ Expected ReferenceModel::apply(const Event& event, Ticket ticket, const SessionI
     if (request != nullptr) {
         std::visit([&](const auto& verb) { handle(verb, ticket, fresh, now); }, *request);
     } else if (const auto* cancel = std::get_if<CancelWait>(&event)) {
-        for (auto waiter = waiters_.begin(); waiter != waiters_.end(); ++waiter) {
-            if (waiter->ticket != cancel->ticket) continue;
-            refuse(waiter->ticket, ErrorCode::cancelled);
-            const auto who = waiter->session;
-            waiters_.erase(waiter);
-            std::erase_if(sessions_,
-                          [&](const auto& s) { return s.own && !s.deadline && s.id == who; });
+        withdraw(cancel->ticket);
+    }
+    if (const auto* departure = std::get_if<Departure>(&event)) depart(*departure, now);
+    lose_patience(now);
+    return std::move(out_);
+}
+
+void ReferenceModel::withdraw(Ticket ticket) {
+    for (auto waiter = waiters_.begin(); waiter != waiters_.end(); ++waiter) {
+        if (waiter->ticket != ticket) continue;
+        refuse(waiter->ticket, ErrorCode::cancelled);
+        const auto who = waiter->session;
+        waiters_.erase(waiter);
+        std::erase_if(sessions_,
+                      [&](const auto& s) { return s.own && !s.deadline && s.id == who; });
+        return;
+    }
+}
+
+// Nobody is served before all of them are gone.
+void ReferenceModel::depart(const Departure& departure, Instant now) {
+    for (const Ticket ticket : departure.waits) withdraw(ticket);
+    for (const auto& close : departure.sessions) {
+        for (auto& someone : sessions_) {
+            if (someone.id != close.session || someone.ended) continue;
+            end_session(someone, Outcome::released, now.boot, false);
             break;
         }
     }
-    lose_patience(now);
-    return std::move(out_);
 }
 
 void ReferenceModel::restart(Instant now, bool exact) {

@@ -155,6 +155,8 @@ private:
     bool met_by_own(Ticket ticket, const SessionId& who, const std::vector<ModelLock>& wanted,
                     Held held, Instant now);
     bool in_use_as_other_kind() const;
+    void withdraw(Ticket ticket);
+    void depart(const Departure& departure, Instant now);
     bool left_behind(const ModelGrant& moved, const SessionId& owner, Ticket ticket, Instant now);
     bool would_be_stuck(const ModelGrant& moved, const SessionId& owner, Instant now) const;
     std::vector<const ModelWaiter*> in_order() const;

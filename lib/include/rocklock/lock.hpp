@@ -462,6 +462,14 @@ struct WantedNotice {
 // Names a request that has been submitted, to cancel it.
 enum class Ticket : std::uint64_t {};
 
+// What clients leave behind that have gone: what they wait for, and the sessions that end with
+// them.
+struct Departure {
+    std::vector<Ticket> waits;
+    // Nobody is left to hear the answers.
+    std::vector<CloseSession> sessions;
+};
+
 // What answers the requests: the lock manager.
 //
 // Threads: thread-safe. Completions run on a thread of the service; where it has none (closed, or
@@ -501,6 +509,10 @@ public:
     // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When
     // a grant and the cancel race, the completion tells which it was.
     virtual void cancel(Ticket ticket) = 0;
+    // For a server, when clients are gone: cancels all of these waits and closes all of these
+    // sessions, as one decision, so that nothing which one of them leaves is granted to another.
+    // What is over already is passed over. The waits' completions run in the caller.
+    virtual void depart(Departure departure);
 
     // Submits and waits in the caller's thread, which needs no other thread unless it has to wait
     // for a lock. A stop request cancels the wait.
