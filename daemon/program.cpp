@@ -62,6 +62,7 @@ int run_words(const std::vector<std::string>& given) {
         words.emplace_back("--help");
     }
     if (words.empty() || asks_for_help(words.front())) {
+        if (words.empty()) complain("no verb is given: say what to do, as below");
         const auto text = overview();
         std::fputs(text.c_str(), words.empty() ? stderr : stdout);
         return words.empty() ? exit_status::usage : exit_status::done;

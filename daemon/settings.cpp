@@ -224,11 +224,15 @@ Result<void> make_directories(const std::string& path) {
     for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
         const auto part = path.substr(0, slash);
         if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
-            const bool forbidden = errno == EACCES || errno == EPERM || errno == EROFS;
-            return Error(
-                forbidden ? ErrorCode::read_only : ErrorCode::io_error,
-                "cannot make " + part + ": " + std::strerror(errno) +
-                    (forbidden ? "; let this user write there, or name another place" : ""));
+            const std::string text = "cannot make " + part + ": " + std::strerror(errno);
+            if (errno == EACCES || errno == EPERM || errno == EROFS) {
+                return Error(ErrorCode::read_only,
+                             text + "; let this user write there, or name another place");
+            }
+            if (errno == ENOTDIR) {
+                return Error(ErrorCode::invalid_argument, text + "; name another place");
+            }
+            return Error(ErrorCode::io_error, text);
         }
         if (slash == std::string::npos) return {};
     }

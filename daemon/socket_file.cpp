@@ -71,7 +71,7 @@ Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid
     struct stat facts {};
     if (::lstat(path.c_str(), &facts) == 0) {
         if (!S_ISSOCK(facts.st_mode)) {
-            return Error(ErrorCode::io_error,
+            return Error(ErrorCode::invalid_argument,
                          "cannot listen on " + path +
                              ": there is a file that is no socket; remove it or "
                              "choose another --socket");

@@ -26,9 +26,12 @@ using std::chrono::milliseconds;
 // Opening a large store takes its time.
 constexpr milliseconds longest_start{60'000};
 
+Error cannot_start(const Error& why) {
+    return {why.code, "cannot start a daemon: " + why.message + "; see what `rocklock serve` says"};
+}
+
 Error cannot_start(const std::string& why) {
-    return {ErrorCode::unreachable,
-            "cannot start a daemon: " + why + "; see what `rocklock serve` says"};
+    return cannot_start(Error(ErrorCode::unreachable, why));
 }
 
 class Descriptor {
@@ -164,11 +167,17 @@ Result<void> launch_daemon(const std::string& socket, milliseconds idle_exit) {
 Result<void> start_daemon(const std::string& socket, milliseconds idle_exit) {
     const auto directory = user_directory();
     if (auto made = make_directories(directory); !made) {
-        return cannot_start(made.error().message);
+        return cannot_start(made.error());
     }
     const auto path = directory + "/start.lock";
     const Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (lock.get() < 0) return cannot_start("cannot open " + path + ": " + std::strerror(errno));
+    if (lock.get() < 0) {
+        const bool forbidden = errno == EACCES || errno == EPERM || errno == EROFS;
+        return cannot_start(
+            {forbidden ? ErrorCode::read_only : ErrorCode::unreachable,
+             "cannot open " + path + ": " + std::strerror(errno) +
+                 (forbidden ? "; let this user write there, or set XDG_STATE_HOME" : "")});
+    }
     while (::flock(lock.get(), LOCK_EX) != 0) {
         if (errno != EINTR)
             return cannot_start("cannot lock " + path + ": " + std::strerror(errno));

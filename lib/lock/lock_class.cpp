@@ -52,6 +52,15 @@ Error invalid(const LockClass& lock_class, std::string_view message) {
             "class " + lock_class.pattern + ": " + std::string(message)};
 }
 
+// `*` beside something else would be taken for itself, which is hardly what is meant.
+bool has_partial_star(std::string_view pattern) {
+    for (bool more = true; more;) {
+        const std::string_view element = take_element(pattern, more);
+        if (element != "*" && element.find('*') != std::string_view::npos) return true;
+    }
+    return false;
+}
+
 std::optional<Error> check_durations(const LockClass& lock_class) {
     using std::chrono::milliseconds;
     if (auto error = check_lease(lock_class.lease)) return error;
@@ -128,6 +137,11 @@ void ClassTable::note_limits() {
 
 std::optional<Error> check_class(const LockClass& lock_class) {
     if (auto error = check_name("class pattern", lock_class.pattern)) return error;
+    if (has_partial_star(lock_class.pattern)) {
+        return invalid(lock_class,
+                       "* stands for a whole element of a path: write it between slashes, as in "
+                       "orders/*, or name the resource in full");
+    }
     if (auto error = check_durations(lock_class)) return error;
     if (auto error = check_steal(lock_class)) return error;
     if (lock_class.queue_limit == 0 || lock_class.queue_limit > limits::waiters_total) {

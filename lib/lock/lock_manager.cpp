@@ -349,6 +349,7 @@ Result<Outliers> LockManager::outliers(std::uint32_t limit) {
 
 Result<HistoryPage> LockManager::history(const HistoryRequest& request) {
     if (auto error = core_->not_ours()) return *std::move(error);
+    if (auto error = check_name("the resource", request.resource)) return *std::move(error);
     GrantId last{};
     std::vector<HistoryRow> present;
     Standing standing;

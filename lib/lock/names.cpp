@@ -56,12 +56,14 @@ std::optional<Error> check_name(std::string_view what, std::string_view name) {
 
 std::optional<Error> check_texts(std::string_view note, const Metadata& metadata) {
     std::size_t bytes = note.size();
-    bool utf8 = is_utf8(note);
+    if (!is_utf8(note)) return invalid_argument("the note is not valid UTF-8");
     for (const auto& [key, value] : metadata) {
         bytes += key.size() + value.size();
-        utf8 = utf8 && is_utf8(key) && is_utf8(value);
+        if (!is_utf8(key)) return invalid_argument("a key of the metadata is not valid UTF-8");
+        if (!is_utf8(value)) {
+            return invalid_argument("the metadata of \"" + key + "\" is not valid UTF-8");
+        }
     }
-    if (!utf8) return invalid_argument("note or metadata is not valid UTF-8");
     if (bytes <= limits::metadata_bytes) return std::nullopt;
     Error error(ErrorCode::limit_exceeded, "note and metadata have " + std::to_string(bytes) +
                                                " bytes together: at most 4,096 are allowed");

@@ -356,6 +356,8 @@ struct Session : InArena {
     std::string note;
     Metadata metadata;
     RequestKey request;
+    // The lease that it was opened with; none after a restart.
+    std::optional<std::chrono::milliseconds> opened_lease;
     Near<Grant> first;
     Near<Grant> last;
     std::uint64_t grants = 0;

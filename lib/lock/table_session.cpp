@@ -14,6 +14,18 @@ namespace {
 
 Ending expired_at(WallTime at) { return {Outcome::expired, {}, {}, at}; }
 
+// Whether a request wants another session than the one that its id was used for. Others may have
+// joined that, and renewals may have changed its lease.
+bool opens_another(const OpenSession& request, std::chrono::milliseconds lease,
+                   const Session& session) {
+    const auto is_of_session = [&](const ProcessId& process) {
+        return std::find(session.processes.begin(), session.processes.end(), process) !=
+               session.processes.end();
+    };
+    return request.bound != session.bound || lease != session.opened_lease.value_or(lease) ||
+           !std::all_of(request.processes.begin(), request.processes.end(), is_of_session);
+}
+
 }  // namespace
 
 std::optional<Error> LockTable::Core::check_open(const OpenSession& request,
@@ -37,6 +49,7 @@ Session& LockTable::Core::make_session(const OpenSession& request, milliseconds 
     session->id = fresh;
     session->principal = request.principal;
     session->lease = lease;
+    session->opened_lease = lease;
     session->bound = request.bound;
     session->processes = request.processes;
     session->uid = request.uid;
@@ -63,6 +76,12 @@ void LockTable::Core::handle(const OpenSession& request) {
         if (seen != requests.end()) {
             const auto old = sessions.find(seen->second.session);
             if (old != sessions.end() && old->second->live(now.boot)) {
+                if (opens_another(request, lease, *old->second)) {
+                    return refuse(ticket,
+                                  {ErrorCode::parameter_mismatch,
+                                   "this request id was used before for a session with another "
+                                   "lease, binding or process: use a new one"});
+                }
                 ++counts.replays;
                 return answer(ticket, info_with_secret(*old->second));
             }

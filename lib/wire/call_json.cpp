@@ -17,6 +17,7 @@
 
 #include <rocklock/error.hpp>
 
+#include "lock/names.hpp"
 #include "wire/error_names.hpp"
 #include "wire/json_reader.hpp"
 #include "wire/json_writer.hpp"
@@ -194,6 +195,31 @@ std::string twice_named(std::string_view json) {
            " is given twice: give each member of an object once";
 }
 
+// Where the first text lies that is not UTF-8: a member, an element of an array, or a member's own
+// name; nothing when there is none.
+std::string not_utf8(const boost::json::value& value, const std::string& where) {
+    if (const auto* text = value.if_string()) {
+        return is_utf8({text->data(), text->size()}) ? std::string() : where;
+    }
+    if (const auto* array = value.if_array()) {
+        for (std::size_t i = 0; i < array->size(); ++i) {
+            auto found = not_utf8((*array)[i], where + "[" + std::to_string(i) + "]");
+            if (!found.empty()) return found;
+        }
+    }
+    if (const auto* object = value.if_object()) {
+        for (const auto& [name, member] : *object) {
+            if (!is_utf8({name.data(), name.size()})) {
+                return "the name of a member" + (where.empty() ? "" : " of " + where);
+            }
+            const std::string dot = where.empty() ? "" : where + ".";
+            auto found = not_utf8(member, dot + std::string(name));
+            if (!found.empty()) return found;
+        }
+    }
+    return {};
+}
+
 // Parses `json`, which must be an object, and hands it to `read`.
 template <typename Read>
 void with_object(std::string_view json, JsonProblem& problem, Read read) {
@@ -207,8 +233,9 @@ void with_object(std::string_view json, JsonProblem& problem, Read read) {
         std::string problem_text = "the body is not JSON: " + error.message();
         options.allow_invalid_utf8 = true;
         error.clear();
-        boost::json::parse(json, error, &resource, options);
-        if (!error) problem_text = "a name, a note or another text is not valid UTF-8";
+        const auto lenient = boost::json::parse(json, error, &resource, options);
+        const auto place = error ? std::string() : not_utf8(lenient, "");
+        if (!place.empty()) problem_text = place + " is not valid UTF-8";
         problem.report(std::move(problem_text));
     } else if (const auto* object = value.if_object()) {
         read(*object);

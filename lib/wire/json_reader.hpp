@@ -94,7 +94,13 @@ public:
 
     bool has(std::string_view name) const { return object_.contains(name); }
 
-    void refuse(std::string_view what) { problem_.report(where_ + std::string(what)); }
+    void refuse(std::string_view what) {
+        // Of the object itself: without the dot before its members.
+        const std::string_view place = where_;
+        problem_.report(place.empty() ? std::string(what)
+                                      : std::string(place.substr(0, place.size() - 1)) + ": " +
+                                            std::string(what));
+    }
 
     // Call it last: anything that nobody asked for?
     void finish() {

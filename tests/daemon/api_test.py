@@ -198,9 +198,24 @@ class Refusals(Sandbox):
             api.send("Acquire", body)
             self.assertEqual(api.receive().error, "ValidationException", body)
         api.send("Acquire", b'{"Principal":"\xff"}')
-        self.assertIn("not valid UTF-8", api.receive().json["message"])
+        self.assertEqual(api.receive().json["message"], "Principal is not valid UTF-8")
         self.assertEqual(api.call("Ping").status, 200)
         self.assertIn("known is none", api.call("Ping", Other=1).json["message"])
+
+    def test_a_request_id_opens_one_session(self):
+        api = self.api()
+        asked = {"Principal": "ann", "RequestId": "x", "LeaseMs": 60_000}
+        first = api.call("OpenSession", **asked).json["Session"]
+        self.assertEqual(api.call("OpenSession", **asked).json["Session"], first)
+        for other in ({"LeaseMs": 50_000}, {"Bound": "connection"}):
+            self.assertEqual(api.call("OpenSession", **asked | other).error,
+                             "IdempotentParameterMismatchException", other)
+
+    def test_the_history_of_no_name_is_refused(self):
+        api = self.api()
+        for name in ("", "x" * 1025):
+            self.assertEqual(api.call("ListHistory", Resource=name).error, "ValidationException")
+        self.assertEqual(self.rocklock("history", "x" * 1025).returncode, 64)
 
     def test_unknown_verbs_and_places(self):
         api = self.api()

@@ -97,6 +97,14 @@ class Classes(Sandbox):
         # What the daemon refuses.
         self.assertEqual(self.rocklock("class", "put", "a", "--lease", "1ms").returncode, 64)
 
+    def test_a_star_stands_for_a_whole_element_or_is_refused(self):
+        for pattern in ("a*", "orders/*x", "a/**"):
+            done = self.rocklock("class", "put", pattern)
+            self.assertEqual(done.returncode, 64, pattern)
+            self.assertIn("whole element", done.stderr)
+        for pattern in ("*", "orders/*", "*/a/*"):
+            self.assertEqual(self.rocklock("class", "put", pattern).returncode, 0, pattern)
+
     def test_without_its_second_word_it_says_which_there_are(self):
         done = self.rocklock("class")
         self.assertEqual(done.returncode, 64)

@@ -34,7 +34,10 @@ class Usage(Sandbox):
         self.assertIn("--reason", self.refused("break", "7"))
         self.assertIn("no option --quiet", self.refused("ls", "--quiet"))
         self.assertIn("no option --no-color", self.refused("run", "--no-color", "a", "--", "true"))
-        self.assertEqual(self.rocklock().returncode, 64)
+        done = self.rocklock()
+        self.assertEqual(done.returncode, 64)
+        self.assertTrue(done.stderr.startswith("rocklock: no verb is given"), done.stderr)
+        self.assertIn("rocklock VERB", done.stderr)
         self.assertIsNone(self.daemon_pid())
 
     def test_an_empty_word_is_64_and_says_what_to_do(self):

@@ -50,7 +50,7 @@ class Notifying(Sandbox):
         self.heard.settimeout(0.2)
         self.socket.write_text("no socket")
         process = self.start_notifying(str(self.folder / "notify"))
-        self.assertNotEqual(process.wait(60), 0)
+        self.assertEqual(process.wait(60), 64)
         with self.assertRaises(TimeoutError):
             self.heard.recv(4096)
 

@@ -8,7 +8,7 @@ import time
 import unittest
 
 import tap
-from harness import Connection, Sandbox, wait_until
+from harness import PROGRAM, Connection, Sandbox, wait_until
 
 
 class Crowded(Sandbox):
@@ -67,6 +67,40 @@ class Hanging(Sandbox):
             waiting.wait(12)
         self.daemon.send_signal(signal.SIGCONT)
         self.assertEqual(waiting.wait(60), 3)
+
+
+class Forbidden(Sandbox):
+    """Somebody who may not write where the store or the daemon's files would lie."""
+
+    def as_nobody(self, *words):
+        if os.getuid() != 0:
+            self.skipTest("only root can become another user")
+        self.folder.chmod(0o755)
+        return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PROGRAM, *words],
+                              env=self.environment, capture_output=True, text=True, timeout=60, check=False)
+
+    def test_a_store_where_nobody_may_write_is_77(self):
+        socket = str(self.folder / "s")
+        for place in ("db", "x/y"):
+            done = self.as_nobody("serve", "--socket", socket, "--db", str(self.folder / place))
+            self.assertEqual(done.returncode, 77, done.stderr)
+            self.assertIn("let this user write there", done.stderr)
+
+    def test_a_daemon_that_cannot_make_its_files_is_77(self):
+        done = self.as_nobody("acquire", "a")
+        self.assertEqual(done.returncode, 77, done.stderr)
+        self.assertIn("let this user write there", done.stderr)
+        self.state.mkdir()
+        self.state.chmod(0o755)
+        self.assertEqual(self.as_nobody("acquire", "a").returncode, 77)
+
+    def test_a_file_in_the_way_is_64(self):
+        file = self.folder / "file"
+        file.touch()
+        done = self.rocklock("serve", "--memory", "--socket", file)
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("a file that is no socket", done.stderr)
+        self.assertEqual(self.rocklock("serve", "--db", file / "x" / "y").returncode, 64)
 
 
 class Unreachable(Sandbox):

@@ -451,7 +451,10 @@ void ReferenceModel::restart(Instant now, bool exact) {
     waiters_.clear();
     std::erase_if(sessions_, [](const auto& s) { return s.own && !s.deadline; });
     // Who was at it, who asked and who answered is forgotten; nobody loses a lock earlier by that.
-    for (auto& someone : sessions_) someone.active = now.boot;
+    for (auto& someone : sessions_) {
+        someone.active = now.boot;
+        someone.opened_lease.reset();
+    }
     for (auto& grant : grants_) grant.asks.clear();
     if (exact) return;
     for (auto& someone : sessions_) {
@@ -680,6 +683,9 @@ void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const Ses
                 continue;
             }
             if (someone.ended) continue;
+            if (someone.opened_lease.value_or(lease) != lease || someone.bound != request.bound) {
+                return reply(ticket, Error(ErrorCode::parameter_mismatch, "model"));
+            }
             return reply(ticket, Answer(answer(someone, now.boot)));
         }
     }
@@ -688,6 +694,8 @@ void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const Ses
     opened.principal = request.principal;
     opened.uid = request.uid;
     opened.lease = lease;
+    opened.opened_lease = lease;
+    opened.bound = request.bound;
     opened.active = now.boot;
     opened.deadline = now.boot + lease;
     opened.request_id = request.request_id;

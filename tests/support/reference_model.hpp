@@ -29,6 +29,9 @@ struct ModelSession {
     std::string principal;
     std::uint32_t uid = 0;
     std::chrono::milliseconds lease{};
+    // Of the request; none after a restart.
+    std::optional<std::chrono::milliseconds> opened_lease;
+    Bound bound = Bound::none;
     // None while it was made for a grant that still waits: nobody could renew it.
     std::optional<BootTime> deadline;
     // Made for one grant alone, and ends with it.
@@ -152,11 +155,11 @@ private:
     void pass_time(BootTime now);
     void settle(Instant now);
     void lose_patience(Instant now);
+    void withdraw(Ticket ticket);
+    void depart(const Departure& departure, Instant now);
     bool met_by_own(Ticket ticket, const SessionId& who, const std::vector<ModelLock>& wanted,
                     Held held, Instant now);
     bool in_use_as_other_kind() const;
-    void withdraw(Ticket ticket);
-    void depart(const Departure& departure, Instant now);
     bool left_behind(const ModelGrant& moved, const SessionId& owner, Ticket ticket, Instant now);
     bool would_be_stuck(const ModelGrant& moved, const SessionId& owner, Instant now) const;
     std::vector<const ModelWaiter*> in_order() const;

@@ -3,6 +3,7 @@
     tidy.py ROOT BUILD [CHECK...]     CHECK as in `layers`, `clang_tidy`; all without one
 """
 
+import argparse
 import os
 import sys
 import traceback
@@ -61,11 +62,23 @@ def run(tree, checks):
     sys.exit(1 if failed else 0)
 
 
+def name_of(check):
+    return check.__name__.removeprefix("check_")
+
+
 def main():
-    wanted = sys.argv[3:]
-    run(Tree(sys.argv[1], sys.argv[2]),
-        [check for check in CHECKS
-         if not wanted or check.__name__.removeprefix("check_") in wanted])
+    parser = argparse.ArgumentParser(
+        description="Checks the sources against the house rules, and prints TAP.")
+    parser.add_argument("root", help="the repository")
+    parser.add_argument("build", help="its build directory, which has been configured")
+    parser.add_argument("check", nargs="*", metavar="CHECK",
+                        help="only these: " + ", ".join(name_of(check) for check in CHECKS))
+    arguments = parser.parse_args()
+    unknown = set(arguments.check) - {name_of(check) for check in CHECKS}
+    if unknown:
+        parser.error("there is no check " + ", ".join(sorted(unknown)) + "; see --help")
+    run(Tree(arguments.root, arguments.build),
+        [check for check in CHECKS if not arguments.check or name_of(check) in arguments.check])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ import io
 import json
 import pathlib
 import shutil
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -297,6 +299,15 @@ class Runner(Planted):
         self.assertEqual(left.exception.code, 1)
         self.assertIn("not ok 1 - layout\n# docs/a.md: no newline", printed.getvalue())
         self.assertIn("\nok 2 - hosts", printed.getvalue())
+
+    def test_it_says_how_it_is_used(self):
+        for words, status, text in ((["--help"], 0, "clang_tidy"), ([], 2, "usage"),
+                                    ([".", "build", "nonsense"], 2, "no check nonsense")):
+            done = subprocess.run([sys.executable, REPOSITORY / "tests/tidy/tidy.py", *words],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, status, words)
+            self.assertIn(text, done.stdout + done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
 
 
 if __name__ == "__main__":

@@ -154,6 +154,18 @@ BOOST_AUTO_TEST_CASE(that_contradicts_itself_is_refused) {
     BOOST_TEST(problem("Convert", proof + R"(,"Grant":1})").starts_with("give Mode"));
     BOOST_TEST(problem("Convert", proof + R"(,"Grant":1,"Mode":"read","Locks":[{"Resource":"a"}]})")
                    .starts_with("give Mode"));
+    BOOST_TEST(
+        problem("Acquire", proof + R"(,"Locks":[{"Resource":"a","Mode":"read","To":"read"}]})")
+            .starts_with("Locks[0]: give Mode or To"));
+}
+
+BOOST_AUTO_TEST_CASE(names_the_text_that_is_not_utf_8) {
+    BOOST_TEST(problem("Acquire", "{\"Principal\":\"\xff\"}") == "Principal is not valid UTF-8");
+    BOOST_TEST(problem("Acquire", "{\"Locks\":[{\"Resource\":\"a\"},{\"Resource\":\"\xc3\"}]}") ==
+               "Locks[1].Resource is not valid UTF-8");
+    BOOST_TEST(problem("Acquire", "{\"Metadata\":{\"\xff\":\"x\"}}") ==
+               "the name of a member of Metadata is not valid UTF-8");
+    BOOST_TEST(problem("Acquire", "{\"\xff\":1").starts_with("the body is not JSON"));
 }
 
 BOOST_AUTO_TEST_CASE(names_the_place_of_what_is_wrong_and_what_is_allowed) {

@@ -146,7 +146,7 @@ struct OpenSession {
     std::int32_t pid = 0;
     std::string note;
     Metadata metadata;
-    // A retry with the same id and the same caller gets the same session. Empty: none.
+    // A retry with this id and caller gets the same session, or parameter_mismatch. Empty: none.
     std::string request_id;
 };
 
@@ -554,7 +554,7 @@ public:
     virtual Result<Outliers> outliers(std::uint32_t limit) = 0;
 
     // The grants on one name, live and ended, as far back as they are remembered. Errors:
-    // invalid_argument (`limit` or `next`).
+    // invalid_argument (the name, `limit` or `next`).
     virtual Result<HistoryPage> history(const HistoryRequest& request) = 0;
 
     // The events after one that is known, and waits for the first if it has patience, in the
