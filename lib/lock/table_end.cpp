@@ -14,7 +14,7 @@ using table::Wish;
 namespace {
 
 // What a session keeps for its next renewal, at most.
-constexpr std::size_t news_limit = 100;
+constexpr std::size_t losses_kept = 100;
 
 // Whether those who wait are looked at when a grant has ended so: always, but for planted bugs.
 bool wakes(const table::Session& session, Outcome outcome) {
@@ -203,7 +203,7 @@ void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
     decision->lost.push_back({grant.session->id, view(grant), ending});
     decision->lost.back().grant.ended = ending;
     auto& news = grant.session->lost;
-    if (news.size() == news_limit) news.erase(news.begin());
+    if (news.size() == losses_kept) news.erase(news.begin());
     news.push_back({grant.id, ending});
 }
 

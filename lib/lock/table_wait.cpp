@@ -19,7 +19,7 @@ namespace {
 // A refusal names this many blockers and waiters at most.
 constexpr std::size_t shown_limit = 100;
 // What a session keeps for its next renewal, at most.
-constexpr std::size_t news_limit = 100;
+constexpr std::size_t wants_kept = 100;
 
 // Whether a name of this class may be kept closed when a grant of it is over.
 bool closes(const LockClass& lock_class) {
@@ -392,7 +392,7 @@ void LockTable::Core::tell_wanted(const Wait& wait, const Obstacles& obstacles) 
 }
 
 void LockTable::Core::tell_wanted(Session& holder, const Wanted& wanted) {
-    if (holder.wanted.size() == news_limit) holder.wanted.erase(holder.wanted.begin());
+    if (holder.wanted.size() == wants_kept) holder.wanted.erase(holder.wanted.begin());
     holder.wanted.push_back(wanted);
     decision->wanted.push_back({holder.id, wanted});
 }
