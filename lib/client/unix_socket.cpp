@@ -31,9 +31,9 @@ void bound_connect(int fd, std::chrono::steady_clock::time_point deadline) {
     const auto left =
         std::max(std::chrono::ceil<microseconds>(deadline - std::chrono::steady_clock::now()),
                  microseconds{1});
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
-    const timeval time{static_cast<time_t>(seconds.count()),
-                       static_cast<suseconds_t>((left - seconds).count())};
+    const auto whole = std::chrono::floor<std::chrono::seconds>(left);
+    const timeval time{static_cast<time_t>(whole.count()),
+                       static_cast<suseconds_t>((left - whole).count())};
     ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
 
