@@ -21,13 +21,13 @@ using manager::Standing;
 // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
 void LockService::on_settleable(std::function<void()> /*notify*/) {}
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the same
+void LockService::on_stall(std::function<void()> /*notify*/) {}
+void LockService::resume() {}
+
 void LockService::depart(Departure departure) {
     for (const Ticket ticket : departure.waits) cancel(ticket);
     for (auto& close : departure.sessions) submit(std::move(close), [](const Result<Answer>&) {});
 }
-
-void LockService::on_stall(std::function<void()> /*notify*/) {}
-void LockService::resume() {}
 
 namespace {
 
