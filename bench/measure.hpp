@@ -16,6 +16,8 @@
 
 namespace rocklock::bench {
 
+double seconds_since(std::chrono::steady_clock::time_point start);
+
 // How many times a second `once(thread)` is done by so many threads together.
 double rate(std::size_t threads, std::chrono::milliseconds duration,
             const std::function<void(std::size_t thread)>& once);

@@ -16,11 +16,12 @@ namespace {
 
 constexpr std::uint64_t largest_number = (std::uint64_t{1} << 53) - 1;
 
-constexpr std::array<std::string_view, 3> header_names = {"X-Rocklock-Session", "X-Rocklock-Token",
-                                                          "X-Rocklock-Version"};
+constexpr std::array<std::string_view, 4> header_names = {"X-Rocklock-Session", "X-Rocklock-Token",
+                                                          "X-Rocklock-Version", "X-Rocklock-After"};
 constexpr std::size_t session_at = 0;
 constexpr std::size_t token_at = 1;
 constexpr std::size_t version_at = 2;
+constexpr std::size_t after_at = 3;
 
 using HeaderValues = std::array<std::optional<std::string_view>, header_names.size()>;
 
@@ -36,10 +37,9 @@ Result<HeaderValues> find_values(const HttpRequest& request) {
         std::size_t at = 0;
         while (at < values.size() && !boost::beast::iequals(header_names.at(at), name)) ++at;
         if (at == values.size()) {
-            return bad_header(
-                name +
-                " is no header here; known are X-Rocklock-Session, X-Rocklock-Token and "
-                "X-Rocklock-Version");
+            return bad_header(name +
+                              " is no header here; known are X-Rocklock-Session, X-Rocklock-Token, "
+                              "X-Rocklock-Version and X-Rocklock-After");
         }
         if (values.at(at)) return bad_header(name + " is given twice: give it once");
         values.at(at) = value;
@@ -76,6 +76,17 @@ Result<SessionId> read_session(std::string_view text, LockService* locks) {
     return Error(known.error());
 }
 
+Result<AfterSave> read_after(std::string_view text, std::string_view operation) {
+    if (!is_write_of_one_item(operation) && operation != "TransactWriteItems") {
+        return bad_header(
+            "X-Rocklock-After is for PutItem, UpdateItem, DeleteItem and TransactWriteItems: it "
+            "says what becomes of the lock once they are done");
+    }
+    if (text == "release") return AfterSave::release;
+    if (text == "downgrade") return AfterSave::downgrade;
+    return bad_value(after_at, "release or downgrade");
+}
+
 }  // namespace
 
 Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_view operation,
@@ -84,7 +95,7 @@ Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_vi
     if (request.lock_headers.empty()) return guards;
     const auto found = find_values(request);
     if (!found) return Error(found.error());
-    const auto& [session, token, version] = *found;
+    const auto& [session, token, version, after] = *found;
     if (version) {
         guards.expected_version = header_number(*version);
         if (!guards.expected_version) {
@@ -109,6 +120,15 @@ Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_vi
             return bad_header(
                 "X-Rocklock-Token says nothing without X-Rocklock-Session: give both");
         }
+    }
+    if (after) {
+        const auto read = read_after(*after, operation);
+        if (!read) return Error(read.error());
+        if (!session) {
+            return bad_header(
+                "X-Rocklock-After says nothing without X-Rocklock-Session: give both");
+        }
+        guards.after = *read;
     }
     if (!session) return guards;
     const auto own = read_session(*session, locks);

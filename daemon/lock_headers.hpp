@@ -3,6 +3,7 @@
 //     X-Rocklock-Session: <session>:<secret>
 //     X-Rocklock-Token: <token>
 //     X-Rocklock-Version: <version>
+//     X-Rocklock-After: release | downgrade
 #pragma once
 
 #include <string_view>

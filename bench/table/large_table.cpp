@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "child.hpp"
+#include "measure.hpp"
 #include "support.hpp"
 
 namespace rocklock::bench {
@@ -22,10 +23,6 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t small_item_bytes = 200;
 const std::string table_name = "orders";
-
-double seconds_since(Steady::time_point start) {
-    return std::chrono::duration<double>(Steady::now() - start).count();
-}
 
 std::string numbered(const char* format, std::size_t number) {
     char text[40];

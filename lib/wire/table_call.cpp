@@ -41,6 +41,9 @@ void show_guards([[maybe_unused]] const TableGuards& guards, Request& request) {
     if constexpr (requires { request.expected_version; }) {
         request.expected_version = guards.expected_version;
     }
+    if constexpr (std::is_same_v<Request, WriteItem> || std::is_same_v<Request, TransactWrite>) {
+        request.after = guards.after;
+    }
     if constexpr (requires { request.proof; }) {
         show_in(request);
     } else if constexpr (requires { request.options.proof; }) {

@@ -46,6 +46,8 @@ struct TableGuards {
     std::optional<LockProof> proof;
     // As WriteItem has it, of writes of one item.
     std::optional<std::uint64_t> expected_version;
+    // As WriteItem and TransactWrite have it.
+    AfterSave after = AfterSave::keep;
 };
 
 struct TableAnswer {

@@ -279,6 +279,24 @@ class Requests(Guarded):
             self.assertFalse(guard.write_if_unchanged(self.client, "1", "other", 0, {}))
             self.assertEqual(self.text("1"), "new")
 
+    def held(self):
+        return [holder["Mode"] for holder in self.api.call("ShowLock", Resource="orders/1").json["Holders"]]
+
+    def test_give_up_their_lock_when_they_are_done(self):
+        grant = self.acquire("1")
+        headers = guard.lock_headers(grant)
+        with guard.shown(self.client, {**headers, "X-Rocklock-After": "downgrade", "X-Rocklock-Version": "7"}):
+            self.refused(self.client.put_item, **WRITES["put_item"])
+        self.assertEqual(self.held(), ["write"])
+        with guard.shown(self.client, {**headers, "X-Rocklock-After": "downgrade"}):
+            self.client.put_item(**WRITES["put_item"])
+            self.assertEqual(self.held(), ["read"])
+            self.assertEqual(self.code_of(self.client.put_item, **WRITES["put_item"]), "LockRequiredException")
+        self.release(grant)
+        with guard.shown(self.client, {**guard.lock_headers(self.acquire("1")), "X-Rocklock-After": "release"}):
+            self.client.transact_write_items(**WRITES["transact_write_items"])
+        self.assertEqual(self.held(), [])
+
     def test_count_for_tables_that_are_not_bound(self):
         self.assertEqual(self.api.call("UnbindTable", TableName="orders").json, BOUND)
         grant = self.acquire("anything")
@@ -325,6 +343,9 @@ class Headers(Guarded):
         self.refuse("X-Rocklock-Token says nothing without X-Rocklock-Session", X_Rocklock_Token="1")
         for wrong in ("", "x", "-1", "1.5", str(1 << 53)):
             self.refuse("X-Rocklock-Version must be the version of an item", X_Rocklock_Version=wrong)
+        for wrong in ("", "keep", "Release", "release downgrade"):
+            self.refuse("X-Rocklock-After must be release or downgrade", X_Rocklock_Session=own, X_Rocklock_After=wrong)
+        self.refuse("X-Rocklock-After says nothing without X-Rocklock-Session", X_Rocklock_After="release")
         self.refuse("X-Rocklock-Tokn is no header here", X_Rocklock_Session=own, X_Rocklock_Tokn="1")
         self.assertEqual(self.put("right", X_Rocklock_Session=own, X_Rocklock_Token=self.grant["Token"]).status, 200)
         self.assertEqual(self.text("1"), "right")
@@ -338,6 +359,16 @@ class Headers(Guarded):
         self.refused_version("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": key("1")}}]}})
         self.refused_version("TransactWriteItems",
                              {"TransactItems": [{"Put": {"TableName": "orders", "Item": key("1")}}]})
+        self.assertIsNone(self.text("1"))
+
+    def test_of_what_comes_after_are_for_writes(self):
+        own = f"{self.grant['Session']}:{self.grant['Secret']}"
+        for operation, members in (("GetItem", {"TableName": "orders", "Key": key("1")}),
+                                   ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": key("1")}}]}}),
+                                   ("Scan", {"TableName": "orders"})):
+            answer = call(self.line, operation, members, X_Rocklock_Session=own, X_Rocklock_After="release")
+            self.assertEqual(answer.status, 400, operation)
+            self.assertIn("X-Rocklock-After is for PutItem, UpdateItem, DeleteItem and TransactWriteItems", answer.text)
         self.assertIsNone(self.text("1"))
 
     def refused_version(self, operation, members):

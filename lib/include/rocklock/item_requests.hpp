@@ -75,10 +75,10 @@ struct GetItem {
     AttributeMap key;
     // Only the cost depends on it: reads are always of the latest.
     bool consistent = false;
-    ExpressionParameters expressions;
+    ExpressionParameters expressions{};
     ReturnCapacity return_capacity = ReturnCapacity::none;
     // Of a bound table: lets read what its session holds in exclusive.
-    std::optional<LockProof> proof;
+    std::optional<LockProof> proof{};
 };
 
 struct GetAnswer {

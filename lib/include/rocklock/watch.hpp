@@ -91,7 +91,7 @@ struct HistoryRequest {
     // 1 to 1,000.
     std::uint32_t limit = 100;
     // What the page before gave as `next`; empty at first.
-    std::string next;
+    std::string next{};
 };
 
 // A grant on the resource. One that has ended shows its last mode and token, and no time left.
