@@ -194,7 +194,7 @@ class Start(Sandbox):
         path = self.folder / "precious"
         path.write_text("data")
         done = self.rocklock("serve", "--memory", "--socket", path)
-        self.assertEqual(done.returncode, 70)
+        self.assertEqual(done.returncode, 64)
         self.assertEqual(path.read_text(), "data")
 
     def test_a_store_in_use_is_refused_with_the_pid(self):
