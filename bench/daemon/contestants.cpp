@@ -159,10 +159,14 @@ void add_dynamodb_local(std::vector<Contestant>& all, const std::string& folder,
         if (!folder.empty()) {
             const auto programs = std::filesystem::absolute(folder).string();
             const auto libraries = programs + "/DynamoDBLocal_lib";
+            std::string library_path = "-Djava.library.path=";
+            library_path.append(programs).append(":").append(libraries);
+            std::string class_path = programs;
+            class_path.append("/*:").append(libraries).append("/*");
             contestant.command = {"java",
-                                  "-Djava.library.path=" + programs + ":" + libraries,
+                                  std::move(library_path),
                                   "-cp",
-                                  programs + "/*:" + libraries + "/*",
+                                  std::move(class_path),
                                   "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
                                   "-port",
                                   std::to_string(port)};

@@ -169,16 +169,19 @@ void LockManager::Core::cancel(Ticket ticket) {
 void LockManager::Core::depart(Departure departure) {
     cancel_watches(departure.waits);
     Aftermath after;
-    bool later = false;
+    std::optional<Event> at_once;
     {
         MutexLock lock(mutex);
         // What it leaves may be for one whose renewal is not read yet.
         look_at_time(after);
-        later = stalled_since && !closing;
-        if (later) deferred.emplace_back().event = std::move(departure);
+        if (stalled_since && !closing) {
+            deferred.emplace_back().event = std::move(departure);
+        } else {
+            at_once.emplace(std::move(departure));
+        }
     }
     finish(after);
-    if (!later) end_now(std::move(departure));
+    if (at_once) end_now(*at_once);
 }
 
 void LockManager::Core::end_now(const Event& event) {

@@ -273,6 +273,7 @@ struct LockTable::Core {
     WallTime wall_of(BootTime boot) const;
 
     // ---- table_session.cpp ----
+    Session* opened_by(const RequestKey& id);
     void handle(const OpenSession& request);
     void handle(const RenewSession& request);
     void handle(const JoinProcess& request);

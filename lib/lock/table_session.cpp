@@ -67,25 +67,27 @@ Session& LockTable::Core::make_session(const OpenSession& request, milliseconds 
     return *place->second;
 }
 
+// The live one that was opened by the same request.
+Session* LockTable::Core::opened_by(const RequestKey& id) {
+    const auto seen = id ? requests.find(id) : requests.end();
+    if (seen == requests.end()) return nullptr;
+    const auto old = sessions.find(seen->second.session);
+    if (old == sessions.end() || !old->second->live(now.boot)) return nullptr;
+    return old->second.get();
+}
+
 void LockTable::Core::handle(const OpenSession& request) {
     const milliseconds lease = request.lease.value_or(limits::lease_default);
     if (auto error = check_open(request, lease)) return refuse(ticket, *std::move(error));
     const RequestKey id = request_key(nullptr, &request, request.request_id);
-    if (id) {
-        const auto seen = requests.find(id);
-        if (seen != requests.end()) {
-            const auto old = sessions.find(seen->second.session);
-            if (old != sessions.end() && old->second->live(now.boot)) {
-                if (opens_another(request, lease, *old->second)) {
-                    return refuse(ticket,
-                                  {ErrorCode::parameter_mismatch,
+    if (const Session* old = opened_by(id)) {
+        if (opens_another(request, lease, *old)) {
+            return refuse(ticket, {ErrorCode::parameter_mismatch,
                                    "this request id was used before for a session with another "
                                    "lease, binding or process: use a new one"});
-                }
-                ++counts.replays;
-                return answer(ticket, info_with_secret(*old->second));
-            }
         }
+        ++counts.replays;
+        return answer(ticket, info_with_secret(*old));
     }
     Session& session = make_session(request, lease, id);
     if (id) requests[id] = table::Remembered::of(session.id);

@@ -61,7 +61,7 @@ struct ChangeSet::Known {
 };
 
 ChangeSet::ChangeSet(TableService& tables, std::string by, std::optional<LockProof> proof)
-    : tables_(&tables), by_(std::move(by)), proof_(std::move(proof)) {}
+    : tables_(&tables), by_(std::move(by)), proof_(proof) {}
 ChangeSet::ChangeSet(ChangeSet&&) noexcept = default;
 ChangeSet& ChangeSet::operator=(ChangeSet&&) noexcept = default;
 ChangeSet::~ChangeSet() = default;

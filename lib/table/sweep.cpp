@@ -153,7 +153,7 @@ Result<std::size_t> TableStore::remove_bound(const SweepRound& round, std::uint3
         const auto own = options_.gate->try_lock(resources);
         if (!own) return Error(own.error());
         if (*own) {
-            const auto gone = remove_expired(round, table, some, *own);
+            auto gone = remove_expired(round, table, some, *own);
             options_.gate->unlock(**own);
             if (!gone) return gone;
             removed += *gone;
