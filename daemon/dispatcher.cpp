@@ -127,8 +127,8 @@ namespace {
 
 // What is decided at once of what clients leave; what they leave together in one round; and where
 // that is more, the pause after each piece, in which others are answered.
-constexpr std::size_t departing_piece = 1'024;
-constexpr std::size_t most_departing = 16'384;
+constexpr std::size_t departing_piece = 512;
+constexpr std::size_t most_departing = 4'096;
 constexpr std::chrono::microseconds departing_pause{500};
 
 CloseSession closing_of(const SessionInfo& untold) {
@@ -163,9 +163,8 @@ void Dispatcher::see_off() {
     }
     const std::size_t count = departure.waits.size() + departure.sessions.size();
     if (count > most_departing && options_.behind) {
-        depart_in_pieces({{}, std::move(departure.sessions)}, {});
-        options_.behind([this, waits = std::move(departure.waits)]() mutable {
-            depart_in_pieces({std::move(waits), {}}, departing_pause);
+        options_.behind([this, departure = std::move(departure)] {
+            depart_in_pieces(departure, departing_pause);
         });
     } else if (count > 0) {
         depart_in_pieces(departure, {});
