@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/is_one_of.hpp"
 #include "daemon/process_id.hpp"
@@ -59,7 +60,16 @@ bool is_decision(const CallBody& body) {
         body);
 }
 
+std::vector<std::string_view> verb_names() {
+    std::vector<std::string_view> names(std::variant_size_v<CallBody>);
+    for (std::size_t verb = 0; verb < names.size(); ++verb) names[verb] = verb_name_at(verb);
+    return names;
+}
+
 }  // namespace
+
+CallBook::CallBook(const Log& log, std::function<void(const Error&)> storage_failed)
+    : log_(log), storage_failed_(std::move(storage_failed)), counters_("", "verb", verb_names()) {}
 
 Dispatcher::Done CallBook::observe(const Call& call, const Caller& caller, Dispatcher::Done done) {
     if (auto event = administration(call, caller)) {

@@ -15,8 +15,7 @@ namespace rocklock {
 class CallBook final : public CallObserver {
 public:
     // `storage_failed` is called once, after the caller was answered, on any thread.
-    CallBook(const Log& log, std::function<void(const Error&)> storage_failed)
-        : log_(log), storage_failed_(std::move(storage_failed)) {}
+    CallBook(const Log& log, std::function<void(const Error&)> storage_failed);
 
     Dispatcher::Done observe(const Call& call, const Caller& caller,
                              Dispatcher::Done done) override;

@@ -1,8 +1,11 @@
 // The bytes of an HTTP answer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include <rocklock/error.hpp>
 
 namespace rocklock {
 
@@ -14,6 +17,8 @@ struct HttpAnswer {
     // Whole lines, each with its end.
     std::string more_headers;
     std::string body;
+    // Where it is a refusal that has a name in our own errors too.
+    std::optional<ErrorCode> refused{};
 };
 
 // How an answer is sent.

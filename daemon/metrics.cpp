@@ -26,8 +26,6 @@ void append_head(std::string& text, std::string_view name, std::string_view type
     text += '\n';
 }
 
-std::string verb_at(std::size_t index) { return std::string(verb_name_at(index)); }
-
 void append_locks(std::string& text, const LockStatistics& now) {
     append_head(text, "rocklock_locks_granted_total", "counter", "Locks given, a set's each.");
     constexpr std::array<std::string_view, 3> modes = {"read", "write", "exclusive"};
@@ -80,33 +78,34 @@ void LatencyHistogram::append(std::string& text, const std::string& name,
     text += name + "_count" + all + std::to_string(total) + "\n";
 }
 
-void CallCounters::add(std::size_t verb, std::optional<ErrorCode> outcome,
+void CallCounters::add(std::size_t call, std::optional<ErrorCode> outcome,
                        std::chrono::nanoseconds took) {
     const std::size_t index = outcome ? static_cast<std::size_t>(*outcome) + 1 : 0;
-    counts_.at(verb).at(index).fetch_add(1, std::memory_order_relaxed);
-    latencies_.at(verb).add(took);
+    calls_.at(call).answered.at(index).fetch_add(1, std::memory_order_relaxed);
+    calls_.at(call).latency.add(took);
 }
 
 void CallCounters::append(std::string& text) const {
+    const std::string requests = "rocklock_" + what_ + "requests_total";
+    const std::string duration = "rocklock_" + what_ + "request_duration_seconds";
     std::string latencies;
-    append_head(text, "rocklock_requests_total", "counter", "Calls that were answered.");
-    for (std::size_t verb = 0; verb < verbs; ++verb) {
+    append_head(text, requests, "counter", "Calls that were answered.");
+    for (std::size_t call = 0; call < names_.size(); ++call) {
+        const std::string label = label_ + "=\"" + std::string(names_.at(call)) + "\",";
         bool called = false;
         for (std::size_t outcome = 0; outcome < outcomes; ++outcome) {
-            const auto count = counts_.at(verb).at(outcome).load(std::memory_order_relaxed);
+            const auto& answered = calls_.at(call).answered.at(outcome);
+            const auto count = answered.load(std::memory_order_relaxed);
             if (count == 0) continue;
             called = true;
             const auto code = static_cast<ErrorCode>(outcome == 0 ? 0 : outcome - 1);
-            text += "rocklock_requests_total{verb=\"" + verb_at(verb) + "\",outcome=\"" +
+            text += requests + "{" + label + "outcome=\"" +
                     (outcome == 0 ? "ok" : std::string(to_string(code))) + "\"} " +
                     std::to_string(count) + "\n";
         }
-        if (!called) continue;
-        latencies_.at(verb).append(latencies, "rocklock_request_duration_seconds",
-                                   "verb=\"" + verb_at(verb) + "\",");
+        if (called) calls_.at(call).latency.append(latencies, duration, label);
     }
-    append_head(text, "rocklock_request_duration_seconds", "histogram",
-                "From a call to its answer, waiting included.");
+    append_head(text, duration, "histogram", "From a call to its answer, waiting included.");
     text += latencies;
 }
 

@@ -8,11 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
+#include <vector>
 
 #include <rocklock/lock.hpp>
-
-#include "wire/call.hpp"
 
 namespace rocklock {
 
@@ -39,21 +38,33 @@ private:
     std::atomic<std::int64_t> sum_ns_{0};
 };
 
-// Threads: thread-safe.
+// How often each of some calls was answered, how, and after how long. Threads: thread-safe.
 class CallCounters {
 public:
-    // A call of this verb was answered. `outcome`: nothing, or the code of its error.
-    void add(std::size_t verb, std::optional<ErrorCode> outcome, std::chrono::nanoseconds took);
-    // Lines for all verbs that have been called.
+    // Its figures are `rocklock_<what>requests_total` and so on, with the name of a call as
+    // `label`.
+    CallCounters(std::string_view what, std::string_view label, std::vector<std::string_view> names)
+        : what_(what), label_(label), names_(std::move(names)), calls_(names_.size()) {}
+
+    // A call was answered, the one of the name with this index. `outcome`: nothing, or the code of
+    // its error.
+    void add(std::size_t call, std::optional<ErrorCode> outcome, std::chrono::nanoseconds took);
+    // Lines for all that have been called.
     void append(std::string& text) const;
 
 private:
-    static constexpr std::size_t verbs = std::variant_size_v<CallBody>;
     // One for success, and then one for each code.
     static constexpr std::size_t outcomes = static_cast<std::size_t>(ErrorCode::corrupt) + 2;
 
-    std::array<std::array<std::atomic<std::uint64_t>, outcomes>, verbs> counts_{};
-    std::array<LatencyHistogram, verbs> latencies_;
+    struct Counts {
+        std::array<std::atomic<std::uint64_t>, outcomes> answered{};
+        LatencyHistogram latency;
+    };
+
+    const std::string what_;
+    const std::string label_;
+    const std::vector<std::string_view> names_;
+    std::vector<Counts> calls_;
 };
 
 // Lines for one figure. `type` is counter or gauge.

@@ -60,10 +60,11 @@ bool is_place(std::string_view path) {
 }  // namespace
 
 Places::Places(LockService& service, const CallBook& book, const Traffic& traffic,
-               const std::atomic<bool>& stopping, Facts facts)
+               const TableSite& tables, const std::atomic<bool>& stopping, Facts facts)
     : service_(service),
       book_(book),
       traffic_(traffic),
+      tables_(tables),
       stopping_(stopping),
       facts_(std::move(facts)),
       page_(page_for(facts_.socket)) {}
@@ -132,6 +133,7 @@ HttpAnswer Places::metrics() const {
                   "Connections that were too many.", traffic_.refused);
     append_statistics(text, service_.statistics());
     book_.counters().append(text);
+    tables_.counters().append(text);
     return {200, metrics_type, std::string(not_kept), std::move(text)};
 }
 

@@ -10,6 +10,7 @@
 #include "daemon/call_book.hpp"
 #include "daemon/http_answer.hpp"
 #include "daemon/http_reader.hpp"
+#include "daemon/table_site.hpp"
 
 namespace rocklock {
 
@@ -36,7 +37,7 @@ public:
     };
 
     Places(LockService& service, const CallBook& book, const Traffic& traffic,
-           const std::atomic<bool>& stopping, Facts facts);
+           const TableSite& tables, const std::atomic<bool>& stopping, Facts facts);
 
     // Answers everything but a call: 404 where there is nothing, 405 for a method that is not for
     // the place.
@@ -50,6 +51,7 @@ private:
     LockService& service_;
     const CallBook& book_;
     const Traffic& traffic_;
+    const TableSite& tables_;
     const std::atomic<bool>& stopping_;
     const Facts facts_;
     const std::string page_;

@@ -179,7 +179,7 @@ Server::Server(const Parts& parts)
                [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
            .settle_soon = [this] { settle_soon(); },
            .tables = parts.database.tables().value()}),
-      places_(parts.database.service(), book_, traffic_, stopping_,
+      places_(parts.database.service(), book_, traffic_, tables_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options)}),
       signals_(control_, SIGTERM, SIGINT),
       tables_(*parts.database.tables().value(), parts.database.service(),

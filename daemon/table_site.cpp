@@ -1,5 +1,6 @@
 #include "daemon/table_site.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@
 
 namespace rocklock {
 namespace {
+
+using std::chrono::steady_clock;
 
 constexpr std::string_view service_prefix = "DynamoDB";
 constexpr std::string_view unknown_operation = "UnknownOperationException";
@@ -36,7 +39,7 @@ std::string request_id() {
 HttpAnswer with_headers(int status, std::string body) {
     std::string headers = "x-amzn-RequestId: " + request_id() +
                           "\r\nx-amz-crc32: " + std::to_string(crc32_of(body)) + "\r\n";
-    return {status, json_type, std::move(headers), std::move(body)};
+    return {status, json_type, std::move(headers), std::move(body), std::nullopt};
 }
 
 HttpAnswer with_headers(TableAnswer answer) {
@@ -48,13 +51,17 @@ HttpAnswer with_headers(TableAnswer answer) {
 }
 
 HttpAnswer service_error(std::string_view name, std::string_view message) {
-    return with_headers(400, write_service_error(name, message));
+    auto told = with_headers(400, write_service_error(name, message));
+    told.refused = ErrorCode::malformed;
+    return told;
 }
 
 HttpAnswer error_answer(const Error& error, const std::function<void(const Error&)>& failed) {
     const int status = table_error_status(error);
     if (status >= internal_status && failed) failed(error);
-    return with_headers(status, write_table_error(error));
+    auto told = with_headers(status, write_table_error(error));
+    told.refused = error.code;
+    return told;
 }
 
 // Without the name of the service and its version; empty where those are others.
@@ -78,7 +85,10 @@ std::optional<HttpAnswer> unpack(HttpRequest& request) {
         return service_error("SerializationException", "the body is no gzip, or not whole");
     }
     if (unpacked->too_long) {
-        return refusal(413, "RequestTooLargeException", "the body is longer than 16 MB unpacked");
+        auto told =
+            refusal(413, "RequestTooLargeException", "the body is longer than 16 MB unpacked");
+        told.refused = ErrorCode::malformed;
+        return told;
     }
     request.body = std::move(unpacked->bytes);
     return std::nullopt;
@@ -99,6 +109,13 @@ std::unique_ptr<BegunWrite> begin(const HttpRequest& request, TableService& tabl
     return begin_write(tables, operation, *body);
 }
 
+// The names of all operations, and one for what names none.
+std::vector<std::string_view> counted_operations() {
+    auto names = table_operations();
+    names.emplace_back("other");
+    return names;
+}
+
 }  // namespace
 
 bool is_table_request(const HttpRequest& request) {
@@ -108,7 +125,7 @@ bool is_table_request(const HttpRequest& request) {
 HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,
                                 const std::function<void(const Error&)>& failed) {
     if (!is_json(request.content_type)) {
-        return {404, "text/plain", {}, "<UnknownOperationException/>\n"};
+        return {404, "text/plain", {}, "<UnknownOperationException/>\n", ErrorCode::malformed};
     }
     if (auto problem = unpack(request)) return *std::move(problem);
     const auto body = TableBody::parse(request.body);
@@ -138,7 +155,39 @@ std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableServic
     return with_headers(**std::move(answer));
 }
 
+TableSite::TableSite(TableService& tables, LockService& locks,
+                     std::function<void(const Error&)> failed)
+    : tables_(tables),
+      locks_(locks),
+      failed_(std::move(failed)),
+      operations_(counted_operations()),
+      counters_("table_", "operation", operations_),
+      threads_(most_at_once) {}
+
+std::size_t TableSite::index_of(std::string_view operation) const {
+    const auto last = operations_.end() - 1;
+    return static_cast<std::size_t>(std::find(operations_.begin(), last, operation) -
+                                    operations_.begin());
+}
+
+void TableSite::count(std::size_t operation, const HttpAnswer& answer,
+                      steady_clock::time_point start) {
+    counters_.add(operation, answer.refused, steady_clock::now() - start);
+}
+
+std::optional<HttpAnswer> TableSite::ask_at_hand(const HttpRequest& request) {
+    const auto start = steady_clock::now();
+    auto answer = answer_at_hand(request, tables_);
+    if (answer) count(index_of(operation_of(request)), *answer, start);
+    return answer;
+}
+
 void TableSite::ask(HttpRequest request, Done done) {
+    done = [this, operation = index_of(operation_of(request)), start = steady_clock::now(),
+            done = std::move(done)](HttpAnswer answer) {
+        count(operation, answer, start);
+        done(std::move(answer));
+    };
     if (auto begun = begin(request, tables_)) {
         return queue({std::move(begun), std::move(request), std::move(done)});
     }

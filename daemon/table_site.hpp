@@ -10,9 +10,11 @@
 // the service's.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <rocklock/error.hpp>
@@ -22,6 +24,7 @@
 #include "base/mutex.hpp"
 #include "daemon/http_answer.hpp"
 #include "daemon/http_reader.hpp"
+#include "daemon/metrics.hpp"
 #include "daemon/work_threads.hpp"
 
 namespace rocklock {
@@ -42,17 +45,17 @@ std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableServic
 // Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
 class TableSite {
 public:
-    TableSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed)
-        : tables_(tables), locks_(locks), failed_(std::move(failed)), threads_(most_at_once) {}
+    TableSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed);
 
     // Any thread, and it is kept for some microseconds only. Nothing: ask().
-    std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request) {
-        return answer_at_hand(request, tables_);
-    }
+    std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request);
     using Done = std::function<void(HttpAnswer)>;
 
     // Calls `done` once, from one of its threads.
     void ask(HttpRequest request, Done done);
+
+    // Of all that was answered, by operation; what names none that is known counts as `other`.
+    const CallCounters& counters() const { return counters_; }
 
 private:
     // A write that is on its way to the disk.
@@ -62,6 +65,9 @@ private:
         Done done;
     };
 
+    std::size_t index_of(std::string_view operation) const;
+    void count(std::size_t operation, const HttpAnswer& answer,
+               std::chrono::steady_clock::time_point start);
     void hand_over(HttpRequest request, Done done);
     void queue(Queued write) ROCKLOCK_EXCLUDES(mutex_);
     void finish_queued() ROCKLOCK_EXCLUDES(mutex_);
@@ -73,6 +79,8 @@ private:
     TableService& tables_;
     LockService& locks_;
     const std::function<void(const Error&)> failed_;
+    const std::vector<std::string_view> operations_;
+    CallCounters counters_;
     Mutex mutex_;
     std::vector<Queued> queued_ ROCKLOCK_GUARDED_BY(mutex_);
     // Whether one of the threads sees to those.

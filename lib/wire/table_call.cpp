@@ -320,6 +320,12 @@ const Operation* find_operation(std::string_view name) {
 
 }  // namespace
 
+std::vector<std::string_view> table_operations() {
+    std::vector<std::string_view> names;
+    for (const auto& known : operations) names.push_back(known.name);
+    return names;
+}
+
 bool is_table_operation(std::string_view name) { return find_operation(name) != nullptr; }
 
 bool is_write_of_one_item(std::string_view operation) {

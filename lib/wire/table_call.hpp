@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/value.hpp>
 
@@ -21,6 +22,8 @@ namespace rocklock {
 
 inline constexpr std::string_view table_target_prefix = "DynamoDB_20120810.";
 
+// The names of all operations, in order.
+std::vector<std::string_view> table_operations();
 bool is_table_operation(std::string_view name);
 
 // The body of a request, parsed.

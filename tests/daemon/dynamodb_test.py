@@ -76,6 +76,27 @@ class Answers(Api):
                 ids.add(answer.headers["x-amzn-requestid"])
         self.assertEqual(len(ids), 8)
 
+    def test_are_counted(self):
+        web = self.with_table()
+        for members in (put("a"), put("b"), {**put("a"), "ConditionExpression": "attribute_not_exists(id)"}, {}):
+            call(web, "PutItem", members)
+        call(web, "GetItem", get("a"))
+        call(web, "Query", {"TableName": "nowhere"})
+        call(web, "Nope", {})
+        figures = dict(line.rsplit(" ", 1) for line in web.ask("GET", "/metrics").text.splitlines() if line[0] != "#")
+
+        def counted(operation, outcome):
+            return figures.get(f'rocklock_table_requests_total{{operation="{operation}",outcome="{outcome}"}}')
+        self.assertEqual(counted("CreateTable", "ok"), "1")
+        self.assertEqual(counted("PutItem", "ok"), "2")
+        self.assertEqual(counted("PutItem", "condition_failed"), "1")
+        self.assertEqual(counted("PutItem", "invalid_argument"), "1")
+        self.assertEqual(counted("GetItem", "ok"), "1")
+        self.assertEqual(counted("other", "malformed"), "1")
+        self.assertIsNone(counted("Scan", "ok"))
+        self.assertEqual(figures['rocklock_table_request_duration_seconds_count{operation="PutItem"}'], "4")
+        self.assertEqual(figures['rocklock_table_request_duration_seconds_count{operation="Query"}'], "1")
+
     def test_of_errors_name_them_as_the_service_does(self):
         web = self.with_table()
         answer = call(web, "CreateTable", TABLE)
