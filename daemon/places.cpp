@@ -60,13 +60,13 @@ bool is_place(std::string_view path) {
 }  // namespace
 
 Places::Places(LockService& service, const CallBook& book, const Traffic& traffic,
-               const TableSite& tables, const std::atomic<bool>& stopping, Facts facts)
+               const std::atomic<bool>& stopping, Facts facts, const TableSite* tables)
     : service_(service),
       book_(book),
       traffic_(traffic),
-      tables_(tables),
       stopping_(stopping),
       facts_(std::move(facts)),
+      tables_(tables),
       page_(page_for(facts_.socket)) {}
 
 HttpAnswer Places::get(const HttpRequest& request) const {
@@ -133,7 +133,7 @@ HttpAnswer Places::metrics() const {
                   "Connections that were too many.", traffic_.refused);
     append_statistics(text, service_.statistics());
     book_.counters().append(text);
-    tables_.counters().append(text);
+    if (tables_ != nullptr) tables_->counters().append(text);
     return {200, metrics_type, std::string(not_kept), std::move(text)};
 }
 

@@ -27,7 +27,7 @@ struct Traffic {
 };
 
 // Threads:  thread-safe.
-// Lifetime: borrows all it is given.
+// Lifetime: borrows all it is given; tables there may be none.
 class Places {
 public:
     struct Facts {
@@ -37,7 +37,7 @@ public:
     };
 
     Places(LockService& service, const CallBook& book, const Traffic& traffic,
-           const TableSite& tables, const std::atomic<bool>& stopping, Facts facts);
+           const std::atomic<bool>& stopping, Facts facts, const TableSite* tables = nullptr);
 
     // Answers everything but a call: 404 where there is nothing, 405 for a method that is not for
     // the place.
@@ -51,9 +51,9 @@ private:
     LockService& service_;
     const CallBook& book_;
     const Traffic& traffic_;
-    const TableSite& tables_;
     const std::atomic<bool>& stopping_;
     const Facts facts_;
+    const TableSite* const tables_;
     const std::string page_;
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -179,8 +179,8 @@ Server::Server(const Parts& parts)
                [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
            .settle_soon = [this] { settle_soon(); },
            .tables = parts.database.tables().value()}),
-      places_(parts.database.service(), book_, traffic_, tables_, stopping_,
-              {parts.listeners.all.front().name(), durability_word(parts.options)}),
+      places_(parts.database.service(), book_, traffic_, stopping_,
+              {parts.listeners.all.front().name(), durability_word(parts.options)}, &tables_),
       signals_(control_, SIGTERM, SIGINT),
       tables_(*parts.database.tables().value(), parts.database.service(),
               [this](const Error& error) { judge(error); }) {
