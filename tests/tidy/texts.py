@@ -14,7 +14,7 @@ HOSTS = {
 HOST = re.compile(r"https?://([\w.-]+)")
 # A folder of the one machine that a text was written on.
 MACHINE_PATH = re.compile(r"(?<![\w./<>-])/(?:home|root|work|workspace|Users|builds)/[\w.]")
-TEXTS = (".md", ".txt", ".cpp", ".hpp", ".py", ".mjs", ".js", ".sh", ".build", ".yml", ".json", ".service", "")
+TEXTS = (".md", ".txt", ".cpp", ".hpp", ".py", ".mjs", ".js", ".java", ".xml", ".sh", ".build", ".yml", ".json", ".service", "")
 MEANT = "tidy: meant"
 
 

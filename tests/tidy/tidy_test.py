@@ -194,7 +194,8 @@ class Texts(Planted):
         self.assert_found(texts.check_hosts(self.tree), "package-lock.json:1", "registry.invalid")
 
     def test_what_was_installed_is_not_looked_at(self):
-        self.write("tests/javascript/node_modules/a/README.md", "See https:" + "//host.invalid/page. ")
+        for folder in ("tests/javascript/node_modules", "tests/java/installed"):
+            self.write(f"{folder}/a/README.md", "See https:" + "//host.invalid/page. ")
         self.assertEqual(texts.check_hosts(self.tree) + texts.check_layout(self.tree), [])
 
     def test_a_blank_at_the_end_of_a_line(self):

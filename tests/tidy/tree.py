@@ -8,7 +8,7 @@ TOP_FOLDERS = ("lib", "daemon", "tests", "bench", "docs", "scripts", ".ci")
 MODULE = re.compile(r"'(\w+)'\s*:\s*\[([^\]]*)\]")
 WORD = re.compile(r"'([^']+)'")
 # What was installed or compiled, and is not ours.
-FOREIGN = ("__pycache__", "node_modules")
+FOREIGN = ("__pycache__", "node_modules", "installed")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
