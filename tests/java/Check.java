@@ -1,0 +1,25 @@
+// What a case holds: else it ends with what was otherwise.
+
+import java.util.Objects;
+import java.util.concurrent.Callable;
+
+final class Check {
+    static void holds(boolean holds, String what) {
+        if (!holds) throw new AssertionError("not so: " + what);
+    }
+
+    static void equal(Object wanted, Object got) {
+        if (!Objects.equals(wanted, got)) throw new AssertionError("wanted " + wanted + ", got " + got);
+    }
+
+    // The exception of that class, which the call must end with.
+    static <E extends Throwable> E refused(Class<E> wanted, Callable<?> call) throws Exception {
+        try {
+            call.call();
+        } catch (Throwable thrown) {
+            if (wanted.isInstance(thrown)) return wanted.cast(thrown);
+            throw thrown;
+        }
+        throw new AssertionError("no " + wanted.getSimpleName());
+    }
+}
