@@ -14,6 +14,13 @@ constexpr rlim_t reserved = 192;
 
 }  // namespace
 
+void keep_standard_descriptors() {
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        // The lowest number that is free is taken: this one.
+        if (::fcntl(standard, F_GETFD) < 0) ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+}
+
 int raise_descriptor_limit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return INT32_MAX;

@@ -27,7 +27,11 @@ ProgressBar::~ProgressBar() {
 void ProgressBar::set(std::uint64_t done, std::uint64_t whole) {
     if (!shown_ || whole == 0) return;
     const int percent = static_cast<int>(std::min(done, whole) * 100 / whole);
-    if (percent_.exchange(percent) == percent) return;
+    // What grows it is compared with may grow too.
+    int before = percent_;
+    do {
+        if (percent <= before) return;
+    } while (!percent_.compare_exchange_weak(before, percent));
     const auto full = static_cast<std::size_t>(percent * width / 100);
     const std::string bar = std::string(full, '#') + std::string(width - full, '.');
     std::fprintf(stderr, "\r%s [%s] %3d%%", what_.c_str(), bar.c_str(), percent);

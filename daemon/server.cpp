@@ -60,6 +60,8 @@ using std::chrono::steady_clock;
 // What SIGTERM leaves for answers to reach their clients.
 constexpr milliseconds farewell{1500};
 constexpr milliseconds housekeeping_period{10'000};
+// How long nobody may find us, at the most, before we make room for a daemon that is found.
+constexpr milliseconds socket_look_period{1'000};
 constexpr int most_refused_at_once = 64;
 constexpr milliseconds refusal_time{1000};
 
@@ -108,6 +110,7 @@ private:
     void admit(Protocol::socket socket, bool tcp);
     void refuse(Protocol::socket socket);
     asio::awaitable<void> say_too_many(std::shared_ptr<Protocol::socket> socket);
+    asio::awaitable<void> mind_socket();
     asio::awaitable<void> keep_house();
     asio::awaitable<void> feed_watchdog();
     asio::awaitable<void> catch_up();
@@ -231,6 +234,7 @@ std::optional<Error> Server::run() {
         asio::co_spawn(control_, accept_loop(*door), asio::detached);
     }
     asio::co_spawn(control_, keep_house(), asio::detached);
+    asio::co_spawn(control_, mind_socket(), asio::detached);
     asio::co_spawn(control_, feed_watchdog(), asio::detached);
 
     for (auto& thread : threads_) thread->start();
@@ -371,6 +375,26 @@ asio::awaitable<void> Server::keep_house() {
         timer.expires_after(period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
         if (!stopping_ && idle()) request_stop("nobody needs it");
+    }
+}
+
+// Without its socket file a daemon keeps the store from the next one, and no client finds it.
+asio::awaitable<void> Server::mind_socket() {
+    const auto& file = parts_.listeners.file;
+    error_code error;
+    asio::steady_timer timer(control_);
+    while (file && !stopping_) {
+        timer.expires_after(socket_look_period);
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        if (stopping_ || file->there()) continue;
+        {
+            MutexLock lock(mutex_);
+            failure_ = Error(ErrorCode::io_error,
+                             "the socket file " + file->path() +
+                                 " was removed or replaced, so that nobody finds this daemon; "
+                                 "start it again, and leave the file to it");
+        }
+        request_stop("its socket file is gone");
     }
 }
 

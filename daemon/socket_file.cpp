@@ -86,6 +86,9 @@ Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid
         ::bind(file.listener_, reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
     ::umask(mask);
     if (bound != 0) return failed("cannot listen on " + path);
+    if (::lstat(path.c_str(), &facts) != 0) return failed("cannot listen on " + path);
+    file.device_ = facts.st_dev;
+    file.inode_ = facts.st_ino;
     file.bound_ = true;
     if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
         return Error(ErrorCode::access_denied,
@@ -100,7 +103,9 @@ SocketFile::SocketFile(SocketFile&& other) noexcept
     : path_(std::move(other.path_)),
       lock_(std::exchange(other.lock_, -1)),
       listener_(std::exchange(other.listener_, -1)),
-      bound_(std::exchange(other.bound_, false)) {}
+      bound_(std::exchange(other.bound_, false)),
+      device_(other.device_),
+      inode_(other.inode_) {}
 
 SocketFile::~SocketFile() {
     remove();
@@ -110,8 +115,15 @@ SocketFile::~SocketFile() {
 
 int SocketFile::take_descriptor() { return std::exchange(listener_, -1); }
 
+bool SocketFile::there() const {
+    struct stat facts {};
+    return bound_ && ::lstat(path_.c_str(), &facts) == 0 && facts.st_dev == device_ &&
+           facts.st_ino == inode_;
+}
+
 void SocketFile::remove() {
-    if (std::exchange(bound_, false)) ::unlink(path_.c_str());
+    if (there()) ::unlink(path_.c_str());
+    bound_ = false;
 }
 
 }  // namespace rocklock

@@ -28,13 +28,16 @@ public:
 
     SocketFile(SocketFile&& other) noexcept;
     SocketFile& operator=(SocketFile&& other) noexcept = delete;
-    // Removes the socket file.
+    // Removes the socket file, as remove() does.
     ~SocketFile();
 
     // The listening socket, once; the caller closes it.
     int take_descriptor();
     const std::string& path() const { return path_; }
-    // Removes the file now: whoever comes from here on finds nobody.
+    // Whether the file on the path is still the one that was made here. Where it was removed, or
+    // replaced by another daemon's, nobody who comes finds us.
+    bool there() const;
+    // Removes the file now, if it is ours still: whoever comes from here on finds nobody.
     void remove();
 
 private:
@@ -44,6 +47,9 @@ private:
     int lock_ = -1;
     int listener_ = -1;
     bool bound_ = false;
+    // Which file it is.
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
 };
 
 }  // namespace rocklock

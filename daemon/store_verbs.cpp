@@ -160,7 +160,10 @@ std::unique_ptr<Lookout> watch_backup(Manager& manager, const std::string& direc
                             : Result<DirectorySize>(Error(ErrorCode::io_error, ""));
     if (!whole) return nullptr;
     return std::make_unique<Lookout>(
-        [&bar, directory, bytes = whole->bytes] { bar.set(grown(directory), bytes); });
+        // The store goes on growing: it is whole when the daemon says so.
+        [&bar, directory, bytes = whole->bytes] {
+            if (bytes > 0) bar.set(std::min(grown(directory), bytes - bytes / 100), bytes);
+        });
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ public:
     Result<void> complete();
 
 private:
+    Result<void> require_outside() const;
     Result<void> require_empty() const;
     void remove_rest() const;
 
@@ -69,6 +70,7 @@ private:
 };
 
 Result<void> Place::take() {
+    if (auto outside = require_outside(); !outside) return outside;
     made_ = ::mkdir(path_.c_str(), 0700) == 0;
     if (!made_ && errno != EEXIST) return system_error("cannot make the directory " + path_, errno);
     directory_ = std::make_unique<File>(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -79,6 +81,20 @@ Result<void> Place::take() {
     if (auto empty = require_empty(); !empty) return empty;
     ours_ = true;
     remove_rest();
+    return {};
+}
+
+Result<void> Place::require_outside() const {
+    std::error_code failed;
+    auto path = fs::weakly_canonical(path_, failed);
+    while (!failed && path.has_relative_path()) {
+        path = path.parent_path();
+        if (!fs::exists(path / "db" / "CURRENT", failed)) continue;
+        return Error(ErrorCode::invalid_argument,
+                     path_ + " lies in the store " + path.string() +
+                         ": give a directory beside it; who copies or removes a store takes all "
+                         "that is in it");
+    }
     return {};
 }
 

@@ -209,6 +209,30 @@ class OneGrant(Sandbox):
         self.assertIn("given back", done.stderr)
         self.assertEqual(self.list(), [])
 
+    def test_what_is_closed_is_not_taken_for_a_file_of_ours(self):
+        self.acquire("first")
+        store = self.folder / "store"
+        for closed in ((1,), (0, 1), (0, 1, 2)):
+            for where in ((), ("--db", store)):
+                done = subprocess.run([PROGRAM, "acquire", "a", *where], env=self.environment, timeout=60,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True,
+                                      preexec_fn=lambda closed=closed: [os.close(number) for number in closed])
+                self.assertEqual(done.returncode, 70, (closed, where))
+                if 2 not in closed:
+                    self.assertIn("given back", done.stderr)
+                self.assertEqual([lock["Resource"] for lock in self.list()], ["first"])
+                self.assertEqual(self.list("--db", store), [])
+        self.assertEqual((store / "rocklock.pid").read_text().strip().isdigit(), True)
+
+    def test_a_daemon_without_descriptors_tells_its_log_to_nobody(self):
+        process = self.start("serve", "--db", self.folder / "store", stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL,
+                             preexec_fn=lambda: [os.close(number) for number in (0, 1, 2)])
+        wait_until(self.socket.exists, "it listens")
+        self.acquire("a")
+        for path in (self.folder / "store" / "rocklock.pid", self.state / "rocklock.sock.lock"):
+            self.assertEqual(path.read_text(), f"{process.pid}\n")
+
     def test_breaking_says_so_to_everyone(self):
         grant, _ = self.acquire("a", "--principal", "ann")
         done = self.rocklock("break", grant["Grant"], "--reason", "gone home")

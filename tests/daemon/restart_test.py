@@ -1,13 +1,14 @@
 """The daemon is killed, restarted, stopped; what its clients see of it."""
 
 import os
+import shutil
 import signal
 import threading
 import time
 from datetime import datetime
 
 import tap
-from harness import Sandbox, alive, wait_until
+from harness import PATIENCE_S, Sandbox, alive, wait_until
 
 
 def moved_s(after, before, member):
@@ -181,6 +182,32 @@ class Start(Sandbox):
         self.kill_daemon()
         self.assertTrue(self.socket.exists())
         self.assertEqual(self.rocklock("ls").returncode, 0)
+
+    def test_a_daemon_whose_socket_file_is_removed_makes_room(self):
+        self.acquire("a")
+        pid = self.daemon_pid()
+        self.socket.unlink()
+        self.assertEqual([lock["Resource"] for lock in self.list()], ["a"])
+        self.assertNotEqual(self.daemon_pid(), pid)
+        self.assertIn("was removed or replaced", self.log())
+
+    def test_one_that_is_served_says_so_and_fails(self):
+        process = self.serve("--memory")
+        self.socket.unlink()
+        _, told = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 70)
+        self.assertIn(f"the socket file {self.socket} was removed or replaced", told)
+
+    def test_the_socket_of_the_next_daemon_is_left_to_it(self):
+        self.rocklock("ls")
+        first = self.daemon_pid()
+        shutil.rmtree(self.state)
+        self.rocklock("ls")
+        second = self.daemon_pid()
+        self.assertNotEqual(first, second)
+        wait_until(lambda: not alive(first), "the first has left")
+        self.assertEqual(self.rocklock("ls", "--no-start").returncode, 0)
+        self.assertEqual(self.daemon_pid(), second)
 
     def test_a_live_socket_is_not_replaced(self):
         self.api()

@@ -120,6 +120,16 @@ class Backup(Stores):
         self.backup.joinpath("db/CURRENT").unlink()
         self.db("backup", "backup", status=64)
 
+    def test_none_lies_in_a_store(self):
+        self.locks(self.store, "a")
+        for directory in (self.store / "backup", self.store / "db" / "backup"):
+            self.assertIn("lies in the store", self.db("backup", directory, "--db", self.store, status=64).stderr)
+            self.assertFalse(directory.exists())
+        self.db("backup", self.backup, "--db", self.store)
+        inside = self.backup / "store"
+        self.assertIn("lies in the store", self.db("restore", self.backup, "--db", inside, status=64).stderr)
+        self.assertFalse(inside.exists())
+
     def test_what_an_interrupted_one_left_is_no_backup_and_in_nobodys_way(self):
         self.acquire("a")
         self.db("backup", self.backup)
