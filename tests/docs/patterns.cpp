@@ -152,6 +152,46 @@ BOOST_FIXTURE_TEST_CASE(is_a_pessimistic_lock_given_back_with_the_save, Shop) {
     BOOST_TEST(database.show("orders/42").value().holders.empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(is_a_lock_before_a_load, Shop) {
+    auto session = database.open_session("ann").value();
+    database.bind_table({"orders", "orders/{Id}", false}).value();
+    //! [read_and_lock]
+    auto locked = session.acquire_item(tables, {.table = "orders", .key = order}).value();
+    rocklock::WriteItem write;
+    write.table = "orders";
+    write.item = *locked.item;  // as the holder before left it
+    write.item.set("Text", "two boxes of nails");
+    write.proof = locked.guard.proof();
+    //! [read_and_lock]
+    const auto lost = locked.guard.detach();
+    clock.advance(std::chrono::minutes{1});
+    session = database.open_session("ann").value();
+    //! [reacquire]
+    // After the lease has ended, or a theft.
+    auto back = session.reacquire_if_unchanged(tables, lost, {{"orders", order, locked.version}});
+    if (back) {
+        write.proof = back->proof();  // nobody changed the item: the edit is good
+    } else {
+        show(back.error().message);  // what was changed, by whom, and who had the lock since
+    }
+    //! [reacquire]
+    BOOST_TEST(told.empty());
+    BOOST_TEST(tables.write_item(write).has_value());
+    back->release().value();
+    auto bob = database.open_session("bob").value();
+    auto next = bob.acquire("orders/42").value();
+    write.item.set("Text", "screws");
+    write.proof = next.proof();
+    tables.write_item(write).value();
+    next.release().value();
+    const auto again =
+        session.reacquire_if_unchanged(tables, lost, {{"orders", order, locked.version}});
+    BOOST_TEST_REQUIRE(!again.has_value());
+    BOOST_TEST(again.error().message ==
+               "changed since the lock was lost: an item of orders was written by bob; since then "
+               "it was held by bob, ann");
+}
+
 BOOST_FIXTURE_TEST_CASE(is_a_coarse_grained_version, Shop) {
     //! [shared_version]
     rocklock::ChangeSet changes(tables, "ann");

@@ -58,6 +58,23 @@ struct AcquireOptions {
     std::optional<std::chrono::milliseconds> max_hold;
 };
 
+// An item of a bound table that is wanted with its lock.
+struct ItemToLock {
+    std::string table;
+    AttributeMap key;
+    // At most one of `mode` and `to`; neither means `to` edit.
+    std::optional<Mode> mode{};
+    std::optional<Intent> to{};
+};
+
+// An item as it was when somebody read it.
+struct ItemVersion {
+    std::string table;
+    AttributeMap key;
+    // 0: it was not there.
+    std::uint64_t version = 0;
+};
+
 class SessionKeeper;
 struct KeptSession;
 
@@ -128,6 +145,16 @@ private:
     Grant grant_;
 };
 
+// A lock and the item under it as the lock found it: until the lock ends only its own session
+// writes there.
+struct LockedItem {
+    Guard guard;
+    std::optional<Item> item;
+    // 0 where there is no item.
+    std::uint64_t version = 0;
+    std::optional<LastWrite> last_write;
+};
+
 // What resume_session() asks for: whoever has this is the session's owner.
 struct SessionCredentials {
     SessionId id;
@@ -165,7 +192,40 @@ public:
     Result<Guard> acquire(std::vector<LockRequest> locks, AcquireOptions options = {},
                           std::stop_token stop = {});
 
-    // The same without waiting here: `done` gets the guard or the error, exactly once: on a thread
+    // Lock before load (Fowler): takes the resource that the item's table is bound to, and reads
+    // the item under the lock. What all earlier holders have saved is there, and from the grant on
+    // nobody writes but who shows a grant of this session.
+    //
+    // Errors: as acquire(); those of TableService::get_item(); invalid_argument, when the table is
+    //         not bound; grant_ended, when the lock was lost while it was read; resource_in_use,
+    //         when the table was bound to something else meanwhile. Nothing is held then.
+    Result<LockedItem> acquire_item(TableService& tables, const ItemToLock& wanted,
+                                    AcquireOptions options = {}, std::stop_token stop = {});
+
+    // Takes a lock again that was lost, under a new token, only if nobody was granted any of it
+    // since: then all that was loaded under it still holds. The session may be another one of the
+    // same principal, and the store may have been opened anew. See Reacquire.
+    //
+    // Errors: precondition_failed, where error().blockers are those who had it since, newest first;
+    //         grant_ended, when it was released, stolen or transferred; not_owner; conflict, with
+    //         those who wait; already_held, deadlock, limit_exceeded, invalid_argument (the
+    //         session's lease), session_expired, io_error, no_space, closing.
+    Result<Guard> reacquire_if_untouched(const Grant& lost);
+
+    // Takes a lock again however it was lost, and whoever had it since, if the items are as they
+    // were: a lost lock whose data nobody changed is not a lost edit. They are compared under the
+    // lock. Items of bound tables must be under it; of others a save must compare the version again
+    // (WriteItem::expected_version).
+    //
+    // Errors: as acquire(); those of TableService::get_item(); lock_required, when it does not
+    //         cover an item; condition_failed, where error().changes are the items and
+    //         error().blockers those who had the lock since; grant_ended, when it was lost again
+    //         meanwhile. Nothing is held then that was not before.
+    Result<Guard> reacquire_if_unchanged(TableService& tables, const Grant& lost,
+                                         const std::vector<ItemVersion>& seen,
+                                         AcquireOptions options = {}, std::stop_token stop = {});
+
+    // acquire() without waiting here: `done` gets the guard or the error, exactly once: on a thread
     // of the database, within tick() where there is none, or in this call when the session is empty
     // or the database closed. It must not block for long.
     Ticket async_acquire(std::vector<LockRequest> locks, AcquireOptions options,
@@ -221,6 +281,9 @@ public:
 
 private:
     friend class Database;
+    // Of a lock that was lost: who has been granted any of it since, newest first, as far as the
+    // history tells.
+    std::vector<Holder> granted_since(const Grant& lost) const;
     explicit Session(std::shared_ptr<KeptSession> kept) : kept_(std::move(kept)) {}
 
     std::shared_ptr<KeptSession> kept_;
