@@ -3,8 +3,8 @@
 
 namespace rocklock {
 
-// Where the program was started with stdin, stdout or stderr closed, takes their numbers, so that no
-// file of ours gets one and what is printed goes into it: to write there still fails. Before
+// Where the program was started with stdin, stdout or stderr closed, takes their numbers, so that
+// no file of ours gets one and what is printed goes into it: to write there still fails. Before
 // anything is opened. The commands that we run have them closed again.
 void keep_standard_descriptors();
 

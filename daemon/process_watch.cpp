@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <utility>
+
+#include <boost/system/error_code.hpp>
 
 #include "daemon/process_id.hpp"
 
@@ -32,7 +35,14 @@ bool ProcessWatch::open(const ProcessId& process) {
     if (watched.pidfd) return true;
     const int fd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
     if (fd < 0) return errno != ESRCH && errno != EINVAL;
-    watched.pidfd = std::make_shared<Descriptor>(executor_, fd);
+    auto pidfd = std::make_shared<Descriptor>(executor_);
+    boost::system::error_code refused;
+    pidfd->assign(fd, refused);
+    if (refused) {
+        ::close(fd);
+        return true;
+    }
+    watched.pidfd = std::move(pidfd);
     if (!is_running(process)) return false;
     await_end(process, watched.pidfd);
     return true;
@@ -41,10 +51,13 @@ bool ProcessWatch::open(const ProcessId& process) {
 // A wait may be told of another descriptor's event: of one that is closed in the moment in which
 // its event is on its way, whose place this one takes. So the descriptor itself is asked.
 void ProcessWatch::await_end(const ProcessId& process, const std::shared_ptr<Descriptor>& pidfd) {
-    pidfd->async_wait(Descriptor::wait_read, [this, process, pidfd](const auto& error) {
-        if (error) return;
-        pollfd ended{pidfd->native_handle(), POLLIN, 0};
-        if (::poll(&ended, 1, 0) == 0) return await_end(process, pidfd);
+    // Not kept by who waits for it: who is forgotten is closed.
+    const std::weak_ptr<Descriptor> waits = pidfd;
+    pidfd->async_wait(Descriptor::wait_read, [this, process, waits](const auto& error) {
+        const auto watched = waits.lock();
+        if (error || !watched) return;
+        pollfd ended{watched->native_handle(), POLLIN, 0};
+        if (::poll(&ended, 1, 0) == 0) return await_end(process, watched);
         gone(process);
     });
 }

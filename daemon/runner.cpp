@@ -445,7 +445,10 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
             if (lost.grant == grant_.id) lose("it was " + describe_ending(lost.ending), true);
         }
         tell_who_asks(renewed->wanted);
-        deadline_ = std::max(deadline_, std::min(renewed->deadline, sent_at + session_.lease));
+        // No renewal pushes the end that a maximum hold sets.
+        const auto cap = grant_.cap.value_or(BootTime::max());
+        deadline_ =
+            std::max(deadline_, std::min({renewed->deadline, sent_at + session_.lease, cap}));
         // Some jitter, downwards, so that what started together does not renew together.
         const auto jitter = random_bytes<1>()[0] % 64;
         renew_at_ = now + session_.lease / 3 * (256 - jitter) / 256;

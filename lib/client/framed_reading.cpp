@@ -141,7 +141,8 @@ void FramedService::connection_lost(Error why) {
             asked.in_doubt = asked.in_doubt || asked.was_sent;
             const bool over = hurry_ || asked.cancelled || (asked.in_doubt && !may_repeat(asked));
             const auto at = call++;
-            if (over && asked.done) finished.push_back(give_up(at->first, asked, away_));
+            // One whose caller was told already is not sent again either.
+            if (over) finished.push_back(give_up(at->first, asked, away_));
         }
         // Nothing is waited for longer than the daemon is.
         next_expiry_ = std::min(next_expiry_, away_since_ + options_.patience);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "lock/history.hpp"
 #include "lock/names.hpp"
 #include "lock/records.hpp"
 
@@ -28,6 +29,8 @@ std::string promise_key(GrantId grant) {
 
 struct Promise {
     GrantId grant{};
+    // Of the record of the grant.
+    std::uint64_t version = 0;
     SessionId session;
     AfterSave after = AfterSave::keep;
 };
@@ -35,8 +38,9 @@ struct Promise {
 Result<Promise> read_promise(std::string_view key, std::string_view value) {
     Promise promise;
     Reader in_key(key.substr(promise_prefix.size()));
-    Reader in_value(value.substr(std::min(value.size(), sizeof(std::uint64_t))));
+    Reader in_value(value);
     const auto grant = in_key.u64();
+    const auto version = in_value.u64();
     const auto session = in_value.bytes(promise.session.bytes.size());
     const auto after = in_value.u8();
     const auto most = static_cast<std::uint8_t>(AfterSave::downgrade);
@@ -44,15 +48,17 @@ Result<Promise> read_promise(std::string_view key, std::string_view value) {
         return Error(ErrorCode::corrupt, "the record of what a save promised is damaged");
     }
     promise.grant = GrantId{*grant};
+    promise.version = *version;
     std::copy(session->begin(), session->end(), promise.session.bytes.begin());
     promise.after = static_cast<AfterSave>(*after);
     return promise;
 }
 
-// The grant has ended, with its session or without.
-bool is_over(ErrorCode code) {
-    return code == ErrorCode::grant_ended || code == ErrorCode::session_expired ||
-           code == ErrorCode::session_not_found || code == ErrorCode::not_owner;
+// The grant was not asked: it is to be tried again. Any other refusal is final, such as that it has
+// ended.
+bool is_failure(ErrorCode code) {
+    return code == ErrorCode::io_error || code == ErrorCode::no_space ||
+           code == ErrorCode::corrupt || code == ErrorCode::closing;
 }
 
 // As whom the tables lock for themselves.
@@ -79,7 +85,8 @@ Result<LockGate::WriteTerms> ManagerGate::let_write(const LockProof* proof,
                       fence->until,
                       fence->principal,
                       proof->session,
-                      fence->grant};
+                      fence->grant,
+                      fence->downgrades};
 }
 
 Result<void> ManagerGate::open() {
@@ -88,8 +95,15 @@ Result<void> ManagerGate::open() {
     for (; cursor->valid(); cursor->next()) {
         const auto promised = read_promise(cursor->key(), cursor->value());
         if (!promised) return Error(promised.error());
-        auto given_up = give_up(promised->session, promised->grant, promised->after);
-        if (!given_up) return given_up;
+        const auto record = read_grant(storage_, promised->grant);
+        if (!record) return Error(record.error());
+        // One that was counted down already is not counted down again, nor is one that was changed
+        // in another way: that is held for too long rather than too short.
+        const bool changed = *record && (*record)->version != promised->version;
+        if (promised->after == AfterSave::downgrade || !changed) {
+            auto given_up = give_up(promised->session, promised->grant, promised->after);
+            if (!given_up) return given_up;
+        }
         Batch batch;
         batch.writes.push_back({Family::meta, std::string(cursor->key()), std::nullopt});
         auto removed = storage_.commit(std::move(batch), Durability::written);
@@ -130,8 +144,8 @@ Result<void> ManagerGate::give_up(const SessionId& session, GrantId grant, After
             error = std::move(converted).error();
         }
     }
-    if (!error || is_over(error->code)) return {};
-    return *std::move(error);
+    if (error && is_failure(error->code)) return *std::move(error);
+    return {};
 }
 
 Result<std::optional<LockProof>> ManagerGate::try_lock(const std::vector<std::string>& resources) {

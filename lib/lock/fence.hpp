@@ -34,6 +34,8 @@ struct Fence {
     BootTime until;
     // Whose session it is.
     std::string principal;
+    // Whether it can be converted to `read` now: it has locks alone, and no conversion waits.
+    bool downgrades = true;
 };
 
 // Why there is none.

@@ -1,4 +1,6 @@
 // Fences: which grant lets a write in, and who keeps a plain read out.
+#include <algorithm>
+
 #include "lock/table_core.hpp"
 
 namespace rocklock {
@@ -20,6 +22,15 @@ bool covers_resource(const table::Grant& grant, std::string_view resource) {
         if (hold.subtree && lies_below(resource, name)) return true;
     }
     return false;
+}
+
+// Whether a conversion to read would be decided now.
+bool downgrades(const table::Session& session, const table::Grant& grant) {
+    const auto holds = grant.holds();
+    return std::none_of(holds.begin(), holds.end(),
+                        [](const Hold& hold) { return hold.permits > 0; }) &&
+           std::none_of(session.waits.begin(), session.waits.end(),
+                        [&](const table::Wait* wait) { return wait->converts == &grant; });
 }
 
 }  // namespace
@@ -48,7 +59,7 @@ std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Insta
     if (!covers_resource(*grant, request.resource)) return NoFence{};
     session->active = now.boot;
     return Fence{grant->id, grant->version, std::min(session->deadline, grant->cap()),
-                 std::string(session->principal)};
+                 std::string(session->principal), downgrades(*session, *grant)};
 }
 
 std::variant<table::Grant*, NoFence> LockTable::Core::believed_grant(const FenceRequest& request,

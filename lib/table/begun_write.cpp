@@ -66,6 +66,7 @@ bool TableStore::Begun::enqueue(DecidedWrite decided, const PlannedWrite& plan,
     Batch batch;
     batch.writes = std::move(decided.changes.writes);
     if (!planted(Bug::write_unguarded)) add_preconditions(plan, current, batch.preconditions);
+    if (store_.closing_) return false;
     const std::shared_lock open_until_queued(store_.committing_);
     if (!store_.opened_) return false;
     ++store_.queued_;

@@ -39,8 +39,18 @@ void AfterCommit::add(const std::optional<LockGate::WriteTerms>& let_in, Batch& 
 }
 
 Result<void> AfterCommit::check() const {
-    if (after_ == AfterSave::keep || !let_in_.empty()) return {};
-    return fault("To give up a lock after a save, show its session and token with the save");
+    if (after_ == AfterSave::keep) return {};
+    if (let_in_.empty()) {
+        return fault("To give up a lock after a save, show its session and token with the save");
+    }
+    const bool downgrades = std::all_of(let_in_.begin(), let_in_.end(),
+                                        [](const auto& let_in) { return let_in.downgrades; });
+    if (after_ == AfterSave::downgrade && !downgrades) {
+        return fault(
+            "To downgrade after a save, the grant must have no permits and wait for no conversion: "
+            "save without, and convert or release it then");
+    }
+    return {};
 }
 
 void AfterCommit::settle() const {

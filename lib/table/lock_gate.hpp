@@ -25,6 +25,8 @@ public:
         std::string by;
         SessionId session;
         GrantId grant{};
+        // Whether the grant can be downgraded.
+        bool downgrades = true;
     };
     // Taken before a read; see let_read().
     struct ReadMark {

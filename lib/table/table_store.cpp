@@ -64,6 +64,8 @@ Result<void> TableStore::open() {
 TableStore::~TableStore() { std::ignore = close(); }
 
 Result<void> TableStore::close() {
+    // Readers of such a mutex may keep its writer out for as long as others come: nobody does.
+    closing_ = true;
     const std::unique_lock alone(committing_);
     if (!std::exchange(opened_, false)) return {};
     return store_figures(queued_ == 0);
@@ -136,6 +138,7 @@ Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
         auto decision = decide();
         if (!decision) return std::move(decision).error();
         if (decision->batch.writes.empty()) return {};
+        if (closing_) return Error(ErrorCode::closing, "the tables are closed");
         const std::shared_lock open_until_counted(committing_);
         if (!opened_) return Error(ErrorCode::closing, "the tables are closed");
         if (index_lag_) index_lag_->before_write();

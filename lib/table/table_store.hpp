@@ -203,6 +203,8 @@ private:
     SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);
     // Held by one that commits until its figures are changed too, and by close() alone.
     std::shared_mutex committing_;
+    // close() has begun: nobody takes that any more.
+    std::atomic<bool> closing_{false};
     // Whether there is something to be stored at the end.
     bool opened_ = false;
     // Writes that are queued, and whose figures are not changed yet.

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <iterator>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -85,6 +87,30 @@ BOOST_AUTO_TEST_CASE(forgets_the_sessions_that_have_ended_and_no_other) {
     second.end();
     watching.context.run();
     BOOST_TEST((watching.closed == std::vector{session(2)}));
+}
+
+// Sessions come and go, and their process stays.
+BOOST_AUTO_TEST_CASE(keeps_no_descriptor_of_what_is_forgotten) {
+    Watching watching;
+    Child child;
+    const auto descriptors = [] {
+        using Iterator = std::filesystem::directory_iterator;
+        return std::distance(Iterator("/proc/self/fd"), Iterator());
+    };
+    // The first one comes with those that all are waited for by.
+    watching.watch.watch(session(1), {child.process()});
+    watching.watch.forget({session(1)});
+    const auto before = descriptors();
+    for (std::uint8_t number = 1; number < 10; ++number) {
+        watching.watch.watch(session(number), {child.process()});
+        BOOST_TEST(descriptors() == before + 1);
+        watching.watch.forget({session(number)});
+        BOOST_TEST(descriptors() == before);
+    }
+    watching.watch.watch(session(1), {child.process()});
+    child.end();
+    watching.context.run();
+    BOOST_TEST(watching.closed.size() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -98,6 +98,13 @@ class Busy(Sandbox):
 
 
 class Status(Sandbox):
+    def test_the_end_that_its_class_sets_is_no_renewals_to_push(self):
+        self.rocklock("class", "put", "short", "--max-hold", "4s")
+        start = time.monotonic()
+        done = self.rocklock("run", "--lease", "6s", "short", "--", "sleep", "60")
+        self.assertEqual(done.returncode, 76, done.stderr)
+        self.assertLess(time.monotonic() - start, 4 + 0.5 * SLOWNESS)
+
     def test_the_commands_status_is_passed_on(self):
         for status in (0, 1, 7, 75, 255):
             self.assertEqual(self.rocklock("run", "a", "--", "sh", "-c", f"exit {status}").returncode, status)

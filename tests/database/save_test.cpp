@@ -236,6 +236,75 @@ BOOST_AUTO_TEST_CASE(has_downgraded_it_though_a_kill_came_between) {
     BOOST_TEST(promises(after) == 0U);
 }
 
+// What cannot be done is refused before anything is written, not promised.
+BOOST_AUTO_TEST_CASE(is_refused_where_the_grant_cannot_be_downgraded) {
+    Shop shop;
+    LockClass counted;
+    counted.pattern = "licences/*";
+    counted.permits = 3;
+    BOOST_TEST_REQUIRE(shop.database->put_class(counted).has_value());
+    LockRequest licence;
+    licence.resource = "licences/a";
+    licence.permits = 1;
+    Guard mixed = shop.ann.acquire({lock_of("orders/1"), licence}).value();
+    WriteItem write = order("1", "ann's", mixed.proof());
+    write.after = AfterSave::downgrade;
+    BOOST_TEST(outcome(shop.tables->write_item(write)) == "invalid_argument");
+    BOOST_TEST(text_of(shop, "1") == "none");
+    BOOST_TEST(promises(*shop.database) == 0U);
+    write.after = AfterSave::release;
+    BOOST_TEST(outcome(shop.tables->write_item(write)) == "done");
+    BOOST_TEST((holders_of(*shop.database, "licences/a") == Names{}));
+}
+
+BOOST_AUTO_TEST_CASE(is_refused_where_a_conversion_of_the_grant_waits) {
+    Shop shop;
+    Guard reader = Shop::lock(shop.bob, "orders/2", Mode::read);
+    Guard guard = shop.ann.acquire({lock_of("orders/1"), lock_of("orders/2", Mode::read)}).value();
+    Convert up;
+    up.session = shop.ann.id();
+    up.grant = guard.id();
+    up.locks = {lock_of("orders/2", Mode::write)};
+    up.patience = no_limit;
+    LockService& service = shop.database->service();
+    const Ticket waits = service.submit(Request(up), [](const Result<Answer>&) {});
+    WriteItem write = order("1", "ann's", guard.proof());
+    write.after = AfterSave::downgrade;
+    BOOST_TEST(outcome(shop.tables->write_item(write)) == "invalid_argument");
+    BOOST_TEST(promises(*shop.database) == 0U);
+    service.cancel(waits);
+    BOOST_TEST(outcome(shop.tables->write_item(write)) == "done");
+    BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{"ann read"}));
+}
+
+// A kill behind the release, before it is noted that the promise was kept.
+BOOST_AUTO_TEST_CASE(is_not_counted_down_twice) {
+    Killed shop;
+    AcquireOptions counted;
+    counted.held = Held::count;
+    Guard outer = shop.ann.acquire("orders/1", counted).value();
+    Guard inner = shop.ann.acquire("orders/1", counted).value();
+    const std::string promised = "after save ";
+    std::optional<Write> promise;
+    shop.storage->afterwards([&] {
+        const auto snapshot = shop.database->storage().snapshot();
+        const auto cursor = snapshot->scan(Family::meta, promised, "after save!");
+        BOOST_TEST_REQUIRE(cursor->valid());
+        promise = Write{Family::meta, std::string(cursor->key()), std::string(cursor->value())};
+    });
+    BOOST_TEST_REQUIRE(outcome(inner.save_and_release(*shop.tables, save({order("1", "ann's")}))) ==
+                       "done");
+    BOOST_TEST_REQUIRE(promise.has_value());
+    Batch again;
+    again.writes.push_back(*promise);
+    BOOST_TEST_REQUIRE(
+        shop.database->storage().commit(std::move(again), Durability::durable).has_value());
+    shop.left = shop.disk->reopen_after_kill();
+    Database after = shop.reopen();
+    BOOST_TEST((holders_of(after, "orders/1") == Names{"ann write"}));
+    BOOST_TEST(promises(after) == 0U);
+}
+
 // A kill, and nobody there until the lease is over.
 BOOST_AUTO_TEST_CASE(has_nothing_to_release_behind_the_lease) {
     Killed shop;

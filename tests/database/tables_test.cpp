@@ -1,9 +1,11 @@
 // Tables with items in the store of a database.
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -43,6 +45,35 @@ GetItem get(std::string id) {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(the_tables_of_a_database)
+
+// However many write without a pause.
+BOOST_AUTO_TEST_CASE(are_closed_under_writes, *boost::unit_test::label("embedded")) {
+    Database database = Database::in_memory().value();
+    TableService& tables = *database.tables().value();
+    BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
+    constexpr auto longest = std::chrono::seconds{8};
+    const auto start = std::chrono::steady_clock::now();
+    std::atomic<int> refused{0};
+    std::vector<std::jthread> writers;
+    for (int writer = 0; writer < 8; ++writer) {
+        writers.emplace_back([&, writer] {
+            WriteItem write = put(std::to_string(writer));
+            write.item.set("text", std::string(9'000, 'x'));
+            while (std::chrono::steady_clock::now() < start + longest) {
+                const auto written = tables.write_item(write);
+                if (written) continue;
+                if (written.error().code == ErrorCode::closing) ++refused;
+                return;
+            }
+        });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{200});
+    BOOST_TEST(database.close().has_value());
+    const auto took = std::chrono::steady_clock::now() - start;
+    writers.clear();
+    BOOST_TEST((took < longest / 2));
+    BOOST_TEST(refused == 8);
+}
 
 BOOST_AUTO_TEST_CASE(are_kept_with_its_locks, *boost::unit_test::label("embedded")) {
     const TemporaryDirectory directory;
