@@ -18,6 +18,14 @@ namespace {
 
 std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
 
+// A number that is no length of a name and none of `held`, which stand where this does in requests
+// that have no `modes`.
+std::uint64_t fingerprint_of(const std::vector<Mode>& modes) {
+    std::uint64_t value = 1;
+    for (const Mode mode : modes) value = value * 4 + static_cast<std::uint64_t>(mode);
+    return value << 32;
+}
+
 // What must be equal in a repeated request: Locks, Held and MaxHoldMs. Written to disk, so it never
 // changes.
 std::uint64_t fingerprint_of(const Acquire& request) {
@@ -32,6 +40,7 @@ std::uint64_t fingerprint_of(const Acquire& request) {
         add(lock.to ? 1 + static_cast<std::uint64_t>(*lock.to) : 0);
         add(lock.subtree ? 1 : 0);
         add(lock.permits);
+        if (!lock.modes.empty()) add(fingerprint_of(lock.modes));
     }
     add(static_cast<std::uint64_t>(request.held));
     add(request.max_hold ? 1 + static_cast<std::uint64_t>(request.max_hold->count()) : 0);
@@ -62,6 +71,36 @@ std::optional<Error> check_acquire(const Acquire& request) {
         return invalid_argument("request id is longer than 256 bytes");
     }
     return check_texts(request.note, request.metadata);
+}
+
+std::optional<Error> check_modes(const LockRequest& lock) {
+    if (lock.modes.empty()) return std::nullopt;
+    if (lock.mode || lock.to) {
+        return invalid_argument("resource " + quoted(lock.resource) +
+                                ": give modes, or a mode, or an intent: one of them");
+    }
+    for (auto mode = lock.modes.begin(); mode != lock.modes.end(); ++mode) {
+        if (std::find(lock.modes.begin(), mode, *mode) == mode) continue;
+        return invalid_argument("resource " + quoted(lock.resource) + ": the mode " +
+                                std::string(to_string(*mode)) +
+                                " is named twice among its modes: name each once");
+    }
+    return std::nullopt;
+}
+
+bool has_choice(const LockRequest& lock) { return !lock.modes.empty(); }
+
+bool chooses(const Acquire& request) {
+    return std::any_of(request.locks.begin(), request.locks.end(), has_choice);
+}
+
+std::vector<LockRequest> in_weakest_modes(std::vector<LockRequest> locks) {
+    for (LockRequest& lock : locks) {
+        if (!has_choice(lock)) continue;
+        lock.mode = *std::min_element(lock.modes.begin(), lock.modes.end());
+        lock.modes.clear();
+    }
+    return locks;
 }
 
 // A planted bug: all holders of a resource get the lease of the newest.
@@ -104,11 +143,12 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
         return invalid_argument("resource " + quoted(lock.resource) +
                                 ": give a mode or an intent, not both");
     }
+    if (auto error = check_modes(lock)) return error;
     const LockClass& lock_class = classes.of(lock.resource);
     Wish wish;
     wish.subtree = lock.subtree;
     if (lock_class.permits > 0) {
-        if (lock.mode || lock.to || lock.subtree) {
+        if (lock.mode || lock.to || lock.subtree || has_choice(lock)) {
             return Error(ErrorCode::kind_mismatch,
                          "resource " + quoted(lock.resource) + " is counted in permits (class " +
                              quoted(lock_class.pattern) + "): ask for permits, not for a mode");
@@ -128,6 +168,8 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
                          "give its class permits first, or ask for a mode");
     } else if (lock.mode) {
         wish.mode = *lock.mode;
+    } else if (has_choice(lock)) {
+        wish.mode = *std::max_element(lock.modes.begin(), lock.modes.end());
     } else {
         const auto mode = mode_for(lock_class.policy, lock.to.value_or(Intent::edit));
         if (!mode) {
@@ -184,6 +226,18 @@ std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
             {.resource = &at, .cause = static_cast<std::uint8_t>(root), .mode = dependant.mode});
     }
     return std::nullopt;
+}
+
+std::vector<LockRequest> LockTable::Core::choose_modes(const Session& session,
+                                                       std::vector<LockRequest> locks) {
+    for (LockRequest& lock : locks) {
+        for (const Mode mode : std::exchange(lock.modes, {})) {
+            lock.mode = mode;
+            const auto alone = resolve({lock});
+            if (alone && !look(session, alone->wishes, nullptr, false).blocked) break;
+        }
+    }
+    return locks;
 }
 
 RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSession* opens,
@@ -252,7 +306,7 @@ void LockTable::Core::handle(const Acquire& request) {
     if (session == nullptr) {
         if (auto error = check_open(*request.opens, lease))
             return refuse(ticket, *std::move(error));
-    } else if (meet_own(ticket, *session, resolved->wishes, request.held)) {
+    } else if (meet_own(request, *session, *resolved)) {
         return;
     }
 
@@ -261,6 +315,8 @@ void LockTable::Core::handle(const Acquire& request) {
         session->single = true;
         session->unborn = true;
     }
+    // No error: the strongest modes have been judged already, and ask for no less.
+    if (chooses(request)) resolved = resolve(choose_modes(*session, request.locks));
     Obstacles obstacles = look(*session, resolved->wishes, nullptr, false);
     if (obstacles.blocked && request.patience == milliseconds{0}) {
         obstacles = look(*session, resolved->wishes, nullptr, false, true);
@@ -398,6 +454,13 @@ bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish
     }
     answer(to, answer_grant(*cover));
     return true;
+}
+
+bool LockTable::Core::meet_own(const Acquire& request, Session& session,
+                               const Resolved& strongest) {
+    if (!chooses(request)) return meet_own(ticket, session, strongest.wishes, request.held);
+    const auto weakest = resolve(in_weakest_modes(request.locks));
+    return meet_own(ticket, session, weakest->wishes, request.held);
 }
 
 // ---- Granting ----

@@ -312,7 +312,10 @@ struct LockTable::Core {
         milliseconds max_lease{0};
         milliseconds lease = limits::lease_default;
     };
+    // A lock with `modes` in the strongest of them.
     Result<Resolved> resolve(const std::vector<LockRequest>& locks);
+    // Each with the one of its `modes` that it takes now.
+    std::vector<LockRequest> choose_modes(const Session& session, std::vector<LockRequest> locks);
     std::optional<Error> resolve_one(const LockRequest& lock, Resolved& resolved);
     std::optional<Error> add_dependants(const LockRequest& lock, const LockClass& lock_class,
                                         std::size_t root, Resolved& resolved);
@@ -320,6 +323,8 @@ struct LockTable::Core {
     bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
     // What `Held` says of wishes on names that the session holds. True: the request is answered.
     bool meet_own(Ticket to, Session& session, std::span<const Wish> wishes, Held held);
+    // To have one of a lock's `modes` is enough.
+    bool meet_own(const Acquire& request, Session& session, const Resolved& strongest);
     // The session's own live hold on that very name, dependants aside.
     Hold* own_hold(const Session& session, const Resource& at) const;
     Grant* own_cover(Session& session, std::span<const Wish> wishes) const;

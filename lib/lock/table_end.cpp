@@ -241,7 +241,7 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
             "a conversion gives one mode for all locks, or a mode for some: exactly one of them");
     }
     for (const LockRequest& lock : request.locks) {
-        if (!lock.mode || lock.to || lock.permits > 0) {
+        if (!lock.mode || lock.to || lock.permits > 0 || !lock.modes.empty()) {
             return invalid("resource \"" + lock.resource + "\": a conversion names its mode");
         }
         const auto holds = grant.holds();

@@ -129,7 +129,7 @@ template <typename Code, typename Value>
 void fields(Code& code, Value& v) {
     using T = std::remove_const_t<Value>;
     if constexpr (std::is_same_v<T, LockRequest>) {
-        all(code, v.resource, v.mode, v.to, v.subtree, v.permits);
+        all(code, v.resource, v.mode, v.to, v.subtree, v.permits, v.modes);
     } else if constexpr (std::is_same_v<T, LockClass>) {
         all(code, v.pattern, v.policy, v.steal, v.permits);
     } else if constexpr (std::is_same_v<T, GrantedLock>) {

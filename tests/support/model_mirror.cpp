@@ -36,6 +36,9 @@ std::string describe_requests(const std::vector<LockRequest>& locks) {
         if (lock.mode) text += " " + std::string(to_string(*lock.mode));
         if (lock.to) text += " to=" + std::string(to_string(*lock.to));
         if (lock.permits > 0) text += " permits=" + std::to_string(lock.permits);
+        for (const Mode mode : lock.modes) {
+            text += (mode == lock.modes.front() ? " modes=" : "|") + std::string(to_string(mode));
+        }
     }
     return text;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
+#include <utility>
 
 namespace rocklock::proof {
 namespace {
@@ -114,6 +116,7 @@ std::string printed(const Acquire& request) {
                         (lock.mode ? std::string(to_string(*lock.mode)) : "-") + '\0' +
                         (lock.to ? std::string(to_string(*lock.to)) : "-") + '\0' +
                         (lock.subtree ? "s" : "p") + std::to_string(lock.permits));
+        for (const Mode mode : lock.modes) locks.back() += '\0' + std::string(to_string(mode));
     }
     for (const auto& lock : locks) text += lock + '\1';
     text += std::to_string(static_cast<int>(request.held)) + '\1';
@@ -785,7 +788,10 @@ std::optional<Error> ReferenceModel::resolve(const std::vector<LockRequest>& req
     std::set<std::string> names;
     for (const auto& request : requests) {
         if (auto error = check_name(request.resource)) return error;
-        if (!names.insert(request.resource).second || (request.mode && request.to)) {
+        const std::set<Mode> modes(request.modes.begin(), request.modes.end());
+        const int ways = (request.mode ? 1 : 0) + (request.to ? 1 : 0) + (modes.empty() ? 0 : 1);
+        if (!names.insert(request.resource).second || ways > 1 ||
+            modes.size() < request.modes.size()) {
             return Error(ErrorCode::invalid_argument, "model");
         }
     }
@@ -793,7 +799,8 @@ std::optional<Error> ReferenceModel::resolve(const std::vector<LockRequest>& req
         const auto policy = class_of(request.resource);
         ModelLock lock{request.resource, Mode::write, request.subtree, 0, {}};
         if (policy.permits > 0) {
-            if (request.mode || request.subtree || request.to == Intent::read) {
+            if (request.mode || request.subtree || request.to == Intent::read ||
+                !request.modes.empty()) {
                 return Error(ErrorCode::kind_mismatch, "model");
             }
             lock.permits = std::max<std::uint32_t>(request.permits, 1);
@@ -802,6 +809,8 @@ std::optional<Error> ReferenceModel::resolve(const std::vector<LockRequest>& req
             if (request.permits > 0) return Error(ErrorCode::kind_mismatch, "model");
             if (request.mode) {
                 lock.mode = *request.mode;
+            } else if (!request.modes.empty()) {
+                lock.mode = *std::max_element(request.modes.begin(), request.modes.end());
             } else if (request.to == Intent::read && policy.policy != Policy::read_write) {
                 if (policy.policy == Policy::exclusive_write)
                     return Error(ErrorCode::invalid_argument, "model");
@@ -832,6 +841,30 @@ void ReferenceModel::add_dependants(std::vector<ModelLock>& locks) const {
             }
         }
     }
+}
+
+// Of requests that are in order.
+std::vector<ModelLock> ReferenceModel::with_dependants(
+    const std::vector<LockRequest>& requests) const {
+    std::vector<ModelLock> locks;
+    if (resolve(requests, locks)) throw std::logic_error("a request is not in order");
+    add_dependants(locks);
+    return locks;
+}
+
+// Each lock looks for itself, as if it were all that is asked for.
+std::vector<LockRequest> ReferenceModel::chosen(const ModelWaiter& asking, BootTime now) const {
+    auto requests = asking.acquire.locks;
+    for (auto& request : requests) {
+        const auto modes = std::exchange(request.modes, {});
+        for (const Mode mode : modes) {
+            request.mode = mode;
+            ModelWaiter alone = asking;
+            alone.wanted = with_dependants({request});
+            if (!blockers(alone, now).any()) break;
+        }
+    }
+    return requests;
 }
 
 void ReferenceModel::handle(const Acquire& request, Ticket ticket, const SessionId& fresh,
@@ -889,11 +922,19 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
             : request.opens->lease.value_or(class_of(request.locks.front().resource).lease);
     if (forbids(locks, lease)) return refuse(ticket, ErrorCode::invalid_argument);
 
-    if (request.session && met_by_own(ticket, *request.session, locks, request.held, now)) return;
+    auto weakest = request.locks;
+    for (auto& lock : weakest) {
+        if (lock.modes.empty()) continue;
+        lock.mode = *std::min_element(lock.modes.begin(), lock.modes.end());
+        lock.modes.clear();
+    }
+    if (request.session &&
+        met_by_own(ticket, *request.session, with_dependants(weakest), request.held, now)) {
+        return;
+    }
 
     ModelWaiter waiter;
     waiter.ticket = ticket;
-    waiter.wanted = std::move(locks);
     waiter.acquire = request;
     if (request.session) {
         waiter.session = *request.session;
@@ -907,6 +948,7 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
         sessions_.push_back(own);
         waiter.session = fresh;
     }
+    waiter.wanted = with_dependants(chosen(waiter, now.boot));
     wait_or_refuse(std::move(waiter), request.patience, now);
 }
 
@@ -1040,7 +1082,8 @@ void ReferenceModel::handle(const Convert& request, Ticket ticket, const Session
     for (const auto& named : request.locks) {
         auto at = std::find_if(after.begin(), after.end(),
                                [&](const auto& h) { return h.resource == named.resource; });
-        if (at == after.end() || !named.mode || named.to || named.permits > 0) {
+        if (at == after.end() || !named.mode || named.to || named.permits > 0 ||
+            !named.modes.empty()) {
             return refuse(ticket, ErrorCode::invalid_argument);
         }
         at->mode = *named.mode;

@@ -208,6 +208,8 @@ private:
 
     std::optional<Error> resolve(const std::vector<LockRequest>& requests,
                                  std::vector<ModelLock>& locks) const;
+    std::vector<ModelLock> with_dependants(const std::vector<LockRequest>& requests) const;
+    std::vector<LockRequest> chosen(const ModelWaiter& asking, BootTime now) const;
     void add_dependants(std::vector<ModelLock>& locks) const;
     std::optional<Error> check(const Acquire& request) const;
 

@@ -115,6 +115,11 @@ std::vector<LockRequest> locks_of(const Words& words) {
         if (const auto permits = take(fields, "permits")) {
             lock.permits = static_cast<std::uint32_t>(std::stoul(*permits));
         }
+        if (const auto modes = take(fields, "modes")) {
+            for (const auto& mode : split(*modes, "|")) {
+                lock.modes.push_back(parse_mode(mode).value());
+            }
+        }
         lock.subtree = take_flag(fields, "subtree");
         if (fields.empty()) throw BadScript("no resource");
         lock.resource = fields[0] == "%empty" ? "" : unescape(fields[0]);

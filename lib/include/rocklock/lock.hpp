@@ -185,13 +185,21 @@ struct CloseSession {
 
 struct LockRequest {
     std::string resource;
-    // At most one of `mode` and `to`; neither means `to` edit.
+    // At most one of `mode`, `to` and `modes`; none means `to` edit.
     std::optional<Mode> mode{};
     std::optional<Intent> to{};
     // Everything below this path too.
     bool subtree = false;
     // How many, of a counting class; 0 means 1 there, and must be 0 elsewhere.
     std::uint32_t permits = 0;
+    // Of an Acquire: different modes, tried in this order. The lock takes the first that nobody is
+    // in the way of, neither for itself nor for what its class takes along in that mode; where
+    // there is none it takes the last, and waits for it or is refused as if it had asked for that
+    // alone. The grant says which it is. That is decided once: who waits tries no other mode later.
+    //
+    // Whatever is wrong with the request in the strongest of them is wrong with it: it is refused,
+    // not tried in another. With Held::join and Held::count a grant does that covers one of them.
+    std::vector<Mode> modes{};
 };
 
 struct GrantedLock {
