@@ -144,8 +144,13 @@ void describe(Codec& codec, T& lock) {
     codec.optional("To", lock.to);
     codec.optional("Subtree", lock.subtree);
     codec.optional("Permits", lock.permits);
+    codec.optional("Modes", lock.modes);
     if constexpr (Codec::reading) {
         if (lock.mode && lock.to) codec.refuse("give Mode or To, not both");
+        if (codec.has("Modes")) {
+            if (lock.mode || lock.to) codec.refuse("give Modes, or Mode, or To: one of them");
+            if (lock.modes.empty()) codec.refuse("Modes names no mode: name one at least");
+        }
     }
 }
 

@@ -71,6 +71,33 @@ class Verbs(Sandbox):
         self.assertEqual((blocker["Pid"], blocker["Uid"]), (os.getpid(), os.getuid()))
         self.assertNotIn("Secret", refused.body.decode())
 
+    def test_the_first_of_several_modes_that_can_be_had(self):
+        api = self.api()
+
+        def modes(**members):
+            answer = api.call("Acquire", **members)
+            return answer.error or [lock["Mode"] for lock in answer.json["Locks"]]
+
+        either = {"Resource": "a", "Modes": ["write", "read"]}
+        ann = api.call("Acquire", Principal="ann", Locks=[{"Resource": "a", "Mode": "read"}]).json
+        both = [either, {"Resource": "b", "Modes": ["exclusive", "read"]}]
+        self.assertEqual(modes(Principal="bob", RequestId="r", Locks=both), ["read", "exclusive"])
+        api.call("Release", Session=ann["Session"], Secret=ann["Secret"], Grant=ann["Grant"])
+        # What was granted, not what could be by now.
+        self.assertEqual(modes(Principal="bob", RequestId="r", Locks=both), ["read", "exclusive"])
+        self.assertEqual(modes(Principal="bob", RequestId="r", Locks=both[::-1]),
+                         "IdempotentParameterMismatchException")
+        self.assertEqual(modes(Principal="ann", Locks=[{"Resource": "b", "Modes": ["write", "read"]}]),
+                         "LockConflictException")
+        for wrong, told in ((["write", "write"], "the mode write is named twice"), ([], "names no mode"),
+                            (["edit"], "Locks[0].Modes[0] must be one of read, write, exclusive"),
+                            ("read", "Locks[0].Modes must be an array")):
+            refused = api.call("Acquire", Principal="ann", Locks=[{"Resource": "c", "Modes": wrong}])
+            self.assertEqual(refused.error, "ValidationException")
+            self.assertIn(told, refused.json["message"])
+        refused = api.call("Acquire", Principal="ann", Locks=[{**either, "Mode": "read"}])
+        self.assertIn("give Modes, or Mode, or To", refused.json["message"])
+
     def test_ones_own_other_session_is_said_to_be(self):
         api = self.api()
         api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}])

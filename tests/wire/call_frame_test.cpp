@@ -38,6 +38,12 @@ void for_each_type(Do&& run) {
 void make_consistent(std::vector<LockRequest>& locks) {
     for (auto& lock : locks) {
         if (lock.mode) lock.to.reset();
+        if (lock.modes.size() % 2 == 0) {
+            lock.modes.clear();
+        } else {
+            lock.mode.reset();
+            lock.to.reset();
+        }
     }
 }
 void make_consistent(Call& call) {
@@ -183,6 +189,29 @@ BOOST_AUTO_TEST_CASE(with_any_byte_changed_is_read_or_refused) {
             }
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(has_modes_where_it_names_some) {
+    const auto bytes_of = [](std::vector<Mode> modes) {
+        Acquire acquire;
+        acquire.opens.emplace().principal = "ann";
+        acquire.locks.emplace_back().resource = "a";
+        acquire.locks.back().modes = std::move(modes);
+        return call_bytes({acquire, {}, {}});
+    };
+    const auto tag = static_cast<std::uint16_t>(frame_number("Modes") * 2 + 1);
+    std::string member;
+    append_u16(member, tag);
+    // The block's length, how many, and each as its place in the list of modes.
+    member += std::string("\x03\x02\x01\x00", 4);
+    const auto bytes = bytes_of({Mode::write, Mode::read});
+    BOOST_TEST(bytes.find(member) != std::string::npos);
+    const auto read = read_call_frame(only_frame(bytes).body);
+    BOOST_REQUIRE(read.has_value());
+    BOOST_TEST((std::get<Acquire>(read->body).locks.front().modes ==
+                std::vector<Mode>{Mode::write, Mode::read}));
+    // A daemon that does not know them is not asked about them.
+    BOOST_TEST(bytes_of({}).find(member.substr(0, 2)) == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(that_promises_more_than_it_has_is_refused) {

@@ -35,6 +35,9 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
              R"("PatienceMs":-1,"Held":"join","Note":"n","Metadata":{"k":"v"},"MaxHoldMs":9,"RequestId":"r"})"},
         {"Acquire",
          R"({"Principal":"ann","LeaseMs":5000,"Bound":"connection","Locks":[{"Resource":"a"}],"PatienceMs":3,"Held":"refuse"})"},
+        {"Acquire",
+         "{" + proof +
+             R"(,"Locks":[{"Resource":"a","Subtree":true,"Modes":["exclusive","write","read"]}],"PatienceMs":0,"Held":"refuse"})"},
         {"Convert",
          "{" + proof +
              R"(,"Grant":9007199254740991,"Mode":"write","PatienceMs":0,"RequestId":"r"})"},
@@ -157,6 +160,12 @@ BOOST_AUTO_TEST_CASE(that_contradicts_itself_is_refused) {
     BOOST_TEST(
         problem("Acquire", proof + R"(,"Locks":[{"Resource":"a","Mode":"read","To":"read"}]})")
             .starts_with("Locks[0]: give Mode or To"));
+    for (const char* other :
+         {R"("Mode":"read")", R"("To":"read")", R"("Mode":"read","To":"edit")"}) {
+        const auto told = problem("Acquire", proof + R"(,"Locks":[{"Resource":"a",)" + other +
+                                                 R"(,"Modes":["write","read"]}]})");
+        BOOST_TEST(told.starts_with("Locks[0]: give Mod"), told);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(names_the_text_that_is_not_utf_8) {
@@ -174,6 +183,15 @@ BOOST_AUTO_TEST_CASE(names_the_place_of_what_is_wrong_and_what_is_allowed) {
     };
     BOOST_TEST(acquire(R"([{"Resource":"a"},{"Resource":"b","Mode":"x"}])") ==
                "Locks[1].Mode must be one of read, write, exclusive");
+    BOOST_TEST(acquire(R"([{"Resource":"a","Modes":["read","x"]}])") ==
+               "Locks[0].Modes[1] must be one of read, write, exclusive");
+    BOOST_TEST(acquire(R"([{"Resource":"a","Modes":"read"}])") ==
+               "Locks[0].Modes must be an array");
+    BOOST_TEST(acquire(R"([{"Resource":"a","Modes":[]}])") ==
+               "Locks[0]: Modes names no mode: name one at least");
+    BOOST_TEST(acquire(R"([{"Resource":"a","Model":"read"}])") ==
+               "Locks[0].Model is no member here; known are Resource, Mode, To, Subtree, Permits, "
+               "Modes");
     BOOST_TEST(acquire(R"([{"Resource":1}])") == "Locks[0].Resource must be a string");
     BOOST_TEST(acquire(R"([1])") == "Locks[0] must be an object");
     BOOST_TEST(acquire(R"({})") == "Locks must be an array");
