@@ -99,9 +99,9 @@ void CallCounters::append(std::string& text) const {
             if (count == 0) continue;
             called = true;
             const auto code = static_cast<ErrorCode>(outcome == 0 ? 0 : outcome - 1);
-            text += requests + "{" + label + "outcome=\"" +
-                    (outcome == 0 ? "ok" : std::string(to_string(code))) + "\"} " +
-                    std::to_string(count) + "\n";
+            text.append(requests).append("{").append(label).append("outcome=\"");
+            text.append(outcome == 0 ? "ok" : to_string(code)).append("\"} ");
+            text.append(std::to_string(count)).append("\n");
         }
         if (called) calls_.at(call).latency.append(latencies, duration, label);
     }

@@ -159,10 +159,17 @@ public:
 
 private:
     using Once = std::function<void(Tables& tables, std::size_t thread)>;
+    // What is done, and what that is compared with.
+    struct Pair {
+        std::string name;
+        Once once;
+        std::string against;
+        Once other;
+        double target = 0;
+    };
 
     // Both in the same store, in turn.
-    void row(const std::string& what, Durability durability, std::size_t threads,
-             const std::string& against, double target, const Once& ours, const Once& theirs);
+    void row(const Pair& pair, Durability durability, std::size_t threads);
     void write_rows(Durability durability, std::size_t threads);
     void read_rows(std::size_t threads);
 
@@ -170,48 +177,51 @@ private:
     Report report_;
 };
 
-void Bench::row(const std::string& what, Durability durability, std::size_t threads,
-                const std::string& against, double target, const Once& ours, const Once& theirs) {
+void Bench::row(const Pair& pair, Durability durability, std::size_t threads) {
     Row row;
-    row.name = what + (durability == Durability::durable ? ", durable, " : ", written, ") +
+    row.name = pair.name + (durability == Durability::durable ? ", durable, " : ", written, ") +
                std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     if (!report_.wanted(row.name)) return;
     row.unit = "calls/s";
-    row.against = against;
-    row.target = target;
+    row.against = pair.against;
+    row.target = pair.target;
     const Folder folder(options_.directory);
     Tables tables(folder.path(), durability, threads);
     const auto measure = [&](const Once& once) {
         return rate(threads, options_.duration, [&](std::size_t thread) { once(tables, thread); });
     };
     report_.add(compare(
-        std::move(row), options_.rounds, [&] { return measure(ours); },
-        [&] { return measure(theirs); }));
+        std::move(row), options_.rounds, [&] { return measure(pair.once); },
+        [&] { return measure(pair.other); }));
 }
 
 void Bench::write_rows(Durability durability, std::size_t threads) {
     const Once put = [](Tables& tables, std::size_t thread) { tables.put(thread); };
-    row(
-        "put that shows a lock", durability, threads, "put that shows nothing", write_target,
-        [](Tables& tables, std::size_t thread) { tables.put_guarded(thread); }, put);
-    row(
-        "put on a version", durability, threads, "put that shows nothing", write_target,
-        [](Tables& tables, std::size_t thread) { tables.put_on_version(thread); }, put);
-    row(
-        "16 puts together that show locks", durability, threads, "that show nothing", write_target,
-        [](Tables& tables, std::size_t thread) { tables.transact(thread, true); },
-        [](Tables& tables, std::size_t thread) { tables.transact(thread, false); });
+    const std::vector<Pair> pairs = {
+        {"put that shows a lock",
+         [](Tables& tables, std::size_t thread) { tables.put_guarded(thread); },
+         "put that shows nothing", put, write_target},
+        {"put on a version",
+         [](Tables& tables, std::size_t thread) { tables.put_on_version(thread); },
+         "put that shows nothing", put, write_target},
+        {"16 puts together that show locks",
+         [](Tables& tables, std::size_t thread) { tables.transact(thread, true); },
+         "that show nothing",
+         [](Tables& tables, std::size_t thread) { tables.transact(thread, false); }, write_target}};
+    for (const Pair& pair : pairs) row(pair, durability, threads);
 }
 
 void Bench::read_rows(std::size_t threads) {
-    row(
-        "get from a bound table", Durability::written, threads, "from one that is not", read_target,
-        [](Tables& tables, std::size_t thread) { tables.get(bound, thread); },
-        [](Tables& tables, std::size_t thread) { tables.get(unbound, thread); });
-    row(
-        "query of 64 items of a bound table", Durability::written, threads, "of one that is not",
-        read_target, [](Tables& tables, std::size_t thread) { tables.query(bound, thread); },
-        [](Tables& tables, std::size_t thread) { tables.query(unbound, thread); });
+    const std::vector<Pair> pairs = {
+        {"get from a bound table",
+         [](Tables& tables, std::size_t thread) { tables.get(bound, thread); },
+         "from one that is not",
+         [](Tables& tables, std::size_t thread) { tables.get(unbound, thread); }, read_target},
+        {"query of 64 items of a bound table",
+         [](Tables& tables, std::size_t thread) { tables.query(bound, thread); },
+         "of one that is not",
+         [](Tables& tables, std::size_t thread) { tables.query(unbound, thread); }, read_target}};
+    for (const Pair& pair : pairs) row(pair, Durability::written, threads);
 }
 
 void Bench::run() {
