@@ -96,12 +96,12 @@ struct DispatcherOptions {
     TableService* tables = nullptr;
 };
 
-// Threads:  thread-safe.
-// Lifetime: borrows the service, and the watch and the observer (which may be none).
 // Why sessions end that are bound to their client.
 inline constexpr std::string_view process_gone = "its process has ended";
 inline constexpr std::string_view connection_gone = "its connection has ended";
 
+// Threads:  thread-safe.
+// Lifetime: borrows the service, and the watch and the observer (which may be none).
 class Dispatcher {
 public:
     using Done = std::function<void(Result<Reply>)>;
@@ -113,8 +113,8 @@ public:
     // Waits for a backup that is under way.
     ~Dispatcher();
 
-    // Calls `done` exactly once, at once or later, on any thread. What is answered later has a
-    // ticket. `proven`, if any, is of the client that asks, and used by nobody else meanwhile.
+    // Calls `done` exactly once, at once or later, on any thread. A wait that may be cancelled has
+    // a ticket. `proven`, if any, is of the client that asks, and used by nobody else meanwhile.
     std::optional<Ticket> submit(Call call, const Caller& caller, Done done,
                                  ProvenSession* proven = nullptr);
     void cancel(Ticket ticket) { service_.cancel(ticket); }
