@@ -38,7 +38,8 @@ std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, cons
     auto connection = std::make_shared<Connection>(socket, thread, side);
     thread.post([connection] {
         connection->interest_ = EPOLLIN;
-        connection->thread_.watch(connection->socket_, connection, EPOLLIN);
+        const bool watched = connection->thread_.watch(connection->socket_, connection, EPOLLIN);
+        if (!watched) connection->hang_up(true);
     });
     return connection;
 }

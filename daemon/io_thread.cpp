@@ -73,15 +73,12 @@ void IoThread::wake() const {
     [[maybe_unused]] const auto written = ::write(called_, &one, sizeof one);
 }
 
-void IoThread::watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events) {
+bool IoThread::watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events) {
     served_[fd] = served;
     epoll_event event{};
     event.events = events;
     event.data.ptr = served.get();
-    // Without memory for it, it is as good as gone.
-    if (::epoll_ctl(poll_, EPOLL_CTL_ADD, fd, &event) != 0) {
-        post([served] { served->ready(EPOLLHUP); });
-    }
+    return ::epoll_ctl(poll_, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 void IoThread::change(int fd, std::uint32_t events) {

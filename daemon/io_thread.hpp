@@ -74,8 +74,8 @@ public:
     void settle_soon() { settling_ = true; }
 
     // Watches a socket, and owns whom it serves, until forget(). `events` as of epoll,
-    // level-triggered.
-    void watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events);
+    // level-triggered. False where the kernel has no memory for it: nothing will come.
+    bool watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events);
     void change(int fd, std::uint32_t events);
     void forget(int fd);
     // Calls go_on() in the next round, send() at the end of this one, remind() at that time.

@@ -33,8 +33,9 @@ Error over(const std::string& why) {
 
 }  // namespace
 
-Result<FrameSocket> FrameSocket::connect(const std::string& path) {
-    FrameSocket socket(connect_unix(path));
+Result<FrameSocket> FrameSocket::connect(const std::string& path,
+                                         std::chrono::steady_clock::time_point deadline) {
+    FrameSocket socket(connect_unix(path, deadline));
     if (!socket) {
         return Error(ErrorCode::unreachable,
                      "no daemon answers on " + path + ": " + std::strerror(errno));

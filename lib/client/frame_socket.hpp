@@ -2,6 +2,7 @@
 // pieces is put together.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,8 +18,10 @@ namespace rocklock {
 // The socket, and what goes out. Threads: one at a time.
 class FrameSocket {
 public:
-    // Connects and sends the greeting. Errors: unreachable.
-    static Result<FrameSocket> connect(const std::string& path);
+    // Connects and sends the greeting. Errors: unreachable, also where a daemon that hangs takes
+    // nobody in until then.
+    static Result<FrameSocket> connect(const std::string& path,
+                                       std::chrono::steady_clock::time_point deadline);
     FrameSocket() = default;
     FrameSocket(FrameSocket&& other) noexcept;
     FrameSocket& operator=(FrameSocket&& other) noexcept;

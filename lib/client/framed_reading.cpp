@@ -18,6 +18,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds longest_sleep{1'000};
 constexpr milliseconds first_pause{5};
 constexpr milliseconds longest_pause{500};
+// Meanwhile nobody's patience is looked at.
+constexpr milliseconds longest_connect{250};
 
 Error in_doubt_error(const Error& why) {
     return {ErrorCode::indeterminate,
@@ -88,7 +90,7 @@ void FramedService::reconnect() {
         MutexLock lock(mutex_);
         if (closed_ || Steady::now() < next_attempt_) return;
     }
-    auto socket = FrameSocket::connect(path_);
+    auto socket = FrameSocket::connect(path_, Steady::now() + longest_connect);
     MutexLock lock(mutex_);
     if (!socket) {
         away_ = std::move(socket).error();

@@ -122,7 +122,7 @@ Result<std::unique_ptr<RemoteService>> RemoteService::connect(const std::string&
                                                               const RemoteOptions& options) {
     const auto give_up = std::chrono::steady_clock::now() + options.patience;
     for (;;) {
-        auto socket = FrameSocket::connect(path);
+        auto socket = FrameSocket::connect(path, give_up);
         if (!socket) return std::move(socket).error();
         auto service = FramedService::begin(path, *std::move(socket), clock, options);
         const bool crowded = !service && service.error().code == ErrorCode::limit_exceeded;

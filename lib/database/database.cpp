@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <tuple>
 #include <utility>
 
@@ -268,7 +269,7 @@ std::optional<BootTime> Database::tick() {
 Result<void> Database::close() {
     if (!state_) return moved_away();
     if (state_->made_here.in_child()) return state_->close_service();
-    if (std::exchange(state_->closed, true)) return {};
+    if (std::atomic_ref(state_->closed).exchange(true)) return {};
     if (state_->remote != nullptr) state_->remote->begin_closing();
     if (state_->sweeper != nullptr) state_->sweeper->stop();
     state_->keeper->close();

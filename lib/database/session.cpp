@@ -246,21 +246,15 @@ Result<Released> Session::answer_wanted(GrantId grant, bool allow) {
 }
 
 void Session::on_lost(std::function<void(const LostNotice&)> callback) {
-    if (!kept_) return;
-    MutexLock lock(kept_->mutex);
-    kept_->on_lost = std::move(callback);
+    if (kept_) kept_->on_lost.set(std::move(callback));
 }
 
 void Session::on_warning(std::function<void(std::chrono::milliseconds)> callback) {
-    if (!kept_) return;
-    MutexLock lock(kept_->mutex);
-    kept_->on_warning = std::move(callback);
+    if (kept_) kept_->on_warning.set(std::move(callback));
 }
 
 void Session::on_wanted(std::function<void(const Wanted&)> callback) {
-    if (!kept_) return;
-    MutexLock lock(kept_->mutex);
-    kept_->on_wanted = std::move(callback);
+    if (kept_) kept_->on_wanted.set(std::move(callback));
 }
 
 bool Session::valid() const { return kept_ && kept_->valid(nullptr); }
@@ -277,20 +271,14 @@ Result<void> Session::assert_held(std::string_view resource, Mode mode) const {
 Result<ClosedSession> Session::close() {
     if (!kept_) return empty_handle();
     const auto kept = std::exchange(kept_, nullptr);
-    if (!kept->made_here.in_child()) {
-        MutexLock lock(kept->mutex);
-        kept->over = true;
-    }
+    kept->let_go();
     return kept->service.ask(CloseSession{kept->id});
 }
 
 SessionCredentials Session::detach() {
     if (!kept_) return {};
     const auto kept = std::exchange(kept_, nullptr);
-    if (!kept->made_here.in_child()) {
-        MutexLock lock(kept->mutex);
-        kept->over = true;
-    }
+    kept->let_go();
     return {kept->id, kept->secret};
 }
 

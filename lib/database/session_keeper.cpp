@@ -102,6 +102,17 @@ void KeptSession::give_up(GrantId grant, bool gone) {
     }
 }
 
+void KeptSession::let_go() {
+    if (made_here.in_child()) return;
+    {
+        MutexLock lock(mutex);
+        over = true;
+    }
+    on_lost.set({});
+    on_warning.set({});
+    on_wanted.set({});
+}
+
 Result<void> KeptSession::assert_held(const Grant* grant, std::string_view resource,
                                       Mode mode) const {
     const std::string what =
@@ -191,7 +202,6 @@ void SessionKeeper::wanted(const WantedNotice& notice) {
     changed();
 }
 
-// Callbacks run with no mutex held, so they may call anything of their session.
 void SessionKeeper::tell() {
     for (;;) {
         News news;
@@ -201,15 +211,8 @@ void SessionKeeper::tell() {
             news = std::move(news_.front());
             news_.pop_front();
         }
-        std::function<void(const LostNotice&)> on_lost;
-        std::function<void(const Wanted&)> on_wanted;
-        {
-            MutexLock lock(news.session->mutex);
-            on_lost = news.session->on_lost;
-            on_wanted = news.session->on_wanted;
-        }
-        if (news.lost && on_lost) on_lost(*news.lost);
-        if (news.wanted && on_wanted) on_wanted(*news.wanted);
+        if (news.lost) news.session->on_lost(*news.lost);
+        if (news.wanted) news.session->on_wanted(*news.wanted);
     }
 }
 
@@ -234,8 +237,7 @@ std::optional<BootTime> SessionKeeper::attend(KeptSession& session) {
     }
     if (due) renew(session);
     now = clock_.now().boot;
-    std::function<void(milliseconds)> warn;
-    milliseconds left{};
+    std::optional<milliseconds> left;
     BootTime next{};
     {
         MutexLock lock(session.mutex);
@@ -244,13 +246,12 @@ std::optional<BootTime> SessionKeeper::attend(KeptSession& session) {
         if (now >= session.deadline) return std::nullopt;
         if (!session.warned && now >= warn_from) {
             session.warned = true;
-            warn = session.on_warning;
             left = std::chrono::duration_cast<milliseconds>(session.deadline - now);
         }
         next = session.warned ? session.deadline : warn_from;
         if (session.times.renew) next = std::min(next, session.renew_at);
     }
-    if (warn) warn(left);
+    if (left) session.on_warning(*left);
     return next;
 }
 
@@ -273,15 +274,13 @@ void SessionKeeper::close() {
     for (const auto& session : all()) {
         std::vector<Grant> held;
         if (auto grants = service_.grants(session->id)) held = *std::move(grants);
-        std::function<void(const LostNotice&)> on_lost;
         {
             MutexLock lock(session->mutex);
             if (std::exchange(session->over, true)) continue;
-            on_lost = session->on_lost;
         }
         for (Grant& grant : held) {
             Ending ending{Outcome::held, {}, "manager closed", clock_.now().wall};
-            if (on_lost) on_lost({session->id, std::move(grant), std::move(ending)});
+            session->on_lost({session->id, std::move(grant), std::move(ending)});
         }
     }
     tell();

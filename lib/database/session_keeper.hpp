@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +21,7 @@
 
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
+#include "database/callback.hpp"
 #include "lock/wake_thread.hpp"
 
 namespace rocklock {
@@ -69,9 +69,9 @@ struct KeptSession {
     std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
     // Those that its owner has let others have.
     std::set<GrantId> given_up ROCKLOCK_GUARDED_BY(mutex);
-    std::function<void(const LostNotice&)> on_lost ROCKLOCK_GUARDED_BY(mutex);
-    std::function<void(std::chrono::milliseconds)> on_warning ROCKLOCK_GUARDED_BY(mutex);
-    std::function<void(const Wanted&)> on_wanted ROCKLOCK_GUARDED_BY(mutex);
+    Callback<const LostNotice&> on_lost;
+    Callback<std::chrono::milliseconds> on_warning;
+    Callback<const Wanted&> on_wanted;
 
     // Until this the session, and the grant if one is given, may be relied upon.
     BootTime reliable_until(const Grant* grant) const;
@@ -81,6 +81,8 @@ struct KeptSession {
     void renewed(const SessionInfo& info, std::chrono::milliseconds jitter);
     // A grant has extended the lease too.
     void granted(const Grant& grant);
+    // Its owner lets go: nothing is kept any more, and nobody called back once this is over.
+    void let_go();
     // Whether a grant is about to be given up, or has been: not to be relied upon.
     void give_up(GrantId grant, bool gone);
     Result<void> assert_held(const Grant* grant, std::string_view resource, Mode mode) const;

@@ -68,7 +68,6 @@ Result<std::optional<Use>> find_use(const Snapshot& snapshot, const std::string&
     return std::optional(Use{version_of(**value), (*value)->substr(sizeof(std::uint64_t))});
 }
 
-// Two that forget the same do no harm.
 Result<void> forget_old(const Snapshot& snapshot, std::uint64_t oldest, Batch& batch) {
     const auto cursor = snapshot.scan(Family::meta, age_prefix, age_key(oldest, ""));
     for (int i = 0; i < forgotten_at_once && cursor->valid(); ++i, cursor->next()) {
@@ -124,15 +123,18 @@ Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
     std::string value;
     append_u64(value, used_at);
     value += print;
-    Batch forgotten;
-    if (auto done = forget_old(snapshot, oldest, forgotten); !done) return std::move(done).error();
-    for (auto& condition : forgotten.preconditions) {
-        if (condition.key != key) batch.preconditions.push_back(std::move(condition));
-    }
-    for (auto& write : forgotten.writes) batch.writes.push_back(std::move(write));
     batch.writes.push_back({Family::meta, key, std::move(value)});
     batch.writes.push_back({Family::meta, age_key(used_at, token), std::string(8, '\0')});
     return TokenState::unknown;
+}
+
+Result<void> forget_old_tokens(Storage& storage, WallTime now) {
+    Batch forgotten;
+    const auto found = forget_old(*storage.snapshot(), milliseconds(now - memory), forgotten);
+    if (!found || forgotten.writes.empty()) return found;
+    auto done = storage.commit(std::move(forgotten), Durability::deferred);
+    if (!done && done.error().code == ErrorCode::precondition_failed) return {};
+    return done;
 }
 
 }  // namespace rocklock::table

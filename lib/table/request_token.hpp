@@ -23,11 +23,17 @@ std::string fingerprint(const std::vector<WriteItem>& actions);
 
 enum class TokenState : std::uint8_t { unknown, done };
 
-// Looks for the token, and where it is unknown adds to the batch what remembers it, and what
-// forgets a few that are too old.
+// Looks for the token, and where it is unknown adds to the batch what remembers it.
 //
 // Errors: parameter_mismatch  it is known with another fingerprint; corrupt; those of Snapshot
 Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
                              const std::string& print, WallTime now, Batch& batch);
+
+// Forgets a few that are too old, in a commit of its own: who shares no token with others is not in
+// their way. Those that another has forgotten, or that were used again meanwhile, are left to the
+// next time.
+//
+// Errors: corrupt; those of the storage
+Result<void> forget_old_tokens(Storage& storage, WallTime now);
 
 }  // namespace rocklock::table

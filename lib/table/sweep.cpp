@@ -70,10 +70,12 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     std::size_t items_left = std::max<std::size_t>(step.most_items, 1);
     while (!round_.tables.empty() && items_left > 0) {
         const auto done = sweep_table(round_, items_left, report);
-        if (!done) return Error(done.error());
-        if (!*done) break;
+        if (done && !*done) break;
+        // Where it failed too: the other tables are to have their turn.
         round_.tables.pop_back();
         round_.row.clear();
+        round_.count.reset();
+        if (!done) return Error(done.error());
     }
     if (round_.tables.empty()) report.next = until_next(*round_.began);
     return report;

@@ -1,6 +1,7 @@
 // TransactWriteItems.
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "base/planted_bug.hpp"
@@ -204,6 +205,8 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
         return std::move(committed).error();
     }
     transaction.after.settle();
+    // What fails there fails the next write too.
+    if (request.token) std::ignore = forget_old_tokens(storage_, clock_.now().wall);
     if (!transaction.behind.empty()) {
         static_cast<void>(storage_.commit(std::move(transaction.behind)));
     }

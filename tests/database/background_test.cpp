@@ -1,4 +1,5 @@
 // The same on the machine's own clock and with threads: what happens by itself, and who waits.
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -145,6 +146,52 @@ BOOST_AUTO_TEST_CASE(a_callback_may_use_the_session_that_it_is_about) {
     BOOST_TEST(bob.acquire("a", patient).has_value());
     BOOST_REQUIRE(events.wait_for(1));
     BOOST_TEST(events.seen().at(0) == "bob");
+    // It may still be in release().
+    ann.on_wanted({});
+    BOOST_TEST(!guard.valid());
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_that_is_taken_away_does_not_run_any_more) {
+    const std::vector<std::function<void(Session&)>> ways = {
+        [](Session& session) { session.on_wanted({}); },
+        [](Session& session) { session.close().value(); },
+        [](Session& session) { session.detach(); },
+        [](Session& session) { const Session moved = std::move(session); },
+    };
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        const std::string resource = std::to_string(way);
+        Events events;
+        Session ann = database.open_session("ann").value();
+        Session bob = database.open_session("bob").value();
+        const Guard guard = ann.acquire(resource).value();
+        std::atomic<bool> over = false;
+        ann.on_wanted([&](const Wanted&) {
+            events.happen("called");
+            std::this_thread::sleep_for(50ms);
+            over = true;
+        });
+        AcquireOptions impatient;
+        impatient.patience = 1ms;
+        std::ignore = bob.acquire(resource, impatient);
+        BOOST_REQUIRE(events.wait_for(1));
+        ways[way](ann);
+        BOOST_TEST(over.load());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_may_close_its_session) {
+    Events events;
+    Session ann = database.open_session("ann").value();
+    Session bob = database.open_session("bob").value();
+    const Guard guard = ann.acquire("a").value();
+    ann.on_wanted([&](const Wanted&) {
+        std::ignore = ann.close();
+        events.happen("closed");
+    });
+    AcquireOptions patient;
+    patient.patience = 10s;
+    BOOST_TEST(bob.acquire("a", patient).has_value());
+    BOOST_TEST(events.wait_for(1));
 }
 
 BOOST_AUTO_TEST_CASE(a_close_tells_holders_and_waiters) {

@@ -166,6 +166,33 @@ BOOST_AUTO_TEST_CASE(forgets_tokens_that_are_too_old) {
     BOOST_TEST(rows(Family::meta) <= records + 4);
 }
 
+// Who shares no token and no item with others is not in their way, though both forget the same
+// ones.
+BOOST_AUTO_TEST_CASE(needs_one_commit_however_many_others_forget_old_tokens) {
+    for (int i = 0; i < 100; ++i) {
+        TransactWrite request;
+        request.token = "old-" + std::to_string(i);
+        request.actions = {put("orders", {{"pk", "a"}})};
+        service->transact_write(request).value();
+    }
+    clock.advance(std::chrono::minutes(11));
+    in_threads(8, [&](int thread) {
+        for (int i = 0; i < 50; ++i) {
+            TransactWrite request;
+            request.token = "new-" + std::to_string(thread) + "-" + std::to_string(i);
+            request.actions = {put("orders", {{"pk", std::to_string(thread)}})};
+            service->transact_write(request).value();
+        }
+    });
+    // What is old is gone, what is new is known.
+    TransactWrite again;
+    again.token = "new-7-49";
+    again.actions = {put("orders", {{"pk", "another"}})};
+    BOOST_TEST((service->transact_write(again).error().code == ErrorCode::parameter_mismatch));
+    again.token = "old-7";
+    BOOST_TEST(service->transact_write(again).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(reads_several_items_at_one_moment) {
     service->write_item(put("orders", {{"pk", "a"}, {"n", number(1)}})).value();
     TransactGet request;

@@ -170,7 +170,8 @@ public:
     std::optional<BootTime> tick();
 
     // Tells the waiters, writes and syncs what is queued. Sessions keep their leases. Nothing is
-    // answered afterwards but `closing`. Errors: those of the storage; it is closed all the same.
+    // answered afterwards but `closing`. Errors: those of the storage; it is closed all the same. A
+    // second call, also one that comes meanwhile, answers success at once.
     Result<void> close();
 
 private:

@@ -255,6 +255,12 @@ public:
     // session_not_found, io_error, no_space, closing.
     Result<Released> answer_wanted(GrantId grant, bool allow);
 
+    // Callbacks run on a thread of the database's, or within tick() where there is none, and may
+    // call anything of this session. One that is set anew, or taken away with {}, does not run any
+    // more once that returns, and none does once close(), detach() or the destructor returns, so
+    // that what it refers to may go then: they wait for a call that is under way, unless they are
+    // called within one. So don't hold a mutex then that a callback takes.
+
     // Called once for every grant that ends otherwise than by release. Set before acquiring.
     void on_lost(std::function<void(const LostNotice&)> callback);
     // Called when less than `warn_at` of the lease is left, once for each time that happens.
@@ -272,7 +278,7 @@ public:
     // of its grants; else what is missing. Errors: not_owner.
     Result<void> assert_held(std::string_view resource, Mode mode) const;
 
-    // Releases all it holds and ends it. Errors: session_expired, session_not_found, io_error,
+    // Calls nobody back any more, releases all it holds and ends it. Errors: session_expired, session_not_found, io_error,
     // no_space, closing; the session is empty afterwards all the same.
     Result<ClosedSession> close();
     // Stops renewing and lets go: the session stays until its lease ends or somebody resumes it.
