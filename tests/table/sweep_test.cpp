@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(never_removes_an_item_that_was_given_a_longer_life) {
 
 // One damaged item is told of, and keeps no other table's items from expiring.
 BOOST_AUTO_TEST_CASE(goes_on_with_the_next_table_where_an_item_is_damaged) {
-    for (const char* name : {"a first one", "the last one"}) {
+    for (const char* name : {"a-first-one", "the-last-one"}) {
         service->create_table(table_of(name, "pk S")).value();
         service->update_time_to_live({name, "expires", true}).value();
         service->write_item(put(name, {{"pk", "b"}, {"expires", number(now() - 1)}})).value();
@@ -195,17 +195,17 @@ BOOST_AUTO_TEST_CASE(goes_on_with_the_next_table_where_an_item_is_damaged) {
     Batch damage;
     damage.writes.push_back({Family::items, std::string(cursor->key()), "x"});
     storage->commit(std::move(damage)).value();
-    std::size_t removed = 0;
     std::size_t failed = 0;
     for (bool over = false; !over;) {
         const auto report = service->sweep_expired({});
         failed += report ? 0 : 1;
-        removed += report ? report->removed : 0;
         over = report && report->next.count() > 0;
         BOOST_TEST_REQUIRE(failed < 10U);
     }
     BOOST_TEST(failed == 1U);
-    BOOST_TEST(removed == 2U);
+    for (const char* name : {"a-first-one", "the-last-one"}) {
+        BOOST_TEST(!service->get_item(get(name, {{"pk", "b"}})).value().item);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
