@@ -58,11 +58,12 @@ WriteItem put_of(const std::string& table, std::size_t thread, std::size_t item)
     return put;
 }
 
-// What a thread has: a session, the locks of all its items in the bound table, and which item is
-// next.
+// What a thread has: a session, the locks of all its items in the bound table, the versions of those
+// in the other, and which item is next.
 struct Place {
     Session session;
     std::vector<Guard> guards;
+    std::vector<std::uint64_t> versions;
     std::size_t count = 0;
 
     std::size_t next() { return count++ % items_of_a_thread; }
@@ -83,17 +84,19 @@ public:
     void put(std::size_t thread) { put(thread, places_[thread].next()); }
     void put_guarded(std::size_t thread) { put_guarded(thread, places_[thread].next()); }
     void put(std::size_t thread, std::size_t item) {
-        must(tables_.write_item(put_of(unbound, thread, item)), "put");
+        const auto written = must(tables_.write_item(put_of(unbound, thread, item)), "put");
+        places_[thread].versions[item] = written.version;
     }
     void put_guarded(std::size_t thread, std::size_t item) {
         auto request = put_of(bound, thread, item);
         request.proof = places_[thread].guards[item].proof();
         must(tables_.write_item(request), "put with a guard");
     }
-    // The version that an item without other writers has.
     void put_on_version(std::size_t thread) {
-        auto& version = versions_[thread];
-        auto request = put_of(unbound, thread, items_of_a_thread);
+        auto& place = places_[thread];
+        const std::size_t item = place.next();
+        auto& version = place.versions[item];
+        auto request = put_of(unbound, thread, item);
         request.expected_version = version;
         version = must(tables_.write_item(request), "put on a version").version;
     }
@@ -132,13 +135,14 @@ private:
     }
     void add_place(std::size_t thread) {
         Place place{
-            must(database_.open_session("clerk-" + std::to_string(thread)), "open a session"), {}};
+            must(database_.open_session("clerk-" + std::to_string(thread)), "open a session"),
+            {},
+            std::vector<std::uint64_t>(items_of_a_thread)};
         for (std::size_t item = 0; item < items_of_a_thread; ++item) {
             place.guards.push_back(
                 must(place.session.acquire(resource_of(thread, item)), "acquire"));
         }
         places_.push_back(std::move(place));
-        versions_.push_back(0);
         for (std::size_t item = 0; item < items_of_a_thread; ++item) {
             put_guarded(thread, item);
             put(thread, item);
@@ -148,7 +152,6 @@ private:
     Database database_;
     TableService& tables_;
     std::vector<Place> places_;
-    std::vector<std::uint64_t> versions_;
 };
 
 class Bench {

@@ -22,6 +22,7 @@
 #include "hand_off.hpp"
 #include "held.hpp"
 #include "measure.hpp"
+#include "report.hpp"
 
 namespace rocklock::bench {
 
@@ -29,25 +30,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-struct Options {
-    std::size_t rounds = 5;
-    milliseconds duration{1000};
-    std::size_t held_locks = 1'000'000;
-    bool json = false;
-    std::string directory = std::filesystem::temp_directory_path().string();
-    // Only rows with this in their name.
-    std::string only;
-};
-
 class Bench {
 public:
-    explicit Bench(Options options) : options_(std::move(options)) {}
+    explicit Bench(const CommonOptions& options) : options_(options), report_(options_) {}
 
     void run();
 
 private:
-    bool wanted(const std::string& name) const { return name.find(options_.only) != name.npos; }
-    void add(Row row);
     void pairs_on_disk(bool durable, std::size_t threads, std::optional<double> target);
     void pairs_in_memory(std::size_t threads, double target);
     void sets(double target);
@@ -55,23 +44,17 @@ private:
     void memory(bool flat, double target);
     void open_again(End end, const std::string& how, double target);
 
-    const Options options_;
+    const CommonOptions options_;
+    const std::size_t held_locks_ = options_.quick ? 2000 : 1'000'000;
     const PairSizes sizes_ = measure_pair_sizes();
-    std::vector<Row> rows_;
+    Report report_;
 };
-
-void Bench::add(Row row) {
-    if (options_.json) print_json(std::cout, row);
-    std::fprintf(stderr, "  %-44s %12.4g %-10s %6.2f x\n", row.name.c_str(), row.ours.median,
-                 row.unit.c_str(), row.ratio.median);
-    rows_.push_back(std::move(row));
-}
 
 void Bench::pairs_on_disk(bool durable, std::size_t threads, std::optional<double> target) {
     Row row;
     row.name = std::string(durable ? "durable" : "written") + ", " + std::to_string(threads) +
                (threads == 1 ? " thread" : " threads");
-    if (!wanted(row.name)) return;
+    if (!report_.wanted(row.name)) return;
     row.unit = "pairs/s";
     row.target = target;
     // With one thread a durable pair waits for one write: that of the grant.
@@ -81,7 +64,7 @@ void Bench::pairs_on_disk(bool durable, std::size_t threads, std::optional<doubl
     const Folder their_folder(options_.directory);
     Embedded ours(durable ? Kind::durable : Kind::written, our_folder.path(), threads);
     RawRocksdb theirs(durable, their_folder.path(), threads, sizes_);
-    add(compare(
+    report_.add(compare(
         std::move(row), options_.rounds,
         [&] {
             return rate(threads, options_.duration, [&](std::size_t thread) { ours.pair(thread); });
@@ -96,12 +79,12 @@ void Bench::pairs_on_disk(bool durable, std::size_t threads, std::optional<doubl
 void Bench::pairs_in_memory(std::size_t threads, double target) {
     Row row;
     row.name = "in memory, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-    if (!wanted(row.name)) return;
+    if (!report_.wanted(row.name)) return;
     row.unit = "pairs/s";
     row.target = target;
     row.against = "a bare lock table";
     BareTable theirs(threads);
-    add(compare(
+    report_.add(compare(
         std::move(row), options_.rounds,
         [&] {
             // Anew each time: a store in memory keeps its history.
@@ -118,7 +101,7 @@ void Bench::sets(double target) {
     constexpr std::size_t size = 16;
     Row row;
     row.name = "16 resources as one set, durable";
-    if (!wanted(row.name)) return;
+    if (!report_.wanted(row.name)) return;
     row.unit = "sets/s";
     row.target = target;
     row.against = "16 acquires";
@@ -126,7 +109,7 @@ void Bench::sets(double target) {
     const Folder single_folder(options_.directory);
     Embedded sets(Kind::durable, set_folder.path(), 1);
     Embedded singles(Kind::durable, single_folder.path(), 1);
-    add(compare(
+    report_.add(compare(
         std::move(row), options_.rounds,
         [&] {
             return rate(1, options_.duration, [&](std::size_t thread) { sets.set(thread, size); });
@@ -140,7 +123,7 @@ void Bench::sets(double target) {
 
 void Bench::hand_offs(Kind kind, const std::string& mode) {
     const std::string name = "hand-off, 16 threads on one, " + mode;
-    if (!wanted(name)) return;
+    if (!report_.wanted(name)) return;
     std::vector<double> latencies;
     std::vector<double> rates;
     std::vector<double> fairness;
@@ -156,42 +139,42 @@ void Bench::hand_offs(Kind kind, const std::string& mode) {
     row.unit = "µs";
     row.less_is_better = true;
     row.ours = spread_of(latencies);
-    add(row);
+    report_.add(row);
     row.name = name + ", rate";
     row.unit = "hand-offs/s";
     row.less_is_better = false;
     row.ours = spread_of(rates);
-    add(row);
+    report_.add(row);
     row.name = name + ", fairness";
     row.unit = "Jain's index";
     row.target = 0.99;
     row.ours = spread_of(fairness);
-    add(row);
+    report_.add(row);
 }
 
 void Bench::memory(bool flat, double target) {
     Row row;
     row.name = std::string("memory of a held lock, names ") + (flat ? "without '/'" : "with '/'");
-    if (!wanted(row.name)) return;
+    if (!report_.wanted(row.name)) return;
     row.unit = "bytes";
     row.target = target;
     row.less_is_better = true;
     const Folder folder(options_.directory);
-    row.ours = spread_of({measure_memory(folder.path(), options_.held_locks, flat)});
-    add(std::move(row));
+    row.ours = spread_of({measure_memory(folder.path(), held_locks_, flat)});
+    report_.add(std::move(row));
 }
 
 void Bench::open_again(End end, const std::string& how, double target) {
     Row row;
     row.name =
-        "first grant of a store with " + std::to_string(options_.held_locks) + " held, " + how;
-    if (!wanted(row.name)) return;
+        "first grant of a store with " + std::to_string(held_locks_) + " held, " + how;
+    if (!report_.wanted(row.name)) return;
     row.unit = "s";
     row.target = target;
     row.less_is_better = true;
     const Folder folder(options_.directory);
-    row.ours = spread_of({measure_open(folder.path(), options_.held_locks, end)});
-    add(std::move(row));
+    row.ours = spread_of({measure_open(folder.path(), held_locks_, end)});
+    report_.add(std::move(row));
 }
 
 void Bench::run() {
@@ -211,39 +194,7 @@ void Bench::run() {
     memory(false, 200);
     open_again(End::closed, "after a close", 1);
     open_again(End::killed, "after a kill -9", 1);
-    if (!options_.json) print_table(std::cout, rows_);
-}
-
-[[noreturn]] void usage() {
-    std::cerr << "usage: bench_lock [--quick] [--json] [--rounds N] [--seconds S] "
-                 "[--directory DIR] [--only WORD]\n";
-    std::exit(2);
-}
-
-Options parse(int argc, char** argv) {
-    Options options;
-    for (int i = 1; i < argc; ++i) {
-        const std::string_view word = argv[i];
-        const auto value = [&] { return ++i < argc ? argv[i] : (usage(), ""); };
-        if (word == "--quick") {
-            options.rounds = 1;
-            options.duration = milliseconds{20};
-            options.held_locks = 2000;
-        } else if (word == "--json") {
-            options.json = true;
-        } else if (word == "--rounds") {
-            options.rounds = std::max<std::size_t>(std::strtoull(value(), nullptr, 10), 1);
-        } else if (word == "--seconds") {
-            options.duration = milliseconds{static_cast<int>(std::strtod(value(), nullptr) * 1000)};
-        } else if (word == "--directory") {
-            options.directory = value();
-        } else if (word == "--only") {
-            options.only = value();
-        } else {
-            usage();
-        }
-    }
-    return options;
+    report_.finish();
 }
 
 }  // namespace
@@ -253,6 +204,6 @@ Options parse(int argc, char** argv) {
 int main(int argc, char** argv) {
     using namespace rocklock::bench;
     if (is_child(argc, argv)) return run_child(argc, argv);
-    Bench(parse(argc, argv)).run();
+    Bench(read_arguments(argc, argv)).run();
     return 0;
 }

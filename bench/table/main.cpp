@@ -19,6 +19,7 @@
 
 #include "child.hpp"
 #include "measure.hpp"
+#include "report.hpp"
 #include "support.hpp"
 #include "table/large_table.hpp"
 
@@ -27,25 +28,14 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-struct Options {
-    std::size_t rounds = 5;
-    std::size_t items = 1'000'000;
-    // How often a thing is done in a round.
-    std::size_t times = 200;
-    bool json = false;
-    std::string directory = std::filesystem::temp_directory_path().string();
-    // Only rows with this in their name.
-    std::string only;
-};
-
 class Bench {
 public:
-    explicit Bench(Options options) : options_(std::move(options)) {}
+    Bench(const CommonOptions& options, std::size_t items)
+        : options_(options), items_(items), report_(options_) {}
 
     void run();
 
 private:
-    bool wanted(const std::string& name) const { return name.find(options_.only) != name.npos; }
     void add(const std::string& name, const std::string& unit, const Spread& value,
              std::optional<double> at_most = std::nullopt);
     // Milliseconds at the median of a round, and the slowest one of a hundred.
@@ -56,8 +46,11 @@ private:
     void large_item_rows(const std::string& how, Durability durability);
     void open_rows(End end, const std::string& how);
 
-    const Options options_;
-    std::vector<Row> rows_;
+    const CommonOptions options_;
+    const std::size_t items_;
+    // How often a thing is done in a round.
+    const std::size_t times_ = options_.quick ? 5 : 200;
+    Report report_;
 };
 
 void Bench::add(const std::string& name, const std::string& unit, const Spread& value,
@@ -68,21 +61,18 @@ void Bench::add(const std::string& name, const std::string& unit, const Spread& 
     row.ours = value;
     row.target = at_most;
     row.less_is_better = true;
-    if (options_.json) print_json(std::cout, row);
-    std::fprintf(stderr, "  %-60s %10.4g (%.4g-%.4g) %s\n", name.c_str(), value.median, value.low,
-                 value.high, unit.c_str());
-    rows_.push_back(std::move(row));
+    report_.add(std::move(row));
 }
 
 void Bench::time_row(const std::string& name, std::optional<double> at_most,
                      const std::function<void(std::size_t count)>& once) {
-    if (!wanted(name)) return;
+    if (!report_.wanted(name)) return;
     std::vector<double> medians;
     std::vector<double> slow;
     std::size_t count = 0;
     for (std::size_t round = 0; round <= options_.rounds; ++round) {
         std::vector<double> times;
-        for (std::size_t i = 0; i < options_.times; ++i) {
+        for (std::size_t i = 0; i < times_; ++i) {
             const auto start = Steady::now();
             once(count++);
             times.push_back(
@@ -98,24 +88,24 @@ void Bench::time_row(const std::string& name, std::optional<double> at_most,
 }
 
 void Bench::size_rows() {
-    const std::string items = std::to_string(options_.items) + " items";
-    if (wanted("resident memory, " + items)) {
+    const std::string items = std::to_string(items_) + " items";
+    if (report_.wanted("resident memory, " + items)) {
         const Folder few_folder(options_.directory);
-        const auto few = fill_store(few_folder.path(), options_.items / 10, End::closed);
+        const auto few = fill_store(few_folder.path(), items_ / 10, End::closed);
         const Folder folder(options_.directory);
-        const auto all = fill_store(folder.path(), options_.items, End::closed);
+        const auto all = fill_store(folder.path(), items_, End::closed);
         const auto megabytes = [](double bytes) { return spread_of({bytes / 1e6}); };
         add("filling in batches of 25, written, " + items, "items/s",
             spread_of({all.items_a_second}));
         add("on disk, " + items, "MB", megabytes(all.bytes_on_disk));
-        add("resident memory, " + std::to_string(options_.items / 10) + " items written", "MB",
+        add("resident memory, " + std::to_string(items_ / 10) + " items written", "MB",
             megabytes(few.resident_bytes));
         add("resident memory, " + items + " written", "MB", megabytes(all.resident_bytes));
         add("resident memory, all of them read too", "MB", megabytes(all.resident_bytes_read));
     }
-    if (wanted("memory of an item in memory")) {
+    if (report_.wanted("memory of an item in memory")) {
         add("memory of an item in memory, 200 bytes", "bytes",
-            spread_of({measure_memory_item(options_.items / 10)}));
+            spread_of({measure_memory_item(items_ / 10)}));
     }
 }
 
@@ -124,7 +114,7 @@ void Bench::page_rows(std::size_t items, std::size_t item_bytes) {
     const std::string of = " items of " + std::to_string(item_bytes) + " bytes";
     const std::string short_name = "page of 100" + of;
     const std::string long_name = "page of 1 MB," + of;
-    if (!wanted(short_name) && !wanted(long_name)) return;
+    if (!report_.wanted(short_name) && !report_.wanted(long_name)) return;
     const Folder folder(options_.directory);
     Database database = open_store(folder.path());
     TableService& tables = *must(database.tables(), "open the tables");
@@ -143,7 +133,7 @@ void Bench::page_rows(std::size_t items, std::size_t item_bytes) {
 }
 
 void Bench::large_item_rows(const std::string& how, Durability durability) {
-    if (!wanted("item of 400 KB, " + how)) return;
+    if (!report_.wanted("item of 400 KB, " + how)) return;
     const Folder folder(options_.directory);
     DatabaseOptions options;
     options.durability = durability;
@@ -173,10 +163,10 @@ void Bench::large_item_rows(const std::string& how, Durability durability) {
 
 void Bench::open_rows(End end, const std::string& how) {
     const std::string name =
-        "open, to the first item, " + std::to_string(options_.items) + " items, " + how;
-    if (!wanted(name)) return;
+        "open, to the first item, " + std::to_string(items_) + " items, " + how;
+    if (!report_.wanted(name)) return;
     const Folder folder(options_.directory);
-    fill_store(folder.path(), options_.items, end);
+    fill_store(folder.path(), items_, end);
     std::vector<double> times;
     for (std::size_t round = 0; round < options_.rounds; ++round) {
         // As it was left.
@@ -191,46 +181,13 @@ void Bench::open_rows(End end, const std::string& how) {
 
 void Bench::run() {
     size_rows();
-    page_rows(options_.items, 200);
-    page_rows(std::max(options_.items / 10, orders_per_customer), 1000);
+    page_rows(items_, 200);
+    page_rows(std::max(items_ / 10, orders_per_customer), 1000);
     large_item_rows("written", Durability::written);
     large_item_rows("durable", Durability::durable);
     open_rows(End::closed, "after a close");
     open_rows(End::killed, "after a kill -9");
-    if (!options_.json) print_table(std::cout, rows_);
-}
-
-[[noreturn]] void usage() {
-    std::cerr << "usage: bench_table [--quick] [--json] [--rounds N] [--items N] [--directory DIR] "
-                 "[--only WORD]\n";
-    std::exit(2);
-}
-
-Options parse(int argc, char** argv) {
-    Options options;
-    for (int i = 1; i < argc; ++i) {
-        const std::string_view word = argv[i];
-        const auto value = [&] { return ++i < argc ? argv[i] : (usage(), ""); };
-        if (word == "--quick") {
-            options.rounds = 1;
-            options.items = orders_per_customer;
-            options.times = 5;
-        } else if (word == "--json") {
-            options.json = true;
-        } else if (word == "--rounds") {
-            options.rounds = std::max<std::size_t>(std::strtoull(value(), nullptr, 10), 1);
-        } else if (word == "--items") {
-            options.items = std::max(static_cast<std::size_t>(std::strtoull(value(), nullptr, 10)),
-                                     orders_per_customer);
-        } else if (word == "--directory") {
-            options.directory = value();
-        } else if (word == "--only") {
-            options.only = value();
-        } else {
-            usage();
-        }
-    }
-    return options;
+    report_.finish();
 }
 
 }  // namespace
@@ -239,6 +196,13 @@ Options parse(int argc, char** argv) {
 int main(int argc, char** argv) {
     using namespace rocklock::bench;
     if (is_child(argc, argv)) return run_child(argc, argv);
-    Bench(parse(argc, argv)).run();
+    std::optional<std::size_t> items;
+    const auto options = read_arguments(
+        argc, argv, "[--items N]", [&](std::string_view word, const NextValue& value) {
+            if (word != "--items") return false;
+            items = std::max<std::size_t>(std::strtoull(value(), nullptr, 10), orders_per_customer);
+            return true;
+        });
+    Bench(options, items.value_or(options.quick ? orders_per_customer : 1'000'000)).run();
     return 0;
 }
