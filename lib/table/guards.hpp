@@ -31,9 +31,8 @@ public:
     void begin() { let_in_.clear(); }
     // Adds to the batch what promises it.
     void add(const std::optional<LockGate::WriteTerms>& let_in, Batch& batch);
-    // Errors: invalid_argument  no write was let in by a grant, so none can be given up; or one
-    // that
-    //                           is to be downgraded has permits, or waits for a conversion
+    // Errors: invalid_argument  no write was let in by a grant, so none can be given up; or a
+    //                           grant to be downgraded has permits, or waits for a conversion
     Result<void> check() const;
     // Behind the commit.
     void settle() const;

@@ -32,7 +32,8 @@ enum class AfterSave : std::uint8_t {
     keep,
     // As Release: a grant that was counted is counted down.
     release,
-    // To `read`, for who goes on looking: others may read too.
+    // To `read`, for who goes on looking: others may read too. Refused, with nothing saved, for a
+    // grant of permits, and for one that waits for a conversion.
     downgrade,
 };
 
