@@ -55,6 +55,8 @@ constexpr std::array bugs{
     Known{Bug::transaction_torn, "transaction_torn"},
     Known{Bug::token_behind, "token_behind"},
     Known{Bug::reads_of_many_moments, "reads_of_many_moments"},
+    Known{Bug::guard_judged_early, "guard_judged_early"},
+    Known{Bug::lease_end_ignored, "lease_end_ignored"},
 };
 
 constexpr Bug none{0};

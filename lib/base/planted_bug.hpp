@@ -91,6 +91,11 @@ enum class Bug : std::uint8_t {
     token_behind = 40,
     // Each item of TransactGetItems is read at a moment of its own.
     reads_of_many_moments = 41,
+
+    // A guarded write is judged when it is decided, and not as it is committed: what becomes of the
+    // grant meanwhile, and the end of its lease.
+    guard_judged_early = 42,
+    lease_end_ignored = 43,
 };
 
 #ifdef ROCKLOCK_PLANTED_BUGS

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted_bug.hpp"
 #include "table/faults.hpp"
 
 namespace rocklock::table {
@@ -22,9 +23,11 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
         return other.family == terms->unchanged.family && other.key == terms->unchanged.key;
     };
     auto& conditions = batch.preconditions;
-    if (std::none_of(conditions.begin(), conditions.end(), same)) {
+    if (std::none_of(conditions.begin(), conditions.end(), same) &&
+        !planted(Bug::guard_judged_early)) {
         conditions.push_back(terms->unchanged);
     }
+    if (planted(Bug::lease_end_ignored)) return Terms(*std::move(terms));
     batch.not_after = std::min(batch.not_after.value_or(BootTime::max()), terms->not_after);
     return Terms(*std::move(terms));
 }
