@@ -1,0 +1,128 @@
+"""Counts under a lock until it is killed: one of the processes of counter_test.py.
+
+    counter_client.py WAY SOCKET NAME COUNTERS
+
+Each round takes the lock of one of the counters, reads it, thinks, and writes what it read and one, with
+its own name and the number of the round. Says `try N` before the write, and behind it `done N` or
+`refused N`; nobody else decides whether a write was done.
+"""
+
+import json
+import os
+import pathlib
+import random
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from harness import Connection  # noqa: E402  (beside this)
+
+LEASE_MS = 300
+HEADERS = ("Content-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
+           "Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/local/dynamodb/aws4_request, SignedHeaders=host, "
+           "Signature=a\r\n")
+
+
+def key_of(counter):
+    return {"id": {"S": counter}}
+
+
+def counted(item, counter, name, number):
+    """The counter one higher; it remembers the last round of everybody."""
+    last = {**(item or {}).get("last", {"M": {}})["M"], name: {"N": str(number)}}
+    value = int((item or {}).get("value", {"N": "0"})["N"]) + 1
+    return {**key_of(counter), "value": {"N": str(value)}, "last": {"M": last}}
+
+
+class Client:
+    """Knows the lock API; how it reads and writes items is the ways' own."""
+
+    def __init__(self, socket, name):
+        self.api = Connection(socket)
+        self.name = name
+
+    def acquire(self, counter):
+        answer = self.api.call("Acquire", Principal=self.name, LeaseMs=LEASE_MS, PatienceMs=2_000,
+                               Locks=[{"Resource": f"counters/{counter}", "Mode": "write"}])
+        return answer.json if answer.status == 200 else None
+
+    def release(self, grant):
+        self.api.call("Release", Session=grant["Session"], Secret=grant["Secret"], Grant=grant["Grant"])
+
+    def tables(self, operation, grant, **members):
+        body = json.dumps(members).encode()
+        self.api.socket.sendall(
+            f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n{HEADERS}"
+            f"X-Rocklock-Session: {grant['Session']}:{grant['Secret']}\r\nX-Rocklock-Token: {grant['Token']}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        return self.api.receive()
+
+
+class Headers(Client):
+    """DynamoDB's API, with the lock in headers."""
+
+    def begin(self, counter):
+        grant = self.acquire(counter)
+        if grant:
+            grant["Item"] = self.tables("GetItem", grant, TableName="counters", Key=key_of(counter),
+                                        ConsistentRead=True).json.get("Item")
+        return grant
+
+    def save(self, grant, item):
+        return self.tables("PutItem", grant, TableName="counters", Item=item).status == 200
+
+    def end(self, grant):
+        self.release(grant)
+
+
+class Transactions(Headers):
+    """The same in a transaction, which gives the lock back with its commit."""
+
+    def save(self, grant, item):
+        return self.tables("TransactWriteItems", grant,
+                           TransactItems=[{"Put": {"TableName": "counters", "Item": item}}]).status == 200
+
+
+class Edits(Client):
+    """The lock API alone: an edit that is saved and ended in one commit."""
+
+    def begin(self, counter):
+        answer = self.api.call("BeginEdit", Principal=self.name, LeaseMs=LEASE_MS, PatienceMs=2_000,
+                               Items=[{"TableName": "counters", "Key": key_of(counter)}])
+        if answer.status != 200:
+            return None
+        return {**answer.json, "Item": answer.json["Items"][0].get("Item")}
+
+    def save(self, grant, item):
+        return self.api.call("SaveEdit", Session=grant["Session"], Secret=grant["Secret"], Token=grant["Token"],
+                             TransactItems=[{"Put": {"TableName": "counters", "Item": item}}],
+                             After="release").status == 200
+
+    def end(self, grant):
+        pass
+
+
+WAYS = {"headers": Headers, "transactions": Transactions, "edits": Edits}
+
+
+def main(way, socket, name, counters):
+    client = WAYS[way](socket, name)
+    choice = random.Random(name)
+    for number in range(1, 10**9):
+        counter = choice.choice(counters.split(","))
+        grant = client.begin(counter)
+        if grant is None:
+            continue
+        item = counted(grant["Item"], counter, name, number)
+        time.sleep(choice.random() * 0.004)
+        print(f"try {number} {counter}", flush=True)
+        done = client.save(grant, item)
+        print(f"{'done' if done else 'refused'} {number}", flush=True)
+        client.end(grant)
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except (OSError, KeyboardInterrupt):
+        os._exit(1)
