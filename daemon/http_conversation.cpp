@@ -5,6 +5,7 @@
 
 #include <rocklock/error.hpp>
 
+#include "daemon/edit_site.hpp"
 #include "daemon/http_gate.hpp"
 #include "daemon/places.hpp"
 #include "daemon/table_site.hpp"
@@ -147,8 +148,32 @@ void HttpConversation::ask_tables(HttpRequest request, std::uint64_t number) {
                       });
 }
 
+void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number) {
+    keep_back(number);
+    auto counted = std::make_shared<CountedBytes>(site_.memory, request.body.size());
+    auto ask_client = [weak = weak_from_this(), post = post_, number](Call call,
+                                                                      Dispatcher::Done done) {
+        post([weak, number, call = std::move(call), done = std::move(done)] {
+            const auto self = weak.lock();
+            if (!self) return;
+            // It may wait, and a client that leaves is to be noticed.
+            self->take_up_more(number);
+            self->peer_->ask(call, done);
+        });
+    };
+    site_.edits->ask(std::move(verb), std::move(request.body), std::move(ask_client),
+                     [weak = weak_from_this(), number, counted](HttpAnswer answer) {
+                         if (const auto self = weak.lock()) self->made(number, std::move(answer));
+                     });
+}
+
 void HttpConversation::call(HttpRequest request, std::uint64_t number) {
     std::string_view verb = request.operation;
+    if (site_.edits != nullptr && verb.starts_with(target_prefix)) {
+        if (auto edit = edit_named(verb.substr(target_prefix.size()))) {
+            return ask_for_edit(*std::move(edit), std::move(request), number);
+        }
+    }
     auto call = verb.starts_with(target_prefix) ? call_named(verb.substr(target_prefix.size()))
                                                 : std::nullopt;
     if (!call) {
@@ -169,6 +194,14 @@ void HttpConversation::keep_back(std::uint64_t number) {
     const auto slot = std::find_if(slots_.begin(), slots_.end(),
                                    [&](const Slot& each) { return each.number == number; });
     if (slot != slots_.end() && !std::exchange(slot->search, true)) ++searches_;
+}
+
+void HttpConversation::take_up_more(std::uint64_t number) {
+    const auto slot = std::find_if(slots_.begin(), slots_.end(),
+                                   [&](const Slot& each) { return each.number == number; });
+    if (slot == slots_.end() || !std::exchange(slot->search, false)) return;
+    --searches_;
+    if (has_room()) output_ready_();
 }
 
 void HttpConversation::read_aside(Call call, std::string body, std::uint64_t number) {

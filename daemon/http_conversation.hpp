@@ -21,10 +21,12 @@
 #include "daemon/http_answer.hpp"
 #include "daemon/http_reader.hpp"
 #include "daemon/peer.hpp"
+#include "wire/edit_json.hpp"
 
 namespace rocklock {
 
 class Places;
+class EditSite;
 class TableSite;
 
 // What all connections of a server hold of requests that are not whole yet. Each may send 16 MB,
@@ -50,6 +52,7 @@ struct HttpSite {
     RunAside aside{};
     // None: no tables.
     TableSite* tables = nullptr;
+    EditSite* edits = nullptr;
 };
 
 // Threads:  one at a time; answers come through `post`.
@@ -98,7 +101,9 @@ private:
     void was_read(Result<Call> call, std::uint64_t number);
     void ask_read(Result<Call> call, std::uint64_t number);
     void keep_back(std::uint64_t number);
+    void take_up_more(std::uint64_t number);
     void ask_tables(HttpRequest request, std::uint64_t number);
+    void ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number);
     void start_stream(const HttpRequest& request, std::uint64_t number);
     void ask_for_events();
     void append_events(const Result<EventPage>& page);

@@ -66,14 +66,8 @@ Result<SessionId> read_session(std::string_view text, LockService* locks) {
                          "<session>:<secret>, as OpenSession and Acquire gave them: 22 and 43 "
                          "characters, and a colon between");
     }
-    if (locks == nullptr) return Error(ErrorCode::not_owner, "no session is known here");
-    const auto known = locks->authenticate(*session, *secret);
-    if (known) return *session;
-    // The secret was right. That the session has ended is told where it matters, with who has its
-    // locks now.
-    const ErrorCode code = known.error().code;
-    if (code == ErrorCode::session_expired || code == ErrorCode::session_not_found) return *session;
-    return Error(known.error());
+    if (const auto own = check_sender(locks, *session, *secret); !own) return Error(own.error());
+    return *session;
 }
 
 Result<AfterSave> read_after(std::string_view text, std::string_view operation) {
@@ -88,6 +82,15 @@ Result<AfterSave> read_after(std::string_view text, std::string_view operation) 
 }
 
 }  // namespace
+
+Result<void> check_sender(LockService* locks, const SessionId& session, const Secret& secret) {
+    if (locks == nullptr) return Error(ErrorCode::not_owner, "no session is known here");
+    const auto known = locks->authenticate(session, secret);
+    if (known) return {};
+    const ErrorCode code = known.error().code;
+    if (code == ErrorCode::session_expired || code == ErrorCode::session_not_found) return {};
+    return Error(known.error());
+}
 
 Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_view operation,
                                       LockService* locks) {

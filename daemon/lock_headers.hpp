@@ -26,4 +26,8 @@ namespace rocklock {
 Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_view operation,
                                       LockService* locks);
 
+// Whether a sender has the secret of a session that it shows, also of one that has ended: that is
+// told where it matters, with who has its locks now. Errors: not_owner; those of the storage.
+Result<void> check_sender(LockService* locks, const SessionId& session, const Secret& secret);
+
 }  // namespace rocklock

@@ -39,6 +39,7 @@
 #include "daemon/connection.hpp"
 #include "daemon/descriptors.hpp"
 #include "daemon/dispatcher.hpp"
+#include "daemon/edit_site.hpp"
 #include "daemon/io_thread.hpp"
 #include "daemon/listeners.hpp"
 #include "daemon/process_watch.hpp"
@@ -150,6 +151,7 @@ private:
     asio::thread_pool searches_{2};
     asio::thread_pool cleaning_{1};
     TableSite tables_;
+    EditSite edits_;
 };
 
 std::string durability_word(const ServerOptions& options) {
@@ -186,7 +188,9 @@ Server::Server(const Parts& parts)
               {parts.listeners.all.front().name(), durability_word(parts.options)}, &tables_),
       signals_(control_, SIGTERM, SIGINT),
       tables_(*parts.database.tables().value(), parts.database.service(),
-              [this](const Error& error) { judge(error); }) {
+              [this](const Error& error) { judge(error); }),
+      edits_(*parts.database.tables().value(), parts.database.service(),
+             [this](const Error& error) { judge(error); }) {
     // A terminal that closes takes us along; elsewhere it says nothing to us.
     if (::isatty(STDIN_FILENO) == 1) signals_.add(SIGHUP);
     // Those who decide and those who commit need the others.
@@ -295,7 +299,8 @@ void Server::admit(Protocol::socket socket, bool tcp) {
     const Connection::Side side{
         tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group),
         {tcp, &places_, &memory_,
-         [this](std::function<void()> read) { asio::post(searches_, std::move(read)); }, &tables_},
+         [this](std::function<void()> read) { asio::post(searches_, std::move(read)); }, &tables_,
+         &edits_},
         dispatcher_,
         traffic_};
     auto& thread = *threads_[next_thread_++ % threads_.size()];

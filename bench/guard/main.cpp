@@ -58,8 +58,8 @@ WriteItem put_of(const std::string& table, std::size_t thread, std::size_t item)
     return put;
 }
 
-// What a thread has: a session, the locks of all its items in the bound table, the versions of those
-// in the other, and which item is next.
+// What a thread has: a session, the locks of all its items in the bound table, the versions of
+// those in the other, and which item is next.
 struct Place {
     Session session;
     std::vector<Guard> guards;

@@ -166,8 +166,7 @@ void Bench::memory(bool flat, double target) {
 
 void Bench::open_again(End end, const std::string& how, double target) {
     Row row;
-    row.name =
-        "first grant of a store with " + std::to_string(held_locks_) + " held, " + how;
+    row.name = "first grant of a store with " + std::to_string(held_locks_) + " held, " + how;
     if (!report_.wanted(row.name)) return;
     row.unit = "s";
     row.target = target;

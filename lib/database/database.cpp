@@ -9,6 +9,7 @@
 
 #include "base/fork.hpp"
 #include "client/remote_service.hpp"
+#include "database/item_locks.hpp"
 #include "database/manager_gate.hpp"
 #include "database/session_keeper.hpp"
 #include "database/table_sweeper.hpp"
@@ -197,6 +198,14 @@ std::vector<LockClass> Database::classes() const {
 Result<LockView> Database::show(std::string_view resource) const {
     if (!state_) return moved_away();
     return state_->service().show(resource);
+}
+
+Result<LockView> Database::who_edits(const std::string& table, const AttributeMap& key) {
+    auto all = tables();
+    if (!all) return std::move(all).error();
+    const auto resource = resource_of_bound(**all, table, key);
+    if (!resource) return Error(resource.error());
+    return show(*resource);
 }
 
 Result<LockPage> Database::list(const ListLocks& request) const {

@@ -66,21 +66,26 @@ Result<Released> Guard::release() {
     return released;
 }
 
-Result<TransactWriteAnswer> Guard::save(TableService& tables, TransactWrite save, AfterSave after) {
+Result<TransactWriteAnswer> Guard::save_and(AfterSave after, TableService& tables,
+                                            TransactWrite save) {
     if (!kept_) return empty_handle();
     for (WriteItem& action : save.actions) action.proof = proof();
     save.after = after;
     return tables.transact_write(save);
 }
 
+Result<TransactWriteAnswer> Guard::save(TableService& tables, TransactWrite save) {
+    return save_and(AfterSave::keep, tables, std::move(save));
+}
+
 Result<TransactWriteAnswer> Guard::save_and_release(TableService& tables, TransactWrite save) {
-    auto saved = this->save(tables, std::move(save), AfterSave::release);
+    auto saved = save_and(AfterSave::release, tables, std::move(save));
     if (saved) forget();
     return saved;
 }
 
 Result<TransactWriteAnswer> Guard::save_and_downgrade(TableService& tables, TransactWrite save) {
-    auto saved = this->save(tables, std::move(save), AfterSave::downgrade);
+    auto saved = save_and(AfterSave::downgrade, tables, std::move(save));
     if (!saved) return saved;
     for (GrantedLock& lock : grant_.locks) lock.mode = Mode::read;
     kept_->granted(grant_);

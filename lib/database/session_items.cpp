@@ -7,11 +7,9 @@
 
 #include <rocklock/session.hpp>
 
+#include "database/item_locks.hpp"
 #include "database/session_keeper.hpp"
-#include "lock/fence.hpp"
 #include "lock/names.hpp"
-#include "table/binding.hpp"
-#include "table/schema.hpp"
 
 namespace rocklock {
 
@@ -33,74 +31,6 @@ void let_go(Guard& guard, Held held) {
     }
 }
 
-// Whether all of it is held by the session at this moment, so that nobody else has written under it
-// up to now.
-bool held_still(const KeptSession& kept, const Grant& grant) {
-    return std::all_of(grant.locks.begin(), grant.locks.end(), [&](const GrantedLock& lock) {
-        return lock.permits > 0 || kept.service.holds(kept.id, lock.resource, lock.mode);
-    });
-}
-
-Error lost_meanwhile() {
-    return {ErrorCode::grant_ended, "the lock was lost while its item was read: acquire it again"};
-}
-
-bool covers_item(const Grant& grant, std::string_view resource) {
-    return std::any_of(grant.locks.begin(), grant.locks.end(), [&](const GrantedLock& lock) {
-        if (lock.permits > 0) return false;
-        return lock.resource == resource || (lock.subtree && lies_below(resource, lock.resource));
-    });
-}
-
-// Errors: invalid_argument  it is not the key of an item of the table
-Result<table::KeyParts> key_parts(const TableDescription& described, const AttributeMap& key) {
-    table::KeyParts parts;
-    bool fits = key.size() == described.key.size();
-    for (const KeyElement& element : described.key) {
-        const auto definition = std::find_if(
-            described.attributes.begin(), described.attributes.end(),
-            [&](const auto& attribute) { return attribute.name == element.attribute; });
-        const AttributeValue* value = key.find(element.attribute);
-        fits = fits && value != nullptr && value->type() == definition->type;
-        if (element.type == KeyType::hash) {
-            parts.hash = *definition;
-        } else {
-            parts.range = *definition;
-        }
-    }
-    if (fits) return parts;
-    return Error(ErrorCode::invalid_argument,
-                 "the key does not fit table " + described.name + ": give its key attributes");
-}
-
-// The one that an item belongs to; nothing where its table is not bound.
-Result<std::optional<std::string>> resource_of(TableService& tables, const std::string& table,
-                                               const AttributeMap& key) {
-    const auto described = tables.describe_table(table);
-    if (!described) return Error(described.error());
-    const auto parts = key_parts(*described, key);
-    if (!parts) return Error(parts.error());
-    const auto bindings = tables.list_bindings();
-    if (!bindings) return Error(bindings.error());
-    const auto bound = std::find_if(bindings->begin(), bindings->end(), [&](const auto& binding) {
-        return binding.table == described->name;
-    });
-    if (bound == bindings->end()) return std::optional<std::string>();
-    const auto parsed = table::ResourceTemplate::parse(bound->resource, *parts);
-    if (!parsed) return Error(parsed.error());
-    return std::optional(parsed->resource_of(key));
-}
-
-Result<GetAnswer> read_under(TableService& tables, const std::string& table,
-                             const AttributeMap& key, const Guard& guard) {
-    GetItem get;
-    get.table = table;
-    get.key = key;
-    get.consistent = true;
-    get.proof = guard.proof();
-    return tables.get_item(get);
-}
-
 // What of the items is not as it was seen. Errors: as Session::reacquire_if_unchanged().
 Result<std::vector<ItemChange>> changes_of(TableService& tables, const Guard& guard,
                                            const std::vector<ItemVersion>& seen) {
@@ -113,7 +43,7 @@ Result<std::vector<ItemChange>> changes_of(TableService& tables, const Guard& gu
                                                        "\", which an item of " + each.table +
                                                        " belongs to");
         }
-        auto now = read_under(tables, each.table, each.key, guard);
+        auto now = read_item(tables, each.table, each.key, guard.proof());
         if (!now) return Error(now.error());
         if (now->version == each.version) continue;
         changes.push_back({each.table, std::make_shared<const AttributeMap>(each.key),
@@ -148,45 +78,37 @@ void tell_since(Error& error, std::vector<Holder> since) {
 
 }  // namespace
 
+Result<Edit> Session::begin_edit(TableService& tables, const EditRequest& wanted,
+                                 AcquireOptions options, std::stop_token stop) {
+    if (!kept_) return no_session();
+    auto locks = locks_of(tables, wanted);
+    if (!locks) return std::move(locks).error();
+    const Held held = options.held;
+    auto guard = acquire(*std::move(locks), std::move(options), std::move(stop));
+    if (!guard) return std::move(guard).error();
+    auto items = read_under(tables, kept_->service, guard->grant(), wanted.items);
+    if (items) return Edit{*std::move(guard), *std::move(items)};
+    let_go(*guard, held);
+    return std::move(items).error();
+}
+
 Result<LockedItem> Session::acquire_item(TableService& tables, const ItemToLock& wanted,
                                          AcquireOptions options, std::stop_token stop) {
-    if (!kept_) return no_session();
-    const auto resource = resource_of(tables, wanted.table, wanted.key);
-    if (!resource) return Error(resource.error());
-    if (!*resource) {
-        return Error(ErrorCode::invalid_argument,
-                     "table " + wanted.table +
-                         " is not bound to resources, so no lock keeps others from writing: bind "
-                         "it, or acquire a lock and read the item by yourself");
-    }
-    const Held held = options.held;
-    LockRequest lock;
-    lock.resource = **resource;
-    lock.mode = wanted.mode;
-    lock.to = wanted.to;
-    auto guard = acquire({std::move(lock)}, std::move(options), std::move(stop));
+    auto edit = begin_edit(tables, {{wanted}}, std::move(options), std::move(stop));
+    if (!edit) return std::move(edit).error();
+    ItemUnderLock& found = edit->items.front();
+    return LockedItem{std::move(edit->guard), std::move(found.item), found.version,
+                      std::move(found.last_write)};
+}
+
+Result<Edit> Session::take_over(TableService& tables, GrantId grant, std::string_view reason,
+                                const std::vector<ItemToLock>& items) {
+    auto guard = steal(grant, reason);
     if (!guard) return std::move(guard).error();
-    const auto refuse = [&](Error error) -> Result<LockedItem> {
-        let_go(*guard, held);
-        return error;
-    };
-    if (!covers_item(guard->grant(), **resource)) {
-        return refuse(
-            {ErrorCode::kind_mismatch, "\"" + **resource + "\" has permits, which lock no item"});
-    }
-    // Behind the grant: what others were let in to write is committed by now, or never will be.
-    auto answer = read_under(tables, wanted.table, wanted.key, *guard);
-    if (!answer) return refuse(std::move(answer).error());
-    const auto resource_now = resource_of(tables, wanted.table, wanted.key);
-    if (!resource_now) return refuse(resource_now.error());
-    if (*resource_now != *resource) {
-        return refuse(
-            {ErrorCode::resource_in_use,
-             "table " + wanted.table + " was bound to something else just now: ask again"});
-    }
-    if (!held_still(*kept_, guard->grant())) return refuse(lost_meanwhile());
-    return LockedItem{*std::move(guard), std::move(answer->item), answer->version,
-                      std::move(answer->last_write)};
+    auto read = read_under(tables, kept_->service, guard->grant(), items);
+    if (read) return Edit{*std::move(guard), *std::move(read)};
+    std::ignore = guard->release();
+    return std::move(read).error();
 }
 
 Result<Guard> Session::reacquire_if_untouched(const Grant& lost) {
@@ -223,7 +145,7 @@ Result<Guard> Session::reacquire_if_unchanged(TableService& tables, const Grant&
         std::ignore = guard->release();
         return std::move(changes).error();
     }
-    if (!held_still(*kept_, guard->grant())) {
+    if (!held_still(kept_->service, guard->grant())) {
         std::ignore = guard->release();
         return lost_meanwhile();
     }

@@ -90,8 +90,9 @@ std::optional<CancellationReason> reason_of(const Error& error) {
         case ErrorCode::lock_required:
         case ErrorCode::stale_token:
         case ErrorCode::locked:
-            return CancellationReason{error.code, error.message, error.item, error.item_version,
-                                      error.last_write};
+            return CancellationReason{error.code,         error.message,    error.item,
+                                      error.item_version, error.last_write, error.blockers,
+                                      error.ended};
         default:
             return std::nullopt;
     }

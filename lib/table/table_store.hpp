@@ -70,6 +70,7 @@ struct Transaction {
     std::string token;
     std::string print;
     std::vector<WriteAnswer> answers;
+    std::uint64_t version = 0;
     // Of a planted bug: what is committed by itself.
     Batch behind;
     AfterCommit after;

@@ -187,8 +187,8 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
 
     std::vector<std::string> rows = writes->rows();
-    Transaction transaction{
-        actions, *writes, {}, {}, {}, {}, AfterCommit(options_.gate, request.after)};
+    Transaction transaction{actions, *writes, {}, {},
+                            {},      0,       {}, AfterCommit(options_.gate, request.after)};
     if (request.token) {
         transaction.token = *request.token;
         transaction.print = fingerprint(actions);
@@ -210,7 +210,8 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     if (!transaction.behind.empty()) {
         static_cast<void>(storage_.commit(std::move(transaction.behind)));
     }
-    return TransactWriteAnswer{consumed_by(transaction.answers, transaction_factor),
+    return TransactWriteAnswer{transaction.version,
+                               consumed_by(transaction.answers, transaction_factor),
                                collections_of(*writes, transaction.answers)};
 }
 
@@ -224,7 +225,10 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
         const auto used =
             use_token(*snapshot, transaction.token, transaction.print, clock_.now().wall, token);
         if (!used) return Error(used.error());
-        if (*used == TokenState::done) return std::optional(Decision{});
+        if (*used == TokenState::done) {
+            transaction.version = 0;
+            return std::optional(Decision{});
+        }
     }
     const auto version = versions_.next();
     if (!version) return Error(version.error());
@@ -241,6 +245,7 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     append(std::move(token), with_token(decision.batch, transaction.behind));
     tear(decision.batch, storage_);
     transaction.answers = std::move(decided->answers);
+    transaction.version = *version;
     return std::optional(std::move(decision));
 }
 

@@ -28,6 +28,8 @@ std::string write_reply(const Reply& reply);
 
 // An error with its name and its facts.
 std::string write_error(const Error& error);
+// A grant's members, into the object that is being written.
+void write_members(JsonWriter& json, const Grant& grant);
 // The facts alone, as members of the object that is being written.
 void write_facts(JsonWriter& json, const Error& error);
 // Never fails: what cannot be read becomes an io_error that shows it.

@@ -94,6 +94,9 @@ public:
 
     bool has(std::string_view name) const { return object_.contains(name); }
 
+    // A member whose value is read elsewhere; none where it is absent.
+    const boost::json::value* other(std::string_view name) { return find(name); }
+
     void refuse(std::string_view what) {
         // Of the object itself: without the dot before its members.
         const std::string_view place = where_;

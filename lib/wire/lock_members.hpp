@@ -263,8 +263,9 @@ void describe_opens(Codec& codec, C& call, T& opens) {
     codec.optional("Pid", call.pid);
 }
 
+// For whom: a session that there is, or one of its own.
 template <typename Codec, A<Call> C, A<Acquire> T>
-void describe_call(Codec& codec, C& call, T& body) {
+void describe_session(Codec& codec, C& call, T& body) {
     codec.optional("Session", body.session);
     codec.optional("Secret", call.secret);
     if constexpr (Codec::reading) {
@@ -285,13 +286,23 @@ void describe_call(Codec& codec, C& call, T& body) {
     } else if (body.opens) {
         describe_opens(codec, call, *body.opens);
     }
-    codec.required("Locks", body.locks);
+}
+
+template <typename Codec, A<Acquire> T>
+void describe_terms(Codec& codec, T& body) {
     codec.patience("PatienceMs", body.patience);
     codec.usual("Held", body.held);
     codec.optional("Note", body.note);
     codec.optional("Metadata", body.metadata);
     codec.optional("MaxHoldMs", body.max_hold);
     codec.optional("RequestId", body.request_id);
+}
+
+template <typename Codec, A<Call> C, A<Acquire> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_session(codec, call, body);
+    codec.required("Locks", body.locks);
+    describe_terms(codec, body);
 }
 
 template <typename Codec, A<Call> C, A<Convert> T>

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include <rocklock/guard.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/types.hpp>
 
@@ -28,6 +29,12 @@ inline constexpr Words<Held, 3> words_of(Held /*type*/) {
 inline constexpr Words<Bound, 3> words_of(Bound /*type*/) {
     return {
         {{Bound::none, "none"}, {Bound::process, "process"}, {Bound::connection, "connection"}}};
+}
+
+inline constexpr Words<AfterSave, 3> words_of(AfterSave /*type*/) {
+    return {{{AfterSave::keep, "keep"},
+             {AfterSave::release, "release"},
+             {AfterSave::downgrade, "downgrade"}}};
 }
 
 inline constexpr Words<Policy, 3> words_of(Policy /*type*/) {

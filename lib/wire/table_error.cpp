@@ -75,6 +75,12 @@ void write_reason(JsonWriter& json, const CancellationReason& reason) {
         json.key("Item");
         write_item(json, *reason.item);
     }
+    if (reason.code && is_own(*reason.code)) {
+        Error facts(*reason.code, {});
+        facts.blockers = reason.blockers;
+        facts.ended = reason.ended;
+        write_facts(json, facts);
+    }
     json.end_object();
 }
 

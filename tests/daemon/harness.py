@@ -60,16 +60,19 @@ class Answer:
 class Connection:
     """A connection that speaks HTTP, byte by byte where a test wants that."""
 
-    def __init__(self, path, timeout_s=PATIENCE_S):
-        self.socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, where, timeout_s=PATIENCE_S):
+        """`where`: the path of a Unix socket, or the number of a port of this machine."""
+        tcp = isinstance(where, int)
+        self.socket = socket.socket(socket.AF_INET if tcp else socket.AF_UNIX)
         self.socket.settimeout(timeout_s)
-        self.socket.connect(str(path))
+        self.socket.connect(("127.0.0.1", where) if tcp else str(where))
+        self.host = f"127.0.0.1:{where}" if tcp else "x"
         self.file = self.socket.makefile("rb")
 
     def send(self, verb, body, headers=""):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.socket.sendall(
-            f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: Rocklock_20261121.{verb}\r\n{headers}"
+            f"POST / HTTP/1.1\r\nHost: {self.host}\r\nX-Amz-Target: Rocklock_20261121.{verb}\r\n{headers}"
             f"Content-Length: {len(data)}\r\n\r\n".encode() + data)
 
     def receive(self):

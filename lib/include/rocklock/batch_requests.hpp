@@ -72,6 +72,8 @@ struct TransactWrite {
 };
 
 struct TransactWriteAnswer {
+    // That all items have now which were written. 0 where the token was known, and nothing done.
+    std::uint64_t version = 0;
     std::vector<ConsumedCapacity> consumed;
     std::vector<WrittenCollection> collections;
 };

@@ -151,6 +151,9 @@ public:
     Result<TableBinding> unbind_table(const std::string& table);
     // For everybody.
     Result<std::vector<TableBinding>> bindings() const;
+    // Who edits an item of a bound table: show() of its resource. Errors: as show() and tables();
+    // invalid_argument, when the table is not bound or the key not its key.
+    Result<LockView> who_edits(const std::string& table, const AttributeMap& key);
 
     // Everything above and more, as requests: for servers and tools. Not of one that was moved
     // from.

@@ -190,6 +190,10 @@ struct CancellationReason {
     // Of a failed condition: the version of the item, 0 without one, and who wrote it.
     std::uint64_t item_version = 0;
     std::optional<LastWrite> last_write{};
+    // Of lock_required, stale_token and locked: who holds it now, and how the grant ended that was
+    // shown.
+    std::vector<Holder> blockers{};
+    std::optional<Ending> ended{};
 };
 
 struct Error {

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include <rocklock/edit.hpp>
 #include <rocklock/export.hpp>
 #include <rocklock/guard.hpp>
 #include <rocklock/lock.hpp>
@@ -56,15 +57,6 @@ struct AcquireOptions {
     std::string note;
     Metadata metadata;
     std::optional<std::chrono::milliseconds> max_hold;
-};
-
-// An item of a bound table that is wanted with its lock.
-struct ItemToLock {
-    std::string table;
-    AttributeMap key;
-    // At most one of `mode` and `to`; neither means `to` edit.
-    std::optional<Mode> mode{};
-    std::optional<Intent> to{};
 };
 
 // An item as it was when somebody read it.
@@ -108,6 +100,10 @@ public:
     // Gives the grant back. Errors: as Release; the guard is empty afterwards all the same.
     Result<Released> release();
 
+    // Saves all actions in one commit, if the grant lives and covers their items; the actions show
+    // it, and it is held further. Errors: as save_and_release().
+    Result<TransactWriteAnswer> save(TableService& tables, TransactWrite save);
+
     // Saves all actions, and gives the grant back or keeps it in `read`, in one commit: a crash
     // leaves both done or neither, and nobody is let in before the data is there. The actions show
     // this grant. The guard is empty after a release that was done.
@@ -137,7 +133,7 @@ private:
     friend class SessionKeeper;
     Guard(std::shared_ptr<KeptSession> kept, Grant grant);
 
-    Result<TransactWriteAnswer> save(TableService& tables, TransactWrite save, AfterSave after);
+    Result<TransactWriteAnswer> save_and(AfterSave after, TableService& tables, TransactWrite save);
     // It is given back: what is known about it is not wanted any more.
     void forget();
 
@@ -155,6 +151,22 @@ struct LockedItem {
     std::optional<LastWrite> last_write;
 };
 
+// What is to be edited: one of the two at least.
+struct EditRequest {
+    // The resources that they belong to are locked.
+    std::vector<ItemToLock> items;
+    // Besides: what is no item, as a whole table by its name.
+    std::vector<LockRequest> locks{};
+};
+
+// Items that are edited, with their locks: until those end only their session writes there.
+struct Edit {
+    // Of all locks: saves, and gives them back.
+    Guard guard;
+    // In the request's order.
+    std::vector<ItemUnderLock> items;
+};
+
 // What resume_session() asks for: whoever has this is the session's owner.
 struct SessionCredentials {
     SessionId id;
@@ -163,9 +175,8 @@ struct SessionCredentials {
 
 // A business transaction of a principal: what it holds is renewed, and expires, as one.
 //
-// Threads:  thread-safe, but for moving and destroying. Callbacks run one at a time on the
-//           database's own thread (within Database::tick() where there is none), and may call
-//           anything here except close() and detach().
+// Threads:  thread-safe, but for moving, close(), detach() and destroying. Callbacks run one at a
+//           time on the database's own thread, within Database::tick() where there is none.
 // Lifetime: must end before its Database does. The destructor closes the session, which releases
 //           all it holds; detach() prevents that.
 class ROCKLOCK_API Session {
@@ -192,7 +203,23 @@ public:
     Result<Guard> acquire(std::vector<LockRequest> locks, AcquireOptions options = {},
                           std::stop_token stop = {});
 
-    // Lock before load (Fowler): takes the resource that the item's table is bound to, and reads
+    // Lock before load (Fowler): locks all that is to be edited, together or not at all, and reads
+    // the items under their locks. What all earlier holders have saved is there, and from the grant
+    // on nobody writes but who shows a grant of this session.
+    //
+    // Errors: as acquire(), where a conflict's error().blockers are those who edit it; those of
+    //         TableService::get_item(); invalid_argument, when a table is not bound; grant_ended,
+    //         when the lock was lost while they were read; resource_in_use, when a table was bound
+    //         to something else meanwhile. Nothing is held then that was not before.
+    Result<Edit> begin_edit(TableService& tables, const EditRequest& wanted,
+                            AcquireOptions options = {}, std::stop_token stop = {});
+    // Takes another's edit over, as its classes allow: steal(), and these of its items as they are
+    // then. Where the class says `ask`, the first call asks the holder; steal_refused says when to
+    // call again. Errors: as steal() and begin_edit().
+    Result<Edit> take_over(TableService& tables, GrantId grant, std::string_view reason,
+                           const std::vector<ItemToLock>& items);
+
+    // begin_edit() of one item. It takes the resource that the item's table is bound to, and reads
     // the item under the lock. What all earlier holders have saved is there, and from the grant on
     // nobody writes but who shows a grant of this session.
     //
@@ -255,11 +282,10 @@ public:
     // session_not_found, io_error, no_space, closing.
     Result<Released> answer_wanted(GrantId grant, bool allow);
 
-    // Callbacks run on a thread of the database's, or within tick() where there is none, and may
-    // call anything of this session. One that is set anew, or taken away with {}, does not run any
-    // more once that returns, and none does once close(), detach() or the destructor returns, so
-    // that what it refers to may go then: they wait for a call that is under way, unless they are
-    // called within one. So don't hold a mutex then that a callback takes.
+    // Callbacks may call anything of this session. One that is set anew, or taken away with {},
+    // does not run any more once that returns, and none does once close(), detach() or the
+    // destructor returns, so that what it refers to may go then: they wait for a call that is under
+    // way, unless they are called within one. So don't hold a mutex then that a callback takes.
 
     // Called once for every grant that ends otherwise than by release. Set before acquiring.
     void on_lost(std::function<void(const LostNotice&)> callback);
@@ -278,8 +304,8 @@ public:
     // of its grants; else what is missing. Errors: not_owner.
     Result<void> assert_held(std::string_view resource, Mode mode) const;
 
-    // Calls nobody back any more, releases all it holds and ends it. Errors: session_expired, session_not_found, io_error,
-    // no_space, closing; the session is empty afterwards all the same.
+    // Calls nobody back any more, releases all it holds and ends it. Errors: session_expired,
+    // session_not_found, io_error, no_space, closing; the session is empty afterwards all the same.
     Result<ClosedSession> close();
     // Stops renewing and lets go: the session stays until its lease ends or somebody resumes it.
     // Guards that are to stay must be detached too.

@@ -1,0 +1,155 @@
+// Items that somebody edits for minutes: begun, saved, taken over, ended.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "database/shop.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+ItemToLock order_to_lock(std::string id) {
+    ItemToLock item;
+    item.table = "orders";
+    item.key = AttributeMap{{"id", std::move(id)}};
+    return item;
+}
+
+EditRequest edit_of(const std::vector<std::string>& ids) {
+    EditRequest request;
+    for (const std::string& id : ids) request.items.push_back(order_to_lock(id));
+    return request;
+}
+
+TransactWrite save_of(const std::vector<std::string>& ids, const std::string& text) {
+    TransactWrite save;
+    for (const std::string& id : ids) save.actions.push_back(order(id, text));
+    return save;
+}
+
+std::string editors_of(Shop& shop, const std::string& id) {
+    const auto view = shop.database->who_edits("orders", AttributeMap{{"id", id}});
+    if (!view) return std::string(to_string(view.error().code));
+    std::string names;
+    for (const Holder& holder : view->holders) names += holder.principal;
+    return names;
+}
+
+struct BoundShop : Shop {
+    BoundShop() { bind("orders", "orders/{id}"); }
+
+    void let_anyone_steal() {
+        LockClass anyone;
+        anyone.pattern = "orders/*";
+        anyone.steal = StealPolicy::anyone;
+        BOOST_TEST_REQUIRE(database->put_class(anyone).has_value());
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(an_edit, BoundShop, *boost::unit_test::label("embedded"))
+
+BOOST_AUTO_TEST_CASE(has_all_its_items_as_they_are_under_their_locks) {
+    {
+        Edit first = ann.begin_edit(*tables, edit_of({"1", "2"})).value();
+        BOOST_TEST_REQUIRE(first.items.size() == 2U);
+        BOOST_TEST(!first.items[0].item);
+        BOOST_TEST(first.items[0].version == 0U);
+        BOOST_TEST(outcome(first.guard.save_and_release(*tables, save_of({"1", "2"}, "ann's"))) ==
+                   "done");
+    }
+    const Edit second = bob.begin_edit(*tables, edit_of({"2", "1"})).value();
+    BOOST_TEST_REQUIRE(second.items.size() == 2U);
+    BOOST_TEST((second.items[0].key == AttributeMap{{"id", "2"}}));
+    BOOST_TEST(*second.items[0].item->find("text")->get_if<std::string>() == "ann's");
+    BOOST_TEST(second.items[0].version == second.items[1].version);
+    BOOST_TEST(second.items[1].last_write->by == "ann");
+}
+
+BOOST_AUTO_TEST_CASE(is_refused_whole_and_names_who_is_at_it) {
+    const Edit first = bob.begin_edit(*tables, edit_of({"2"})).value();
+    const auto refused = ann.begin_edit(*tables, edit_of({"1", "2", "3"}));
+    BOOST_TEST_REQUIRE(outcome(refused) == "conflict");
+    BOOST_TEST(refused.error().blockers.at(0).principal == "bob");
+    BOOST_TEST(refused.error().blockers.at(0).resource == "orders/2");
+    BOOST_TEST(editors_of(*this, "1") == "");
+    BOOST_TEST(editors_of(*this, "2") == "bob");
+}
+
+BOOST_AUTO_TEST_CASE(may_have_locks_of_what_is_no_item) {
+    EditRequest request = edit_of({"1"});
+    request.locks = {lock_of("customers", Mode::read)};
+    request.items.push_back(order_to_lock("1"));
+    const Edit edit = ann.begin_edit(*tables, request).value();
+    BOOST_TEST(edit.items.size() == 2U);
+    BOOST_TEST(edit.guard.grant().locks.size() == 2U);
+    BOOST_TEST(ann.assert_held("customers", Mode::read).has_value());
+    BOOST_TEST(ann.assert_held("orders/1", Mode::write).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(goes_on_after_a_save_and_may_look_only) {
+    EditRequest request = edit_of({"1"});
+    request.items[0].mode = Mode::read;
+    Edit looking = ann.begin_edit(*tables, request).value();
+    const Edit other = bob.begin_edit(*tables, request).value();
+    BOOST_TEST(outcome(looking.guard.save(*tables, save_of({"1"}, "no"))) ==
+               "transaction_cancelled");
+    BOOST_TEST(editors_of(*this, "1") == "annbob");
+    Edit edit = ann.begin_edit(*tables, edit_of({"2"})).value();
+    const auto saved = edit.guard.save(*tables, save_of({"2"}, "one"));
+    BOOST_TEST_REQUIRE(outcome(saved) == "done");
+    BOOST_TEST(edit.guard.valid());
+    // What it answered is the version that the next one may ask for.
+    TransactWrite next = save_of({"2"}, "two");
+    next.actions[0].expected_version = saved->version;
+    BOOST_TEST(outcome(edit.guard.save(*tables, next)) == "done");
+    BOOST_TEST(outcome(edit.guard.save(*tables, next)) == "transaction_cancelled");
+}
+
+BOOST_AUTO_TEST_CASE(is_taken_over_as_its_class_allows) {
+    Edit first = ann.begin_edit(*tables, edit_of({"1"})).value();
+    BOOST_TEST(outcome(first.guard.save(*tables, save_of({"1"}, "ann's"))) == "done");
+    const auto refused = bob.take_over(*tables, first.guard.id(), "urgent", edit_of({"1"}).items);
+    BOOST_TEST(outcome(refused) == "steal_refused");
+    let_anyone_steal();
+    Edit second = bob.take_over(*tables, first.guard.id(), "urgent", edit_of({"1"}).items).value();
+    BOOST_TEST(*second.items.at(0).item->find("text")->get_if<std::string>() == "ann's");
+    const auto late = first.guard.save(*tables, save_of({"1"}, "late"));
+    BOOST_TEST_REQUIRE(outcome(late) == "transaction_cancelled");
+    const CancellationReason& reason = late.error().reasons.at(0);
+    BOOST_TEST((reason.code == ErrorCode::stale_token));
+    BOOST_TEST_REQUIRE(reason.ended.has_value());
+    BOOST_TEST(reason.ended->by == "bob");
+    BOOST_TEST(reason.blockers.at(0).principal == "bob");
+    BOOST_TEST(outcome(second.guard.save_and_release(*tables, save_of({"1"}, "bob's"))) == "done");
+    BOOST_TEST(text_of(*this, "1") == "bob's");
+}
+
+// The grant covers other items than are asked for.
+BOOST_AUTO_TEST_CASE(is_given_back_when_its_items_cannot_be_read) {
+    let_anyone_steal();
+    const Edit first = ann.begin_edit(*tables, edit_of({"1"})).value();
+    const auto wrong = bob.take_over(*tables, first.guard.id(), "urgent", edit_of({"2"}).items);
+    BOOST_TEST(outcome(wrong) == "resource_in_use");
+    BOOST_TEST(editors_of(*this, "1") == "");
+}
+
+BOOST_AUTO_TEST_CASE(asks_for_bound_tables_and_whole_keys) {
+    EditRequest request = edit_of({"1"});
+    request.items[0].table = "lines";
+    BOOST_TEST(outcome(ann.begin_edit(*tables, request)) == "invalid_argument");
+    request = edit_of({"1"});
+    request.items[0].key = AttributeMap{{"name", "1"}};
+    BOOST_TEST(outcome(ann.begin_edit(*tables, request)) == "invalid_argument");
+    BOOST_TEST(outcome(ann.begin_edit(*tables, EditRequest())) == "invalid_argument");
+    BOOST_TEST(outcome(database->who_edits("lines", AttributeMap{{"order", "1"}})) ==
+               "invalid_argument");
+    BOOST_TEST(database->list().value().locks.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
