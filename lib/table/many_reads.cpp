@@ -148,6 +148,7 @@ Result<TransactGetAnswer> read_together(const std::vector<PlannedGet>& plans,
                                         const Storage& storage, ReturnCapacity wanted,
                                         GuardedRead& guard) {
     TransactGetAnswer answer;
+    std::size_t bytes = 0;
     CapacitySum consumed(transaction_factor);
     const auto snapshot = storage.snapshot();
     for (const PlannedGet& plan : plans) {
@@ -155,6 +156,8 @@ Result<TransactGetAnswer> read_together(const std::vector<PlannedGet>& plans,
         const auto another = planted(Bug::reads_of_many_moments) ? storage.snapshot() : nullptr;
         auto found = read_one(another ? *another : *snapshot, plan.row, plan.read);
         if (!found) return std::move(found).error();
+        bytes += found->bytes;
+        if (auto error = check_transaction_size(bytes)) return *std::move(error);
         consumed.add(report_read(*plan.schema, nullptr, wanted, read_units(found->bytes, true), 0));
         answer.items.push_back(std::move(found->item));
     }

@@ -71,6 +71,7 @@ Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
         decide_write(plan, *current, stamp_of(moment.version, request, let_in, moment.now));
     if (!decided) return std::move(decided).error();
     append(std::move(decided->changes), all.decision);
+    all.bytes += decided->bytes;
     if (!is_unguarded(plan, writes)) add_preconditions(plan, *current, batch.preconditions);
     all.answers.push_back(std::move(decided->answer));
     return {};
@@ -123,6 +124,13 @@ Result<ManyWrites> read_writes(const std::vector<WriteItem>& requests) {
         writes.reads.push_back(*std::move(read));
     }
     return writes;
+}
+
+std::optional<Error> check_transaction_size(std::size_t bytes) {
+    constexpr std::size_t most = 4 << 20;
+    if (bytes <= most) return std::nullopt;
+    return fault("Transaction payload size cannot exceed 4MB. Payload Size: " +
+                 std::to_string(bytes));
 }
 
 Result<void> find_tables(ManyWrites& writes, const Catalog& catalog) {

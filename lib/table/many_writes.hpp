@@ -34,6 +34,9 @@ struct ManyWrites {
 // Errors: invalid_argument  the first fault that needs no table
 Result<ManyWrites> read_writes(const std::vector<WriteItem>& requests);
 
+// The fault of a transaction whose items have more than 4 MB together.
+std::optional<Error> check_transaction_size(std::size_t bytes);
+
 // Finds the tables. Errors: resource_not_found
 Result<void> find_tables(ManyWrites& writes, const Catalog& catalog);
 
@@ -53,6 +56,8 @@ struct DecidedWrites {
     std::optional<Error> refused;
     // Whether there was an item, of each.
     std::vector<bool> found;
+    // Of all items.
+    std::size_t bytes = 0;
 };
 
 // What a decision of several writes is made with. Lifetime: borrows all of it.

@@ -130,7 +130,7 @@ Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
 
 Result<void> forget_old_tokens(Storage& storage, WallTime now) {
     Batch forgotten;
-    const auto found = forget_old(*storage.snapshot(), milliseconds(now - memory), forgotten);
+    auto found = forget_old(*storage.snapshot(), milliseconds(now - memory), forgotten);
     if (!found || forgotten.writes.empty()) return found;
     auto done = storage.commit(std::move(forgotten), Durability::deferred);
     if (!done && done.error().code == ErrorCode::precondition_failed) return {};

@@ -35,6 +35,19 @@ std::optional<Error> check_segments(const Scan& request) {
         " is not less than TotalSegments: " + std::to_string(*request.total_segments));
 }
 
+// A key that another segment ended with.
+std::optional<Error> check_start_row(const Scan& request, const PagePlan& plan,
+                                     const RowRange& rows) {
+    const std::string row = row_key(*plan.schema, plan.index, *request.options.start_key);
+    if (!request.segment || (row >= rows.first && (rows.last.empty() || row < rows.last))) {
+        return std::nullopt;
+    }
+    return fault(
+        "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use "
+        "ExclusiveStartKey with correct Segment. TotalSegments: " +
+        std::to_string(*request.total_segments) + " Segment: " + std::to_string(*request.segment));
+}
+
 RowRange rows_of(const Scan& request, const PagePlan& plan) {
     const std::string prefix = row_prefix(*plan.schema, plan.index);
     HashRange hashes;
@@ -64,6 +77,7 @@ Result<Page> TableStore::scan(const Scan& request) {
                 "The provided starting key is invalid: The provided key element does not match "
                 "the schema");
         }
+        if (auto error = check_start_row(request, *plan, rows)) return *std::move(error);
         begin_behind(rows, *plan, *options.start_key);
     }
     return read_guarded(options_.gate, options.proof, [&](GuardedRead& guard) {

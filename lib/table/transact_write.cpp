@@ -18,7 +18,6 @@ namespace {
 using Kind = WriteItem::Kind;
 
 constexpr std::size_t longest_token = 36;
-constexpr std::size_t most_transaction_bytes = 4 << 20;
 
 // The faults of members: all of them in one message.
 class Constraints {
@@ -79,9 +78,7 @@ std::optional<Error> check_members(const TransactWrite& request) {
 std::optional<Error> check_size(const TransactWrite& request) {
     std::size_t bytes = 0;
     for (const WriteItem& action : request.actions) bytes += size_bytes(action.item);
-    if (bytes <= most_transaction_bytes) return std::nullopt;
-    return fault("Transaction payload size cannot exceed 4MB. Payload Size: " +
-                 std::to_string(bytes));
+    return check_transaction_size(bytes);
 }
 
 // What the actions ask for in a transaction: nothing is returned of single items. Tables are named
@@ -240,6 +237,7 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     if (!*told) return std::optional<Decision>();
     tell_checks(transaction.actions, *decided);
     if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
+    if (auto error = check_transaction_size(decided->bytes)) return *std::move(error);
     if (auto checked = transaction.after.check(); !checked) return std::move(checked).error();
     Decision decision = std::move(decided->decision);
     append(std::move(token), with_token(decision.batch, transaction.behind));

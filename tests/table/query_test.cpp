@@ -201,6 +201,27 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_scan, WithItems)
 
+BOOST_AUTO_TEST_CASE(goes_on_in_the_segment_in_which_it_stopped) {
+    service->create_table(table_of("many", "pk S")).value();
+    for (int i = 0; i < 50; ++i) {
+        service->write_item(put("many", {{"pk", std::to_string(i)}})).value();
+    }
+    Scan request;
+    request.table = "many";
+    request.segment = 1;
+    request.total_segments = 3;
+    request.options.limit = 2;
+    request.options.start_key = service->scan(request).value().last_key;
+    BOOST_TEST(error_of(service->scan(request)) == "");
+    request.segment = 2;
+    BOOST_TEST(error_of(service->scan(request)) ==
+               "invalid_argument: The provided starting key is invalid: Invalid ExclusiveStartKey. "
+               "Please use ExclusiveStartKey with correct Segment. TotalSegments: 3 Segment: 2");
+    request.segment.reset();
+    request.total_segments.reset();
+    BOOST_TEST(error_of(service->scan(request)) == "");
+}
+
 BOOST_AUTO_TEST_CASE(finds_every_item_once_page_by_page_and_segment_by_segment) {
     for (int i = 0; i < 50; ++i) {
         service->write_item(put("orders", {{"pk", std::to_string(i)}, {"sk", number(0)}})).value();
