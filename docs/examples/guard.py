@@ -83,7 +83,7 @@ def client_for(endpoint):
     client = boto3.client("dynamodb", endpoint_url=endpoint, region_name="local", aws_access_key_id="any",
                           aws_secret_access_key="any", config=Config(retries={"total_max_attempts": 1}))
     client.meta.events.register("after-call.dynamodb", add_facts)
-    if TABLE not in client.list_tables()["TableNames"]:
+    with contextlib.suppress(client.exceptions.ResourceInUseException):
         client.create_table(TableName=TABLE, BillingMode="PAY_PER_REQUEST",
                             AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
                             KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}])

@@ -10,12 +10,17 @@ keys refer to it. To begin changes the table's own row and those it refers to, a
 for the editor too: who was not asked to begin cannot end for another.
 """
 
+import contextlib
+import itertools
+import random
 import sys
+import time
 
 import boto3
 from botocore.exceptions import ClientError
 
 TABLE = "edited_tables"
+ATTEMPTS = 20
 # Which tables the foreign keys of each refer to.
 REFERS_TO = {"countries": [], "currencies": [], "customers": ["countries", "currencies"],
              "suppliers": ["countries"], "orders": ["customers"]}
@@ -27,14 +32,15 @@ def client_for(endpoint):
 
 
 def prepare(client):
-    """Makes the table of statuses, with each of them normal, unless it is there."""
-    if TABLE in client.list_tables()["TableNames"]:
-        return
-    client.create_table(TableName=TABLE, BillingMode="PAY_PER_REQUEST",
-                        AttributeDefinitions=[{"AttributeName": "name", "AttributeType": "S"}],
-                        KeySchema=[{"AttributeName": "name", "KeyType": "HASH"}])
+    """Makes what is not there of the table of statuses, with each of them normal."""
+    with contextlib.suppress(client.exceptions.ResourceInUseException):
+        client.create_table(TableName=TABLE, BillingMode="PAY_PER_REQUEST",
+                            AttributeDefinitions=[{"AttributeName": "name", "AttributeType": "S"}],
+                            KeySchema=[{"AttributeName": "name", "KeyType": "HASH"}])
     for name in REFERS_TO:
-        client.put_item(TableName=TABLE, Item={"name": {"S": name}, "status": {"S": "normal"}})
+        with contextlib.suppress(client.exceptions.ConditionalCheckFailedException):
+            client.put_item(TableName=TABLE, Item={"name": {"S": name}, "status": {"S": "normal"}},
+                            ConditionExpression="attribute_not_exists(#n)", ExpressionAttributeNames={"#n": "name"})
 
 
 def change(name, expression, condition, **values):
@@ -62,11 +68,19 @@ def change_all(client, name, editor, expression, condition):
     taken = {name: "editing", **{other: "locked" for other in REFERS_TO[name]}}
     actions = [change(each, expression, condition, taken=status, by=editor, normal="normal")
                for each, status in taken.items()]
-    try:
-        client.transact_write_items(TransactItems=actions)
-    except client.exceptions.TransactionCanceledException as refused:
-        return [plain(reason["Item"]) for reason in refused.response["CancellationReasons"] if "Item" in reason]
-    return []
+    for attempt in itertools.count(1):
+        try:
+            client.transact_write_items(TransactItems=actions)
+            return []
+        except client.exceptions.TransactionCanceledException as refused:
+            reasons = refused.response["CancellationReasons"]
+            in_the_way = [plain(reason["Item"]) for reason in reasons if "Item" in reason]
+            if in_the_way:
+                return in_the_way
+            # Another transaction at the same moment; whatever else it is, it is not done.
+            if attempt == ATTEMPTS or not any(reason["Code"] == "TransactionConflict" for reason in reasons):
+                raise
+            time.sleep(random.uniform(0, 0.05 * attempt))
 
 
 def plain(item):

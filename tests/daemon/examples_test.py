@@ -21,10 +21,13 @@ JAVASCRIPT_MISSING = javascript.missing()
 
 
 class Example(Sandbox):
+    # Of `rocklock serve`.
+    OPTIONS = []
+
     def setUp(self):
         super().setUp()
         self.state.mkdir()
-        process = self.serve("--memory", "--http", "127.0.0.1:0")
+        process = self.serve("--memory", "--http", "127.0.0.1:0", *self.OPTIONS)
         self.endpoint = re.search(r"http://\S+", process.stderr.readline()).group(0)  # tidy: meant
 
     def run_example(self, name, *words):
@@ -73,6 +76,30 @@ class TableEdit(Example):
         self.assertEqual(told.count([]), 1, told)
         by = {row.get("by") for row in table_edit.rows(table_edit.client_for(self.endpoint))}
         self.assertEqual(by, {None, f"editor-{told.index([])}"})
+
+
+    def test_rows_that_are_not_there_are_nobodys(self):
+        import table_edit  # pylint: disable=import-outside-toplevel
+        client = table_edit.client_for(self.endpoint)
+        table_edit.prepare(client)
+        client.delete_item(TableName=table_edit.TABLE, Key={"name": {"S": "countries"}})
+        with self.assertRaises(client.exceptions.TransactionCanceledException):
+            table_edit.begin(client, "customers", "ann")
+        self.assertEqual(self.edit("begin", "customers", "ann"), (0, []))
+        self.assertEqual(self.edit("begin", "suppliers", "bob"), (75, ["countries: locked by ann"]))
+
+
+class TableEditAmongConflicts(Example):
+    OPTIONS = ["--conflict", "50%", "--rehearsal-seed", "3"]
+
+    def test_who_is_told_so_has_it(self):
+        import table_edit  # pylint: disable=import-outside-toplevel
+        client = table_edit.client_for(self.endpoint)
+        table_edit.prepare(client)
+        for editor in ("ann", "bob", "cy"):
+            refused = table_edit.begin(client, "customers", editor)
+            self.assertEqual(refused == [], editor == "ann", refused)
+        self.assertEqual({row.get("by") for row in table_edit.rows(client)}, {None, "ann"})
 
 
 class Account(Example):
