@@ -238,6 +238,12 @@ class Once(Example):
         self.assertEqual(self.once("m1", 0, "touch", "again"), 75)
         self.assertFalse((self.folder / "again").exists())
 
+    def test_stays_done_when_its_row_was_swept_meanwhile(self):
+        removed = self.once("m4", 3600, "aws", "dynamodb", "delete-item", "--endpoint-url", self.endpoint,
+                            "--table-name", "messages", "--key", '{"id": {"S": "m4"}}')
+        self.assertEqual(removed, 0)
+        self.assertEqual(self.once("m4", 0, "touch", "again"), 75)
+
     def test_is_done_again_when_it_failed_and_the_time_is_over(self):
         self.assertEqual(self.once("m2", 3600, "false"), 1)
         self.assertEqual(self.once("m2", 3600, "true"), 75)
