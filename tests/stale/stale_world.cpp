@@ -164,7 +164,7 @@ private:
     bool written(const Error* error);
     Contents contents();
     std::string text() const;
-    std::string judge(bool done, const Contents& before);
+    std::string judge(bool done, bool kept, const Contents& before);
 
     SimulatedClock clock_;
     Yields yields_;
@@ -333,10 +333,10 @@ std::string StaleWorld::text() const {
 }
 
 // What her first write must have come to.
-std::string StaleWorld::judge(bool done, const Contents& before) {
+std::string StaleWorld::judge(bool done, bool kept, const Contents& before) {
     if (!unexpected_.empty()) return unexpected_;
-    const bool lost = next_.has_value();
-    if (done && lost && !yields_.struck_behind_commit()) return "a stale holder has written";
+    if (kept && !done) return "a live holder was refused";
+    if (!kept && done && !yields_.struck_behind_commit()) return "a stale holder has written";
     if (!done && contents() != before) return "a refused write has left something";
     if (done && !next_ && text() != (removes_ ? "none" : "ann's"))
         return "what was done is not there";
@@ -354,9 +354,8 @@ StaleRun StaleWorld::run() {
     run.stopped = yields_.struck();
     run.refused = !done;
     run.overtaken = next_.has_value() && !yields_.struck_behind_commit();
-    run.wrong = judge(done, before);
     const bool kept = loss == Loss::renewed || loss == Loss::none || !run.stopped;
-    if (run.wrong.empty() && kept && !done) run.wrong = "a live holder was refused";
+    run.wrong = judge(done, kept, before);
     if (!run.wrong.empty() || !next_) return run;
     WriteItem own = action("1", next_->proof());
     own.item = order("1", "bob's");
