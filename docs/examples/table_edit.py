@@ -39,8 +39,21 @@ def prepare(client):
                             KeySchema=[{"AttributeName": "name", "KeyType": "HASH"}])
     for name in REFERS_TO:
         with contextlib.suppress(client.exceptions.ConditionalCheckFailedException):
-            client.put_item(TableName=TABLE, Item={"name": {"S": name}, "status": {"S": "normal"}},
-                            ConditionExpression="attribute_not_exists(#n)", ExpressionAttributeNames={"#n": "name"})
+            patiently(client.put_item, TableName=TABLE, Item={"name": {"S": name}, "status": {"S": "normal"}},
+                      ConditionExpression="attribute_not_exists(#n)", ExpressionAttributeNames={"#n": "name"})
+
+
+def patiently(write, **members):
+    """Again where another transaction is at the same rows in the same moment; nothing is done then."""
+    for attempt in itertools.count(1):
+        try:
+            return write(**members)
+        except ClientError as refused:
+            reasons = refused.response.get("CancellationReasons", [{"Code": refused.response["Error"]["Code"]}])
+            conflict = any(reason["Code"].startswith("TransactionConflict") for reason in reasons)
+            if not conflict or attempt == ATTEMPTS:
+                raise
+            time.sleep(random.uniform(0, 0.05 * attempt))
 
 
 def change(name, expression, condition, **values):
@@ -68,19 +81,15 @@ def change_all(client, name, editor, expression, condition):
     taken = {name: "editing", **{other: "locked" for other in REFERS_TO[name]}}
     actions = [change(each, expression, condition, taken=status, by=editor, normal="normal")
                for each, status in taken.items()]
-    for attempt in itertools.count(1):
-        try:
-            client.transact_write_items(TransactItems=actions)
-            return []
-        except client.exceptions.TransactionCanceledException as refused:
-            reasons = refused.response["CancellationReasons"]
-            in_the_way = [plain(reason["Item"]) for reason in reasons if "Item" in reason]
-            if in_the_way:
-                return in_the_way
-            # Another transaction at the same moment; whatever else it is, it is not done.
-            if attempt == ATTEMPTS or not any(reason["Code"] == "TransactionConflict" for reason in reasons):
-                raise
-            time.sleep(random.uniform(0, 0.05 * attempt))
+    try:
+        patiently(client.transact_write_items, TransactItems=actions)
+    except client.exceptions.TransactionCanceledException as refused:
+        in_the_way = [plain(reason["Item"]) for reason in refused.response["CancellationReasons"] if "Item" in reason]
+        # Without one it is something else, and not done.
+        if not in_the_way:
+            raise
+        return in_the_way
+    return []
 
 
 def plain(item):
