@@ -10,13 +10,6 @@
 namespace rocklock::testing {
 namespace {
 
-ItemToLock order_to_lock(std::string id) {
-    ItemToLock item;
-    item.table = "orders";
-    item.key = AttributeMap{{"id", std::move(id)}};
-    return item;
-}
-
 EditRequest edit_of(const std::vector<std::string>& ids) {
     EditRequest request;
     for (const std::string& id : ids) request.items.push_back(order_to_lock(id));

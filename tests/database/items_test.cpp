@@ -16,13 +16,6 @@
 namespace rocklock::testing {
 namespace {
 
-ItemToLock item_of_order(std::string id) {
-    ItemToLock wanted;
-    wanted.table = "orders";
-    wanted.key = AttributeMap{{"id", std::move(id)}};
-    return wanted;
-}
-
 std::string text_under(const Result<LockedItem>& locked) {
     if (!locked) return std::string(to_string(locked.error().code));
     if (!locked->item) return "none";
@@ -82,7 +75,7 @@ BOOST_AUTO_TEST_CASE(is_there_as_it_was_saved_last) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     {
-        auto first = shop.ann.acquire_item(*shop.tables, item_of_order("1"));
+        auto first = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));
         BOOST_TEST_REQUIRE(text_under(first) == "none");
         BOOST_TEST(first->version == 0U);
         BOOST_TEST(!first->last_write);
@@ -91,7 +84,7 @@ BOOST_AUTO_TEST_CASE(is_there_as_it_was_saved_last) {
                    "done");
     }
     BOOST_TEST(held_by(*shop.database, "orders/1").empty());
-    const auto second = shop.bob.acquire_item(*shop.tables, item_of_order("1"));
+    const auto second = shop.bob.acquire_item(*shop.tables, order_to_lock("1"));
     BOOST_TEST_REQUIRE(text_under(second) == "ann's");
     BOOST_TEST_REQUIRE(second->last_write.has_value());
     BOOST_TEST(second->last_write->by == "ann");
@@ -103,7 +96,7 @@ BOOST_AUTO_TEST_CASE(is_there_as_it_was_saved_last) {
 BOOST_AUTO_TEST_CASE(may_be_asked_for_in_a_mode) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
-    ItemToLock wanted = item_of_order("1");
+    ItemToLock wanted = order_to_lock("1");
     wanted.mode = Mode::exclusive;
     const auto locked = shop.ann.acquire_item(*shop.tables, wanted);
     BOOST_TEST_REQUIRE(text_under(locked) == "none");
@@ -119,7 +112,7 @@ BOOST_AUTO_TEST_CASE(has_what_was_saved_while_it_was_waited_for) {
     std::string seen;
     std::thread waiter([&] {
         waits = true;
-        seen = text_under(shop.bob.acquire_item(*shop.tables, item_of_order("1"), patient(20s)));
+        seen = text_under(shop.bob.acquire_item(*shop.tables, order_to_lock("1"), patient(20s)));
     });
     while (!waits || shop.database->show("orders/1").value().waiters.empty()) {
         std::this_thread::yield();
@@ -140,7 +133,7 @@ BOOST_AUTO_TEST_CASE(is_not_changed_by_who_was_let_in_before) {
     std::optional<LockedItem> locked;
     shop.storage->meanwhile([&] {
         BOOST_TEST_REQUIRE(shop.database->break_grant(before.id(), "root", "test").has_value());
-        locked.emplace(shop.bob.acquire_item(*shop.tables, item_of_order("1")).value());
+        locked.emplace(shop.bob.acquire_item(*shop.tables, order_to_lock("1")).value());
     });
     BOOST_TEST(outcome(shop.tables->write_item(order("1", "late", before.proof()))) ==
                "stale_token");
@@ -148,7 +141,7 @@ BOOST_AUTO_TEST_CASE(is_not_changed_by_who_was_let_in_before) {
     BOOST_TEST(*locked->item->find("text")->get_if<std::string>() == "one");
     GetItem get;
     get.table = "orders";
-    get.key = item_of_order("1").key;
+    get.key = order_to_lock("1").key;
     BOOST_TEST(shop.tables->get_item(get).value().version == locked->version);
 }
 
@@ -160,7 +153,7 @@ BOOST_AUTO_TEST_CASE(has_what_was_committed_before) {
     std::string seen;
     shop.storage->afterwards([&] {
         BOOST_TEST_REQUIRE(shop.database->break_grant(before.id(), "root", "test").has_value());
-        seen = text_under(shop.bob.acquire_item(*shop.tables, item_of_order("1")));
+        seen = text_under(shop.bob.acquire_item(*shop.tables, order_to_lock("1")));
     });
     BOOST_TEST(outcome(shop.tables->write_item(order("1", "in time", before.proof()))) == "done");
     BOOST_TEST(seen == "in time");
@@ -175,7 +168,7 @@ BOOST_AUTO_TEST_CASE(can_be_counted_on_by_many_threads) {
     const auto count = [&](const std::string& name) {
         Session session = shop.database->open_session(name).value();
         for (int i = 0; i < rounds; ++i) {
-            auto locked = session.acquire_item(*shop.tables, item_of_order("1"), patient(30s));
+            auto locked = session.acquire_item(*shop.tables, order_to_lock("1"), patient(30s));
             if (!locked) {
                 ++failures;
                 continue;
@@ -192,33 +185,33 @@ BOOST_AUTO_TEST_CASE(can_be_counted_on_by_many_threads) {
     }
     for (auto& thread : crowd) thread.join();
     BOOST_TEST(failures == 0);
-    BOOST_TEST(text_under(shop.ann.acquire_item(*shop.tables, item_of_order("1"))) ==
+    BOOST_TEST(text_under(shop.ann.acquire_item(*shop.tables, order_to_lock("1"))) ==
                std::to_string(threads * rounds));
 }
 
 BOOST_AUTO_TEST_CASE(is_refused_with_nothing_held) {
     Shop shop;
-    BOOST_TEST(text_under(shop.ann.acquire_item(*shop.tables, item_of_order("1"))) ==
+    BOOST_TEST(text_under(shop.ann.acquire_item(*shop.tables, order_to_lock("1"))) ==
                "invalid_argument");
     shop.bind("orders", "orders/{id}");
-    ItemToLock wrong = item_of_order("1");
+    ItemToLock wrong = order_to_lock("1");
     wrong.key = AttributeMap{{"name", "1"}};
     BOOST_TEST(text_under(shop.ann.acquire_item(*shop.tables, wrong)) == "invalid_argument");
-    wrong = item_of_order("1");
+    wrong = order_to_lock("1");
     wrong.table = "nowhere";
     BOOST_TEST(text_under(shop.ann.acquire_item(*shop.tables, wrong)) == "resource_not_found");
     const Guard other = Shop::lock(shop.bob, "orders/1");
-    const auto refused = shop.ann.acquire_item(*shop.tables, item_of_order("1"));
+    const auto refused = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));
     BOOST_TEST_REQUIRE(text_under(refused) == "conflict");
     BOOST_TEST(refused.error().blockers.at(0).principal == "bob");
     LockClass counted;
     counted.pattern = "orders/2";
     counted.permits = 2;
     BOOST_TEST_REQUIRE(shop.database->put_class(counted).has_value());
-    BOOST_TEST(text_under(shop.ann.acquire_item(*shop.tables, item_of_order("2"))) ==
+    BOOST_TEST(text_under(shop.ann.acquire_item(*shop.tables, order_to_lock("2"))) ==
                "kind_mismatch");
     Session none;
-    BOOST_TEST(text_under(none.acquire_item(*shop.tables, item_of_order("1"))) ==
+    BOOST_TEST(text_under(none.acquire_item(*shop.tables, order_to_lock("1"))) ==
                "invalid_argument");
     BOOST_TEST(shop.database->list().value().locks.size() == 1U);
 }
@@ -276,13 +269,13 @@ BOOST_AUTO_TEST_CASE(is_not_another_principals) {
 BOOST_AUTO_TEST_CASE(is_given_back_if_the_item_is_as_it_was) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
-    auto locked = shop.ann.acquire_item(*shop.tables, item_of_order("1"));
+    auto locked = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));
     BOOST_TEST_REQUIRE(text_under(locked) == "none");
     BOOST_TEST_REQUIRE(outcome(shop.tables->write_item(order("1", "one", locked->guard.proof()))) ==
                        "done");
     BOOST_TEST_REQUIRE(locked->guard.release().has_value());
-    locked = shop.ann.acquire_item(*shop.tables, item_of_order("1"));
-    const std::vector<ItemVersion> seen{{"orders", item_of_order("1").key, locked->version}};
+    locked = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));
+    const std::vector<ItemVersion> seen{{"orders", order_to_lock("1").key, locked->version}};
     const Grant lost = locked->guard.grant();
     // Stolen, looked at, and given up.
     LockClass anyone;
@@ -303,9 +296,9 @@ BOOST_AUTO_TEST_CASE(is_given_back_if_the_item_is_as_it_was) {
 BOOST_AUTO_TEST_CASE(is_refused_with_what_was_changed_since) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
-    auto locked = shop.ann.acquire_item(*shop.tables, item_of_order("1"));
+    auto locked = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));
     BOOST_TEST_REQUIRE(text_under(locked) == "none");
-    const std::vector<ItemVersion> seen{{"orders", item_of_order("1").key, locked->version}};
+    const std::vector<ItemVersion> seen{{"orders", order_to_lock("1").key, locked->version}};
     const Grant lost = locked->guard.detach();
     shop.sleep(11s);
     shop.bob = shop.database->open_session("bob", Shop::with_lease(10s)).value();
@@ -330,8 +323,8 @@ BOOST_AUTO_TEST_CASE(is_refused_with_what_was_changed_since) {
 BOOST_AUTO_TEST_CASE(is_compared_with_what_was_committed_before_it_was_given_back) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
-    auto locked = shop.ann.acquire_item(*shop.tables, item_of_order("1"));
-    const std::vector<ItemVersion> seen{{"orders", item_of_order("1").key, locked->version}};
+    auto locked = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));
+    const std::vector<ItemVersion> seen{{"orders", order_to_lock("1").key, locked->version}};
     const Grant lost = locked->guard.detach();
     shop.sleep(11s);
     shop.bob = shop.database->open_session("bob", Shop::with_lease(10s)).value();
@@ -354,7 +347,7 @@ BOOST_AUTO_TEST_CASE(must_cover_the_items) {
     const Grant lost = Shop::lock(shop.ann, "orders/1").detach();
     BOOST_TEST_REQUIRE(shop.database->break_grant(lost.id, "root", "test").has_value());
     const auto refused = shop.ann.reacquire_if_unchanged(*shop.tables, lost,
-                                                         {{"orders", item_of_order("2").key, 0}});
+                                                         {{"orders", order_to_lock("2").key, 0}});
     BOOST_TEST(outcome(refused) == "lock_required");
     BOOST_TEST(held_by(*shop.database, "orders/1").empty());
 }
@@ -384,7 +377,7 @@ BOOST_AUTO_TEST_CASE(is_given_back_in_a_store_that_was_opened_anew) {
     BOOST_TEST_REQUIRE(refused.error().blockers.size() == 1U);
     BOOST_TEST(refused.error().blockers[0].principal == "bob");
     const auto changed = again.reacquire_if_unchanged(*after.tables().value(), touched,
-                                                      {{"orders", item_of_order("2").key, 0}});
+                                                      {{"orders", order_to_lock("2").key, 0}});
     BOOST_TEST(outcome(changed) == "condition_failed");
     BOOST_TEST(outcome(again.reacquire_if_untouched(kept)) == "done");
 }

@@ -68,6 +68,13 @@ struct Shop {
     Session bob;
 };
 
+inline ItemToLock order_to_lock(std::string id) {
+    ItemToLock item;
+    item.table = "orders";
+    item.key = AttributeMap{{"id", std::move(id)}};
+    return item;
+}
+
 inline WriteItem order(std::string id, std::string text, std::optional<LockProof> proof = {}) {
     WriteItem write;
     write.table = "orders";
