@@ -189,17 +189,21 @@ void HttpConversation::call(HttpRequest request, std::uint64_t number) {
     ask_read(read_call(*std::move(call), request.body), number);
 }
 
-// Nothing behind the request is taken up until it is answered.
-void HttpConversation::keep_back(std::uint64_t number) {
+HttpConversation::Slot* HttpConversation::find_slot(std::uint64_t number) {
     const auto slot = std::find_if(slots_.begin(), slots_.end(),
                                    [&](const Slot& each) { return each.number == number; });
-    if (slot != slots_.end() && !std::exchange(slot->search, true)) ++searches_;
+    return slot == slots_.end() ? nullptr : &*slot;
+}
+
+// Nothing behind the request is taken up until it is answered.
+void HttpConversation::keep_back(std::uint64_t number) {
+    auto* const slot = find_slot(number);
+    if (slot != nullptr && !std::exchange(slot->search, true)) ++searches_;
 }
 
 void HttpConversation::take_up_more(std::uint64_t number) {
-    const auto slot = std::find_if(slots_.begin(), slots_.end(),
-                                   [&](const Slot& each) { return each.number == number; });
-    if (slot == slots_.end() || !std::exchange(slot->search, false)) return;
+    auto* const slot = find_slot(number);
+    if (slot == nullptr || !std::exchange(slot->search, false)) return;
     --searches_;
     if (has_room()) output_ready_();
 }
@@ -299,13 +303,11 @@ void HttpConversation::output_taken() {
 
 void HttpConversation::answer(std::uint64_t number, const HttpAnswer& answer) {
     const bool full = !has_room();
-    for (auto& slot : slots_) {
-        if (slot.number != number) continue;
-        slot.answer.emplace();
-        append_answer(*slot.answer, answer, slot.manner);
-        unsent_ += slot.answer->size();
-        if (slot.search) --searches_;
-        break;
+    if (auto* const slot = find_slot(number)) {
+        slot->answer.emplace();
+        append_answer(*slot->answer, answer, slot->manner);
+        unsent_ += slot->answer->size();
+        if (slot->search) --searches_;
     }
     flush();
     // An answer that waits for one before it may have made room all the same.

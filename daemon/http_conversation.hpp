@@ -100,6 +100,8 @@ private:
     void read_aside(Call call, std::string body, std::uint64_t number);
     void was_read(Result<Call> call, std::uint64_t number);
     void ask_read(Result<Call> call, std::uint64_t number);
+    // None where it has been sent.
+    Slot* find_slot(std::uint64_t number);
     void keep_back(std::uint64_t number);
     void take_up_more(std::uint64_t number);
     void ask_tables(HttpRequest request, std::uint64_t number);
