@@ -41,8 +41,12 @@ export async function refusals_have_the_names_of_the_service(sdk) {
 }
 
 export async function operations_that_are_not_offered_are_unknown(sdk) {
-  for (const asked of [sdk.dynamodb.listBackups({}), sdk.dynamodb.executeStatement({Statement: "SELECT * FROM things"})]) {
-    const error = await refusal_of(asked);
+  const asked = [
+    () => sdk.dynamodb.listBackups({}),
+    () => sdk.dynamodb.executeStatement({Statement: "SELECT * FROM things"}),
+  ];
+  for (const ask of asked) {
+    const error = await refusal_of(ask());
     assert.deepEqual([sdk.code_of(error), sdk.status_of(error)], ["UnknownOperationException", 400]);
   }
 }
