@@ -67,6 +67,13 @@ SessionOptions short_lease(bool renew) {
     return options;
 }
 
+// Renewed every second: over a socket that is when somebody else's wish is heard of.
+SessionOptions often_renewed() {
+    SessionOptions options;
+    options.lease = 3s;
+    return options;
+}
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(by_itself, RunningDatabase)
@@ -132,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_granted_when_the_holder_releases) {
 }
 
 BOOST_AUTO_TEST_CASE(a_callback_may_use_the_session_that_it_is_about) {
-    Session ann = database.open_session("ann").value();
+    Session ann = database.open_session("ann", often_renewed()).value();
     Session bob = database.open_session("bob").value();
     Guard guard = ann.acquire("a").value();
     Events events;
@@ -161,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_callback_that_is_taken_away_does_not_run_any_more) {
     for (std::size_t way = 0; way < ways.size(); ++way) {
         const std::string resource = std::to_string(way);
         Events events;
-        Session ann = database.open_session("ann").value();
+        Session ann = database.open_session("ann", often_renewed()).value();
         Session bob = database.open_session("bob").value();
         const Guard guard = ann.acquire(resource).value();
         std::atomic<bool> over = false;
@@ -181,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_callback_that_is_taken_away_does_not_run_any_more) {
 
 BOOST_AUTO_TEST_CASE(a_callback_may_close_its_session) {
     Events events;
-    Session ann = database.open_session("ann").value();
+    Session ann = database.open_session("ann", often_renewed()).value();
     Session bob = database.open_session("bob").value();
     const Guard guard = ann.acquire("a").value();
     ann.on_wanted([&](const Wanted&) {

@@ -1,4 +1,5 @@
-// A slice of all histories: scripts/enumerate plays longer ones.
+// A slice of all histories: scripts/enumerate plays longer ones. Under the address sanitizer, which
+// takes four times as long, one operation less: it is about memory, and they meet the same code.
 #include "lock/histories.hpp"
 
 #include <cstdlib>
@@ -18,11 +19,19 @@ boost::test_tools::assertion_result wanted(boost::unit_test::test_unit_id /*unit
     return result;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 // Plays them all, for as long as it takes; a time limit would hide that they have become too many.
-HistoryTally play(const HistoryBounds& bounds) {
+HistoryTally play(HistoryBounds bounds, std::uint32_t operations) {
+    bounds.operations = sanitized ? operations - 1 : operations;
     HistoryTally tally = play_every_history(bounds, 3600);
     BOOST_TEST_MESSAGE(tally.text());
     BOOST_CHECK_MESSAGE(!tally.wrong, tally.wrong.value_or(""));
+    BOOST_TEST((tally.operations == bounds.operations || tally.closed));
     return tally;
 }
 
@@ -32,55 +41,49 @@ BOOST_AUTO_TEST_SUITE(every_history)
 
 // Until nothing new comes: whatever follows has been tried from every state there is.
 BOOST_AUTO_TEST_CASE(of_any_length) {
-    HistoryBounds bounds;
-    bounds.operations = 100;
-    const auto tally = play(bounds);
-    BOOST_TEST(tally.closed);
-    BOOST_TEST(tally.operations > 6u);
+    const auto tally = play({}, sanitized ? 7 : 100);
+    BOOST_TEST(tally.closed == !sanitized);
+    BOOST_TEST(tally.operations >= 6u);
 }
 
-BOOST_AUTO_TEST_CASE(of_six_operations_by_force_too) {
+BOOST_AUTO_TEST_CASE(by_force_too) {
     HistoryBounds bounds;
     bounds.forced = true;
-    BOOST_TEST(play(bounds).operations == 6u);
+    play(bounds, 6);
 }
 
-BOOST_AUTO_TEST_CASE(of_four_operations_in_all_modes) {
+BOOST_AUTO_TEST_CASE(in_all_modes) {
     HistoryBounds bounds;
-    bounds.operations = 4;
     bounds.modes.push_back(Mode::exclusive);
-    BOOST_TEST(play(bounds).operations == 4u);
+    play(bounds, 4);
 }
 
-BOOST_AUTO_TEST_CASE(of_four_operations_one_below_the_other) {
+BOOST_AUTO_TEST_CASE(one_below_the_other) {
     HistoryBounds bounds;
-    bounds.operations = 4;
     bounds.resources = {"a", "a/b"};
     bounds.subtrees = true;
-    BOOST_TEST(play(bounds).operations == 4u);
+    play(bounds, 4);
 }
 
-BOOST_AUTO_TEST_CASE(of_three_operations_none_taken_for_another) {
+BOOST_AUTO_TEST_CASE(none_taken_for_another) {
     HistoryBounds bounds;
-    bounds.operations = 3;
     bounds.modes.push_back(Mode::exclusive);
     bounds.merge = false;
-    BOOST_TEST(play(bounds).operations == 3u);
+    play(bounds, 3);
 }
 
-BOOST_AUTO_TEST_CASE(of_six_operations_in_all_modes, *boost::unit_test::precondition(wanted)) {
+BOOST_AUTO_TEST_CASE(in_all_modes_and_by_force_for_long, *boost::unit_test::precondition(wanted)) {
     HistoryBounds bounds;
     bounds.modes.push_back(Mode::exclusive);
     bounds.forced = true;
-    BOOST_TEST(play(bounds).operations == 6u);
+    play(bounds, 6);
 }
 
-BOOST_AUTO_TEST_CASE(of_six_operations_one_below_the_other,
-                     *boost::unit_test::precondition(wanted)) {
+BOOST_AUTO_TEST_CASE(one_below_the_other_for_long, *boost::unit_test::precondition(wanted)) {
     HistoryBounds bounds;
     bounds.resources = {"a", "a/b"};
     bounds.subtrees = true;
-    BOOST_TEST(play(bounds).operations == 6u);
+    play(bounds, 6);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

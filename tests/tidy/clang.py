@@ -5,7 +5,9 @@ what has changed is looked at again.
 """
 
 import contextlib
+import functools
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -22,6 +24,7 @@ WITHOUT_VALUE = ("-c", "-MD", "-MMD")
 # More would take more memory than time.
 LARGEST_GROUP = 16
 WARNING = re.compile(r"^(/\S+?|\S+?):(\d+):\d+: (?:warning|error): .*\[.*\]$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 UNITY = re.compile(r"-unity\d+\.cpp$")
 NOTE = re.compile(r"^\S+?:\d+:\d+: note: ")
 
@@ -85,23 +88,37 @@ def taken_apart(entry):
             for name in re.findall(r"#include ?<(.*)>", path.read_text(encoding="utf-8"))]
 
 
-def headers_read(unit):
-    """The files of ours that a unit reads; None when clang cannot tell."""
-    done = subprocess.run(["clang++-14", *unit.arguments, "-MM", "-MF", "-", str(unit.path)],
-                          cwd=unit.folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return None
-    names = done.stdout.split(":", 1)[1].replace("\\\n", " ").split()
-    return [os.path.join(unit.folder, name) for name in names]
+class Includes:
+    """Which files of ours a unit reads. Conditions are not looked at: it may be more than clang reads,
+    and takes a hundredth of the time of asking it."""
+
+    def __init__(self):
+        self.included = functools.cache(lambda path: INCLUDE.findall(path.read_text(encoding="utf-8")))
+        self.is_file = functools.cache(Path.is_file)
+
+    def read_by(self, unit):
+        folders = [Path(unit.folder, argument.removeprefix("-I"))
+                   for argument in unit.arguments if argument.startswith("-I")]
+        found = {unit.path}
+        unread = [unit.path]
+        while unread:
+            for path in self.included_by(unread.pop(), folders):
+                if path not in found:
+                    found.add(path)
+                    unread.append(path)
+        return sorted(found)
+
+    def included_by(self, path, folders):
+        for delimiter, name in self.included(path):
+            beside = [path.parent] if delimiter == '"' else []
+            places = (Path(os.path.normpath(folder / name)) for folder in beside + folders)
+            yield from itertools.islice(filter(self.is_file, places), 1)
 
 
-def fingerprint(tool, unit, configurations):
+def fingerprint(tool, unit, files):
     """A hash of all that the tool's verdict on a unit depends on."""
-    read = headers_read(unit)
-    if read is None:
-        return None
     digest = hashlib.sha256(repr((tool, unit.name, unit.arguments)).encode())
-    for path in sorted(read) + configurations:
+    for path in files:
         digest.update(Path(path).read_bytes())
     return digest.hexdigest()
 
@@ -110,23 +127,22 @@ def verdicts(tree, tool, folders, judge, configurations=()):
     """The problems that `judge` finds in groups of units, not asking again about what was clean."""
     cache = tree.build / "tidy-cache"
     cache.mkdir(exist_ok=True)
-    configurations = [str(tree.root / name) for name in configurations]
+    configurations = [tree.root / name for name in configurations]
+    includes = Includes()
 
     def mark_of(unit):
-        key = fingerprint(tool, unit, configurations)
-        return cache / key if key else None
+        return cache / fingerprint(tool, unit, includes.read_by(unit) + configurations)
 
     def problems_of(group):
         problems = judge([unit for unit, _ in group])
         for _, mark in group:
-            if mark and not problems:
+            if not problems:
                 mark.touch()
         return problems
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        every = units(tree, folders)
-        asked = [(unit, mark) for unit, mark in zip(every, pool.map(mark_of, every))
-                 if not (mark and mark.exists())]
+        marked = [(unit, mark_of(unit)) for unit in units(tree, folders)]
+        asked = [(unit, mark) for unit, mark in marked if not mark.exists()]
         found = [problem for problems in pool.map(problems_of, groups(asked))
                  for problem in problems]
     # A header's problem is found by every group that reads it.
