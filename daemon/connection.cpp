@@ -252,8 +252,8 @@ void Connection::hang_up(bool unread) {
     peer_->hang_up(unread);
     ::shutdown(socket_, SHUT_RDWR);
     thread_.forget(socket_);
-    // Answers that come now need not be written.
-    conversation_.reset();
+    // Answers that come now are not written.
+    thread_.free_soon(std::move(conversation_));
 }
 
 }  // namespace rocklock

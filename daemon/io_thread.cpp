@@ -18,6 +18,10 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds longest_look{60};
 constexpr std::size_t most_events = 128;
+// For so long, and a turn more, those whose turn it is again are served in one round.
+constexpr milliseconds longest_turns{2};
+// So long what was left is freed.
+constexpr milliseconds longest_freeing{1};
 // For so long those who hung up are taken up before the round goes on.
 constexpr milliseconds longest_farewell{10};
 
@@ -92,7 +96,7 @@ void IoThread::change(int fd, std::uint32_t events) {
 void IoThread::forget(int fd) {
     ::epoll_ctl(poll_, EPOLL_CTL_DEL, fd, nullptr);
     const auto found = served_.find(fd);
-    forgotten_.push_back(std::move(found->second));
+    free_soon(std::move(found->second));
     served_.erase(found);
 }
 
@@ -107,7 +111,7 @@ void IoThread::run() {
 
 // How long nothing is to be done but what comes, in milliseconds; -1: for ever.
 int IoThread::patience() const {
-    if (!going_on_.empty() || !own_.empty() || settling_) return 0;
+    if (!going_on_.empty() || !own_.empty() || !forgotten_.empty() || settling_) return 0;
     std::optional<Time> next = settle_at_;
     if (!reminders_.empty()) {
         next = std::min(next.value_or(Time::max()), reminders_.begin()->first);
@@ -167,7 +171,7 @@ bool IoThread::take_up(std::span<const epoll_event> events) {
 
 // What they add meanwhile is for the next round, but for what is to be sent.
 void IoThread::round() {
-    for (const auto& served : std::exchange(going_on_, {})) served->go_on();
+    go_on();
     run_posted();
     remind();
     bool more = false;
@@ -180,7 +184,29 @@ void IoThread::round() {
             for (const auto& served : std::exchange(sending_, {})) served->send();
         }
     } while (more);
-    forgotten_.clear();
+    free_forgotten();
+}
+
+// What a client leaves that has asked for very much takes as long to free as to serve.
+void IoThread::free_forgotten() {
+    const Time start = steady_clock::now();
+    while (!forgotten_.empty() && (stopping_ || steady_clock::now() - start < longest_freeing)) {
+        // It may leave more behind.
+        const auto left = std::move(forgotten_.front());
+        forgotten_.pop_front();
+    }
+}
+
+// Those who have asked for much take turns. However many they are, who asks for something meanwhile
+// waits for no more than a part of them.
+void IoThread::go_on() {
+    const Time start = steady_clock::now();
+    for (std::size_t left = going_on_.size(); left > 0; --left) {
+        const auto served = std::move(going_on_.front());
+        going_on_.pop_front();
+        served->go_on();
+        if (steady_clock::now() - start >= longest_turns) return;
+    }
 }
 
 // Whether it wants to go on when what it told is sent.

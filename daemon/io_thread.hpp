@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fifo.hpp"
 #include "base/mutex.hpp"
 
 namespace rocklock {
@@ -80,6 +81,8 @@ public:
     void forget(int fd);
     // Calls go_on() in the next round, send() at the end of this one, remind() at that time.
     void go_on_soon(std::shared_ptr<Served> served) { going_on_.push_back(std::move(served)); }
+    // Keeps it to the end of this round at least, and frees it when there is time.
+    void free_soon(std::shared_ptr<void> left) { forgotten_.push_back(std::move(left)); }
     void send_soon(std::shared_ptr<Served> served) { sending_.push_back(std::move(served)); }
     void remind_at(Time time, const std::shared_ptr<Served>& served) {
         reminders_.emplace(time, served);
@@ -92,6 +95,8 @@ private:
     std::span<epoll_event> poll(std::span<epoll_event> events, int patience) const;
     int patience() const;
     void round();
+    void go_on();
+    void free_forgotten();
     void run_posted();
     void remind();
     bool settle();
@@ -108,9 +113,10 @@ private:
     bool stopping_ = false;
     std::unordered_map<int, std::shared_ptr<Served>> served_;
     std::multimap<Time, std::weak_ptr<Served>> reminders_;
-    std::vector<std::shared_ptr<Served>> going_on_;
+    Fifo<std::shared_ptr<Served>> going_on_;
     std::vector<std::shared_ptr<Served>> sending_;
-    std::vector<std::shared_ptr<Served>> forgotten_;
+    // Until the end of the round, or of a later one.
+    Fifo<std::shared_ptr<void>> forgotten_;
     // Posted by the thread itself.
     std::vector<std::function<void()>> own_;
     Mutex mutex_;

@@ -70,15 +70,15 @@ void LockTable::Core::handle(const Departure& event) {
 }
 
 void LockTable::Core::withdraw(Ticket waiting) {
-    const auto found = waits.find(waiting);
-    if (found == waits.end()) return;
+    Wait* wait = waits.find(waiting);
+    if (wait == nullptr) return;
     ++counts.cancelled;
     refuse(waiting, {ErrorCode::cancelled, "the wait was cancelled; nothing is held by it"});
-    if (!planted(Bug::cancel_leaves_entry)) end_wait(*found->second);
+    if (!planted(Bug::cancel_leaves_entry)) end_wait(*wait);
 }
 
 void LockTable::Core::handle(const Tick& event) {
-    serve_time();
+    serve_time(event.budget);
     settle();
     sweep(event.budget);
     if (event.search) search();
@@ -150,10 +150,10 @@ void LockTable::Core::serve_all() {
             std::sort(due.begin(), due.end(),
                       [](const auto& a, const auto& b) { return a.before(b); });
             for (const table::Recheck& next : due) {
-                const auto found = waits.find(next.ticket);
-                if (found == waits.end()) continue;
-                found->second->recheck = false;
-                reconsider(*found->second);
+                Wait* wait = waits.find(next.ticket);
+                if (wait == nullptr) continue;
+                wait->recheck = false;
+                reconsider(*wait);
             }
             continue;
         }
@@ -228,6 +228,8 @@ void LockTable::forget_sessions(std::uint64_t count) {
 std::uint64_t LockTable::ended_sessions() const { return core_->ended_sessions; }
 
 bool LockTable::has_sessions() const { return !core_->sessions.empty(); }
+
+bool LockTable::searching() const { return core_->next_searched != nullptr; }
 
 std::size_t LockTable::waiting() const { return core_->waits.size(); }
 

@@ -47,8 +47,8 @@ struct CancelWait {
 // Time has passed: serves those who wait for it, and cleans up at most `budget` ended grants.
 struct Tick {
     std::size_t budget = 1024;
-    // Looks besides for waiters that should have been granted before: a safety net that must find
-    // nothing.
+    // Looks besides, at some of those who wait, for any that should have been granted before: a
+    // safety net that must find nothing.
     bool search = false;
 };
 
@@ -198,6 +198,8 @@ public:
     // The grants on a name that are not in the history yet, newest first; some may be out of time.
     std::vector<HistoryRow> present(std::string_view resource, Instant now) const;
     std::size_t waiting() const;
+    // Whether a tick's search has not come to all who wait yet: the next one goes on with it.
+    bool searching() const;
     // No event has a lower sequence.
     std::uint64_t first_sequence() const;
 

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -36,8 +37,10 @@ namespace rocklock {
 namespace manager {
 
 // Between two searches for waiters that were forgotten, and between two rounds of trimming.
-inline constexpr std::chrono::seconds search_every{5};
+inline constexpr std::chrono::milliseconds search_every{5000};
 inline constexpr std::chrono::seconds trim_every{1};
+// Between two steps of a search.
+inline constexpr std::chrono::milliseconds search_pause{5};
 // So long a deferred commit may wait for another one to be written with.
 inline constexpr std::chrono::milliseconds linger{1};
 // For so many answers whoever settles syncs by itself.
@@ -171,8 +174,7 @@ struct LockManager::Core {
     HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(trimming);
     // Kept for its memory.
     Decision decision ROCKLOCK_GUARDED_BY(mutex);
-    boost::unordered_flat_map<Ticket, Pending, table::TicketHash> pending
-        ROCKLOCK_GUARDED_BY(mutex);
+    TicketMap<Pending, TicketShares{9, 11}> pending ROCKLOCK_GUARDED_BY(mutex);
     std::uint64_t next_ticket ROCKLOCK_GUARDED_BY(mutex) = 1;
     // The last commit of all, and the last that is to be durable: what looking waits for.
     CommitNumber last_commit ROCKLOCK_GUARDED_BY(mutex) = 0;

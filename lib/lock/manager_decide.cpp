@@ -105,11 +105,8 @@ void LockManager::Core::distribute(Ticket own, const Standing& standing, Afterma
             after.own = std::move(reply.answer);
             continue;
         }
-        const auto found = pending.find(reply.ticket);
-        if (found == pending.end()) continue;
-        Pending to = std::move(found->second);
-        pending.erase(found);
-        tell(std::move(to), std::move(reply.answer), standing, after);
+        const std::unique_ptr<Pending> to = pending.take(reply.ticket);
+        if (to) tell(std::move(*to), std::move(reply.answer), standing, after);
     }
     for (const AskHistory& asked : decision.history) {
         ROCKLOCK_ASSERT(asked.ticket == own);
@@ -192,9 +189,9 @@ Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop)
             ticket = take_ticket();
             decide(event, ticket, after);
             if (!after.own && !after.history) {
-                Pending to;
-                to.caller = &caller;
-                pending.emplace(ticket, std::move(to));
+                auto to = std::make_unique<Pending>();
+                to->caller = &caller;
+                pending.insert(ticket, std::move(to));
             }
         }
         finish(after);
@@ -232,7 +229,7 @@ Result<Answer> LockManager::Core::await(Caller& caller, Ticket ticket,
             decide_due();
             deliver_done();
             MutexLock lock(mutex);
-            waits = pending.contains(ticket);
+            waits = pending.find(ticket) != nullptr;
             lock.unlock();
             if (waits) std::this_thread::sleep_for(milliseconds{1});
         }
@@ -266,8 +263,8 @@ void LockManager::Core::fail(const Error& error) {
 }
 
 void LockManager::Core::answer_all(const Error& error, Aftermath& after) {
-    auto waiting = std::exchange(pending, {});
-    for (auto& [ticket, to] : waiting) tell(std::move(to), error, {}, after);
+    const auto waiting = std::exchange(pending, {});
+    waiting.for_each([&](Ticket, Pending& to) { tell(std::move(to), error, {}, after); });
 }
 
 }  // namespace rocklock

@@ -72,9 +72,9 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
         after.leaves = lazily && !settles;
         if (lazily && settles && !left_since) left_since = last_decided;
     } else {
-        Pending to;
-        to.done = std::move(done);
-        pending.emplace(ticket, std::move(to));
+        auto to = std::make_unique<Pending>();
+        to->done = std::move(done);
+        pending.insert(ticket, std::move(to));
     }
     after.tell = !ready.empty() || !committing.empty();
     // Without a thread that is told by tick().
@@ -194,7 +194,7 @@ void LockManager::Core::end_now(const Event& event) {
         MutexLock lock(mutex);
         if (failed || closing) return;
         const auto* cancel = std::get_if<CancelWait>(&event);
-        if (cancel != nullptr && !pending.contains(cancel->ticket)) return;
+        if (cancel != nullptr && pending.find(cancel->ticket) == nullptr) return;
         decide(event, Ticket{}, after);
     }
     finish(after);
@@ -294,8 +294,11 @@ std::optional<BootTime> LockManager::Core::decide_due() {
         if (!stalled_since && ((due && *due <= now) || search)) {
             Tick tick;
             tick.search = search;
-            if (search) next_search = now + manager::search_every;
             decide(tick, Ticket{}, after);
+            if (search) {
+                next_search =
+                    now + (table.searching() ? manager::search_pause : manager::search_every);
+            }
             decided_by_time = true;
         }
         next = next_wake();

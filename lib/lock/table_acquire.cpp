@@ -319,7 +319,7 @@ void LockTable::Core::handle(const Acquire& request) {
     if (chooses(request)) resolved = resolve(choose_modes(*session, request.locks));
     Obstacles obstacles = look(*session, resolved->wishes, nullptr, false);
     if (obstacles.blocked && request.patience == milliseconds{0}) {
-        obstacles = look(*session, resolved->wishes, nullptr, false, true);
+        obstacles = look(*session, resolved->wishes, nullptr, false, Collect::holds_and_waits);
         refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
         if (session->unborn) sessions.erase(SessionId(session->id));
         return;
@@ -353,20 +353,19 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
                         "this request id was used before with other locks: use a new one"});
         return true;
     };
-    const auto waiting = waits.find(seen->second.waiting);
-    if (waiting != waits.end() && waiting->second->request == id) {
-        if (waiting->second->fingerprint != fingerprint) return differs();
+    const table::Wait* waiting = waits.find(seen->second.waiting);
+    if (waiting != nullptr && waiting->request == id) {
+        if (waiting->fingerprint != fingerprint) return differs();
         // The place in the queue goes to whoever asks now: the one before has lost its connection.
-        std::unique_ptr<Wait> wait = std::move(waiting->second);
+        std::unique_ptr<Wait> wait = waits.take(seen->second.waiting);
         refuse(wait->ticket,
                {ErrorCode::cancelled, "the same request was sent again and waits instead"});
-        waits.erase(waiting);
         wait->ticket = ticket;
         wait->recheck = false;
         wait->patience_ends = table::patience_end(now.boot, request.patience);
         seen->second.waiting = ticket;
         Wait& again = *wait;
-        waits.emplace(ticket, std::move(wait));
+        waits.insert(ticket, std::move(wait));
         recheck(again);
         return true;
     }
@@ -676,7 +675,7 @@ void LockTable::Core::handle(const Retake& event) {
             return refuse(ticket, *std::move(error));
     }
     if (meet_own(ticket, *session, wishes, Held::refuse)) return;
-    const Obstacles obstacles = look(*session, wishes, nullptr, false, true);
+    const Obstacles obstacles = look(*session, wishes, nullptr, false, Collect::holds_and_waits);
     if (obstacles.blocked) {
         return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
     }

@@ -74,6 +74,9 @@ private:
                 return "a queue out of order";
             marks_ += lock->wish->subtree ? 1 : 0;
             ++queued_;
+            if (before != nullptr && before->wait->session != lock->wait->session) {
+                ++followed_[before->wait->session];
+            }
             before = lock;
         }
         if (at.extra && at.extra->last != before) return "a queue without its end";
@@ -82,11 +85,13 @@ private:
 
     std::optional<std::string> check_waits() const {
         std::size_t wishes = 0;
-        for (const auto& [ticket_of, wait] : core_.waits) {
+        std::size_t listed = 0;
+        for (const Wait* wait = core_.oldest_wait; wait != nullptr; wait = wait->younger) {
+            ++listed;
             wishes += wait->locks.size();
-            if (wait->ticket != ticket_of) return "a wait under another's ticket";
+            if (core_.waits.find(wait->ticket) != wait) return "a wait under another's ticket";
             const Obstacles obstacles =
-                core_.look(*wait->session, wait->wishes, wait.get(), wait->conversion);
+                core_.look(*wait->session, wait->wishes, wait, wait->conversion);
             // Q1. Time may have made it grantable just now: then its timer is due.
             const bool due = wait->timer.armed() && wait->timer.at <= core_.now.boot;
             if (!obstacles.blocked && !due && core_.ending_sessions.empty()) {
@@ -94,6 +99,7 @@ private:
             }
             if (!core_.find_cycle(*wait->session).empty()) return "a deadlock stands";
         }
+        if (listed != core_.waits.size()) return "a wait in no list";
         if (wishes != queued_) return "queues and waits disagree";
         return std::nullopt;
     }
@@ -105,6 +111,10 @@ private:
             for (const Grant* grant = session->first; grant != nullptr; grant = grant->next)
                 ++of_session;
             if (of_session != session->grants) return "a session's grants miscounted";
+            const auto followed = followed_.find(session.get());
+            if (session->followed != (followed == followed_.end() ? 0 : followed->second)) {
+                return "those behind a session's waits miscounted";
+            }
             held += of_session;
         }
         if (held != core_.grants.size()) return "grants and sessions disagree";
@@ -115,6 +125,7 @@ private:
     std::uint64_t marks_ = 0;
     std::uint64_t exclusive_ = 0;
     std::size_t queued_ = 0;
+    boost::unordered_flat_map<const Session*, std::size_t> followed_;
 };
 
 std::optional<std::string> LockTable::audit_invariants(Instant now) const {

@@ -34,6 +34,7 @@
 #include "lock/records.hpp"
 #include "lock/resource_index.hpp"
 #include "lock/table_nodes.hpp"
+#include "lock/ticket_map.hpp"
 
 namespace rocklock {
 
@@ -70,12 +71,6 @@ struct NumberHash {
         return value ^ (value >> 32);
     }
 };
-struct TicketHash {
-    using is_avalanching = void;
-    std::size_t operator()(Ticket ticket) const {
-        return NumberHash{}(static_cast<std::uint64_t>(ticket));
-    }
-};
 
 // What a request id was used for.
 struct Remembered {
@@ -101,10 +96,12 @@ struct Recheck {
     }
 };
 
+// What of all that is in the way is to be named.
+enum class Collect : std::uint8_t { nothing, holds, holds_and_waits };
+
 // What is in the way of a request.
 struct Obstacles {
-    // Filled only when asked for: a refusal names them.
-    bool collect = false;
+    Collect collect = Collect::nothing;
     std::vector<const Hold*> holds;
     std::vector<const WaitLock*> waits;
     // Ended by the clock but not cleaned up: they end in the batch of the grant that takes their
@@ -162,6 +159,7 @@ struct LockTable::Core {
     using Wait = table::Wait;
     using WaitLock = table::WaitLock;
     using Wish = table::Wish;
+    using Collect = table::Collect;
     using Obstacles = table::Obstacles;
     using RequestKey = table::RequestKey;
     using milliseconds = std::chrono::milliseconds;
@@ -191,7 +189,11 @@ struct LockTable::Core {
     table::ResourceIndex resources;
     boost::unordered_flat_set<Near<Grant>, table::GrantHash, table::GrantEqual> grants;
     boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, table::SessionIdHash> sessions;
-    boost::unordered_flat_map<Ticket, std::unique_ptr<Wait>, table::TicketHash> waits;
+    TicketMap<Wait, TicketShares{8, 10}> waits;
+    // The ends of their list, and where a search that is under way goes on.
+    Wait* oldest_wait = nullptr;
+    Wait* youngest_wait = nullptr;
+    Wait* next_searched = nullptr;
     boost::unordered_flat_map<RequestKey, table::Remembered, table::RequestKeyHash> requests;
     // The last grant on names that are not in use: by hash of the name, since the records tell them
     // apart.
@@ -364,10 +366,9 @@ struct LockTable::Core {
         }
     }
     // What is in the way of `wishes` for `session`. `wait` is the request's own place in the
-    // queues, none for one that has just arrived. With `collect`, all that is in the way, for a
-    // refusal to name it.
+    // queues, none for one that has just arrived. `collect`: what of it is to be named.
     Obstacles look(const Session& session, std::span<const Wish> wishes, const Wait* wait,
-                   bool conversion, bool collect = false) const;
+                   bool conversion, Collect collect = Collect::nothing) const;
     void look_at_holds(const Session& session, const Wish& wish, Obstacles& obstacles) const;
     void look_at_permits(const Wish& wish, Obstacles& obstacles) const;
     void look_at_closures(const Resource& at, Obstacles& obstacles) const;
@@ -408,6 +409,8 @@ struct LockTable::Core {
     std::optional<Error> check_queues(const Session& session, std::span<const Wish> wishes) const;
     void tell_wanted(const Wait& wait, const Obstacles& obstacles);
     void tell_wanted(Session& holder, const Wanted& wanted);
+    void enlist(Wait& wait);
+    void delist(Wait& wait);
     void enqueue(Wait& wait);
     void dequeue(Wait& wait);
     // Takes it out of everything and frees it.
@@ -427,9 +430,9 @@ struct LockTable::Core {
     void changed(Resource& resource, bool subtree);
     void mark_dirty(Resource& resource);
     void serve(Resource& resource);
-    void serve_time();
+    void serve_time(std::size_t budget);
     void sweep(std::size_t budget);
-    // The safety net: counts and serves waiters that should have been granted before.
+    // The safety net, a step of it: counts and serves waiters that should have been granted before.
     void search();
 
     // ---- table_deadlock.cpp ----

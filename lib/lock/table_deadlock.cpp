@@ -291,8 +291,10 @@ private:
 
 std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const Grant* moved,
                                                    const Wait* begun) const {
-    // Nobody can wait for one that holds nothing and has just come to the end of its first queue.
-    if (start.first == nullptr && start.waits.size() <= 1 && moved == nullptr) return {};
+    // Nobody can wait for one that holds nothing and has just come to the end of its first queue,
+    // or is the last of all in each, with nobody looking up at it from below.
+    const bool last = start.followed == 0 && subtree_marks == 0;
+    if (start.first == nullptr && moved == nullptr && (start.waits.size() <= 1 || last)) return {};
     return CycleSearch(*this, start, moved).run(begun);
 }
 

@@ -314,7 +314,7 @@ void LockTable::Core::handle(const Convert& request) {
         return answer_convert(ticket, *grant, false);
     }
     if (request.patience == milliseconds{0}) {
-        obstacles = look(*session, wishes, nullptr, true, true);
+        obstacles = look(*session, wishes, nullptr, true, Collect::holds_and_waits);
         return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
     }
     auto wait = std::make_unique<Wait>();
@@ -425,7 +425,7 @@ std::optional<Error> LockTable::Core::left_behind(const Grant& moved, const Sess
         if (hold.permits > 0) continue;
         const Wish wish{.resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree};
         Obstacles found;
-        found.collect = true;
+        found.collect = Collect::holds_and_waits;
         look_at_holds(owner, wish, found);
         for (const Hold* other : found.holds) {
             if (other->grant != &moved) left.holds.push_back(other);

@@ -118,7 +118,8 @@ bool LockTable::Core::slow(const Wait& wait) const {
 
 void LockTable::Core::note_slow(Wait& wait) {
     wait.slow_told = true;
-    const Obstacles obstacles = look(*wait.session, wait.wishes, &wait, wait.conversion, true);
+    const Obstacles obstacles =
+        look(*wait.session, wait.wishes, &wait, wait.conversion, Collect::holds);
     SlowWait slow;
     slow.waiter = name_waiter(wait.locks.front());
     if (!obstacles.holds.empty()) {

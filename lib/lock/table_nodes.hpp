@@ -168,6 +168,8 @@ struct WaitLock {
 struct Wait {
     Ticket ticket{};
     Session* session = nullptr;
+    // Among the waits of the session, which are in no order.
+    std::size_t place = 0;
     // Order of arrival.
     std::uint64_t order = 0;
     // A conversion, and of which grant; none when that has ended, and then how it did.
@@ -192,6 +194,9 @@ struct Wait {
     bool slow_told = false;
     // Armed to the earliest moment at which time alone may decide something.
     Timer timer;
+    // Its neighbours among all that wait, in the order in which they began.
+    Wait* older = nullptr;
+    Wait* younger = nullptr;
     // In the list of those to look at again; in that of those who waited long enough.
     bool recheck = false;
     bool overdue = false;
@@ -364,6 +369,9 @@ struct Session : InArena {
     // When somebody was last known to be at it. In memory only: a restart counts as one.
     BootTime active{};
     std::vector<Wait*> waits;
+    // Places in queues at which another session's wait comes right behind one of its own: while
+    // there are none, nobody stands behind any.
+    std::size_t followed = 0;
     // Not later than the deadline, or the warning before it.
     Timer timer;
     // During recovery: the record that the deadline is from, and whether it is of this boot.

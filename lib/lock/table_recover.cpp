@@ -63,7 +63,7 @@ void LockTable::Core::handle(const DeleteClass& request) {
 // There may be more permits now.
 void LockTable::Core::classes_changed() {
     need(Durability::durable);
-    for (auto& [waiting, wait] : waits) recheck(*wait);
+    for (Wait* wait = oldest_wait; wait != nullptr; wait = wait->younger) recheck(*wait);
 }
 
 // ---- Recovery ----

@@ -124,16 +124,9 @@ std::vector<LockClass> LockTable::classes() const { return core_->classes.all();
 
 std::vector<WaitEdge> LockTable::wait_graph(Instant now, std::size_t limit) const {
     const Core::AsOf moment(*core_, now);
-    std::vector<const Wait*> waits;
-    for (const auto& [ticket, wait] : core_->waits) waits.push_back(wait.get());
-    // The longest waiting on top; few of many are shown.
-    const auto later = [](const Wait* a, const Wait* b) { return a->order > b->order; };
-    std::make_heap(waits.begin(), waits.end(), later);
     std::vector<WaitEdge> edges;
-    while (!waits.empty()) {
-        std::pop_heap(waits.begin(), waits.end(), later);
-        const Wait* const wait = waits.back();
-        waits.pop_back();
+    // The longest waiting first; few of many are shown.
+    for (const Wait* wait = core_->oldest_wait; wait != nullptr; wait = wait->younger) {
         for (const Core::Edge& edge : core_->blockers(*wait, nullptr, nullptr)) {
             if (edges.size() == limit) return edges;
             edges.push_back({std::string(edge.at->name()), wait->session->id,

@@ -12,12 +12,17 @@ namespace rocklock {
 using table::Obstacles;
 using table::Resource;
 using table::Wait;
+using table::WaitLock;
 using table::Wish;
 
 namespace {
 
 // A refusal names this many blockers and waiters at most.
 constexpr std::size_t shown_limit = 100;
+// So far into a queue they are looked for.
+constexpr std::size_t read_limit = 1000;
+// Between two steps of a search for those that were forgotten others are served.
+constexpr std::size_t searched_a_step = 512;
 // What a session keeps for its next renewal, at most.
 constexpr std::size_t wants_kept = 100;
 
@@ -38,6 +43,11 @@ bool wakes(const Wait& leaving) {
     if (leaving.session->ended) return !planted(Bug::unwoken_session_end);
     if (leaving.wishes.size() > 1) return !planted(Bug::unwoken_set_withdrawal);
     return !planted(Bug::unwoken_cancel);
+}
+
+// Of two neighbours in a queue: another session's comes behind.
+bool follows(const WaitLock* behind, const WaitLock* before) {
+    return behind != nullptr && before != nullptr && behind->wait->session != before->wait->session;
 }
 
 // Whether its grant waits to be raised.
@@ -96,16 +106,17 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
 // ---- Obstacles ----
 
 Obstacles LockTable::Core::look(const Session& session, std::span<const Wish> wishes,
-                                const Wait* wait, bool conversion, bool collect) const {
+                                const Wait* wait, bool conversion, Collect collect) const {
     Obstacles obstacles;
     obstacles.collect = collect;
     // One obstacle is enough, unless all are to be named.
-    const auto enough = [&] { return obstacles.blocked && !collect; };
     for (const Wish& wish : wishes) {
-        if (!enough()) look_at_holds(session, wish, obstacles);
+        if (obstacles.blocked && collect == Collect::nothing) break;
+        look_at_holds(session, wish, obstacles);
     }
     for (const Wish& wish : wishes) {
-        if (!enough()) look_at_waits(session, wish, wait, conversion, obstacles);
+        if (obstacles.blocked && collect != Collect::holds_and_waits) break;
+        look_at_waits(session, wish, wait, conversion, obstacles);
     }
     return obstacles;
 }
@@ -126,7 +137,9 @@ void LockTable::Core::meet_live(const Hold& hold, Obstacles& obstacles) const {
     obstacles.blocked = true;
     obstacles.look_again =
         std::min({obstacles.look_again, hold.grant->session->deadline, hold.grant->cap()});
-    if (obstacles.collect && obstacles.holds.size() < shown_limit) obstacles.holds.push_back(&hold);
+    if (obstacles.collect != Collect::nothing && obstacles.holds.size() < shown_limit) {
+        obstacles.holds.push_back(&hold);
+    }
 }
 
 void LockTable::Core::meet_closure(BootTime until, Obstacles& obstacles) const {
@@ -176,7 +189,7 @@ void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             // One in the way is enough: nothing can be granted before that one has gone, and then
             // it is looked at again. Unless all are to be named.
-            if (obstacles.blocked && !obstacles.collect) return;
+            if (obstacles.blocked && obstacles.collect == Collect::nothing) return;
             if (!only_subtree || hold->subtree) meet_hold(session, wish, *hold, obstacles);
         }
     });
@@ -218,17 +231,21 @@ void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, co
     if (!any || covered(session, wish)) return;
     const bool newcomer = wait == nullptr && wish.mode == Mode::read && wish.permits == 0;
     if (planted(Bug::reader_overtakes_writer) && newcomer) return;
+    const bool names = obstacles.collect == Collect::holds_and_waits;
+    std::size_t looked_through = 0;
     for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
             if (wait != nullptr && !lock->wait->before(*wait)) return;
             // The first is enough; others only when they are to be named, and not all of a long
             // queue then: each of many would go through it.
-            if (obstacles.blocked && (!obstacles.collect || obstacles.waits.size() == shown_limit))
-                return;
+            const bool enough =
+                obstacles.waits.size() == shown_limit || looked_through > read_limit;
+            if (obstacles.blocked && (!names || enough)) return;
+            ++looked_through;
             const bool reaches = !only_subtree || lock->wish->subtree;
             if (!reaches || !bars(*lock, session, wish, wait, conversion)) continue;
             obstacles.blocked = true;
-            if (obstacles.collect) obstacles.waits.push_back(lock);
+            if (names) obstacles.waits.push_back(lock);
         }
     });
 }
@@ -364,7 +381,9 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
     wait.began = now.boot;
     wait.wishes.assign(wishes.begin(), wishes.end());
     wait.timer.owner = &wait;
-    waits.emplace(ticket, std::move(made));
+    waits.insert(ticket, std::move(made));
+    enlist(wait);
+    wait.place = session.waits.size();
     session.waits.push_back(&wait);
     enqueue(wait);
     // Nobody waits for this one yet, unless it goes ahead of others.
@@ -376,7 +395,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
     ++counts.waits;
     for (const Wish& wish : wait.wishes) hot_names.count(wish.resource->name());
     if (wait.request) requests[wait.request] = table::Remembered::of(ticket);
-    const Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion, true);
+    const Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion, Collect::holds);
     ROCKLOCK_ASSERT(obstacles.blocked);
     arm(wait, obstacles.look_again);
     tell_wanted(wait, obstacles);
@@ -407,10 +426,14 @@ void LockTable::Core::enqueue(Wait& wait) {
         // Behind all, but for a conversion: that goes behind the conversions.
         WaitLock* before = extra.last;
         while (before != nullptr && wait.before(*before->wait)) before = before->previous;
+        WaitLock* after = before != nullptr ? before->next : extra.first;
+        if (follows(after, before)) --before->wait->session->followed;
+        if (follows(&lock, before)) ++before->wait->session->followed;
+        if (follows(after, &lock)) ++wait.session->followed;
         lock.previous = before;
-        lock.next = before != nullptr ? before->next : extra.first;
+        lock.next = after;
         (before != nullptr ? before->next : extra.first) = &lock;
-        (lock.next != nullptr ? lock.next->previous : extra.last) = &lock;
+        (after != nullptr ? after->previous : extra.last) = &lock;
         ++extra.waiters;
         if (lock.wish->subtree) ++subtree_marks;
     }
@@ -419,6 +442,9 @@ void LockTable::Core::enqueue(Wait& wait) {
 void LockTable::Core::dequeue(Wait& wait) {
     for (WaitLock& lock : wait.locks) {
         auto& extra = *lock.wish->resource->extra;
+        if (follows(&lock, lock.previous)) --lock.previous->wait->session->followed;
+        if (follows(lock.next, &lock)) --wait.session->followed;
+        if (follows(lock.next, lock.previous)) ++lock.previous->wait->session->followed;
         (lock.previous != nullptr ? lock.previous->next : extra.first) = lock.next;
         (lock.next != nullptr ? lock.next->previous : extra.last) = lock.previous;
         --extra.waiters;
@@ -426,6 +452,18 @@ void LockTable::Core::dequeue(Wait& wait) {
         touch(*lock.wish->resource);
     }
     wait.locks.clear();
+}
+
+void LockTable::Core::enlist(Wait& wait) {
+    wait.older = youngest_wait;
+    (youngest_wait != nullptr ? youngest_wait->younger : oldest_wait) = &wait;
+    youngest_wait = &wait;
+}
+
+void LockTable::Core::delist(Wait& wait) {
+    if (next_searched == &wait) next_searched = wait.younger;
+    (wait.older != nullptr ? wait.older->younger : oldest_wait) = wait.younger;
+    (wait.younger != nullptr ? wait.younger->older : youngest_wait) = wait.older;
 }
 
 void LockTable::Core::end_wait(Wait& wait) {
@@ -436,13 +474,16 @@ void LockTable::Core::end_wait(Wait& wait) {
     }
     dequeue(wait);
     wait_timers.remove(wait.timer);
-    std::erase(session.waits, &wait);
+    delist(wait);
+    session.waits.back()->place = wait.place;
+    std::swap(session.waits[wait.place], session.waits.back());
+    session.waits.pop_back();
     const auto remembered = requests.find(wait.request);
     if (wait.request && remembered != requests.end() && remembered->second.waiting == wait.ticket &&
         remembered->second.grant == GrantId{}) {
         requests.erase(remembered);
     }
-    waits.erase(Ticket(wait.ticket));
+    waits.take(wait.ticket);
     if (session.unborn) {
         sessions.erase(SessionId(session.id));
     } else {
@@ -503,11 +544,12 @@ bool LockTable::Core::reconsider(Wait& wait) {
 
 void LockTable::Core::lose_patience() {
     std::pop_heap(overdue.begin(), overdue.end(), std::greater<>{});
-    const auto found = waits.find(overdue.back().second);
+    Wait* const found = waits.find(overdue.back().second);
     overdue.pop_back();
-    if (found == waits.end()) return;
-    Wait& wait = *found->second;
-    const Obstacles obstacles = look(*wait.session, wait.wishes, &wait, wait.conversion, true);
+    if (found == nullptr) return;
+    Wait& wait = *found;
+    const Obstacles obstacles =
+        look(*wait.session, wait.wishes, &wait, wait.conversion, Collect::holds_and_waits);
     ++counts.patience_expired;
     refuse(wait.ticket, conflict(ErrorCode::patience_expired, *wait.session, obstacles));
     end_wait(wait);
@@ -631,7 +673,7 @@ void LockTable::Core::recheck_covered(const Grant& grant) {
 
 // ---- Time ----
 
-void LockTable::Core::serve_time() {
+void LockTable::Core::serve_time(std::size_t budget) {
     while (!closure_timers.empty() && closure_timers.top().at <= now.boot) {
         Timer& timer = closure_timers.top();
         closure_timers.remove(timer);
@@ -639,7 +681,7 @@ void LockTable::Core::serve_time() {
         changed(resource, false);
         touch(resource);
     }
-    while (!wait_timers.empty() && wait_timers.top().at <= now.boot) {
+    for (; budget > 0 && !wait_timers.empty() && wait_timers.top().at <= now.boot; --budget) {
         Timer& timer = wait_timers.top();
         wait_timers.remove(timer);
         auto& wait = *static_cast<Wait*>(timer.owner);
@@ -678,13 +720,16 @@ void LockTable::Core::search() {
     // With grants left to be cleaned up, waiters may be grantable that will be served with the
     // cleaning.
     if (!ending_sessions.empty()) return;
-    for (auto& [waiting, wait] : waits) {
+    Wait* wait = next_searched != nullptr ? next_searched : oldest_wait;
+    for (std::size_t left = searched_a_step; left > 0 && wait != nullptr; --left) {
         const bool due = wait->timer.armed() && wait->timer.at <= now.boot;
-        if (due || look(*wait->session, wait->wishes, wait.get(), wait->conversion).blocked)
-            continue;
-        ++counts.sweep_finds;
-        recheck(*wait);
+        if (!due && !look(*wait->session, wait->wishes, wait, wait->conversion).blocked) {
+            ++counts.sweep_finds;
+            recheck(*wait);
+        }
+        wait = wait->younger;
     }
+    next_searched = wait;
 }
 
 }  // namespace rocklock

@@ -3,8 +3,10 @@
 import json
 import multiprocessing
 import os
+import resource
 import socket
 import time
+import unittest
 
 import tap
 from harness import SLOWNESS, Connection, Sandbox, wait_until
@@ -169,9 +171,19 @@ class Hostile(Sandbox):
         self.first.call("CloseSession", **proof)
 
     def test_a_hundred_thousand_waits(self):
-        clients = int(100 / SLOWNESS)
-        self.first.call("Acquire", Principal="first", LeaseMs=600_000,
-                        Locks=[{"Resource": f"wanted/{client}"} for client in range(clients)])
+        self.assert_harmless_with_waits(int(100 / SLOWNESS))
+
+    @unittest.skipUnless(os.environ.get("ROCKLOCK_TEST_ALL"), "takes minutes: run with scripts/test --all")
+    def test_a_million_waits(self):
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        self.assert_harmless_with_waits(1000)
+
+    def assert_harmless_with_waits(self, clients):
+        """A thousand of each of so many connections, ten of which share a session."""
+        for hundred in range(0, clients, 100):
+            locks = [{"Resource": f"wanted/{client}"} for client in range(hundred, min(hundred + 100, clients))]
+            self.first.call("Acquire", Principal="first", LeaseMs=600_000, Locks=locks)
 
         def attack():
             crowd = []
@@ -183,13 +195,13 @@ class Hostile(Sandbox):
                 request = HEAD + b"Acquire\r\nContent-Length: %d\r\n\r\n" % len(body) + body
                 crowd.append(self.raw())
                 crowd[-1].sendall(request * 1000)
-            wait_until(lambda: self.waits() == clients * 1000, "all wait")
-            if clients > 9:
+            wait_until(lambda: self.waits() == clients * 1000, "all wait", 60 + clients)
+            if 9 < clients < 1000:
                 more = self.first.call("Acquire", PatienceMs=-1, Locks=[{"Resource": "wanted/0"}], **proof)
                 self.assertEqual((more.error, more.json["Limit"]), ("QueueFullException", 10_000))
             for client in crowd:
                 client.close()
-            wait_until(lambda: self.waits() == 0, "all have left")
+            wait_until(lambda: self.waits() == 0, "all have left", 60 + clients)
 
         self.assert_harmless(attack)
 
