@@ -74,12 +74,13 @@ bool is_refusal(ErrorCode code) {
 }  // namespace
 
 Result<LockGate::WriteTerms> ManagerGate::let_write(const LockProof* proof,
-                                                    std::string_view resource) {
+                                                    std::string_view resource,
+                                                    std::string& drafts_of) {
     if (!resource.empty()) {
         if (auto error = check_name("the resource of the item", resource)) return *std::move(error);
     }
     if (proof == nullptr) return manager_.lock_missing(resource);
-    const auto fence = manager_.fence({proof->session, proof->token, resource});
+    const auto fence = manager_.fence({proof->session, proof->token, resource}, &drafts_of);
     if (!fence) return Error(fence.error());
     return WriteTerms{{Family::locks, records::grant_key(fence->grant), fence->version},
                       fence->until,

@@ -19,7 +19,8 @@ public:
     // anything. Errors: those of the storage and of the manager; corrupt
     Result<void> open();
 
-    Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource) override;
+    Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource,
+                                 std::string& drafts_of) override;
     Write promise(const WriteTerms& let_in, AfterSave after) const override;
     void settle(const WriteTerms& let_in, AfterSave after) override;
     Result<std::optional<LockProof>> try_lock(const std::vector<std::string>& resources) override;

@@ -52,6 +52,8 @@ struct NoFence {
     };
     Why why = Why::not_covered;
     std::optional<Ending> ended;
+    // Whose it was, of a grant that covered the resource in a mode that writes; else empty.
+    std::string late{};
 };
 
 // What keeps plain reads out. Kept so that a reader can tell whether there was anything between two

@@ -111,12 +111,16 @@ public:
     // moment has not come: both are to be conditions of the write's commit, and the answer is for
     // that commit alone.
     //
+    // `drafts_of` becomes the principal as whose draft the write is to be kept: the token is of a
+    // grant that covered the resource, and expired, or was stolen or broken, and the class keeps
+    // drafts. Otherwise it stays as it was.
+    //
     // Errors: lock_required  the session holds nothing that covers the resource in write or
     //                        exclusive, or the token is another session's. Facts: blockers
     //         stale_token    the grant has ended, with its session or without. Facts: ended,
     //                        blockers
     //         those of the storage
-    Result<Fence> fence(const FenceRequest& request);
+    Result<Fence> fence(const FenceRequest& request, std::string* drafts_of = nullptr);
     // The refusal of a write that shows nothing: lock_required.
     Error lock_missing(std::string_view resource);
 

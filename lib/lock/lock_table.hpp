@@ -189,6 +189,7 @@ public:
                                      const std::optional<SessionId>& but, Instant now) const;
     const ExclusiveHolds& exclusive_holds() const;
     Policy policy_of(std::string_view resource) const;
+    bool keeps_drafts(std::string_view resource) const;
     std::vector<LockClass> classes() const;
     std::vector<WaitEdge> wait_graph(Instant now, std::size_t limit) const;
     const std::vector<Deadlock>& recent_deadlocks() const;

@@ -66,14 +66,29 @@ Error kept_out(std::string_view resource, std::vector<Holder> holders) {
     return error;
 }
 
+// Of a lock that was given up there is nothing to be kept.
+bool was_lost(const NoFence& none) {
+    if (none.late.empty() || !none.ended) return false;
+    const Outcome outcome = none.ended->outcome;
+    return outcome == Outcome::expired || outcome == Outcome::stolen || outcome == Outcome::broken;
+}
+
+bool covered(const records::GrantRecord& record, std::string_view resource) {
+    return std::any_of(record.locks.begin(), record.locks.end(), [&](const records::Lock& lock) {
+        if (lock.permits > 0 || !covers(lock.mode, Mode::write)) return false;
+        return lock.resource == resource || (lock.subtree && lies_below(resource, lock.resource));
+    });
+}
+
 }  // namespace
 
 ReadMark LockManager::read_mark() const { return core_->marked.load(); }
 
-Result<Fence> LockManager::fence(const FenceRequest& request) {
+Result<Fence> LockManager::fence(const FenceRequest& request, std::string* drafts_of) {
     if (auto error = core_->not_ours()) return *std::move(error);
     NoFence none;
     std::vector<Holder> holders;
+    bool keeps_drafts = false;
     Core::Standing all;
     for (;;) {
         Core::Aftermath after;
@@ -90,6 +105,7 @@ Result<Fence> LockManager::fence(const FenceRequest& request) {
                 stalled = core_->stalled_since && found->until <= core_->clock.now().boot;
             } else {
                 none = std::get<NoFence>(std::move(fence));
+                keeps_drafts = core_->table.keeps_drafts(request.resource);
                 holders =
                     core_->table.holders_over(request.resource, Mode::read, request.session, now);
                 all = {core_->last_commit, Durability::written};
@@ -106,6 +122,7 @@ Result<Fence> LockManager::fence(const FenceRequest& request) {
         if (!known) return std::move(known).error();
         none = *std::move(known);
     }
+    if (drafts_of != nullptr && keeps_drafts && was_lost(none)) *drafts_of = none.late;
     Error error = refused(request, none);
     error.blockers = std::move(holders);
     tell_holder(error, request.resource);
@@ -129,13 +146,15 @@ Result<NoFence> LockManager::Core::look_up(const FenceRequest& request) const {
     if (!request.token) {
         const Error past = past_session_error(storage, request.session);
         if (past.code == ErrorCode::io_error || past.code == ErrorCode::corrupt) return past;
-        return NoFence{NoFence::Why::unknown, past.ended};
+        return NoFence{NoFence::Why::unknown, past.ended, {}};
     }
     auto record = read_grant(storage, GrantId{number(*request.token)});
     if (!record) return std::move(record).error();
-    if (!*record) return NoFence{NoFence::Why::unknown, {}};
-    if ((*record)->session != request.session) return NoFence{NoFence::Why::foreign, {}};
-    return NoFence{NoFence::Why::ended, (*record)->ended};
+    if (!*record) return NoFence{NoFence::Why::unknown, {}, {}};
+    if ((*record)->session != request.session) return NoFence{NoFence::Why::foreign, {}, {}};
+    NoFence none{NoFence::Why::ended, (*record)->ended, {}};
+    if (covered(**record, request.resource)) none.late = (*record)->principal;
+    return none;
 }
 
 Result<bool> LockManager::let_read(const ReadMark& mark, const PlainRead& read) {

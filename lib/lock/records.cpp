@@ -24,6 +24,9 @@ enum : std::uint16_t {
     is_single = 1 << 8,
 };
 
+// The last byte of a class that keeps drafts.
+constexpr std::uint8_t drafts_mark = 1;
+
 void append_boot(std::string& out, BootTime time) {
     append_u64(out, static_cast<std::uint64_t>(time.time_since_epoch().count()));
 }
@@ -421,6 +424,7 @@ std::string encode(const LockClass& lock_class, std::uint64_t version) {
         append_u8(out, static_cast<std::uint8_t>(dependant.mode));
     }
     if (has_steal_after(lock_class.steal)) append_duration(out, lock_class.steal_after);
+    if (lock_class.drafts) append_u8(out, drafts_mark);
     return out;
 }
 
@@ -450,6 +454,8 @@ std::optional<LockClass> decode_class(std::string_view value) {
         result.dependants.push_back(std::move(dependant));
     }
     if (has_steal_after(result.steal)) result.steal_after = in.duration();
+    result.drafts = in.ok && !in.reader.rest().empty();
+    if (result.drafts && in.u8() != drafts_mark) return std::nullopt;
     if (!in.done()) return std::nullopt;
     return result;
 }

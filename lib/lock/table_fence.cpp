@@ -9,7 +9,7 @@ namespace {
 
 using table::Hold;
 
-NoFence ended_so(const Ending& ending) { return {NoFence::Why::ended, ending}; }
+NoFence ended_so(const Ending& ending) { return {NoFence::Why::ended, ending, {}}; }
 
 // A permit has no mode: others may have some too.
 bool writes(const Hold& hold) { return hold.permits == 0 && covers(hold.mode, Mode::write); }
@@ -45,7 +45,7 @@ std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Insta
         if (const auto* none = std::get_if<NoFence>(&believed)) return *none;
         grant = std::get<table::Grant*>(believed);
     } else {
-        if (session == nullptr || session->unborn) return NoFence{NoFence::Why::unknown, {}};
+        if (session == nullptr || session->unborn) return NoFence{NoFence::Why::unknown, {}, {}};
         if (!session->live(now.boot)) {
             return ended_so(
                 session->ended
@@ -55,7 +55,11 @@ std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Insta
         grant = core_->writing_grant(*session, request.resource);
         if (grant == nullptr) return NoFence{};
     }
-    if (!table::live(*grant, now.boot)) return ended_so(core_->ending_of(*grant));
+    if (!table::live(*grant, now.boot)) {
+        NoFence late = ended_so(core_->ending_of(*grant));
+        if (covers_resource(*grant, request.resource)) late.late = grant->session->principal;
+        return late;
+    }
     if (!covers_resource(*grant, request.resource)) return NoFence{};
     session->active = now.boot;
     return Fence{grant->id, grant->version, std::min(session->deadline, grant->cap()),
@@ -67,16 +71,16 @@ std::variant<table::Grant*, NoFence> LockTable::Core::believed_grant(const Fence
     const std::uint64_t token = number(*request.token);
     if (const auto born = grants.find(token); born != grants.end()) {
         Grant& grant = **born;
-        if (grant.session != session) return NoFence{NoFence::Why::foreign, {}};
+        if (grant.session != session) return NoFence{NoFence::Why::foreign, {}, {}};
         if (grant.token() == *request.token) return &grant;
         return ended_so({Outcome::converted, grant.session->principal, {}, now.wall});
     }
     // One that was converted upward has another token than its id.
-    if (session == nullptr) return NoFence{NoFence::Why::unknown, {}};
+    if (session == nullptr) return NoFence{NoFence::Why::unknown, {}, {}};
     for (Grant* grant = session->first; grant != nullptr; grant = grant->next) {
         if (grant->token() == *request.token) return grant;
     }
-    return NoFence{NoFence::Why::unknown, {}};
+    return NoFence{NoFence::Why::unknown, {}, {}};
 }
 
 // The session's own live one that lets it write there, nearest to the resource.
@@ -114,6 +118,10 @@ std::vector<Holder> LockTable::holders_over(std::string_view name, Mode mode,
 
 Policy LockTable::policy_of(std::string_view resource) const {
     return core_->classes.of(resource).policy;
+}
+
+bool LockTable::keeps_drafts(std::string_view resource) const {
+    return core_->classes.of(resource).drafts;
 }
 
 const ExclusiveHolds& LockTable::exclusive_holds() const { return core_->exclusive; }

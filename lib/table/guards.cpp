@@ -9,7 +9,8 @@
 namespace rocklock::table {
 
 Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Schema& schema,
-                                                        const WriteItem& write, Batch& batch) {
+                                                        const WriteItem& write, Batch& batch,
+                                                        std::optional<LateWrite>& late) {
     using Terms = std::optional<LockGate::WriteTerms>;
     const LockProof* proof = write.proof ? &*write.proof : nullptr;
     // A session alone says nothing about what is not bound.
@@ -17,8 +18,13 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
     if (!gate) return Error(ErrorCode::lock_required, "these tables know of no locks");
     const std::string resource =
         schema.binding ? schema.binding->resource.resource_of(write.item) : std::string();
-    auto terms = gate->let_write(proof, resource);
-    if (!terms) return std::move(terms).error();
+    std::string drafts_of;
+    auto terms = gate->let_write(proof, resource, drafts_of);
+    if (!terms) {
+        // What is kept is told by its resource.
+        if (!drafts_of.empty() && schema.binding) late = LateWrite{std::move(drafts_of), resource};
+        return std::move(terms).error();
+    }
     const auto same = [&](const Precondition& other) {
         return other.family == terms->unchanged.family && other.key == terms->unchanged.key;
     };

@@ -15,12 +15,19 @@
 
 namespace rocklock::table {
 
+// A write whose lock was lost, and which is to be kept as a draft.
+struct LateWrite {
+    std::string principal;
+    std::string resource;
+};
+
 // Asks the gate about a write, and has the batch committed on the gate's terms, which it answers
 // with; nothing where nobody asks. `gate` may be none: then nothing bound can be written.
 //
-// Errors: as LockGate::let_write()
+// Errors: as LockGate::let_write(); `late` is set where what is refused is to be kept
 Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Schema& schema,
-                                                        const WriteItem& write, Batch& batch);
+                                                        const WriteItem& write, Batch& batch,
+                                                        std::optional<LateWrite>& late);
 
 // The grants that let a save in, where something is to become of them: each once.
 class AfterCommit {

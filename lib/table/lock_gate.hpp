@@ -45,11 +45,13 @@ public:
     LockGate& operator=(const LockGate&) = delete;
     virtual ~LockGate() = default;
 
-    // `proof` may be none, and `resource` empty: then it is not said what is written.
+    // `proof` may be none, and `resource` empty: then it is not said what is written. Where the
+    // write is refused and is to be kept as a draft, `drafts_of` becomes the principal as whose.
     //
     // Errors: lock_required, stale_token; invalid_argument: the resource is no name; those of the
     //         storage
-    virtual Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource) = 0;
+    virtual Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource,
+                                         std::string& drafts_of) = 0;
 
     // What is to become of the grant that let a write in. The record is part of the write's own
     // commit; once that is done, settle() does what it says, and removes it. What a crash comes

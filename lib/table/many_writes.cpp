@@ -57,7 +57,9 @@ Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
     const WriteItem& request = *plan.read->request;
     std::optional<LockGate::WriteTerms> let_in;
     if (request.kind != WriteItem::Kind::check) {
-        auto guarded = guard_write(moment.gate, *plan.schema, request, batch);
+        std::optional<LateWrite> late;
+        auto guarded = guard_write(moment.gate, *plan.schema, request, batch, late);
+        if (late) all.late.emplace_back(&plan, *std::move(late));
         if (!guarded) return std::move(guarded).error();
         let_in = *std::move(guarded);
         moment.after.add(let_in, batch);

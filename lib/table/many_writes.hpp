@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <rocklock/batch_requests.hpp>
@@ -58,6 +59,8 @@ struct DecidedWrites {
     std::vector<bool> found;
     // Of all items.
     std::size_t bytes = 0;
+    // Those that were refused and are to be kept.
+    std::vector<std::pair<const PlannedWrite*, LateWrite>> late;
 };
 
 // What a decision of several writes is made with. Lifetime: borrows all of it.

@@ -154,6 +154,18 @@ Result<std::vector<TableBinding>> RehearsedTables::list_bindings() {
     return tables_->list_bindings();
 }
 
+Result<std::vector<Draft>> RehearsedTables::list_drafts(const std::string& principal) {
+    return tables_->list_drafts(principal);
+}
+
+Result<Draft> RehearsedTables::take_draft(const std::string& principal, DraftId draft) {
+    return tables_->take_draft(principal, draft);
+}
+
+Result<void> RehearsedTables::discard_draft(const std::string& principal, DraftId draft) {
+    return tables_->discard_draft(principal, draft);
+}
+
 Result<WriteAnswer> RehearsedTables::write_item(const WriteItem& request) {
     if (is_throttled()) return throttled();
     if (happens(rehearsal_.conflict_percent)) {

@@ -41,6 +41,10 @@ public:
     Result<TableBinding> unbind_table(const std::string& table) override;
     Result<std::vector<TableBinding>> list_bindings() override;
 
+    Result<std::vector<Draft>> list_drafts(const std::string& principal) override;
+    Result<Draft> take_draft(const std::string& principal, DraftId draft) override;
+    Result<void> discard_draft(const std::string& principal, DraftId draft) override;
+
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;
     Result<Page> query(const Query& request) override;

@@ -184,7 +184,8 @@ Result<std::size_t> TableStore::remove_expired(const SweepRound& round, std::uin
             removal.kind = WriteItem::Kind::remove;
             removal.item = (*current)->item;
             removal.proof = proof;
-            auto guarded = guard_write(options_.gate, *schema, removal, decision.batch);
+            std::optional<LateWrite> late;
+            auto guarded = guard_write(options_.gate, *schema, removal, decision.batch, late);
             if (!guarded) {
                 removed = 0;
                 // The lock was lost, or is that of another binding: another round finds them.

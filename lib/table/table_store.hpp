@@ -74,6 +74,8 @@ struct Transaction {
     // Of a planted bug: what is committed by itself.
     Batch behind;
     AfterCommit after;
+    // It is cancelled, and what came too late for its locks is kept.
+    std::optional<Error> cancelled{};
 };
 
 // A GetItem, as far as it needs no item.
@@ -119,6 +121,10 @@ public:
     Result<TableBinding> bind_table(const TableBinding& request) override;
     Result<TableBinding> unbind_table(const std::string& table) override;
     Result<std::vector<TableBinding>> list_bindings() override;
+
+    Result<std::vector<Draft>> list_drafts(const std::string& principal) override;
+    Result<Draft> take_draft(const std::string& principal, DraftId draft) override;
+    Result<void> discard_draft(const std::string& principal, DraftId draft) override;
 
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     std::unique_ptr<rocklock::BegunWrite> begin_write(const WriteItem& request) override;

@@ -6,6 +6,7 @@
 
 #include "base/planted_bug.hpp"
 #include "item/capacity.hpp"
+#include "table/drafts.hpp"
 #include "table/faults.hpp"
 #include "table/many_writes.hpp"
 #include "table/request_limits.hpp"
@@ -147,6 +148,19 @@ void tear(Batch& batch, Storage& storage) {
     batch.writes.erase(batch.writes.begin());
 }
 
+// One version names one draft, so each has one of its own.
+Result<std::optional<Decision>> keep_late(const DecidedWrites& decided, Versions& versions,
+                                          WallTime now) {
+    Decision decision;
+    for (const auto& [plan, late] : decided.late) {
+        const auto version = versions.next();
+        if (!version) return Error(version.error());
+        decision.batch.writes.push_back(
+            keep_draft(*plan->read->request, late, plan->row, *version, now));
+    }
+    return std::optional(std::move(decision));
+}
+
 // Conditions of items that are not written are read as anybody reads.
 std::vector<GuardedRead> begin_checks(LockGate* gate, const std::vector<WriteItem>& actions) {
     std::vector<GuardedRead> reads;
@@ -201,6 +215,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     if (auto committed = commit_decision(rows, options_.durability, decide); !committed) {
         return std::move(committed).error();
     }
+    if (transaction.cancelled) return *std::move(transaction.cancelled);
     transaction.after.settle();
     // What fails there fails the next write too.
     if (request.token) std::ignore = forget_old_tokens(storage_, clock_.now().wall);
@@ -214,6 +229,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
 
 Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& transaction) {
     ManyWrites& writes = transaction.writes;
+    transaction.cancelled.reset();
     if (auto bound = bind_all(writes, catalog_); !bound) return std::move(bound).error();
     auto checks = begin_checks(options_.gate, transaction.actions);
     const auto snapshot = storage_.snapshot();
@@ -236,7 +252,12 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     if (!told) return Error(told.error());
     if (!*told) return std::optional<Decision>();
     tell_checks(transaction.actions, *decided);
-    if (has_cause(decided->reasons)) return cancelled(std::move(decided->reasons));
+    if (has_cause(decided->reasons)) {
+        if (decided->late.empty()) return cancelled(std::move(decided->reasons));
+        transaction.cancelled = refused_but_kept(cancelled(std::move(decided->reasons)),
+                                                 static_cast<std::uint32_t>(decided->late.size()));
+        return keep_late(*decided, versions_, clock_.now().wall);
+    }
     if (auto error = check_transaction_size(decided->bytes)) return *std::move(error);
     if (auto checked = transaction.after.check(); !checked) return std::move(checked).error();
     Decision decision = std::move(decided->decision);

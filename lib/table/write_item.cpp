@@ -1,11 +1,24 @@
 // PutItem, UpdateItem, DeleteItem.
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/planted_bug.hpp"
+#include "table/drafts.hpp"
 #include "table/faults.hpp"
 #include "table/table_store.hpp"
 
 namespace rocklock::table {
+namespace {
+
+Decision draft_of(const WriteItem& write, const LateWrite& late, std::string_view row,
+                  std::uint64_t version, WallTime now) {
+    Decision decision;
+    decision.batch.writes.push_back(keep_draft(write, late, row, version, now));
+    return decision;
+}
+
+}  // namespace
 
 Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
     if (request.kind == WriteItem::Kind::check) {
@@ -25,7 +38,10 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
 
     WriteAnswer answer;
     AfterCommit after(options_.gate, read.request->after);
+    // Refused, and kept in the place of what it would have written.
+    std::optional<Error> refused;
     const auto decide = [&]() -> Result<Decision> {
+        refused.reset();
         auto now = schema(read.request->table);
         if (!now) return std::move(now).error();
         if (*now != plan->schema) {
@@ -33,13 +49,18 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
             if (!plan) return Error(plan.error());
         }
         Batch batch;
-        const auto let_in = guard_write(options_.gate, *plan->schema, *read.request, batch);
-        if (!let_in) return Error(let_in.error());
+        std::optional<LateWrite> late;
+        const auto let_in = guard_write(options_.gate, *plan->schema, *read.request, batch, late);
+        if (!let_in && !late) return Error(let_in.error());
         const auto current = read_row(plan->row);
         if (!current) return Error(current.error());
         // Behind the read, so that it is greater than what was read.
         const auto version = versions_.next();
         if (!version) return Error(version.error());
+        if (late) {
+            refused = refused_but_kept(let_in.error(), 1);
+            return draft_of(*read.request, *late, plan->row, *version, clock_.now().wall);
+        }
         auto decided = decide_write(*plan, *current,
                                     stamp_of(*version, *read.request, *let_in, clock_.now().wall));
         if (!decided) return std::move(decided).error();
@@ -57,6 +78,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
     if (auto committed = commit_decision({row}, options_.durability, decide); !committed) {
         return std::move(committed).error();
     }
+    if (refused) return *std::move(refused);
     after.settle();
     return answer;
 }

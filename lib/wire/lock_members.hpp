@@ -128,6 +128,7 @@ void describe(Codec& codec, T& lock_class) {
     codec.optional("Dependants", lock_class.dependants);
     codec.usual("QueueLimit", lock_class.queue_limit);
     codec.optional("Permits", lock_class.permits);
+    codec.optional("Drafts", lock_class.drafts);
 }
 
 template <typename Codec, A<TableBinding> T>
@@ -706,6 +707,7 @@ void describe_facts(Codec& codec, T& error) {
     codec.optional("Policy", error.policy);
     codec.optional("RetryAfterMs", error.retry_after);
     codec.optional("Limit", error.limit);
+    codec.optional("Drafts", error.drafts);
     codec.optional("StorePid", error.pid);
 }
 

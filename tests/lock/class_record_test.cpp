@@ -62,6 +62,21 @@ BOOST_AUTO_TEST_CASE(has_a_duration_where_its_policy_wants_one) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(says_whether_it_keeps_drafts_in_a_last_byte) {
+    const auto without = written_before(0);
+    LockClass expected = read_before(StealPolicy::never);
+    expected.drafts = true;
+    const auto bytes = records::encode(expected, 9);
+    BOOST_TEST(bytes == without + "\x01");
+    BOOST_REQUIRE(records::decode_class(bytes).has_value());
+    BOOST_TEST((records::decode_class(bytes) == expected));
+    BOOST_TEST(!records::decode_class(without + "\x02").has_value());
+    BOOST_TEST(!records::decode_class(bytes + "\x01").has_value());
+    expected.steal = StealPolicy::ask;
+    expected.steal_after = 2s;
+    BOOST_TEST((records::decode_class(records::encode(expected, 9)) == expected));
+}
+
 BOOST_AUTO_TEST_CASE(of_a_policy_nobody_knows_is_no_record) {
     BOOST_TEST(!records::decode_class(written_before(4)).has_value());
 }

@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
         {"Break", R"({"Grant":4,"Reason":"r"})"},
         {"PutClass",
          R"({"Pattern":"a/*","Policy":"read_write","LeaseMs":1000,"MaxLeaseMs":2,"MaxHoldMs":3,"MinHoldMs":4,"LockDelayMs":5,)"
-         R"("Steal":"ask","StealAfterMs":8,"Dependants":[{"Resource":"b","Mode":"read"}],"QueueLimit":6,"Permits":7})"},
+         R"("Steal":"ask","StealAfterMs":8,"Dependants":[{"Resource":"b","Mode":"read"}],"QueueLimit":6,"Permits":7,"Drafts":true})"},
         {"DeleteClass", R"({"Pattern":"a/*"})"},
         {"ListClasses", "{}"},
         {"BindTable", R"({"TableName":"orders","Resource":"orders/{id}","Strict":true})"},

@@ -211,6 +211,9 @@ struct Error {
     // Which policy refuses a steal.
     std::optional<StealPolicy> policy;
     std::optional<std::uint64_t> limit;
+    // Of a refused request: how many of its writes were kept as drafts, for the principal of the
+    // lost lock: <rocklock/drafts.hpp>.
+    std::uint32_t drafts = 0;
     // The process that has the store open.
     std::optional<std::int64_t> pid;
     // The item of a failed condition as it is, if it was asked for and is there.

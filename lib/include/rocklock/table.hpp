@@ -13,6 +13,7 @@
 
 #include <rocklock/batch_requests.hpp>
 #include <rocklock/clock.hpp>
+#include <rocklock/drafts.hpp>
 #include <rocklock/export.hpp>
 #include <rocklock/guard.hpp>
 #include <rocklock/item_requests.hpp>
@@ -100,6 +101,17 @@ public:
     virtual Result<TableBinding> unbind_table(const std::string& table) = 0;
     // In order of tables.
     virtual Result<std::vector<TableBinding>> list_bindings() = 0;
+
+    // What was kept of writes that came too late for their locks, oldest first. Whoever lets others
+    // send requests checks who they are first.
+    virtual Result<std::vector<Draft>> list_drafts(const std::string& principal) = 0;
+    // Answers with the draft and removes it, in one commit: of two that take it one gets it. Who
+    // must not lose it in a crash of its own lists it, saves, and discards it then.
+    //
+    // Errors: resource_not_found  the principal has no such draft, or not any more
+    virtual Result<Draft> take_draft(const std::string& principal, DraftId draft) = 0;
+    // Errors: as take_draft()
+    virtual Result<void> discard_draft(const std::string& principal, DraftId draft) = 0;
 
     // Errors: condition_failed  error().item is the item, if it was asked for
     virtual Result<WriteAnswer> write_item(const WriteItem& request) = 0;
