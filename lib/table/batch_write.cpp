@@ -1,6 +1,8 @@
 // BatchWriteItem.
+#include <optional>
 #include <utility>
 
+#include "table/drafts.hpp"
 #include "table/faults.hpp"
 #include "table/many_writes.hpp"
 #include "table/request_limits.hpp"
@@ -80,7 +82,10 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         std::size_t at = 0;
         return bind_writes(*writes, at);
     };
+    // What came too late for its locks is kept in the place of all.
+    std::optional<Error> refused;
     const auto decide = [&]() -> Result<Decision> {
+        refused.reset();
         if (auto bound = bind(); !bound) return std::move(bound).error();
         const auto snapshot = storage_.snapshot();
         const auto version = versions_.next();
@@ -88,7 +93,13 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         auto decided =
             decide_writes(*writes, {options_.gate, *snapshot, *version, clock_.now().wall, after});
         if (!decided) return std::move(decided).error();
-        if (decided->refused) return *std::move(decided->refused);
+        if (decided->refused && decided->late.empty()) return *std::move(decided->refused);
+        if (decided->refused) {
+            auto kept = keep_drafts(*snapshot, versions_, decided->late, clock_.now().wall);
+            if (!kept) return std::move(kept).error();
+            refused = refused_but_kept(*std::move(decided->refused), decided->late.size());
+            return Decision{*std::move(kept), {}};
+        }
         count_vain_deletes(*writes, *decided);
         answers = std::move(decided->answers);
         return std::move(decided->decision);
@@ -97,6 +108,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
     if (auto committed = commit_decision(writes->rows(), options_.durability, decide); !committed) {
         return std::move(committed).error();
     }
+    if (refused) return *std::move(refused);
     return BatchWriteAnswer{consumed_by(answers, 1), collections_of(*writes, answers), {}};
 }
 

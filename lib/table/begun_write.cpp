@@ -87,7 +87,7 @@ std::optional<Result<WriteAnswer>> TableStore::Begun::finish() {
 }
 
 std::unique_ptr<BegunWrite> TableStore::begin_write(const WriteItem& request) {
-    const bool asks_locks = request.proof || request.after != AfterSave::keep;
+    const bool asks_locks = request.proof || request.after != AfterSave::keep || request.from_draft;
     if (request.kind == WriteItem::Kind::check || asks_locks || index_lag_) return nullptr;
     auto begun = std::make_unique<Begun>(*this);
     if (!begun->begin(request)) return nullptr;

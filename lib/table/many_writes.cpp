@@ -50,6 +50,12 @@ bool is_unguarded(const PlannedWrite& plan, const ManyWrites& writes) {
     return planted(Bug::last_action_unguarded) && &plan == &writes.plans.back();
 }
 
+void note_writer(const std::string& principal, std::vector<std::string>& writers) {
+    if (std::find(writers.begin(), writers.end(), principal) == writers.end()) {
+        writers.push_back(principal);
+    }
+}
+
 // Adds the last of `all`, which has neither a reason nor an item yet.
 Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
                         const WriteMoment& moment, DecidedWrites& all) {
@@ -59,9 +65,10 @@ Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
     if (request.kind != WriteItem::Kind::check) {
         std::optional<LateWrite> late;
         auto guarded = guard_write(moment.gate, *plan.schema, request, batch, late);
-        if (late) all.late.emplace_back(&plan, *std::move(late));
+        if (late) all.late.push_back({&request, plan.row, *std::move(late)});
         if (!guarded) return std::move(guarded).error();
         let_in = *std::move(guarded);
+        if (let_in) note_writer(let_in->by, all.writers);
         moment.after.add(let_in, batch);
     }
     auto value = moment.snapshot.get(Family::items, plan.row);

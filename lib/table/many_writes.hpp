@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <rocklock/batch_requests.hpp>
@@ -11,6 +10,7 @@
 #include <rocklock/storage.hpp>
 
 #include "table/catalog.hpp"
+#include "table/drafts.hpp"
 #include "table/guards.hpp"
 #include "table/write_plan.hpp"
 
@@ -60,7 +60,9 @@ struct DecidedWrites {
     // Of all items.
     std::size_t bytes = 0;
     // Those that were refused and are to be kept.
-    std::vector<std::pair<const PlannedWrite*, LateWrite>> late;
+    std::vector<KeptWrite> late;
+    // Whose grants let the others in.
+    std::vector<std::string> writers;
 };
 
 // What a decision of several writes is made with. Lifetime: borrows all of it.

@@ -154,8 +154,8 @@ Result<std::vector<TableBinding>> RehearsedTables::list_bindings() {
     return tables_->list_bindings();
 }
 
-Result<std::vector<Draft>> RehearsedTables::list_drafts(const std::string& principal) {
-    return tables_->list_drafts(principal);
+Result<DraftPage> RehearsedTables::list_drafts(const DraftsRequest& request) {
+    return tables_->list_drafts(request);
 }
 
 Result<Draft> RehearsedTables::take_draft(const std::string& principal, DraftId draft) {

@@ -41,7 +41,7 @@ public:
     Result<TableBinding> unbind_table(const std::string& table) override;
     Result<std::vector<TableBinding>> list_bindings() override;
 
-    Result<std::vector<Draft>> list_drafts(const std::string& principal) override;
+    Result<DraftPage> list_drafts(const DraftsRequest& request) override;
     Result<Draft> take_draft(const std::string& principal, DraftId draft) override;
     Result<void> discard_draft(const std::string& principal, DraftId draft) override;
 

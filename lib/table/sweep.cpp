@@ -1,4 +1,4 @@
-// The sweep of expired items.
+// The sweep of expired items, and of drafts that are too old.
 //
 // A round visits one table after the other whose items may expire, and those whose figures are not
 // sound. It goes on from where the step before has stopped, so a step is short however large the
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "item/key_codec.hpp"
+#include "table/drafts.hpp"
 #include "table/faults.hpp"
 #include "table/table_store.hpp"
 
@@ -54,12 +55,13 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
         return std::max(shown, std::chrono::milliseconds(1));
     };
     SweepReport report;
-    if (round_.tables.empty()) {
+    if (round_.tables.empty() && !round_.draft) {
         if (round_.began && now.boot - *round_.began < options_.sweep_period) {
             report.next = until_next(*round_.began);
             return report;
         }
         round_.began = now.boot;
+        round_.draft = "";
         for (const auto& schema : catalog_.all()) {
             if (schema->ttl_attribute.empty() && schema->figure->sound) continue;
             round_.tables.push_back(schema->name);
@@ -68,7 +70,12 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     round_.oldest = seconds(now.wall - too_long_ago);
     round_.newest = seconds(now.wall - step.spared);
     std::size_t items_left = std::max<std::size_t>(step.most_items, 1);
-    while (!round_.tables.empty() && items_left > 0) {
+    if (round_.draft) {
+        auto place = sweep_drafts(storage_, *round_.draft, now.wall, items_left);
+        if (!place) return std::move(place).error();
+        round_.draft = *std::move(place);
+    }
+    while (!round_.draft && !round_.tables.empty() && items_left > 0) {
         const auto done = sweep_table(round_, items_left, report);
         if (done && !*done) break;
         // Where it failed too: the other tables are to have their turn.
@@ -77,7 +84,7 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
         round_.count.reset();
         if (!done) return Error(done.error());
     }
-    if (round_.tables.empty()) report.next = until_next(*round_.began);
+    if (round_.tables.empty() && !round_.draft) report.next = until_next(*round_.began);
     return report;
 }
 

@@ -5,6 +5,7 @@
 //     time_to_live.cpp   UpdateTimeToLive, DescribeTimeToLive
 //     sweep.cpp          the sweep of expired items
 //     bindings.cpp       BindTable, UnbindTable, ListBindings
+//     drafts.cpp         ListDrafts, TakeDraft, DiscardDraft
 //     tags.cpp           TagResource, UntagResource, ListTagsOfResource
 //     write_item.cpp     PutItem, UpdateItem, DeleteItem
 //     begun_write.cpp    the same for who may not wait
@@ -45,7 +46,10 @@ namespace rocklock::table {
 struct SweepRound {
     // Tables to be visited, the next one last.
     std::vector<std::string> tables;
-    // In the next one: where to go on; empty: at its beginning.
+    // Where to go on among the drafts, which come first; empty: at their beginning. None: they are
+    // done.
+    std::optional<std::string> draft;
+    // In the next table: where to go on; empty: at its beginning.
     std::string row;
     std::unique_ptr<FigureCount> count;
     // When it began on the boot clock; none: no round ever did.
@@ -74,6 +78,7 @@ struct Transaction {
     // Of a planted bug: what is committed by itself.
     Batch behind;
     AfterCommit after;
+    const std::vector<DraftId>& from_drafts;
     // It is cancelled, and what came too late for its locks is kept.
     std::optional<Error> cancelled{};
 };
@@ -122,7 +127,7 @@ public:
     Result<TableBinding> unbind_table(const std::string& table) override;
     Result<std::vector<TableBinding>> list_bindings() override;
 
-    Result<std::vector<Draft>> list_drafts(const std::string& principal) override;
+    Result<DraftPage> list_drafts(const DraftsRequest& request) override;
     Result<Draft> take_draft(const std::string& principal, DraftId draft) override;
     Result<void> discard_draft(const std::string& principal, DraftId draft) override;
 
@@ -164,6 +169,12 @@ private:
     Result<ReadGet> read_get(const GetItem& request) const;
 
     Result<WriteAnswer> write_planned(const ReadWrite& read);
+
+    // Has the batch remove the drafts, which must be of its writers, those whose grants let it in.
+    //
+    // Errors: invalid_argument  nobody's grant did; resource_not_found; those of Storage
+    Result<void> save_from(const std::vector<DraftId>& drafts,
+                           const std::vector<std::string>& writers, Batch& batch) const;
 
     // Decides all actions on one moment; nothing where what it rests on has changed meanwhile.
     Result<std::optional<Decision>> decide_transaction(Transaction& transaction);

@@ -65,6 +65,10 @@ std::optional<Error> check_members(const TransactWrite& request) {
     for (std::size_t i = 0; i < std::min(count, most_actions); ++i) {
         check_action(request.actions[i], i + 1, constraints);
     }
+    if (request.from_drafts.size() > most_actions) {
+        constraints.add("'" + std::to_string(request.from_drafts.size()) + " drafts'", "fromDrafts",
+                        "Member must have length less than or equal to 100");
+    }
     if (request.token && request.token->empty()) {
         constraints.add("''", "clientRequestToken",
                         "Member must have length greater than or equal to 1");
@@ -148,19 +152,6 @@ void tear(Batch& batch, Storage& storage) {
     batch.writes.erase(batch.writes.begin());
 }
 
-// One version names one draft, so each has one of its own.
-Result<std::optional<Decision>> keep_late(const DecidedWrites& decided, Versions& versions,
-                                          WallTime now) {
-    Decision decision;
-    for (const auto& [plan, late] : decided.late) {
-        const auto version = versions.next();
-        if (!version) return Error(version.error());
-        decision.batch.writes.push_back(
-            keep_draft(*plan->read->request, late, plan->row, *version, now));
-    }
-    return std::optional(std::move(decision));
-}
-
 // Conditions of items that are not written are read as anybody reads.
 std::vector<GuardedRead> begin_checks(LockGate* gate, const std::vector<WriteItem>& actions) {
     std::vector<GuardedRead> reads;
@@ -198,8 +189,15 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
 
     std::vector<std::string> rows = writes->rows();
-    Transaction transaction{actions, *writes, {}, {},
-                            {},      0,       {}, AfterCommit(options_.gate, request.after)};
+    Transaction transaction{actions,
+                            *writes,
+                            {},
+                            {},
+                            {},
+                            0,
+                            {},
+                            AfterCommit(options_.gate, request.after),
+                            request.from_drafts};
     if (request.token) {
         transaction.token = *request.token;
         transaction.print = fingerprint(actions);
@@ -254,13 +252,18 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     tell_checks(transaction.actions, *decided);
     if (has_cause(decided->reasons)) {
         if (decided->late.empty()) return cancelled(std::move(decided->reasons));
-        transaction.cancelled = refused_but_kept(cancelled(std::move(decided->reasons)),
-                                                 static_cast<std::uint32_t>(decided->late.size()));
-        return keep_late(*decided, versions_, clock_.now().wall);
+        auto kept = keep_drafts(*snapshot, versions_, decided->late, clock_.now().wall);
+        if (!kept) return std::move(kept).error();
+        transaction.cancelled =
+            refused_but_kept(cancelled(std::move(decided->reasons)), decided->late.size());
+        return std::optional(Decision{*std::move(kept), {}});
     }
     if (auto error = check_transaction_size(decided->bytes)) return *std::move(error);
     if (auto checked = transaction.after.check(); !checked) return std::move(checked).error();
     Decision decision = std::move(decided->decision);
+    if (auto saved = save_from(transaction.from_drafts, decided->writers, decision.batch); !saved) {
+        return std::move(saved).error();
+    }
     append(std::move(token), with_token(decision.batch, transaction.behind));
     tear(decision.batch, storage_);
     transaction.answers = std::move(decided->answers);

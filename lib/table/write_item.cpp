@@ -1,6 +1,5 @@
 // PutItem, UpdateItem, DeleteItem.
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/planted_bug.hpp"
@@ -9,16 +8,6 @@
 #include "table/table_store.hpp"
 
 namespace rocklock::table {
-namespace {
-
-Decision draft_of(const WriteItem& write, const LateWrite& late, std::string_view row,
-                  std::uint64_t version, WallTime now) {
-    Decision decision;
-    decision.batch.writes.push_back(keep_draft(write, late, row, version, now));
-    return decision;
-}
-
-}  // namespace
 
 Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
     if (request.kind == WriteItem::Kind::check) {
@@ -52,15 +41,19 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         std::optional<LateWrite> late;
         const auto let_in = guard_write(options_.gate, *plan->schema, *read.request, batch, late);
         if (!let_in && !late) return Error(let_in.error());
+        if (late) {
+            auto kept =
+                keep_drafts(*storage_.snapshot(), versions_,
+                            {{read.request, plan->row, *std::move(late)}}, clock_.now().wall);
+            if (!kept) return std::move(kept).error();
+            refused = refused_but_kept(let_in.error(), 1);
+            return Decision{*std::move(kept), {}};
+        }
         const auto current = read_row(plan->row);
         if (!current) return Error(current.error());
         // Behind the read, so that it is greater than what was read.
         const auto version = versions_.next();
         if (!version) return Error(version.error());
-        if (late) {
-            refused = refused_but_kept(let_in.error(), 1);
-            return draft_of(*read.request, *late, plan->row, *version, clock_.now().wall);
-        }
         auto decided = decide_write(*plan, *current,
                                     stamp_of(*version, *read.request, *let_in, clock_.now().wall));
         if (!decided) return std::move(decided).error();
@@ -68,6 +61,12 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         after.begin();
         after.add(*let_in, batch);
         if (auto checked = after.check(); !checked) return std::move(checked).error();
+        if (read.request->from_draft) {
+            std::vector<std::string> writers;
+            if (*let_in) writers.push_back((*let_in)->by);
+            auto saved = save_from({*read.request->from_draft}, writers, batch);
+            if (!saved) return std::move(saved).error();
+        }
         if (!planted(Bug::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);
         }

@@ -17,16 +17,21 @@ class PausingStorage final : public ForwardingStorage {
 public:
     using ForwardingStorage::ForwardingStorage;
 
-    // Called once, before the next commit that writes an item is queued.
-    void meanwhile(std::function<void()> run) { meanwhile_ = std::move(run); }
+    // Called once, before the next commit that writes an item, or into that family, is queued.
+    void meanwhile(std::function<void()> run, Family family = Family::items) {
+        meanwhile_ = std::move(run);
+        awaited_family_ = family;
+    }
     // Called once, as soon as the next commit that writes an item is done.
     void afterwards(std::function<void()> run) { afterwards_ = std::move(run); }
 
     CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
-        const bool writes_item =
-            std::any_of(batch.writes.begin(), batch.writes.end(),
-                        [](const Write& write) { return write.family == Family::items; });
-        if (writes_item && meanwhile_) std::exchange(meanwhile_, nullptr)();
+        const auto writes = [&](Family family) {
+            return std::any_of(batch.writes.begin(), batch.writes.end(),
+                               [&](const Write& write) { return write.family == family; });
+        };
+        const bool writes_item = writes(Family::items);
+        if (meanwhile_ && writes(awaited_family_)) std::exchange(meanwhile_, nullptr)();
         const auto number = storage().enqueue(std::move(batch), durability, verdict);
         if (writes_item && afterwards_) awaited_ = number;
         return number;
@@ -42,6 +47,7 @@ public:
 
 private:
     std::function<void()> meanwhile_;
+    Family awaited_family_ = Family::items;
     std::function<void()> afterwards_;
     std::optional<CommitNumber> awaited_;
 };

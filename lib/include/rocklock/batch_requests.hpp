@@ -69,6 +69,8 @@ struct TransactWrite {
     bool return_collection_metrics = false;
     // What becomes of the grants that let its actions in.
     AfterSave after = AfterSave::keep;
+    // As WriteItem::from_draft, of principals whose grants let its actions in.
+    std::vector<DraftId> from_drafts;
 };
 
 struct TransactWriteAnswer {

@@ -5,23 +5,23 @@
 // the write lies beside the item, under the principal's name, for it to be looked at, written again
 // under a new lock, or thrown away. A draft never changes an item.
 //
-//     if (const auto saved = tables.write_item(late); saved.error().drafts > 0) {
-//         for (const Draft& draft : *tables.list_drafts("ann")) offer(draft);
+//     if (const auto saved = tables.write_item(late); !saved && saved.error().drafts > 0) {
+//         for (const Draft& draft : tables.list_drafts({"ann"})->drafts) offer(draft);
 //     }
+//
+// It stays until it is taken, discarded, or saved again (WriteItem::from_draft); for
+// limits::draft_age at most, and until its principal has limits::drafts_per_principal newer ones.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <rocklock/clock.hpp>
 #include <rocklock/item_requests.hpp>
 #include <rocklock/types.hpp>
 
 namespace rocklock {
-
-// Never given again.
-enum class DraftId : std::uint64_t {};
-constexpr std::uint64_t number(DraftId draft) { return static_cast<std::uint64_t>(draft); }
 
 // One write of one item. Of each lost token and item there is one at most, the last.
 struct Draft {
@@ -34,8 +34,22 @@ struct Draft {
     // Which the item belongs to.
     std::string resource;
     // As it was asked for: the whole item of a put, of others the key and what was to become of the
-    // item. Without proof and `by`.
+    // item; its conditions and its `expected_version`. Nothing else.
     WriteItem write;
+};
+
+struct DraftsRequest {
+    std::string principal;
+    // 1 to limits::drafts_per_principal. A page also ends behind 1 MB.
+    std::uint32_t limit = limits::drafts_per_principal;
+    // What the page before gave as `next`; none at first.
+    DraftId next{};
+};
+
+struct DraftPage {
+    std::vector<Draft> drafts;
+    // None (0) on the last page.
+    DraftId next{};
 };
 
 }  // namespace rocklock

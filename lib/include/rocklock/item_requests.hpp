@@ -58,6 +58,10 @@ struct WriteItem {
     std::string by;
     // What becomes of the grant that lets it in. In a transaction TransactWrite::after counts.
     AfterSave after = AfterSave::keep;
+    // The draft that is saved with it, which its commit removes: one of the principal whose grant
+    // lets the write in. If it is not there any more, nothing is written: resource_not_found. In a
+    // transaction TransactWrite::from_drafts counts, in a batch there is none.
+    std::optional<DraftId> from_draft;
 };
 
 struct WriteAnswer {

@@ -103,8 +103,8 @@ public:
     virtual Result<std::vector<TableBinding>> list_bindings() = 0;
 
     // What was kept of writes that came too late for their locks, oldest first. Whoever lets others
-    // send requests checks who they are first.
-    virtual Result<std::vector<Draft>> list_drafts(const std::string& principal) = 0;
+    // send requests checks who they are first. Errors: invalid_argument (the limit)
+    virtual Result<DraftPage> list_drafts(const DraftsRequest& request) = 0;
     // Answers with the draft and removes it, in one commit: of two that take it one gets it. Who
     // must not lose it in a crash of its own lists it, saves, and discards it then.
     //

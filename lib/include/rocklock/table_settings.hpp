@@ -27,7 +27,7 @@ struct TimeToLive {
     std::string attribute;
 };
 
-// One step of a sweep over the tables whose items may expire.
+// One step of a sweep over the tables whose items may expire, and over the drafts.
 struct SweepExpired {
     // So many items are looked at; 1 at least.
     std::size_t most_items = 1'000;

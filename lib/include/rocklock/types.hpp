@@ -61,9 +61,12 @@ enum class Outcome : std::uint8_t {
 enum class Token : std::uint64_t {};
 // The token a grant was born with; it never changes.
 enum class GrantId : std::uint64_t {};
+// A draft's: <rocklock/drafts.hpp>. Never given again, and greater than that of any draft before.
+enum class DraftId : std::uint64_t {};
 
 constexpr std::uint64_t number(Token token) { return static_cast<std::uint64_t>(token); }
 constexpr std::uint64_t number(GrantId grant) { return static_cast<std::uint64_t>(grant); }
+constexpr std::uint64_t number(DraftId draft) { return static_cast<std::uint64_t>(draft); }
 
 // A session's public name: 16 random bytes.
 struct SessionId {
@@ -104,6 +107,9 @@ inline constexpr std::chrono::milliseconds lease_default{30'000};
 inline constexpr std::uint32_t waiters_per_resource = 10'000;
 inline constexpr std::uint32_t waiters_total = 1'000'000;
 inline constexpr std::uint32_t waits_per_session = 10'000;
+// Of drafts none is refused: where a principal has more, the oldest give way.
+inline constexpr std::uint32_t drafts_per_principal = 1'000;
+inline constexpr std::chrono::milliseconds draft_age = std::chrono::hours{24 * 30};
 }  // namespace limits
 
 }  // namespace rocklock
