@@ -54,8 +54,8 @@ bool is_decision(const CallBody& body) {
     return std::visit(
         [](const auto& verb) {
             using Verb = std::decay_t<decltype(verb)>;
-            return is_one_of<Verb, Request> || std::is_same_v<Verb, BindTable> ||
-                   std::is_same_v<Verb, UnbindTable>;
+            using Changes = std::variant<BindTable, UnbindTable, TakeDraft, DiscardDraft>;
+            return is_one_of<Verb, Request> || is_one_of<Verb, Changes>;
         },
         body);
 }

@@ -103,6 +103,7 @@ Result<LockClass> class_of(const Arguments& arguments) {
     options.dependants("dependant", lock_class.dependants);
     options.count("queue-limit", lock_class.queue_limit);
     options.count("permits", lock_class.permits);
+    lock_class.drafts = arguments.has("drafts");
     if (options.error()) return *options.error();
     return lock_class;
 }
@@ -155,7 +156,7 @@ int class_list_verb(const Arguments& arguments) {
     const auto list = (*manager)->ask<ClassList>(Call{ListClasses{}, {}, {}});
     if (!list) return fail(list.error());
     Table table({"PATTERN", "POLICY", "LEASE", "MAX LEASE", "MAX HOLD", "MIN HOLD", "DELAY",
-                 "STEAL", "QUEUE", "PERMITS", "DEPENDANTS"});
+                 "STEAL", "QUEUE", "PERMITS", "DRAFTS", "DEPENDANTS"});
     for (const auto& each : list->classes) {
         if (arguments.has("json")) {
             print(write_value(each));
@@ -165,7 +166,8 @@ int class_list_verb(const Arguments& arguments) {
                    exact_duration(each.lease), none_or(each.max_lease), none_or(each.max_hold),
                    none_or(each.min_hold), none_or(each.lock_delay), steal_of(each),
                    std::to_string(each.queue_limit),
-                   each.permits == 0 ? "-" : std::to_string(each.permits), dependants_of(each)});
+                   each.permits == 0 ? "-" : std::to_string(each.permits),
+                   each.drafts ? "yes" : "-", dependants_of(each)});
     }
     if (!arguments.has("json")) print_table(table, arguments);
     return exit_status::done;

@@ -23,12 +23,26 @@ namespace {
 template <typename T>
 inline constexpr bool is_decided = is_one_of<T, Request>;
 
+// Whether a call is about the drafts of whomever it names.
+bool is_about_drafts_of_any(const CallBody& body) {
+    return std::visit(
+        [](const auto& verb) {
+            using Verb = std::decay_t<decltype(verb)>;
+            if constexpr (is_one_of<Verb, std::variant<ListDrafts, TakeDraft, DiscardDraft>>) {
+                return !verb.session;
+            } else {
+                return false;
+            }
+        },
+        body);
+}
+
 bool is_administration(const CallBody& body) {
     const auto* steal = std::get_if<Steal>(&body);
-    return std::holds_alternative<Break>(body) || std::holds_alternative<PutClass>(body) ||
-           std::holds_alternative<DeleteClass>(body) || std::holds_alternative<BindTable>(body) ||
-           std::holds_alternative<UnbindTable>(body) || std::holds_alternative<Backup>(body) ||
-           (steal != nullptr && steal->force);
+    return is_about_drafts_of_any(body) || std::holds_alternative<Break>(body) ||
+           std::holds_alternative<PutClass>(body) || std::holds_alternative<DeleteClass>(body) ||
+           std::holds_alternative<BindTable>(body) || std::holds_alternative<UnbindTable>(body) ||
+           std::holds_alternative<Backup>(body) || (steal != nullptr && steal->force);
 }
 
 // What the caller knows already, or must not learn again, is left out of a reply.
@@ -91,7 +105,8 @@ bool may_take_long(const CallBody& body) {
             using Verb = std::decay_t<decltype(verb)>;
             return is_one_of<
                 Verb, std::variant<ShowLock, ListLocks, ShowSession, ListSessions, HistoryRequest,
-                                   ListAudit, ListWaits, ListOutliers, BindTable, UnbindTable>>;
+                                   ListAudit, ListWaits, ListOutliers, BindTable, UnbindTable,
+                                   ListDrafts, TakeDraft, DiscardDraft>>;
         },
         body);
 }
@@ -346,6 +361,10 @@ Result<Reply> Dispatcher::look(const Call& call) {
                        std::holds_alternative<UnbindTable>(body) ||
                        std::holds_alternative<ListBindings>(body);
     if (binds) return bindings(body);
+    const bool drafts_asked = std::holds_alternative<ListDrafts>(body) ||
+                              std::holds_alternative<TakeDraft>(body) ||
+                              std::holds_alternative<DiscardDraft>(body);
+    if (drafts_asked) return drafts(call);
     if (std::holds_alternative<ListClasses>(body)) return Reply(ClassList{service_.classes()});
     if (std::holds_alternative<ShowStatistics>(body)) return Reply(service_.statistics());
     if (std::holds_alternative<ListWaits>(body)) return Reply(WaitList{service_.wait_graph()});
@@ -369,6 +388,37 @@ Result<Reply> Dispatcher::bindings(const CallBody& body) {
     auto all = options_.tables->list_bindings();
     if (!all) return std::move(all).error();
     return Reply(BindingList{*std::move(all)});
+}
+
+Result<Reply> Dispatcher::drafts(const Call& call) {
+    if (options_.tables == nullptr) {
+        return Error(ErrorCode::invalid_argument, "there are no tables here, and so no drafts");
+    }
+    // The name that stands there, if it is not the session's.
+    const auto owner = [&](const auto& session, const std::string& named) -> Result<std::string> {
+        if (!session) return named;
+        auto known = service_.authenticate(*session, call.secret.value_or(Secret{}));
+        if (!known) return std::move(known).error();
+        return std::move(known->principal);
+    };
+    if (const auto* list = std::get_if<ListDrafts>(&call.body)) {
+        auto principal = owner(list->session, list->request.principal);
+        if (!principal) return std::move(principal).error();
+        DraftsRequest request = list->request;
+        request.principal = *std::move(principal);
+        return as_reply(options_.tables->list_drafts(request));
+    }
+    if (const auto* take = std::get_if<TakeDraft>(&call.body)) {
+        const auto principal = owner(take->session, take->principal);
+        if (!principal) return Error(principal.error());
+        return as_reply(options_.tables->take_draft(*principal, take->draft));
+    }
+    const auto& discard = std::get<DiscardDraft>(call.body);
+    const auto principal = owner(discard.session, discard.principal);
+    if (!principal) return Error(principal.error());
+    auto done = options_.tables->discard_draft(*principal, discard.draft);
+    if (!done) return std::move(done).error();
+    return Reply(DiscardedDraft{discard.draft});
 }
 
 Result<SessionDetail> Dispatcher::show_session(const ShowSession& request, const Secret& secret) {

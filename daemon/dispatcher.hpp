@@ -92,7 +92,7 @@ struct DispatcherOptions {
     // Called after a request: has the service settle soon (LockService::settle), once for many of
     // them. None: the service tells each by itself.
     std::function<void()> settle_soon{};
-    // What is bound to resources; none: no tables.
+    // What is bound to resources, and what keeps drafts; none: no tables.
     TableService* tables = nullptr;
 };
 
@@ -152,6 +152,7 @@ private:
     Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);
     Result<SessionPage> list_sessions(const ListSessions& request);
     Result<Reply> bindings(const CallBody& body);
+    Result<Reply> drafts(const Call& call);
     void back_up(const std::string& directory, Done done);
     Ticket watch(WatchRequest request, Done done);
     Ticket decide(Request request, Binding binding, Done done);

@@ -18,26 +18,6 @@
 namespace rocklock {
 namespace {
 
-// The environment only: a command line can be read by others.
-Result<SessionCredentials> credentials() {
-    const char* text = std::getenv("ROCKLOCK_SESSION");
-    if (text == nullptr || *text == '\0') {
-        return Error(
-            ErrorCode::invalid_argument,
-            "ROCKLOCK_SESSION is not set: export the line that `rocklock acquire` printed");
-    }
-    const std::string_view both = text;
-    const auto colon = both.find(':');
-    const auto session = parse_session_id(both.substr(0, colon));
-    const auto secret =
-        colon == std::string_view::npos ? std::nullopt : parse_secret(both.substr(colon + 1));
-    if (!session || !secret) {
-        return Error(ErrorCode::invalid_argument,
-                     "ROCKLOCK_SESSION is not <session>:<secret> as `rocklock acquire` printed it");
-    }
-    return SessionCredentials{*session, *secret};
-}
-
 Result<GrantId> grant_of(const Arguments& arguments) {
     const auto& text = arguments.operands.front();
     std::uint64_t value = 0;
@@ -69,7 +49,7 @@ Result<GrantCall> begin(const Arguments& arguments) {
     const auto grant = grant_of(arguments);
     if (!grant) return grant.error();
     call.grant = *grant;
-    const auto proof = credentials();
+    const auto proof = session_of_environment();
     if (!proof) return proof.error();
     call.credentials = *proof;
     auto manager =
@@ -324,7 +304,7 @@ int steal_verb(const Arguments& arguments) {
         opened = *session;
         thief = {opened->id, opened->secret};
     } else {
-        const auto proof = credentials();
+        const auto proof = session_of_environment();
         if (!proof) return fail(proof.error());
         thief = *proof;
     }

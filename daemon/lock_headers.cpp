@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <boost/beast/core/string.hpp>
 
@@ -16,12 +17,14 @@ namespace {
 
 constexpr std::uint64_t largest_number = (std::uint64_t{1} << 53) - 1;
 
-constexpr std::array<std::string_view, 4> header_names = {"X-Rocklock-Session", "X-Rocklock-Token",
-                                                          "X-Rocklock-Version", "X-Rocklock-After"};
+constexpr std::array<std::string_view, 5> header_names = {"X-Rocklock-Session", "X-Rocklock-Token",
+                                                          "X-Rocklock-Version", "X-Rocklock-After",
+                                                          "X-Rocklock-Draft"};
 constexpr std::size_t session_at = 0;
 constexpr std::size_t token_at = 1;
 constexpr std::size_t version_at = 2;
 constexpr std::size_t after_at = 3;
+constexpr std::size_t draft_at = 4;
 
 using HeaderValues = std::array<std::optional<std::string_view>, header_names.size()>;
 
@@ -39,7 +42,7 @@ Result<HeaderValues> find_values(const HttpRequest& request) {
         if (at == values.size()) {
             return bad_header(name +
                               " is no header here; known are X-Rocklock-Session, X-Rocklock-Token, "
-                              "X-Rocklock-Version and X-Rocklock-After");
+                              "X-Rocklock-Version, X-Rocklock-After and X-Rocklock-Draft");
         }
         if (values.at(at)) return bad_header(name + " is given twice: give it once");
         values.at(at) = value;
@@ -81,6 +84,32 @@ Result<AfterSave> read_after(std::string_view text, std::string_view operation) 
     return bad_value(after_at, "release or downgrade");
 }
 
+// One, or of a transaction several with commas between.
+Result<std::vector<DraftId>> read_drafts(std::string_view text, std::string_view operation) {
+    const bool is_one = is_write_of_one_item(operation);
+    if (!is_one && operation != "TransactWriteItems") {
+        return bad_header(
+            "X-Rocklock-Draft is for PutItem, UpdateItem, DeleteItem and TransactWriteItems: it "
+            "says which draft is saved with them");
+    }
+    std::vector<DraftId> drafts;
+    while (true) {
+        const auto comma = std::min(text.find(','), text.size());
+        auto one = text.substr(0, comma);
+        while (one.starts_with(' ')) one.remove_prefix(1);
+        while (one.ends_with(' ')) one.remove_suffix(1);
+        const auto value = header_number(one);
+        if (!value || *value == 0 || (is_one && !drafts.empty())) {
+            return bad_value(draft_at,
+                             "the number of a draft, as ListDrafts tells it; of a transaction "
+                             "several may be given, with commas between");
+        }
+        drafts.push_back(DraftId{*value});
+        if (comma == text.size()) return drafts;
+        text.remove_prefix(comma + 1);
+    }
+}
+
 }  // namespace
 
 Result<void> check_sender(LockService* locks, const SessionId& session, const Secret& secret) {
@@ -98,7 +127,7 @@ Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_vi
     if (request.lock_headers.empty()) return guards;
     const auto found = find_values(request);
     if (!found) return Error(found.error());
-    const auto& [session, token, version, after] = *found;
+    const auto& [session, token, version, after, draft] = *found;
     if (version) {
         guards.expected_version = header_number(*version);
         if (!guards.expected_version) {
@@ -132,6 +161,15 @@ Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_vi
                 "X-Rocklock-After says nothing without X-Rocklock-Session: give both");
         }
         guards.after = *read;
+    }
+    if (draft) {
+        auto read = read_drafts(*draft, operation);
+        if (!read) return std::move(read).error();
+        if (!session) {
+            return bad_header(
+                "X-Rocklock-Draft says nothing without X-Rocklock-Session: give both");
+        }
+        guards.drafts = *std::move(read);
     }
     if (!session) return guards;
     const auto own = read_session(*session, locks);

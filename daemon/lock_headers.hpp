@@ -4,6 +4,7 @@
 //     X-Rocklock-Token: <token>
 //     X-Rocklock-Version: <version>
 //     X-Rocklock-After: release | downgrade
+//     X-Rocklock-Draft: <draft>
 #pragma once
 
 #include <string_view>

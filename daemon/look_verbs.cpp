@@ -62,7 +62,8 @@ std::string text_of(const LockView& view, WallTime now) {
     }
     if (!view.lock_class.pattern.empty()) {
         text += "  class      " + printable(view.lock_class.pattern) + " (" +
-                std::string(word(view.lock_class.policy)) + ")\n";
+                std::string(word(view.lock_class.policy)) +
+                (view.lock_class.drafts ? ", keeps drafts" : "") + ")\n";
     }
     text.pop_back();
     return text;

@@ -39,6 +39,7 @@ struct OptionRow {
 
 // The groups:
 //   @where    asks a daemon, or a store that it opens itself
+//   @socket   asks a daemon
 //   @locks    takes locks for a session of its own
 //   @waits    may wait for a lock
 //   @json     prints JSON too
@@ -97,6 +98,12 @@ constexpr VerbRow verb_rows[] = {
      "Lists the classes, the most specific first.", "rocklock class ls"},
     {"class rm", "PATTERN", "@where, @json, @quiet", class_remove_verb,
      "Removes a class. For those who may break locks.", "rocklock class rm 'orders/*'"},
+    {"drafts ls", "", "@socket, @json, @table", drafts_list_verb,
+     "Lists what was written too late for its lock and kept, oldest first.\n"
+     "One's own with ROCKLOCK_SESSION; anybody's for those who may break locks.",
+     "rocklock drafts ls --json"},
+    {"drafts rm", "DRAFT", "@socket, @json, @quiet", drafts_remove_verb,
+     "Throws a draft away. For the same.", "rocklock drafts rm 3745123"},
     {"db check", "", "@store, @json", db_check_verb,
      "Reads every byte of a store that nobody has open, and says what is wrong with it.\n"
      "70: it is damaged.",
@@ -183,7 +190,10 @@ constexpr OptionRow option_rows[] = {
      "locked along with what is edited, in that mode (read); may be given again", "class put"},
     {"queue-limit", "N", "how many may wait for one resource (10000)", "class put"},
     {"permits", "N", "makes it a class of so many permits, without modes (0)", "class put"},
+    {"drafts", "", "keep what comes too late for its lock as a draft (no)", "class put"},
     {"principal", "NAME", "only what is theirs", "ls, sessions"},
+    {"principal", "NAME", "whose (of ROCKLOCK_SESSION, else the login name)",
+     "drafts ls, drafts rm"},
     {"class", "PATTERN", "only resources of the class with this pattern", "ls"},
     {"contended", "", "only what somebody waits for", "ls"},
     {"clients", "N", "how many at once (8)", "bench"},
@@ -197,10 +207,10 @@ constexpr OptionRow option_rows[] = {
 
     {"db", "DIR", "where the store lies (a directory of its own)", "serve"},
     {"socket", "PATH", "where to listen", "serve"},
-    {"socket", "PATH", "the daemon to talk to", "@where, watch"},
+    {"socket", "PATH", "the daemon to talk to", "@where, @socket, watch"},
     {"db", "DIR", "open this store without a daemon", "@where"},
     {"db", "DIR", "the store (the one that the settings name)", "@store"},
-    {"no-start", "", "do not start a daemon where none listens", "@where, watch"},
+    {"no-start", "", "do not start a daemon where none listens", "@where, @socket, watch"},
     {"json", "", "JSON, one object a line", "@json"},
     {"quiet", "", "say neither who is in the way nor who asks for the lock", "run"},
     {"quiet", "", "say nothing but what was asked for, and errors, which name nobody", "@quiet"},

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -54,6 +55,25 @@ Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const 
 std::string principal_of(const Arguments& arguments) {
     if (const auto given = arguments.get("principal")) return *given;
     return user_name(::getuid());
+}
+
+Result<SessionCredentials> session_of_environment() {
+    const char* text = std::getenv("ROCKLOCK_SESSION");
+    if (text == nullptr || *text == '\0') {
+        return Error(
+            ErrorCode::invalid_argument,
+            "ROCKLOCK_SESSION is not set: export the line that `rocklock acquire` printed");
+    }
+    const std::string_view both = text;
+    const auto colon = both.find(':');
+    const auto session = parse_session_id(both.substr(0, colon));
+    const auto secret =
+        colon == std::string_view::npos ? std::nullopt : parse_secret(both.substr(colon + 1));
+    if (!session || !secret) {
+        return Error(ErrorCode::invalid_argument,
+                     "ROCKLOCK_SESSION is not <session>:<secret> as `rocklock acquire` printed it");
+    }
+    return SessionCredentials{*session, *secret};
 }
 
 Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {

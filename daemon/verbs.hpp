@@ -31,6 +31,8 @@ int top_verb(const Arguments& arguments);
 int class_put_verb(const Arguments& arguments);
 int class_list_verb(const Arguments& arguments);
 int class_remove_verb(const Arguments& arguments);
+int drafts_list_verb(const Arguments& arguments);
+int drafts_remove_verb(const Arguments& arguments);
 int db_check_verb(const Arguments& arguments);
 int db_stats_verb(const Arguments& arguments);
 int db_backup_verb(const Arguments& arguments);
@@ -57,6 +59,10 @@ Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const 
 
 // --principal, or the login name.
 std::string principal_of(const Arguments& arguments);
+
+// The proof in ROCKLOCK_SESSION: the environment only, since a command line can be read by others.
+// Errors: invalid_argument.
+Result<SessionCredentials> session_of_environment();
 
 // The resources to lock, with --mode, --to and --subtree. Errors: invalid_argument.
 Result<std::vector<LockRequest>> locks_of(const Arguments& arguments);

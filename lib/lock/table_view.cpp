@@ -91,7 +91,11 @@ Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
                      "there is no such session, or it ended long ago: open a new one");
     }
     const Session& session = *found->second;
-    if (session.live(now.boot)) return core_->info(session);
+    if (session.live(now.boot)) {
+        SessionInfo known = core_->info(session);
+        known.principal = session.principal;
+        return known;
+    }
     return core_->session_error(
         session.ended ? *session.ended
                       : Ending{Outcome::expired, {}, {}, core_->wall_of(session.deadline)});

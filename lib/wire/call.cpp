@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/is_one_of.hpp"
 #include "wire/frame_tag.hpp"
 
 namespace rocklock {
@@ -15,7 +16,7 @@ constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names
     "ListClasses",  "ShowLock",      "ListLocks",   "ListSessions", "Ping",        "AnswerWanted",
     "Reacquire",    "Backup",        "Watch",       "ListHistory",  "ShowSession", "ShowStatistics",
     "ListWaits",    "ListDeadlocks", "ListAudit",   "ListOutliers", "BindTable",   "UnbindTable",
-    "ListBindings",
+    "ListBindings", "ListDrafts",    "TakeDraft",   "DiscardDraft",
 };
 
 constexpr auto verb_numbers = [] {
@@ -47,7 +48,8 @@ const SessionId* proven_session(const CallBody& body) {
     return std::visit(
         [](const auto& verb) -> const SessionId* {
             using Verb = std::decay_t<decltype(verb)>;
-            if constexpr (std::is_same_v<Verb, Acquire>) {
+            using MayBeProven = std::variant<Acquire, ListDrafts, TakeDraft, DiscardDraft>;
+            if constexpr (is_one_of<Verb, MayBeProven>) {
                 return verb.session ? &*verb.session : nullptr;
             } else if constexpr (requires { verb.session.bytes; }) {
                 return &verb.session;

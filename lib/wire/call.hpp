@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include <rocklock/drafts.hpp>
 #include <rocklock/guard.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
@@ -30,6 +31,22 @@ struct UnbindTable {
     std::string table;
 };
 struct ListBindings {};
+
+// The drafts of the session's principal; without a session, for administrators, of any.
+struct ListDrafts {
+    std::optional<SessionId> session;
+    DraftsRequest request;
+};
+struct TakeDraft {
+    std::optional<SessionId> session;
+    std::string principal;
+    DraftId draft{};
+};
+struct DiscardDraft {
+    std::optional<SessionId> session;
+    std::string principal;
+    DraftId draft{};
+};
 
 struct ShowLock {
     std::string resource;
@@ -80,7 +97,7 @@ using CallBody =
                  Transfer, Steal, Break, PutClass, DeleteClass, ListClasses, ShowLock, ListLocks,
                  ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest,
                  ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers,
-                 BindTable, UnbindTable, ListBindings>;
+                 BindTable, UnbindTable, ListBindings, ListDrafts, TakeDraft, DiscardDraft>;
 
 struct Call {
     CallBody body;
@@ -159,10 +176,14 @@ struct BackedUp {
     std::uint64_t bytes = 0;
 };
 
+struct DiscardedDraft {
+    DraftId draft{};
+};
+
 using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
                            LockView, LockPage, SessionPage, SessionDetail, LockStatistics, WaitList,
                            DeadlockList, AuditPage, Pong, BackedUp, EventPage, HistoryPage,
-                           Outliers, TableBinding, BindingList>;
+                           Outliers, TableBinding, BindingList, DraftPage, Draft, DiscardedDraft>;
 
 // The type of the reply to a call. Requests of the lock service name their own.
 template <typename Body>
@@ -175,6 +196,12 @@ template <>
 struct ReplyType<UnbindTable> : std::type_identity<TableBinding> {};
 template <>
 struct ReplyType<ListBindings> : std::type_identity<BindingList> {};
+template <>
+struct ReplyType<ListDrafts> : std::type_identity<DraftPage> {};
+template <>
+struct ReplyType<TakeDraft> : std::type_identity<Draft> {};
+template <>
+struct ReplyType<DiscardDraft> : std::type_identity<DiscardedDraft> {};
 template <>
 struct ReplyType<ShowLock> : std::type_identity<LockView> {};
 template <>

@@ -15,6 +15,7 @@
 #include <rocklock/error.hpp>
 
 #include "lock/names.hpp"
+#include "wire/draft_json.hpp"
 #include "wire/error_names.hpp"
 #include "wire/json_body.hpp"
 #include "wire/json_reader.hpp"
@@ -63,6 +64,7 @@ public:
         json_.end_object();
     }
     void write(const std::string& value) { json_.string(value); }
+    void write(const WriteItem& value) { write_draft_action(json_, value); }
 
 private:
     void write(bool value) { json_.boolean(value); }
@@ -72,6 +74,7 @@ private:
     void write(std::int64_t value) { json_.number(value); }
     void write(Token value) { json_.number(number(value)); }
     void write(GrantId value) { json_.number(number(value)); }
+    void write(DraftId value) { json_.number(number(value)); }
     void write(std::chrono::milliseconds value) { json_.number(value.count()); }
     void write(std::chrono::nanoseconds value) {
         using std::chrono::microseconds;
@@ -236,5 +239,7 @@ std::string write_value(const LockClass& lock_class) { return written(lock_class
 std::string write_value(const LockEvent& event) { return written(event); }
 
 std::string write_value(const HistoryRow& row) { return written(row); }
+
+std::string write_value(const Draft& draft) { return written(draft); }
 
 }  // namespace rocklock

@@ -41,5 +41,6 @@ std::string write_value(const SessionView& session);
 std::string write_value(const LockClass& lock_class);
 std::string write_value(const LockEvent& event);
 std::string write_value(const HistoryRow& row);
+std::string write_value(const Draft& draft);
 
 }  // namespace rocklock

@@ -138,7 +138,100 @@ void read_older_reads(const MemberReader& json, RequestKind kind, ExpressionPara
     if (kind == RequestKind::query) read.key_conditions = read_conditions(json, "KeyConditions");
 }
 
+template <typename Enum, std::size_t count>
+std::string_view service_word(const ServiceWords<Enum, count>& words, Enum value) {
+    for (const auto& [word, known] : words) {
+        if (known == value) return word;
+    }
+    return {};
+}
+
+void write_text(JsonWriter& json, std::string_view name, const std::optional<std::string>& text) {
+    if (!text) return;
+    json.key(name);
+    json.string(*text);
+}
+
+void write_placeholders(JsonWriter& json, const Placeholders& placeholders) {
+    if (placeholders.names) {
+        json.key("ExpressionAttributeNames");
+        json.begin_object();
+        for (const auto& [placeholder, name] : *placeholders.names) {
+            json.foreign_key(placeholder);
+            json.string(name);
+        }
+        json.end_object();
+    }
+    if (placeholders.values) {
+        json.key("ExpressionAttributeValues");
+        json.begin_object();
+        for (const auto& [placeholder, value] : *placeholders.values) {
+            json.foreign_key(placeholder);
+            write_attribute_value(json, value);
+        }
+        json.end_object();
+    }
+}
+
+void write_updates(JsonWriter& json, const std::vector<AttributeUpdate>& updates) {
+    json.key("AttributeUpdates");
+    json.begin_object();
+    for (const AttributeUpdate& update : updates) {
+        json.foreign_key(update.attribute);
+        json.begin_object();
+        json.key("Action");
+        json.string(service_word(action_words, update.action));
+        if (update.value) {
+            json.key("Value");
+            write_attribute_value(json, *update.value);
+        }
+        json.end_object();
+    }
+    json.end_object();
+}
+
+void write_expected(JsonWriter& json, const ExpectedAttribute& expected) {
+    json.foreign_key(expected.attribute);
+    json.begin_object();
+    if (expected.value) {
+        json.key("Value");
+        write_attribute_value(json, *expected.value);
+    }
+    if (expected.exists) {
+        json.key("Exists");
+        json.boolean(*expected.exists);
+    }
+    if (expected.comparison) {
+        json.key("ComparisonOperator");
+        json.string(expression::to_string(*expected.comparison));
+    }
+    if (expected.values) {
+        json.key("AttributeValueList");
+        json.begin_array();
+        for (const AttributeValue& value : *expected.values) write_attribute_value(json, value);
+        json.end_array();
+    }
+    json.end_object();
+}
+
 }  // namespace
+
+void write_change_parameters(JsonWriter& json, const ExpressionParameters& parameters) {
+    write_text(json, "UpdateExpression", parameters.update);
+    write_text(json, "ConditionExpression", parameters.condition);
+    write_placeholders(json, parameters.placeholders);
+    if (parameters.attribute_updates) write_updates(json, *parameters.attribute_updates);
+    if (parameters.expected) {
+        json.key("Expected");
+        json.begin_object();
+        for (const auto& expected : *parameters.expected) write_expected(json, expected);
+        json.end_object();
+    }
+    if (parameters.conditional_operator) {
+        json.key("ConditionalOperator");
+        json.string(service_word(operator_words, *parameters.conditional_operator));
+    }
+}
 
 ExpressionParameters read_expressions_alone(const MemberReader& json, RequestKind kind) {
     ExpressionParameters read;

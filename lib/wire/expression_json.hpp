@@ -5,6 +5,7 @@
 #include <rocklock/expression.hpp>
 
 #include "expression/request.hpp"
+#include "wire/json_writer.hpp"
 #include "wire/member_reader.hpp"
 
 namespace rocklock {
@@ -13,5 +14,8 @@ namespace rocklock {
 ExpressionParameters read_parameters(const MemberReader& json, expression::RequestKind kind);
 // Of a request in a transaction: expressions and their placeholders alone.
 ExpressionParameters read_expressions_alone(const MemberReader& json, expression::RequestKind kind);
+
+// What read_parameters() would read of a write, as members of the object that is being written.
+void write_change_parameters(JsonWriter& json, const ExpressionParameters& parameters);
 
 }  // namespace rocklock

@@ -21,6 +21,7 @@
 
 #include "base/bytes.hpp"
 #include "lock/names.hpp"
+#include "wire/draft_json.hpp"
 #include "wire/frame_tag.hpp"
 #include "wire/frame_writer.hpp"
 #include "wire/lock_members.hpp"
@@ -204,6 +205,16 @@ private:
     }
     void read(const Member& member, const FramePlace& /*place*/, GrantId& value) {
         value = GrantId{member.number};
+    }
+    void read(const Member& member, const FramePlace& /*place*/, DraftId& value) {
+        value = DraftId{member.number};
+    }
+    // Of a draft. What stands beside it is told there: the version.
+    void read(const Member& member, const FramePlace& place, WriteItem& value) {
+        auto write = parse_draft_action(member.bytes());
+        if (!write) return report(place, "an action of TransactWriteItems as JSON");
+        write->expected_version = value.expected_version;
+        value = *std::move(write);
     }
     template <typename T>
     requires std::is_enum_v<T>

@@ -16,6 +16,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/bytes.hpp"
+#include "wire/draft_json.hpp"
 #include "wire/frame_tag.hpp"
 #include "wire/lock_members.hpp"
 
@@ -93,6 +94,7 @@ private:
     void write(WallTime value) { write(std::int64_t{value.time_since_epoch().count()}); }
 
     void write(const std::string& value) { append_string(out_, value); }
+    void write(const WriteItem& value) { append_string(out_, draft_action_text(value)); }
     void write(const SessionId& value) { write_raw(value.bytes); }
     void write(const Secret& value) { write_raw(value.bytes); }
     template <std::size_t size>

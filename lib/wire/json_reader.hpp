@@ -19,6 +19,7 @@
 
 #include <rocklock/lock.hpp>
 
+#include "wire/draft_json.hpp"
 #include "wire/lock_words.hpp"
 #include "wire/time_format.hpp"
 
@@ -184,6 +185,18 @@ private:
     void read(const boost::json::value& json, std::string_view name, GrantId& value) {
         const auto number = whole_number(json, name, largest_exact);
         if (number) value = GrantId{*number};
+    }
+    void read(const boost::json::value& json, std::string_view name, DraftId& value) {
+        const auto number = whole_number(json, name, largest_exact);
+        if (number) value = DraftId{*number};
+    }
+    // Of a draft. What stands beside it is told there: the version.
+    void read(const boost::json::value& json, std::string_view name, WriteItem& value) {
+        auto write = read_draft_action(json);
+        if (!write)
+            return report(name, "an action of TransactWriteItems: " + write.error().message);
+        write->expected_version = value.expected_version;
+        value = *std::move(write);
     }
     void read(const boost::json::value& json, std::string_view name,
               std::chrono::milliseconds& value) {

@@ -138,6 +138,18 @@ void describe(Codec& codec, T& binding) {
     codec.optional("Strict", binding.strict);
 }
 
+template <typename Codec, A<Draft> T>
+void describe(Codec& codec, T& draft) {
+    codec.required("Id", draft.id);
+    codec.required("Principal", draft.principal);
+    codec.required("At", draft.at);
+    codec.required("Token", draft.token);
+    codec.required("Resource", draft.resource);
+    codec.required("TableName", draft.write.table);
+    codec.optional("Version", draft.write.expected_version);
+    codec.required("Write", draft.write);
+}
+
 template <typename Codec, A<LockRequest> T>
 void describe(Codec& codec, T& lock) {
     codec.required("Resource", lock.resource);
@@ -374,6 +386,34 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("TableName", body.table);
 }
 
+// Whose drafts.
+template <typename Codec, A<Call> C, typename Session, typename Principal>
+void describe_owner(Codec& codec, C& call, Session& session, Principal& principal) {
+    codec.optional("Session", session);
+    codec.optional("Secret", call.secret);
+    codec.optional("Principal", principal);
+    if constexpr (Codec::reading) {
+        const bool proven = session.has_value() && call.secret.has_value();
+        const bool told = session.has_value() || call.secret.has_value();
+        if (proven != told || told == codec.has("Principal")) {
+            codec.refuse("give Session and Secret, or, to administer, Principal");
+        }
+    }
+}
+
+template <typename Codec, A<Call> C, A<ListDrafts> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_owner(codec, call, body.session, body.request.principal);
+    codec.usual("Limit", body.request.limit);
+    codec.optional("Next", body.request.next);
+}
+
+template <typename Codec, A<Call> C, typename T>
+requires(A<T, TakeDraft> || A<T, DiscardDraft>) void describe_call(Codec& codec, C& call, T& body) {
+    describe_owner(codec, call, body.session, body.principal);
+    codec.required("Id", body.draft);
+}
+
 template <typename Codec, A<Call> C, A<ShowLock> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("Resource", body.resource);
@@ -511,6 +551,17 @@ void describe(Codec& codec, T& list) {
 template <typename Codec, A<BindingList> T>
 void describe(Codec& codec, T& list) {
     codec.required("Bindings", list.bindings);
+}
+
+template <typename Codec, A<DraftPage> T>
+void describe(Codec& codec, T& page) {
+    codec.required("Drafts", page.drafts);
+    codec.optional("Next", page.next);
+}
+
+template <typename Codec, A<DiscardedDraft> T>
+void describe(Codec& codec, T& discarded) {
+    codec.required("Id", discarded.draft);
 }
 
 template <typename Codec, A<PastHolder> T>

@@ -44,6 +44,10 @@ void show_guards([[maybe_unused]] const TableGuards& guards, Request& request) {
     if constexpr (std::is_same_v<Request, WriteItem> || std::is_same_v<Request, TransactWrite>) {
         request.after = guards.after;
     }
+    if constexpr (requires { request.from_draft; }) {
+        if (!guards.drafts.empty()) request.from_draft = guards.drafts.front();
+    }
+    if constexpr (requires { request.from_drafts; }) request.from_drafts = guards.drafts;
     if constexpr (requires { request.proof; }) {
         show_in(request);
     } else if constexpr (requires { request.options.proof; }) {

@@ -51,6 +51,8 @@ struct TableGuards {
     std::optional<std::uint64_t> expected_version;
     // As WriteItem and TransactWrite have it.
     AfterSave after = AfterSave::keep;
+    // As WriteItem::from_draft, of which there is one, and TransactWrite::from_drafts.
+    std::vector<DraftId> drafts;
 };
 
 struct TableAnswer {

@@ -99,7 +99,12 @@ std::string write_table_error(const Error& error) {
         json.key("Item");
         write_item(json, *error.item);
     }
-    if (is_own(error.code)) write_facts(json, error);
+    if (is_own(error.code)) {
+        write_facts(json, error);
+    } else if (error.drafts > 0) {
+        json.key("Drafts");
+        json.number(error.drafts);
+    }
     if (!error.reasons.empty()) {
         json.key("CancellationReasons");
         json.begin_array();

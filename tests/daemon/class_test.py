@@ -55,6 +55,15 @@ class Classes(Sandbox):
         done = self.rocklock("steal", grant["Grant"], "--reason", "r", "--lease", "5s")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_drafts_are_kept_where_it_says_so(self):
+        self.assertTrue(self.put("orders/*", "--drafts")["Drafts"])
+        self.put("a")
+        titles, *rows = self.rocklock("class", "ls").stdout.splitlines()
+        at = titles.index("DRAFTS")
+        self.assertEqual([row[at:].split()[0] for row in rows], ["-", "yes"])
+        self.assertIn("orders/* (exclusive_write, keeps drafts)", self.rocklock("show", "orders/1").stdout)
+        self.assertNotIn("Drafts", self.put("orders/*"))
+
     def test_permits_make_a_class_that_counts(self):
         self.assertEqual(self.put("printers", "--permits", "3")["Permits"], 3)
 

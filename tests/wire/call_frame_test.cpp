@@ -46,7 +46,26 @@ void make_consistent(std::vector<LockRequest>& locks) {
         }
     }
 }
+// Whose drafts: a session's, or those of whom an administrator names.
+void make_consistent(std::optional<SessionId>& session, std::string& principal, Call& call) {
+    if (!session || !call.secret) {
+        session.reset();
+        call.secret.reset();
+        if (principal.empty()) principal = "ann";
+    } else {
+        principal.clear();
+    }
+}
 void make_consistent(Call& call) {
+    if (auto* list = std::get_if<ListDrafts>(&call.body)) {
+        make_consistent(list->session, list->request.principal, call);
+    }
+    if (auto* take = std::get_if<TakeDraft>(&call.body)) {
+        make_consistent(take->session, take->principal, call);
+    }
+    if (auto* discard = std::get_if<DiscardDraft>(&call.body)) {
+        make_consistent(discard->session, discard->principal, call);
+    }
     if (auto* acquire = std::get_if<Acquire>(&call.body)) {
         make_consistent(acquire->locks);
         if (call.secret && !acquire->session) acquire->session.emplace();

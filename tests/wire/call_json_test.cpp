@@ -57,6 +57,11 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
         {"BindTable", R"({"TableName":"orders","Resource":"orders/{id}","Strict":true})"},
         {"UnbindTable", R"({"TableName":"orders"})"},
         {"ListBindings", "{}"},
+        {"ListDrafts", "{" + proof + R"(,"Limit":5,"Next":6})"},
+        {"ListDrafts", R"({"Principal":"ann","Limit":1000})"},
+        {"TakeDraft", "{" + proof + R"(,"Id":9007199254740991})"},
+        {"TakeDraft", R"({"Principal":"ann","Id":7})"},
+        {"DiscardDraft", "{" + proof + R"(,"Id":7})"},
         {"ShowLock", R"({"Resource":"a"})"},
         {"ListLocks", R"({"Prefix":"a","Principal":"ann","Session":")" + session_text +
                           R"(","Class":"a/*","Contended":true,"Limit":5,"Next":"n"})"},
@@ -97,6 +102,25 @@ Holder some_holder() {
     return holder;
 }
 
+Draft some_draft() {
+    Draft draft;
+    draft.id = DraftId{7};
+    draft.principal = "ann";
+    draft.at = WallTime{10ms};
+    draft.token = Token{6};
+    draft.resource = "orders/1";
+    draft.write.kind = WriteItem::Kind::update;
+    draft.write.table = "orders";
+    draft.write.item = AttributeMap{{"id", "1"}};
+    draft.write.expected_version = 0;
+    draft.write.expressions.update = "SET #t = :t";
+    draft.write.expressions.condition = "#t <> :t";
+    Placeholders& placeholders = draft.write.expressions.placeholders;
+    placeholders.names.emplace().push_back({"#t", "text"});
+    placeholders.values.emplace().push_back({":t", "new"});
+    return draft;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(a_call)
@@ -110,6 +134,19 @@ BOOST_AUTO_TEST_CASE(of_every_verb_survives_being_written) {
             BOOST_TEST(write_call(*call) == json);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(about_drafts_says_whose) {
+    const std::string wrong = "give Session and Secret, or, to administer, Principal";
+    const std::string session = R"("Session":")" + session_text + '"';
+    const std::string secret = R"("Secret":")" + secret_text + '"';
+    for (const auto& whose : {std::string(), session, secret, session + R"(,"Principal":"ann")",
+                              session + "," + secret + R"(,"Principal":"ann")"}) {
+        BOOST_TEST(problem("ListDrafts", "{" + whose + "}") == wrong, whose);
+        const std::string comma = whose.empty() ? "" : ",";
+        BOOST_TEST(problem("TakeDraft", R"({"Id":7)" + comma + whose + "}") == wrong, whose);
+    }
+    BOOST_TEST(problem("DiscardDraft", R"({"Principal":"ann"})") == "Id is missing");
 }
 
 BOOST_AUTO_TEST_CASE(of_an_unknown_verb_is_none) {
@@ -283,6 +320,9 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
         {ListClasses{}, ClassList{{LockClass{}}}},
         {BindTable{}, TableBinding{"orders", "orders/{id}", true}},
         {ListBindings{}, BindingList{{{"orders", "orders", false}}}},
+        {ListDrafts{}, DraftPage{{some_draft()}, DraftId{8}}},
+        {TakeDraft{}, some_draft()},
+        {DiscardDraft{}, DiscardedDraft{DraftId{7}}},
         {ShowLock{}, view},
         {ListLocks{}, LockPage{{some_holder()}, "next"}},
         {ListSessions{}, SessionPage{{shown}, "next"}},
@@ -301,6 +341,51 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
         const auto read = read_reply(asked, json);
         BOOST_REQUIRE(read.has_value());
         BOOST_TEST(write_reply(*read) == json);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(with_a_draft_has_an_action_of_a_transaction) {
+    BOOST_TEST(
+        write_reply(some_draft()) ==
+        R"({"Id":7,"Principal":"ann","At":"1970-01-01T00:00:00.010Z","Token":6,"Resource":"orders/1",)"
+        R"("TableName":"orders","Version":0,"Write":{"Update":{"TableName":"orders","Key":{"id":{"S":"1"}},)"
+        R"("UpdateExpression":"SET #t = :t","ConditionExpression":"#t <> :t",)"
+        R"("ExpressionAttributeNames":{"#t":"text"},"ExpressionAttributeValues":{":t":{"S":"new"}}}}})");
+}
+
+BOOST_AUTO_TEST_CASE(with_a_draft_of_older_parameters_has_them) {
+    Draft draft = some_draft();
+    draft.write.expressions = {};
+    draft.write.expressions.attribute_updates = {
+        {"a", AttributeUpdate::Action::add, AttributeValue("x")},
+        {"b", AttributeUpdate::Action::remove, std::nullopt}};
+    draft.write.expressions.expected = {
+        {"c", AttributeValue("y"), std::nullopt, std::nullopt, std::nullopt},
+        {"d", std::nullopt, false, std::nullopt, std::nullopt},
+        {"e", std::nullopt, std::nullopt, ComparisonOperator::between,
+         std::vector<AttributeValue>{"m", "n"}}};
+    draft.write.expressions.conditional_operator = ConditionalOperator::any;
+    const auto json = write_reply(draft);
+    BOOST_TEST(
+        json.find(
+            R"("AttributeUpdates":{"a":{"Action":"ADD","Value":{"S":"x"}},"b":{"Action":"DELETE"}},)"
+            R"("Expected":{"c":{"Value":{"S":"y"}},"d":{"Exists":false},)"
+            R"("e":{"ComparisonOperator":"BETWEEN","AttributeValueList":[{"S":"m"},{"S":"n"}]}},)"
+            R"("ConditionalOperator":"OR")") != std::string::npos);
+    const auto read = read_reply(TakeDraft{}, json);
+    BOOST_REQUIRE(read.has_value());
+    BOOST_TEST(write_reply(*read) == json);
+}
+
+BOOST_AUTO_TEST_CASE(with_a_draft_that_is_none_makes_no_sense) {
+    const std::string json = write_reply(some_draft());
+    for (const auto* action :
+         {R"({"Check":{}})", "{}", "[]", R"({"Put":{"TableName":"orders"}})"}) {
+        std::string wrong = json.substr(0, json.find(R"({"Update")"));
+        wrong.append(action).append("}");
+        const auto read = read_reply(TakeDraft{}, wrong);
+        BOOST_REQUIRE(!read.has_value());
+        BOOST_TEST((read.error().code == ErrorCode::io_error));
     }
 }
 

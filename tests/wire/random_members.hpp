@@ -70,6 +70,20 @@ private:
     void fill(std::uint64_t& value) { value = 1 + (random_() >> 12); }
     void fill(Token& value) { value = Token{1 + (random_() >> 12)}; }
     void fill(GrantId& value) { value = GrantId{1 + (random_() >> 12)}; }
+    void fill(DraftId& value) { value = DraftId{1 + (random_() >> 12)}; }
+    // As its table, which is told by itself, and its action.
+    void fill(WriteItem& value) {
+        value.kind = static_cast<WriteItem::Kind>(some(3));
+        value.table = "orders";
+        value.item = AttributeMap{{"id", "1"}};
+        std::string text;
+        fill(text);
+        value.item.set("text", text);
+        if (value.kind != WriteItem::Kind::update) return;
+        value.expressions.update = "SET #t = :t";
+        value.expressions.placeholders.names.emplace().push_back({"#t", text});
+        value.expressions.placeholders.values.emplace().push_back({":t", text});
+    }
     template <typename T>
     requires std::is_enum_v<T>
     void fill(T& value) {

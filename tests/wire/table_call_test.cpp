@@ -172,6 +172,20 @@ BOOST_AUTO_TEST_CASE(of_a_cancelled_transaction_has_a_reason_for_each_action) {
                R"({"Code":"ProvisionedThroughputExceeded","Message":"slow"}]})");
 }
 
+BOOST_AUTO_TEST_CASE(says_how_many_drafts_were_kept) {
+    Error stale(ErrorCode::stale_token, "why");
+    stale.drafts = 1;
+    BOOST_TEST(write_table_error(stale) ==
+               R"({"__type":"rocklock#StaleTokenException","message":"why","Drafts":1})");
+    Error cancelled(ErrorCode::transaction_cancelled, "why");
+    cancelled.drafts = 2;
+    cancelled.reasons.resize(1);
+    BOOST_TEST(
+        has(write_table_error(cancelled), R"("Message":"why","Drafts":2,"CancellationReasons":[)"));
+    cancelled.drafts = 0;
+    BOOST_TEST(!has(write_table_error(cancelled), "Drafts"));
+}
+
 BOOST_AUTO_TEST_CASE(of_an_error_has_its_name_and_its_status) {
     const auto is = [](ErrorCode code, int status, std::string_view start) {
         const Error error(code, "why");

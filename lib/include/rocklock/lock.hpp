@@ -81,7 +81,7 @@ struct LockClass {
     std::uint32_t queue_limit = limits::waiters_per_resource;
     // Makes it a counting class: so many permits, and no modes. Zero: a class of modes.
     std::uint32_t permits = 0;
-    // What a holder writes to a bound table when its lock has expired, or was stolen or broken, is
+    // What a holder writes to a bound table once its lock has expired, or was stolen or broken, is
     // refused and kept as a draft: <rocklock/drafts.hpp>.
     bool drafts = false;
 
@@ -133,6 +133,8 @@ struct SessionInfo {
     // newest.
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
+    // From LockService::authenticate() alone, and never over a socket.
+    std::string principal;
 };
 
 struct OpenSession {
