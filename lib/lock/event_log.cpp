@@ -6,6 +6,12 @@
 
 namespace rocklock {
 
+namespace {
+
+constexpr std::size_t events_a_step = 2048;
+
+}  // namespace
+
 // A watcher that has seen nothing yet says 0, so that is never a place to go on.
 void EventLog::start(std::uint64_t first) {
     forgotten_ = std::max<std::uint64_t>(first, 2) - 1;
@@ -83,10 +89,7 @@ bool EventLog::tell(const Storage& storage) {
 }
 
 Result<EventPage> EventLog::page(const WatchRequest& request) const {
-    if (!on()) {
-        return Error(ErrorCode::invalid_argument,
-                     "no events are kept here: open the store with events_kept");
-    }
+    if (auto error = check_on()) return *std::move(error);
     if (request.limit == 0 || request.limit > 10'000) {
         return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 10,000");
     }
@@ -100,15 +103,50 @@ Result<EventPage> EventLog::page(const WatchRequest& request) const {
     // What lies above was told by another run, or by another store.
     page.gap = request.after != 0 && (request.after < oldest || request.after > told_);
     page.after = page.gap ? oldest : std::max(request.after, oldest);
-    auto next = std::upper_bound(
-        events_.begin(), events_.end(), page.after,
-        [](std::uint64_t after, const Kept& event) { return after < event.sequence; });
-    for (; next != events_.end() && next->sequence <= told_; ++next) {
+    for (auto next = behind(page.after); next != events_.end() && next->sequence <= told_; ++next) {
         if (page.events.size() == request.limit) return page;
         page.after = next->sequence;
         if (next->name().starts_with(request.prefix)) page.events.push_back(show(*next));
     }
     return page;
+}
+
+std::deque<EventLog::Kept>::const_iterator EventLog::behind(std::uint64_t sequence) const {
+    return std::upper_bound(
+        events_.begin(), events_.end(), sequence,
+        [](std::uint64_t after, const Kept& event) { return after < event.sequence; });
+}
+
+std::optional<Error> EventLog::check_on() const {
+    if (on()) return std::nullopt;
+    return Error(ErrorCode::invalid_argument,
+                 "no events are kept here: open the store with events_kept");
+}
+
+std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
+    if (!search.last_) search.last_ = told_;
+    auto next = behind(search.after_);
+    for (std::size_t seen = 0; next != events_.end() && next->sequence <= *search.last_; ++next) {
+        if (++seen > events_a_step) return std::nullopt;
+        search.after_ = next->sequence;
+        if (search.resource_ && next->name() != *search.resource_) continue;
+        search.first_.offer(search.key_(next->name(), next->sequence),
+                            {std::string(next->name()), next->sequence});
+    }
+    const auto places = search.first_.take();
+    InRange<LockEvent> found;
+    for (const LockPlace& place : places) {
+        if (auto event = find(place.grant)) found.things.push_back(*std::move(event));
+    }
+    if (!places.empty() && places.size() == search.most_) found.more = places.back();
+    return found;
+}
+
+std::optional<LockEvent> EventLog::find(std::uint64_t sequence) const {
+    if (sequence == 0 || sequence > told_) return std::nullopt;
+    const auto at = behind(sequence - 1);
+    if (at == events_.end() || at->sequence != sequence) return std::nullopt;
+    return show(*at);
 }
 
 }  // namespace rocklock

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include <rocklock/storage.hpp>
 #include <rocklock/watch.hpp>
 
+#include "lock/lock_look.hpp"
 #include "lock/standing.hpp"
 
 namespace rocklock {
@@ -41,6 +43,14 @@ public:
     // The first events after `request.after` that match. Errors: invalid_argument.
     Result<EventPage> page(const WatchRequest& request) const;
 
+    // The fault where none are kept.
+    std::optional<Error> check_on() const;
+    // Goes on with a search through what was told as it began, for a millisecond or so; the answer
+    // once it is complete.
+    std::optional<InRange<LockEvent>> search(EventSearch& search) const;
+    // If it is kept and told.
+    std::optional<LockEvent> find(std::uint64_t sequence) const;
+
     std::uint64_t kept() const { return events_.size(); }
     std::uint64_t dropped() const { return dropped_; }
 
@@ -62,6 +72,8 @@ private:
         std::string_view name() const { return std::string_view(texts).substr(0, resource); }
     };
     static Kept keep(const LockEvent& event);
+    // The first behind this sequence.
+    std::deque<Kept>::const_iterator behind(std::uint64_t sequence) const;
     static LockEvent show(const Kept& kept);
 
     // All up to `last` rest on this.

@@ -240,6 +240,10 @@ Result<LockPage> LockManager::list(const ListLocks& request) {
     return core_->complete<LockPage>(*std::move(search));
 }
 
+Result<InRange<Holder>> LockManager::held(HeldSearch search) {
+    return core_->complete<InRange<Holder>>(std::move(search));
+}
+
 Result<std::vector<SessionView>> LockManager::sessions(std::string_view principal) {
     return core_->complete<std::vector<SessionView>>(SessionSearch(principal));
 }

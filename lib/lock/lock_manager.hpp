@@ -19,11 +19,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <rocklock/clock.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/storage.hpp>
 
+#include "lock/lock_look.hpp"
 #include "lock/lock_table.hpp"
 
 namespace rocklock {
@@ -106,6 +108,20 @@ public:
     Result<HistoryPage> history(const HistoryRequest& request) override;
     Result<EventPage> watch(const WatchRequest& request, std::stop_token stop = {}) override;
     Ticket submit_watch(WatchRequest request, WatchCompletion done) override;
+
+    // What there is of these at one instant, in their order; committed as it is answered.
+    //
+    // Errors: those of the storage
+    Result<std::vector<Looked>> look(const std::vector<LookedFor>& places);
+    // Of up to 2,048 locks in all an instant; as list(). Errors: those of the storage
+    Result<InRange<Holder>> held(HeldSearch search);
+    // Events that are kept, as of now but for what is dropped meanwhile.
+    //
+    // Errors: invalid_argument, where none are kept; those of the storage
+    Result<InRange<LockEvent>> events(EventSearch search);
+    // Those of these numbers, in their order.
+    Result<std::vector<std::optional<LockEvent>>> events_at(
+        const std::vector<std::uint64_t>& sequences);
 
     // What lets a write of data in. The grant is so as long as its record has the version and the
     // moment has not come: both are to be conditions of the write's commit, and the answer is for

@@ -12,7 +12,7 @@
 
 namespace rocklock {
 
-// Where a page goes on: behind this resource and grant.
+// Where a page goes on: behind this resource and grant. Of events: resource and sequence.
 struct LockPlace {
     std::string resource;
     std::uint64_t grant = 0;

@@ -36,6 +36,7 @@
 #include <rocklock/storage.hpp>
 
 #include "lock/fence.hpp"
+#include "lock/lock_look.hpp"
 
 namespace rocklock {
 
@@ -128,9 +129,9 @@ struct RecoveryFacts {
     Instant now;
 };
 
-struct LockPlace;
-class LockSearch;
-class SessionSearch;
+namespace table {
+struct Resource;
+}
 
 // What the secrets of a store's sessions are made with.
 struct SessionKey {
@@ -177,6 +178,9 @@ public:
     // table of ordinary size that is one step, and so one instant.
     std::optional<LockPage> search(LockSearch& search, Instant now) const;
     std::optional<std::vector<SessionView>> search(SessionSearch& search, Instant now) const;
+    std::optional<InRange<Holder>> search(HeldSearch& search, Instant now) const;
+    // What there is of these, in their order.
+    std::vector<Looked> look(const std::vector<LookedFor>& places, Instant now) const;
     std::vector<Grant> grants(const SessionId& session, Instant now) const;
     // Without its secret.
     Result<SessionInfo> session(const SessionId& session, Instant now) const;
@@ -223,6 +227,11 @@ private:
 
     std::size_t look_through(std::size_t part, LockSearch& search) const;
     void show_found(const LockPlace& place, LockSearch& search) const;
+    // As it is held now.
+    std::optional<Holder> holder_at(const LockPlace& place) const;
+    Looked look_at(const LockPlace& place) const;
+    Looked look_at(const SessionId& id) const;
+    std::size_t offer_held(const table::Resource& resource, HeldSearch& search) const;
 
     std::unique_ptr<Core> core_;
 };

@@ -4,6 +4,7 @@
 //     manager_decide.cpp   one decision: the table, the commit, who is told; blocking calls
 //     manager_deliver.cpp  asynchronous calls, and what happens by time
 //     manager_fence.cpp    what lets writes of data in, and keeps plain reads out
+//     manager_look.cpp     looking at single things, and at events
 //     manager_stall.cpp    what waits while a server reads its sockets after a stall
 //     manager_watch.cpp    events, and who waits for them
 #pragma once
@@ -308,6 +309,7 @@ struct LockManager::Core {
     bool tell_settler_of_it() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
     Result<void> await_looking(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
+    Result<void> await_events() ROCKLOCK_EXCLUDES(mutex);
     Result<NoFence> look_up(const FenceRequest& request) const;
     template <typename Found, typename Search>
     Result<Found> complete(Search search) ROCKLOCK_EXCLUDES(mutex);

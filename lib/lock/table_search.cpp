@@ -100,14 +100,11 @@ std::size_t LockTable::look_through(std::size_t part, LockSearch& search) const 
 
 // A row for what was found, if it is still held.
 void LockTable::show_found(const LockPlace& place, LockSearch& search) const {
-    const auto grant = core_->grants.find(place.grant);
-    if (grant == core_->grants.end() || !table::live(**grant, core_->now.boot)) return;
+    auto holder = holder_at(place);
+    if (!holder) return;
     const std::string& asker = search.request_.asker;
-    for (const Hold& hold : (*grant)->holds()) {
-        if (hold.resource->name() != place.resource) continue;
-        search.page_.locks.push_back(core_->show_holder(hold));
-        search.page_.locks.back().you = !asker.empty() && (*grant)->session->principal == asker;
-    }
+    holder->you = !asker.empty() && holder->principal == asker;
+    search.page_.locks.push_back(*std::move(holder));
 }
 
 std::optional<LockPage> LockTable::search(LockSearch& search, Instant now) const {
