@@ -42,9 +42,15 @@ Result<void> Catalog::open() {
 SchemaPointer Catalog::find(std::string_view table) const {
     const auto name = arns_.name_of(table);
     if (!name) return nullptr;
-    MutexLock lock(mutex_);
-    const auto found = tables_.find(*name);
-    return found == tables_.end() ? nullptr : found->second;
+    {
+        MutexLock lock(mutex_);
+        const auto found = tables_.find(*name);
+        if (found != tables_.end()) return found->second;
+    }
+    for (const auto& schema : system_) {
+        if (schema->name == *name) return schema;
+    }
+    return nullptr;
 }
 
 std::vector<std::string> Catalog::names(std::string_view after, std::size_t limit) const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <rocklock/result.hpp>
@@ -33,6 +34,9 @@ public:
 
     // Reads all definitions. Errors: corrupt, newer_format; those of Storage
     Result<void> open();
+    // Tables that are found by their names beside those of the store, and in no list of them;
+    // before anybody looks for one.
+    void add_system(std::vector<SchemaPointer> schemas) { system_ = std::move(schemas); }
 
     // By its name or its ARN. Nothing where there is no such table.
     SchemaPointer find(std::string_view table) const;
@@ -66,6 +70,7 @@ private:
     Storage& storage_;
     Versions& versions_;
     const Arns& arns_;
+    std::vector<SchemaPointer> system_;
     // Held over the commit of a change of definitions. Taken before mutex_.
     Mutex changing_ ROCKLOCK_ACQUIRED_BEFORE(mutex_);
     mutable Mutex mutex_;

@@ -37,6 +37,11 @@ Error no_such_table(std::string_view table) {
             "Requested resource not found: Table: " + std::string(table) + " not found"};
 }
 
+Error only_read(std::string_view table) {
+    return fault("Table " + std::string(table) +
+                 " shows what the lock manager has, and can only be read");
+}
+
 std::optional<Error> check_name(std::string_view name, std::string_view path) {
     if (name.size() < shortest_name) {
         return constraint(name, path, "Member must have length greater than or equal to 3");

@@ -19,6 +19,8 @@ Error constraint(std::string_view value, std::string_view path, std::string_view
 // What calls for data and what calls about tables say of one that is not there.
 Error no_such_resource();
 Error no_such_table(std::string_view table);
+// Of a change to a table of the system's own.
+Error only_read(std::string_view table);
 
 // The fault of a table's or an index's name, whose parameter is `path`.
 std::optional<Error> check_name(std::string_view name, std::string_view path);

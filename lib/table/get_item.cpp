@@ -48,7 +48,7 @@ Result<GetAnswer> TableStore::get_item(const GetItem& request) {
     if (!read) return std::move(read).error();
     auto stored = read_guarded(options_.gate, request.proof, [&](GuardedRead& guard) {
         guard.see(*read->schema, request.key);
-        return read_row(read->row);
+        return read_one(*read, request.key);
     });
     if (!stored) return std::move(stored).error();
     return answer_of(request, *read, *std::move(stored));
@@ -57,6 +57,7 @@ Result<GetAnswer> TableStore::get_item(const GetItem& request) {
 std::optional<Result<GetAnswer>> TableStore::get_item_at_hand(const GetItem& request) {
     auto read = read_get(request);
     if (!read) return std::move(read).error();
+    if (read->schema->is_system()) return std::nullopt;
     // While nobody can be kept out; to ask who is may take a while.
     GuardedRead guard(options_.gate, request.proof);
     guard.begin();

@@ -9,6 +9,7 @@
 #include "table/faults.hpp"
 #include "table/many_writes.hpp"
 #include "table/request_limits.hpp"
+#include "table/system_rows.hpp"
 #include "table/table_store.hpp"
 
 namespace rocklock::table {
@@ -25,11 +26,15 @@ struct Found {
     std::size_t bytes = 0;
 };
 
-Result<Found> read_one(const Snapshot& snapshot, const std::string& row,
+// What many items are read from.
+struct ReadMoment {
+    const Snapshot& snapshot;
+    const SystemRows& system;
+};
+
+Result<Found> read_one(const ReadMoment& moment, const Schema& schema, const std::string& row,
                        const RequestExpressions& read) {
-    auto value = snapshot.get(Family::items, row);
-    if (!value) return std::move(value).error();
-    auto stored = decode_stored(*value);
+    auto stored = read_item(moment.snapshot, moment.system, schema, row);
     if (!stored) return std::move(stored).error();
     if (!*stored) return Found{};
     Item& item = (*stored)->item;
@@ -83,7 +88,7 @@ struct Filled {
 };
 
 // Reads until the answer is full; what is left is to be asked for again.
-Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, ReturnCapacity wanted,
+Result<void> read_keys(const PlannedKeys& plan, const ReadMoment& moment, ReturnCapacity wanted,
                        GuardedRead& guard, Filled& filled) {
     BatchGetAnswer::Items& items = filled.answer.tables.emplace_back();
     items.table = plan.request->table;
@@ -97,7 +102,7 @@ Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, Return
             continue;
         }
         guard.see(*plan.schema, plan.request->keys[i]);
-        auto found = read_one(snapshot, plan.rows[i], plan.read);
+        auto found = read_one(moment, *plan.schema, plan.rows[i], plan.read);
         if (!found) return std::move(found).error();
         filled.bytes += found->bytes;
         const auto units = read_units(found->bytes, plan.request->consistent);
@@ -108,11 +113,11 @@ Result<void> read_keys(const PlannedKeys& plan, const Snapshot& snapshot, Return
     return {};
 }
 
-Result<Filled> read_tables(const std::vector<PlannedKeys>& plans, const Snapshot& snapshot,
+Result<Filled> read_tables(const std::vector<PlannedKeys>& plans, const ReadMoment& moment,
                            ReturnCapacity wanted, GuardedRead& guard) {
     Filled filled;
     for (const auto& plan : plans) {
-        auto done = read_keys(plan, snapshot, wanted, guard, filled);
+        auto done = read_keys(plan, moment, wanted, guard, filled);
         if (!done) return std::move(done).error();
     }
     return filled;
@@ -144,17 +149,35 @@ Result<void> find_rows(std::vector<PlannedGet>& plans) {
     return {};
 }
 
-Result<TransactGetAnswer> read_together(const std::vector<PlannedGet>& plans,
-                                        const Storage& storage, ReturnCapacity wanted,
+// One moment of the store, and of the system's tables with it.
+Result<std::unique_ptr<Snapshot>> moment_with(SystemRows& system, const Storage& storage,
+                                              Clock& clock) {
+    if (!system.any()) return storage.snapshot();
+    while (true) {
+        const auto before = storage.snapshot();
+        if (auto looked = system.look(); !looked) return std::move(looked).error();
+        Batch terms;
+        if (auto added = system.add_terms(*before, terms); !added) return std::move(added).error();
+        auto moment = storage.snapshot();
+        const auto so = is_so(terms, *moment, clock.now().boot);
+        if (!so) return Error(so.error());
+        if (*so) return moment;
+    }
+}
+
+Result<TransactGetAnswer> read_together(const std::vector<PlannedGet>& plans, SystemRows& system,
+                                        const Storage& storage, Clock& clock, ReturnCapacity wanted,
                                         GuardedRead& guard) {
     TransactGetAnswer answer;
     std::size_t bytes = 0;
     CapacitySum consumed(transaction_factor);
-    const auto snapshot = storage.snapshot();
+    const auto snapshot = moment_with(system, storage, clock);
+    if (!snapshot) return Error(snapshot.error());
     for (const PlannedGet& plan : plans) {
         guard.see(*plan.schema, plan.request->key);
         const auto another = planted(Bug::reads_of_many_moments) ? storage.snapshot() : nullptr;
-        auto found = read_one(another ? *another : *snapshot, plan.row, plan.read);
+        auto found =
+            read_one({another ? *another : **snapshot, system}, *plan.schema, plan.row, plan.read);
         if (!found) return std::move(found).error();
         bytes += found->bytes;
         if (auto error = check_transaction_size(bytes)) return *std::move(error);
@@ -184,9 +207,18 @@ Result<BatchGetAnswer> TableStore::batch_get(const BatchGet& request) {
     for (auto& plan : plans) {
         if (auto rows = find_rows(plan, known); !rows) return std::move(rows).error();
     }
-    auto filled = read_guarded(options_.gate, request.proof, [&](GuardedRead& guard) {
-        return read_tables(plans, *storage_.snapshot(), request.return_capacity, guard);
-    });
+    SystemRows system(options_.system);
+    for (const auto& plan : plans) {
+        for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+            system.want(*plan.schema, plan.rows[i], plan.request->keys[i]);
+        }
+    }
+    auto filled =
+        read_guarded(options_.gate, request.proof, [&](GuardedRead& guard) -> Result<Filled> {
+            if (auto looked = system.look(); !looked) return std::move(looked).error();
+            const auto snapshot = storage_.snapshot();
+            return read_tables(plans, {*snapshot, system}, request.return_capacity, guard);
+        });
     if (!filled) return std::move(filled).error();
     filled->answer.consumed = filled->consumed.take();
     return std::move(filled->answer);
@@ -212,8 +244,12 @@ Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
         plan.schema = *std::move(found);
     }
     if (auto bound = find_rows(plans); !bound) return std::move(bound).error();
+    SystemRows system(options_.system);
+    for (const PlannedGet& plan : plans) {
+        system.want(*plan.schema, plan.row, plan.request->key);
+    }
     return read_guarded(options_.gate, request.proof, [&](GuardedRead& guard) {
-        return read_together(plans, storage_, request.return_capacity, guard);
+        return read_together(plans, system, storage_, clock_, request.return_capacity, guard);
     });
 }
 

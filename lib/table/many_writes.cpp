@@ -56,6 +56,13 @@ void note_writer(const std::string& principal, std::vector<std::string>& writers
     }
 }
 
+Result<std::optional<StoredItem>> read_current(const PlannedWrite& plan,
+                                               const WriteMoment& moment) {
+    static const SystemRows none(nullptr);
+    const SystemRows& system = moment.system != nullptr ? *moment.system : none;
+    return read_item(moment.snapshot, system, *plan.schema, plan.row);
+}
+
 // Adds the last of `all`, which has neither a reason nor an item yet.
 Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
                         const WriteMoment& moment, DecidedWrites& all) {
@@ -71,9 +78,7 @@ Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
         if (let_in) note_writer(let_in->by, all.writers);
         moment.after.add(let_in, batch);
     }
-    auto value = moment.snapshot.get(Family::items, plan.row);
-    if (!value) return std::move(value).error();
-    const auto current = decode_stored(*value);
+    const auto current = read_current(plan, moment);
     if (!current) return Error(current.error());
     all.found.back() = current->has_value();
     auto decided =
@@ -81,8 +86,12 @@ Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
     if (!decided) return std::move(decided).error();
     append(std::move(decided->changes), all.decision);
     all.bytes += decided->bytes;
-    if (!is_unguarded(plan, writes)) add_preconditions(plan, *current, batch.preconditions);
     all.answers.push_back(std::move(decided->answer));
+    if (is_unguarded(plan, writes)) return {};
+    if (plan.schema->is_system()) {
+        return moment.system->add_terms(plan.row, moment.snapshot, batch);
+    }
+    add_preconditions(plan, *current, batch.preconditions);
     return {};
 }
 
@@ -157,6 +166,7 @@ std::optional<Error> check_together(const ManyWrites& writes, std::string_view t
     for (std::size_t i = 0; i < writes.reads.size(); ++i) {
         const WriteItem& request = *writes.reads[i].request;
         const Schema& schema = *writes.schemas[i];
+        if (auto error = check_writable(schema, request)) return error;
         if (auto error = check_empty_keys(schema, request)) return error;
         if (!has_key(schema, request.item)) continue;
         if (!rows.insert(row_key(schema, nullptr, request.item)).second) {

@@ -12,6 +12,7 @@
 #include "table/catalog.hpp"
 #include "table/drafts.hpp"
 #include "table/guards.hpp"
+#include "table/system_rows.hpp"
 #include "table/write_plan.hpp"
 
 namespace rocklock::table {
@@ -41,8 +42,8 @@ std::optional<Error> check_transaction_size(std::size_t bytes);
 // Finds the tables. Errors: resource_not_found
 Result<void> find_tables(ManyWrites& writes, const Catalog& catalog);
 
-// The faults that are the whole request's although they need the definitions: an empty value of a
-// key, two writes of one item, which are said to be `twice`.
+// The faults that are the whole request's although they need the definitions: a table that is only
+// read, an empty value of a key, two writes of one item, which are said to be `twice`.
 std::optional<Error> check_together(const ManyWrites& writes, std::string_view twice);
 
 // Plans all of them, or stops at the first that does not fit its table. Errors: invalid_argument;
@@ -72,6 +73,8 @@ struct WriteMoment {
     std::uint64_t version = 0;
     WallTime now;
     AfterCommit& after;
+    // Looked at behind the snapshot. None: no system's row is checked.
+    const SystemRows* system = nullptr;
 };
 
 // Decides all of them on one moment. Errors: those of Snapshot; corrupt

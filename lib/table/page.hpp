@@ -5,6 +5,7 @@
 // Only then comes the filter: what it drops has been read, and counts.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,8 @@ struct PagePlan {
     const expression::RequestExpressions* expressions = nullptr;
     // Whether the entries of the index lack something, which is then read from the table.
     bool fetches = false;
+    // Looked at in one page, at most.
+    std::size_t most_rows = 0;
 
     const KeyParts& key() const { return index ? index->key : schema->key; }
 };

@@ -56,6 +56,9 @@ struct IndexSchema {
     std::shared_ptr<Figure> figure = std::make_shared<Figure>();
 };
 
+// The tables of the system's own have the numbers from here on; stored ones begin at 1.
+inline constexpr std::uint32_t first_system_number = 0xFFFF'FF00;
+
 struct Schema {
     // Of the record, and so of the whole definition: it changes with every change of it.
     std::uint64_t version = 0;
@@ -75,9 +78,13 @@ struct Schema {
     std::string ttl_attribute;
     // To locks.
     std::optional<Binding> binding;
+    // Of a system's table: whether transactions may have conditions of it.
+    bool can_be_checked = false;
     // The same in each definition of the table.
     std::shared_ptr<Figure> figure = std::make_shared<Figure>();
 
+    // One of the system's own, which is only read: system_tables.hpp.
+    bool is_system() const { return number >= first_system_number; }
     const IndexSchema* index(std::string_view index_name) const;
     bool has_local_index() const;
     // Whether an entry of the index holds this attribute.

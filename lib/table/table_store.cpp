@@ -37,6 +37,9 @@ constexpr std::size_t rows_counted_at_once = 1'000;
 Result<void> TableStore::open() {
     if (auto opened = versions_.open(clock_.now().wall); !opened) return opened;
     if (auto opened = catalog_.open(); !opened) return opened;
+    if (options_.system != nullptr) {
+        catalog_.add_system(system_schemas(*options_.system, clock_.now().wall));
+    }
     auto figures = storage_.get(Family::meta, figures_key);
     if (!figures) return std::move(figures).error();
     if (auto read = decode_figures(*figures, catalog_.all()); !read) return read;
@@ -95,6 +98,7 @@ Result<void> TableStore::change_schema(const std::string& table,
     while (true) {
         const auto before = catalog_.find(table);
         if (!before) return no_such_table(table);
+        if (before->is_system()) return only_read(before->name);
         Schema after = *before;
         const auto changed = change(after);
         if (!changed) return Error(changed.error());
@@ -114,9 +118,20 @@ Result<SchemaPointer> TableStore::schema(const std::string& table) const {
 }
 
 std::shared_ptr<const Snapshot> TableStore::moment_for(const PagePlan& plan) const {
+    if (plan.schema->is_system()) return system_moment(*options_.system, plan);
     const bool global = plan.index && plan.index->kind == IndexKind::global;
     if (global && index_lag_) return index_lag_->moment();
     return storage_.snapshot();
+}
+
+Result<std::optional<StoredItem>> TableStore::read_one(const ReadGet& read,
+                                                       const AttributeMap& key) const {
+    if (!read.schema->is_system()) return read_row(read.row);
+    SystemRows rows(options_.system);
+    rows.want(*read.schema, read.row, key);
+    if (auto looked = rows.look(); !looked) return std::move(looked).error();
+    const auto& item = rows.at(read.row).item;
+    return item ? std::optional(StoredItem{0, *item, {}}) : std::nullopt;
 }
 
 Result<std::optional<StoredItem>> TableStore::read_row(const std::string& row) const {

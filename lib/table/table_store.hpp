@@ -36,6 +36,7 @@
 #include "table/layout.hpp"
 #include "table/many_writes.hpp"
 #include "table/page.hpp"
+#include "table/system_rows.hpp"
 #include "table/turns.hpp"
 #include "table/versions.hpp"
 #include "table/write_plan.hpp"
@@ -161,8 +162,11 @@ private:
 
     // Errors: those of Storage; corrupt
     Result<std::optional<StoredItem>> read_row(const std::string& row) const;
+    // The same of whatever table. Errors: besides, those of SystemTables
+    Result<std::optional<StoredItem>> read_one(const ReadGet& read, const AttributeMap& key) const;
 
     // What a query or a scan reads: the present, or in a rehearsal what global indexes were.
+    // Borrows the plan.
     std::shared_ptr<const Snapshot> moment_for(const PagePlan& plan) const;
 
     // Errors: invalid_argument, resource_not_found
@@ -175,6 +179,11 @@ private:
     // Errors: invalid_argument  nobody's grant did; resource_not_found; those of Storage
     Result<void> save_from(const std::vector<DraftId>& drafts,
                            const std::vector<std::string>& writers, Batch& batch) const;
+
+    // Looks at the system's rows that are checked.
+    //
+    // Errors: those of SystemTables
+    Result<SystemRows> look_at_checked(const ManyWrites& writes) const;
 
     // Decides all actions on one moment; nothing where what it rests on has changed meanwhile.
     Result<std::optional<Decision>> decide_transaction(Transaction& transaction);

@@ -72,6 +72,7 @@ Result<TableDescription> TableStore::update_table(const UpdateTable& request) {
     while (true) {
         const auto before = catalog_.find(request.table);
         if (!before) return no_such_table(request.table);
+        if (before->is_system()) return only_read(before->name);
         auto after = schema_after(*before, request);
         if (!after) return std::move(after).error();
         auto replaced = catalog_.replace(before, *std::move(after));
@@ -110,6 +111,7 @@ Result<TableDescription> TableStore::delete_table(const std::string& table) {
     while (true) {
         const auto schema = catalog_.find(table);
         if (!schema) return no_such_table(table);
+        if (schema->is_system()) return only_read(schema->name);
         if (schema->deletion_protection) {
             return fault(
                 "Resource cannot be deleted as it is currently protected against deletion. "

@@ -225,6 +225,15 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
                                collections_of(*writes, transaction.answers)};
 }
 
+Result<SystemRows> TableStore::look_at_checked(const ManyWrites& writes) const {
+    SystemRows rows(options_.system);
+    for (const PlannedWrite& plan : writes.plans) {
+        rows.want(*plan.schema, plan.row, plan.read->request->item);
+    }
+    if (auto looked = rows.look(); !looked) return std::move(looked).error();
+    return rows;
+}
+
 Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& transaction) {
     ManyWrites& writes = transaction.writes;
     transaction.cancelled.reset();
@@ -243,8 +252,10 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     }
     const auto version = versions_.next();
     if (!version) return Error(version.error());
-    auto decided = decide_writes(
-        writes, {options_.gate, *snapshot, *version, clock_.now().wall, transaction.after});
+    const auto system = look_at_checked(writes);
+    if (!system) return Error(system.error());
+    auto decided = decide_writes(writes, {options_.gate, *snapshot, *version, clock_.now().wall,
+                                          transaction.after, &*system});
     if (!decided) return std::move(decided).error();
     const auto told = end_checks(checks, writes, *decided);
     if (!told) return Error(told.error());
@@ -265,6 +276,12 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
         return std::move(saved).error();
     }
     append(std::move(token), with_token(decision.batch, transaction.behind));
+    // Where nothing is committed, nothing else holds the conditions up to one moment.
+    if (system->any() && decision.batch.writes.empty()) {
+        const auto so = is_so(decision.batch, *storage_.snapshot(), clock_.now().boot);
+        if (!so) return Error(so.error());
+        if (!*so) return std::optional<Decision>();
+    }
     tear(decision.batch, storage_);
     transaction.answers = std::move(decided->answers);
     transaction.version = *version;

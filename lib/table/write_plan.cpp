@@ -6,6 +6,7 @@
 #include "item/capacity.hpp"
 #include "table/capacity_report.hpp"
 #include "table/faults.hpp"
+#include "table/system_rows.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -124,6 +125,7 @@ Result<ReadWrite> read_write(const WriteItem& request) {
 }
 
 Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema) {
+    if (auto error = check_writable(*schema, *read.request)) return *std::move(error);
     if (auto checked = check_key_of(*schema, *read.request); !checked) {
         return std::move(checked).error();
     }

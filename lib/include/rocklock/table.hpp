@@ -26,6 +26,7 @@
 namespace rocklock {
 
 class LockGate;
+class SystemTables;
 
 // A write that is decided and queued. Its end waits for the commit, if finish() has not been
 // called. It must end before its tables do.
@@ -162,6 +163,8 @@ struct TableOptions {
     // Who answers for locks; `Database` has one. It must outlive the tables. Without one no bound
     // table can be written.
     LockGate* gate = nullptr;
+    // Tables of the system's own beside the stored ones; `Database` has some. It must outlive them.
+    SystemTables* system = nullptr;
 };
 
 // Finishes what an earlier run was interrupted at: tables that were being deleted, indexes that
