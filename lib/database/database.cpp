@@ -10,6 +10,7 @@
 #include "base/fork.hpp"
 #include "client/remote_service.hpp"
 #include "database/item_locks.hpp"
+#include "database/lock_tables.hpp"
 #include "database/manager_gate.hpp"
 #include "database/session_keeper.hpp"
 #include "database/table_sweeper.hpp"
@@ -27,6 +28,7 @@ struct Database::State {
     std::unique_ptr<RemoteService> remote;
     // Of our own store only.
     std::unique_ptr<ManagerGate> gate;
+    std::unique_ptr<LockTables> lock_tables;
     std::unique_ptr<TableService> tables;
     std::unique_ptr<TableSweeper> sweeper;
     std::unique_ptr<SessionKeeper> keeper;
@@ -97,7 +99,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
             "a store is durable or written: deferred would answer before anything is kept");
     }
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
-    auto state = std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}, {}});
+    auto state =
+        std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}, {}, {}});
     LockManagerOptions manager_options;
     manager_options.durability = options.durability;
     manager_options.background = options.background;
@@ -116,6 +119,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     table_options.sweep_period = options.sweep_period;
     table_options.rehearsal = options.rehearsal;
     table_options.gate = state->gate.get();
+    state->lock_tables = std::make_unique<LockTables>(*state->manager);
+    table_options.system = state->lock_tables.get();
     auto tables = open_tables(*state->storage, clock, table_options);
     if (!tables) return std::move(tables).error();
     state->tables = *std::move(tables);
@@ -140,7 +145,7 @@ Result<Database> Database::connect(const std::string& socket_path, ConnectOption
     auto storage = make_memory_storage(clock);
     std::ignore = storage->close();
     auto state = std::make_unique<State>(
-        State{clock, std::move(storage), {}, *std::move(remote), {}, {}, {}, {}});
+        State{clock, std::move(storage), {}, *std::move(remote), {}, {}, {}, {}, {}});
     state->keeper = std::make_unique<SessionKeeper>(*state->remote, clock, options.background);
     state->remote->on_lost(
         [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });

@@ -19,10 +19,12 @@ namespace rocklock::testing {
 
 // `orders`, and `lines` of orders with an index by their article.
 struct Shop {
-    Shop() {
+    explicit Shop(std::size_t events_kept = 0) {
         auto memory = std::make_unique<PausingStorage>(make_memory_storage(clock));
         storage = memory.get();
-        database.emplace(Database::open_on(std::move(memory), simulated(clock)).value());
+        DatabaseOptions options = simulated(clock);
+        options.events_kept = events_kept;
+        database.emplace(Database::open_on(std::move(memory), std::move(options)).value());
         tables = database->tables().value();
         CreateTable orders;
         orders.table = "orders";

@@ -1,0 +1,211 @@
+#include "database/lock_tables.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "database/lock_items.hpp"
+#include "lock/lock_look.hpp"
+#include "lock/records.hpp"
+
+namespace rocklock {
+namespace {
+
+// The places of tables().
+enum : std::size_t { locks_table, sessions_table, history_table, classes_table };
+
+std::string hash_of_key(const SystemTables::Key& key, const std::string& name) {
+    const auto* value = key.key->find(name);
+    const auto* text = value != nullptr ? value->get_if<std::string>() : nullptr;
+    return text != nullptr ? *text : std::string();
+}
+
+// Nothing where no grant and no event has such a number.
+std::optional<std::uint64_t> number_of_key(const SystemTables::Key& key, const std::string& name) {
+    const auto* value = key.key->find(name);
+    const auto* number = value != nullptr ? value->get_if<Number>() : nullptr;
+    const auto whole = number != nullptr ? number->to_int64() : std::nullopt;
+    if (!whole || *whole <= 0) return std::nullopt;
+    return static_cast<std::uint64_t>(*whole);
+}
+
+KeyRange keys_of(const SystemTables::Range& range) {
+    return {range.first, range.last, range.forward, range.most};
+}
+
+// Asks until there are as many as are wanted, or no more: a page that is short is the last one.
+template <typename Search>
+Result<std::vector<Item>> all_in(const SystemTables::Range& range, const Search& search) {
+    const KeyOfPlace key = [&](std::string_view resource, std::uint64_t number) {
+        return range.order->place(resource, number);
+    };
+    KeyRange keys = keys_of(range);
+    std::vector<Item> items;
+    while (true) {
+        const auto found = search(key, keys);
+        if (!found) return Error(found.error());
+        for (const auto& thing : found->things) items.push_back(item_of(thing));
+        if (!found->more || items.size() >= range.most) return items;
+        std::string last = key(found->more->resource, found->more->grant);
+        keys.most = range.most - items.size();
+        if (range.forward) {
+            keys.first = std::move(last) + '\0';
+        } else {
+            keys.last = std::move(last);
+        }
+    }
+}
+
+void rest_on(const SessionId& session, SystemRow& row) {
+    row.rests_on.push_back({Family::locks, records::session_key(session)});
+    // Another lease may end it sooner.
+    row.rests_on.push_back({Family::locks, records::deadline_key(session)});
+}
+
+void rest_on(const LookedFor& asked, SystemRow& row) {
+    if (const auto* place = std::get_if<LockPlace>(&asked)) {
+        row.rests_on.push_back({Family::locks, records::grant_key(GrantId{place->grant})});
+    } else if (const auto* session = std::get_if<SessionId>(&asked)) {
+        rest_on(*session, row);
+    } else {
+        const std::string& pattern = std::get<ClassPlace>(asked).pattern;
+        row.rests_on.push_back({Family::locks, records::class_key(pattern)});
+    }
+}
+
+SystemRow row_of(const LookedFor& asked, const Looked& looked) {
+    SystemRow row;
+    row.until = looked.until;
+    rest_on(asked, row);
+    if (const auto* holder = std::get_if<Holder>(&looked.found)) {
+        row.item = item_of(*holder);
+        // When that ends its grants do, and their records are only written later.
+        rest_on(holder->session, row);
+    } else if (const auto* session = std::get_if<SessionView>(&looked.found)) {
+        row.item = item_of(*session);
+    } else if (const auto* lock_class = std::get_if<LockClass>(&looked.found)) {
+        row.item = item_of(*lock_class);
+    }
+    return row;
+}
+
+// What to look for; nothing for what can never be there, and for an event.
+std::optional<LookedFor> looked_for(const SystemTables::Key& key) {
+    if (key.table == locks_table) {
+        const auto grant = number_of_key(key, "Grant");
+        if (!grant) return std::nullopt;
+        return LockPlace{hash_of_key(key, "Resource"), *grant};
+    }
+    if (key.table == sessions_table) {
+        const auto session = parse_session_id(hash_of_key(key, "Session"));
+        if (!session) return std::nullopt;
+        return *session;
+    }
+    if (key.table == classes_table) return ClassPlace{hash_of_key(key, "Pattern")};
+    return std::nullopt;
+}
+
+}  // namespace
+
+const std::vector<SystemTable>& LockTables::tables() const {
+    static const AttributeDefinition resource{"Resource", AttributeType::string};
+    static const std::vector<SystemTable> all{
+        {"rocklock.locks", resource, AttributeDefinition{"Grant", AttributeType::number}, true},
+        {"rocklock.sessions", {"Session", AttributeType::string}, {}, false},
+        {"rocklock.history", resource, AttributeDefinition{"Sequence", AttributeType::number},
+         false},
+        {"rocklock.classes", {"Pattern", AttributeType::string}, {}, true},
+    };
+    return all;
+}
+
+Result<std::vector<SystemRow>> LockTables::get(const std::vector<Key>& keys) {
+    std::vector<SystemRow> rows(keys.size());
+    std::vector<LookedFor> places;
+    std::vector<std::size_t> asked;
+    std::vector<AskedEvent> events;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (auto place = looked_for(keys[i])) {
+            places.push_back(*std::move(place));
+            asked.push_back(i);
+        } else if (keys[i].table == history_table) {
+            // Numbers begin at 1.
+            events.push_back({i, hash_of_key(keys[i], "Resource"),
+                              number_of_key(keys[i], "Sequence").value_or(0)});
+        }
+    }
+    const auto looked = manager_.look(places);
+    if (!looked) return Error(looked.error());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        rows[asked[i]] = row_of(places[i], (*looked)[i]);
+    }
+    if (events.empty()) return rows;
+    if (auto added = add_events(events, rows); !added) return std::move(added).error();
+    return rows;
+}
+
+Result<void> LockTables::add_events(const std::vector<AskedEvent>& asked,
+                                    std::vector<SystemRow>& rows) {
+    std::vector<std::uint64_t> sequences;
+    for (const auto& event : asked) sequences.push_back(event.sequence);
+    const auto events = manager_.events_at(sequences);
+    if (!events) return Error(events.error());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        const auto& event = (*events)[i];
+        if (event && event->resource == asked[i].resource)
+            rows[asked[i].row].item = item_of(*event);
+    }
+    return {};
+}
+
+Result<std::vector<Item>> LockTables::scan(const Range& range) {
+    switch (range.table) {
+        case locks_table:
+            return scan_locks(range);
+        case sessions_table:
+            return scan_sessions(range);
+        case history_table:
+            return scan_history(range);
+        default:
+            return scan_classes(range);
+    }
+}
+
+Result<std::vector<Item>> LockTables::scan_locks(const Range& range) {
+    return all_in(range, [&](const KeyOfPlace& key, KeyRange keys) {
+        return manager_.held({range.hash, key, std::move(keys)});
+    });
+}
+
+Result<std::vector<Item>> LockTables::scan_history(const Range& range) {
+    return all_in(range, [&](const KeyOfPlace& key, KeyRange keys) {
+        return manager_.events({range.hash, key, std::move(keys)});
+    });
+}
+
+Result<std::vector<Item>> LockTables::scan_sessions(const Range& range) {
+    const auto sessions = manager_.sessions({});
+    if (!sessions) return Error(sessions.error());
+    FirstInRange<const SessionView*> first(keys_of(range));
+    for (const SessionView& session : *sessions) {
+        first.offer(range.order->place(to_string(session.id)), &session);
+    }
+    std::vector<Item> items;
+    for (const SessionView* session : first.take()) items.push_back(item_of(*session));
+    return items;
+}
+
+Result<std::vector<Item>> LockTables::scan_classes(const Range& range) {
+    const auto classes = manager_.classes();
+    // They are shown once they are committed, as all is that was decided before this look.
+    if (auto committed = manager_.look({}); !committed) return std::move(committed).error();
+    FirstInRange<const LockClass*> first(keys_of(range));
+    for (const LockClass& lock_class : classes) {
+        first.offer(range.order->place(lock_class.pattern), &lock_class);
+    }
+    std::vector<Item> items;
+    for (const LockClass* lock_class : first.take()) items.push_back(item_of(*lock_class));
+    return items;
+}
+
+}  // namespace rocklock

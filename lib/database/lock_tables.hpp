@@ -1,0 +1,46 @@
+// The lock table as tables, answered by the lock manager:
+//
+//     rocklock.locks     Resource, Grant     a holder
+//     rocklock.sessions  Session             a live session
+//     rocklock.history   Resource, Sequence  an event that is kept
+//     rocklock.classes   Pattern             a class
+//
+// Their items have the members that the protocol gives these things.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lock/lock_manager.hpp"
+#include "table/system_tables.hpp"
+
+namespace rocklock {
+
+// Lifetime: borrows the manager.
+class LockTables final : public SystemTables {
+public:
+    explicit LockTables(LockManager& manager) : manager_(manager) {}
+
+    const std::vector<SystemTable>& tables() const override;
+    Result<std::vector<SystemRow>> get(const std::vector<Key>& keys) override;
+    Result<std::vector<Item>> scan(const Range& range) override;
+
+private:
+    Result<std::vector<Item>> scan_locks(const Range& range);
+    Result<std::vector<Item>> scan_sessions(const Range& range);
+    Result<std::vector<Item>> scan_history(const Range& range);
+    Result<std::vector<Item>> scan_classes(const Range& range);
+    // Adds the events among the rows; `asked` has their places among those and their keys.
+    struct AskedEvent {
+        std::size_t row = 0;
+        std::string resource;
+        std::uint64_t sequence = 0;
+    };
+    Result<void> add_events(const std::vector<AskedEvent>& asked, std::vector<SystemRow>& rows);
+
+    LockManager& manager_;
+};
+
+}  // namespace rocklock
