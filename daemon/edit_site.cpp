@@ -123,6 +123,7 @@ HttpAnswer EditSite::told(Result<std::string> answer) const {
         Error lost(*reason->code, reason->message);
         lost.blockers = reason->blockers;
         lost.ended = reason->ended;
+        lost.drafts = error.drafts;
         return error_answer(lost);
     }
     const int status = table_error_status(error);

@@ -106,6 +106,8 @@ void read(JsonReader& reader, JsonProblem& problem, Call& call, SaveEdit& save) 
     reader.optional("After", after);
     std::string token;
     reader.optional("ClientRequestToken", token);
+    std::vector<DraftId> drafts;
+    reader.optional("FromDrafts", drafts);
     const auto* items = reader.other("TransactItems");
     if (items == nullptr)
         return problem.report("TransactItems is missing: say what is to be saved");
@@ -117,6 +119,7 @@ void read(JsonReader& reader, JsonProblem& problem, Call& call, SaveEdit& save) 
         return problem.report("TransactItems: " + fault->message);
     }
     save.write.after = after;
+    save.write.from_drafts = std::move(drafts);
     if (!token.empty()) save.write.token = std::move(token);
     std::size_t at = 0;
     for_each_object(items, "TransactItems", problem, [&](const object& item, const auto& place) {

@@ -1,0 +1,153 @@
+"""docs/examples/table-edit in real browsers: who edits, who is refused by whom, and what becomes of who has gone."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import tap
+from harness import SLOWNESS, Sandbox, wait_until
+from page_test import CHROMEDRIVER, CHROMIUM, Browser
+
+APPLICATION = pathlib.Path(__file__).resolve().parents[2] / "docs/examples/table-edit/app.py"
+LEASE_S = 4 * SLOWNESS
+
+
+@unittest.skipUnless(CHROMEDRIVER and CHROMIUM, "chromium and chromium-driver are not installed")
+class TableEdit(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir()
+        self.serve("--memory")
+        self.locks = self.connect()
+        application = subprocess.Popen([sys.executable, APPLICATION, self.socket, "--port", "0", "--lease", str(LEASE_S)],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.started.append(application)
+        self.address = application.stdout.readline().strip()
+        self.browsers = []
+
+    def tearDown(self):
+        # Before their folders go.
+        for browser in self.browsers:
+            browser.stop()
+        super().tearDown()
+
+    def page(self, editor):
+        folder = self.folder / editor.replace(" ", "-")
+        folder.mkdir()
+        browser = Browser(folder)
+        self.browsers.append(browser)
+        browser.open(self.address)
+        browser.type("#editor", editor)
+        wait_until(lambda: self.text(browser, "#row-orders"), "the tables are there")
+        return browser
+
+    def text(self, browser, selector):
+        return browser.run("return document.querySelector(arguments[0])?.innerText", selector)
+
+    def press(self, browser, selector, text):
+        """The button with that text. The list of tables is made anew each second, under a slow hand."""
+        pressed = browser.run("const all = [...document.querySelectorAll(arguments[0])];"
+                              "const one = all.find(each => each.textContent === arguments[1]);"
+                              "one?.click(); return Boolean(one)", f"{selector} button", text)
+        self.assertTrue(pressed, f"there is no {text} in {selector}")
+
+    def edits(self, browser, name):
+        return browser.run("return document.getElementById('edit').hidden") is False and \
+            self.text(browser, "#title") == name
+
+    def edit(self, browser, name):
+        self.press(browser, f"#row-{name}", "Edit")
+        wait_until(lambda: self.edits(browser, name), f"{name} is edited")
+
+    def says(self, browser, text):
+        wait_until(lambda: text in self.text(browser, "#message"), f"the page says {text}")
+        return self.text(browser, "#message")
+
+    def row(self, browser, name, text):
+        wait_until(lambda: text in self.text(browser, f"#row-{name}"), f"{name}: {text}")
+
+    def test_two_pages_and_who_is_refused_by_whom(self):
+        first, second = self.page("editor 1"), self.page("editor 2")
+        self.edit(first, "orders")
+        # The same table that both refer to is locked to be read.
+        self.edit(second, "invoices")
+        self.row(second, "orders", "editor 1 is editing, since")
+        self.row(first, "customers", "locked: editor 1 is editing orders, editor 2 is editing invoices")
+        second.run("document.getElementById('editor').value = 'editor 3'")
+        self.press(second, "#row-customers", "Edit")
+        said = self.says(second, "editor 1 is editing orders, since 20")
+        self.assertIn("editor 2 is editing invoices, since 20", said)
+        self.assertTrue(self.edits(second, "invoices"))
+        first.type("#text", "4711, nails")
+        self.press(first, "#edit", "Save and close")
+        wait_until(lambda: not self.edits(first, "orders"), "the edit is over")
+        self.row(second, "orders", "normal")
+        second.run("document.getElementById('editor').value = 'editor 2'")
+        self.press(second, "#edit", "Close")
+        self.row(first, "customers", "normal")
+        self.edit(first, "customers")
+        self.assertEqual(first.complaints(), [])
+
+    def test_who_has_gone_blocks_for_a_lease_and_loses_no_text(self):
+        first, second = self.page("editor 1"), self.page("editor 2")
+        self.edit(first, "orders")
+        first.type("#text", "never saved")
+        kept = first.run("return edit")
+        text = first.run("return document.getElementById('text').value")
+        first.stop()
+        self.browsers.remove(first)
+        self.press(second, "#row-orders", "Edit")
+        self.says(second, "editor 1 is editing orders")
+        self.row(second, "orders", "normal")
+        self.edit(second, "orders")
+        second.type("#text", "the second's")
+        self.press(second, "#edit", "Save and close")
+        wait_until(lambda: not self.edits(second, "orders"), "the edit is over")
+        # What was under way when the browser died comes late.
+        self.browsers.append(again := self.page("editor 1 again"))
+        again.run("document.getElementById('editor').value = 'editor 1'; open(arguments[0]);"
+                  "document.getElementById('text').value = arguments[1]", kept, text)
+        self.press(again, "#edit", "Save")
+        self.says(again, "What you wrote has been kept as a draft")
+        wait_until(lambda: "never saved" in (self.text(again, "#draft-list") or ""), "the draft is offered")
+        self.edit(second, "orders")
+        self.assertEqual(second.run("return document.getElementById('text').value"), "the second's")
+        self.press(again, "#draft-list", "Discard")
+        wait_until(lambda: not self.text(again, "#draft-list"), "the draft is gone")
+
+    def test_who_types_is_not_lost_and_who_asks_is_answered(self):
+        first, second = self.page("editor 1"), self.page("editor 2")
+        self.edit(first, "orders")
+        self.row(second, "orders", "editor 1 is editing")
+        self.press(second, "#row-orders", "Take over")
+        self.says(second, "editor 1 has been asked")
+
+        def asked():
+            first.type("#text", "x")
+            return "editor 2 asks to take this over" in (self.text(first, "#wanted") or "")
+
+        wait_until(asked, "editor 1 is asked")
+        self.press(first, "#edit", "Save")
+        self.says(first, "Saved.")
+        self.press(first, "#wanted", "Allow")
+        wait_until(lambda: "asks" not in (self.text(first, "#wanted") or ""), "it is allowed")
+        saved = first.run("return document.getElementById('text').value")
+        self.press(second, "#row-orders", "Take over")
+        wait_until(lambda: self.edits(second, "orders"), "editor 2 has it")
+        self.assertEqual(second.run("return document.getElementById('text').value"), saved)
+        self.press(first, "#edit", "Save")
+        self.says(first, "The lock is not yours any more: editor 2 took it over")
+
+    def test_a_page_warns_before_its_lock_ends(self):
+        first = self.page("editor 1")
+        self.edit(first, "orders")
+        self.assertNotIn("type to keep it", self.text(first, "#left"))
+        wait_until(lambda: "type to keep it" in self.text(first, "#left"), "it warns")
+        first.type("#text", "x")
+        wait_until(lambda: "type to keep it" not in self.text(first, "#left"), "it is kept")
+        wait_until(lambda: "The lock has ended" in self.text(first, "#left"), "it has ended")
+
+
+if __name__ == "__main__":
+    tap.main()
