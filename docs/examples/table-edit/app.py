@@ -208,6 +208,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(404, b"there is nothing here", "text/plain")
         self.answer(self.asked(lambda: action(**json.loads(body))))
 
+    def handle(self):
+        try:
+            super().handle()
+        except ConnectionError:
+            pass  # The browser has gone.
+
     def asked(self, ask):
         try:
             return 200, ask()
