@@ -57,7 +57,7 @@ public:
     TableService& operator=(const TableService&) = delete;
     virtual ~TableService() = default;
 
-    // Names that begin with "rocklock." are refused: they are kept for tables of our own.
+    // Names that begin with "rocklock." are refused: those of rocklock.locks and its kin do.
     //
     // Errors: resource_in_use  the table is there already
     virtual Result<TableDescription> create_table(const CreateTable& request) = 0;
