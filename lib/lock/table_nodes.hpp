@@ -168,8 +168,6 @@ struct WaitLock {
 struct Wait {
     Ticket ticket{};
     Session* session = nullptr;
-    // Among the waits of the session, which are in no order.
-    std::size_t place = 0;
     // Order of arrival.
     std::uint64_t order = 0;
     // A conversion, and of which grant; none when that has ended, and then how it did.
@@ -368,6 +366,7 @@ struct Session : InArena {
     std::uint64_t grants = 0;
     // When somebody was last known to be at it. In memory only: a restart counts as one.
     BootTime active{};
+    // In order of arrival.
     std::vector<Wait*> waits;
     // Places in queues at which another session's wait comes right behind one of its own: while
     // there are none, nobody stands behind any.

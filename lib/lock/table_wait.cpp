@@ -383,7 +383,6 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
     wait.timer.owner = &wait;
     waits.insert(ticket, std::move(made));
     enlist(wait);
-    wait.place = session.waits.size();
     session.waits.push_back(&wait);
     enqueue(wait);
     // Nobody waits for this one yet, unless it goes ahead of others.
@@ -475,9 +474,9 @@ void LockTable::Core::end_wait(Wait& wait) {
     dequeue(wait);
     wait_timers.remove(wait.timer);
     delist(wait);
-    session.waits.back()->place = wait.place;
-    std::swap(session.waits[wait.place], session.waits.back());
-    session.waits.pop_back();
+    session.waits.erase(
+        std::lower_bound(session.waits.begin(), session.waits.end(), wait.order,
+                         [](const Wait* one, std::uint64_t order) { return one->order < order; }));
     const auto remembered = requests.find(wait.request);
     if (wait.request && remembered != requests.end() && remembered->second.waiting == wait.ticket &&
         remembered->second.grant == GrantId{}) {
