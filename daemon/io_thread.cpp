@@ -96,7 +96,7 @@ void IoThread::change(int fd, std::uint32_t events) {
 void IoThread::forget(int fd) {
     ::epoll_ctl(poll_, EPOLL_CTL_DEL, fd, nullptr);
     const auto found = served_.find(fd);
-    free_soon(std::move(found->second));
+    forgotten_.push_back(std::move(found->second));
     served_.erase(found);
 }
 
@@ -111,7 +111,7 @@ void IoThread::run() {
 
 // How long nothing is to be done but what comes, in milliseconds; -1: for ever.
 int IoThread::patience() const {
-    if (!going_on_.empty() || !own_.empty() || !forgotten_.empty() || settling_) return 0;
+    if (!going_on_.empty() || !own_.empty() || !left_.empty() || settling_) return 0;
     std::optional<Time> next = settle_at_;
     if (!reminders_.empty()) {
         next = std::min(next.value_or(Time::max()), reminders_.begin()->first);
@@ -184,16 +184,17 @@ void IoThread::round() {
             for (const auto& served : std::exchange(sending_, {})) served->send();
         }
     } while (more);
-    free_forgotten();
+    forgotten_.clear();
+    free_what_is_left();
 }
 
 // What a client leaves that has asked for very much takes as long to free as to serve.
-void IoThread::free_forgotten() {
+void IoThread::free_what_is_left() {
     const Time start = steady_clock::now();
-    while (!forgotten_.empty() && (stopping_ || steady_clock::now() - start < longest_freeing)) {
+    while (!left_.empty() && (stopping_ || steady_clock::now() - start < longest_freeing)) {
         // It may leave more behind.
-        const auto left = std::move(forgotten_.front());
-        forgotten_.pop_front();
+        const auto left = std::move(left_.front());
+        left_.pop_front();
     }
 }
 

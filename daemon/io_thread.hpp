@@ -81,8 +81,8 @@ public:
     void forget(int fd);
     // Calls go_on() in the next round, send() at the end of this one, remind() at that time.
     void go_on_soon(std::shared_ptr<Served> served) { going_on_.push_back(std::move(served)); }
-    // Keeps it to the end of this round at least, and frees it when there is time.
-    void free_soon(std::shared_ptr<void> left) { forgotten_.push_back(std::move(left)); }
+    // Frees what may be much in this round or later ones, as there is time.
+    void free_soon(std::shared_ptr<void> left) { left_.push_back(std::move(left)); }
     void send_soon(std::shared_ptr<Served> served) { sending_.push_back(std::move(served)); }
     void remind_at(Time time, const std::shared_ptr<Served>& served) {
         reminders_.emplace(time, served);
@@ -96,7 +96,7 @@ private:
     int patience() const;
     void round();
     void go_on();
-    void free_forgotten();
+    void free_what_is_left();
     void run_posted();
     void remind();
     bool settle();
@@ -115,8 +115,10 @@ private:
     std::multimap<Time, std::weak_ptr<Served>> reminders_;
     Fifo<std::shared_ptr<Served>> going_on_;
     std::vector<std::shared_ptr<Served>> sending_;
-    // Until the end of the round, or of a later one.
-    Fifo<std::shared_ptr<void>> forgotten_;
+    // Until the end of the round.
+    std::vector<std::shared_ptr<Served>> forgotten_;
+    // Freed as there is time.
+    Fifo<std::shared_ptr<void>> left_;
     // Posted by the thread itself.
     std::vector<std::function<void()>> own_;
     Mutex mutex_;

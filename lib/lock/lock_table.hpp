@@ -45,7 +45,8 @@ struct CancelWait {
     Ticket ticket{};
 };
 
-// Time has passed: serves those who wait for it, and cleans up at most `budget` ended grants.
+// Time has passed: serves at most `budget` of those who wait for it, and cleans up as many grants
+// that have ended.
 struct Tick {
     std::size_t budget = 1024;
     // Looks besides, at some of those who wait, for any that should have been granted before: a

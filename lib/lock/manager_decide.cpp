@@ -263,8 +263,7 @@ void LockManager::Core::fail(const Error& error) {
 }
 
 void LockManager::Core::answer_all(const Error& error, Aftermath& after) {
-    const auto waiting = std::exchange(pending, {});
-    waiting.for_each([&](Ticket, Pending& to) { tell(std::move(to), error, {}, after); });
+    for (const auto& to : pending.take_all()) tell(std::move(*to), error, {}, after);
 }
 
 }  // namespace rocklock

@@ -50,6 +50,14 @@ bool follows(const WaitLock* behind, const WaitLock* before) {
     return behind != nullptr && before != nullptr && behind->wait->session != before->wait->session;
 }
 
+// The first wait in the way is enough; others only when they are to be named, and not all of a long
+// queue then: each of many would go through it.
+bool enough(const Obstacles& obstacles, std::size_t looked_through) {
+    if (!obstacles.blocked) return false;
+    return obstacles.collect != table::Collect::holds_and_waits ||
+           obstacles.waits.size() == shown_limit || looked_through > read_limit;
+}
+
 // Whether its grant waits to be raised.
 bool is_converted(const table::Hold& hold) {
     const auto& waits = hold.grant->session->waits;
@@ -231,21 +239,15 @@ void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, co
     if (!any || covered(session, wish)) return;
     const bool newcomer = wait == nullptr && wish.mode == Mode::read && wish.permits == 0;
     if (planted(Bug::reader_overtakes_writer) && newcomer) return;
-    const bool names = obstacles.collect == Collect::holds_and_waits;
     std::size_t looked_through = 0;
     for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
             if (wait != nullptr && !lock->wait->before(*wait)) return;
-            // The first is enough; others only when they are to be named, and not all of a long
-            // queue then: each of many would go through it.
-            const bool enough =
-                obstacles.waits.size() == shown_limit || looked_through > read_limit;
-            if (obstacles.blocked && (!names || enough)) return;
-            ++looked_through;
+            if (enough(obstacles, looked_through++)) return;
             const bool reaches = !only_subtree || lock->wish->subtree;
             if (!reaches || !bars(*lock, session, wish, wait, conversion)) continue;
             obstacles.blocked = true;
-            if (names) obstacles.waits.push_back(lock);
+            if (obstacles.collect == Collect::holds_and_waits) obstacles.waits.push_back(lock);
         }
     });
 }
@@ -716,9 +718,10 @@ void LockTable::Core::sweep(std::size_t budget) {
 
 void LockTable::Core::search() {
     settle();
-    // With grants left to be cleaned up, waiters may be grantable that will be served with the
-    // cleaning.
+    // With grants left to be cleaned up, or timers to be served, waiters may be grantable that will
+    // be served with those.
     if (!ending_sessions.empty()) return;
+    if (!wait_timers.empty() && wait_timers.top().at <= now.boot) return;
     Wait* wait = next_searched != nullptr ? next_searched : oldest_wait;
     for (std::size_t left = searched_a_step; left > 0 && wait != nullptr; --left) {
         const bool due = wait->timer.armed() && wait->timer.at <= now.boot;

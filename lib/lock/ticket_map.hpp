@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -55,11 +56,16 @@ public:
     }
     std::size_t size() const { return size_; }
 
-    template <typename Visit>
-    void for_each(Visit visit) const {
-        for (const Part& part : parts_) {
-            for (const auto& [ticket, value] : part) visit(ticket, *value);
+    // In no order; leaves none.
+    std::vector<std::unique_ptr<Value>> take_all() {
+        std::vector<std::unique_ptr<Value>> all;
+        all.reserve(size_);
+        for (Part& part : parts_) {
+            for (auto& [ticket, value] : part) all.push_back(std::move(value));
+            part.clear();
         }
+        size_ = 0;
+        return all;
     }
 
 private:

@@ -93,12 +93,9 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         auto decided =
             decide_writes(*writes, {options_.gate, *snapshot, *version, clock_.now().wall, after});
         if (!decided) return std::move(decided).error();
-        if (decided->refused && decided->late.empty()) return *std::move(decided->refused);
         if (decided->refused) {
-            auto kept = keep_drafts(*snapshot, versions_, decided->late, clock_.now().wall);
-            if (!kept) return std::move(kept).error();
-            refused = refused_but_kept(*std::move(decided->refused), decided->late.size());
-            return Decision{*std::move(kept), {}};
+            refused = std::move(decided->refused);
+            return keep_instead(*snapshot, versions_, decided->late, clock_.now().wall, refused);
         }
         count_vain_deletes(*writes, *decided);
         answers = std::move(decided->answers);

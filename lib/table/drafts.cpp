@@ -19,6 +19,8 @@ using Kind = WriteItem::Kind;
 // Of a page, and of what a sweep removes in one commit.
 constexpr std::size_t most_page_bytes = 1U << 20;
 constexpr std::size_t thrown_away_at_once = 25;
+// The largest item, and room for expressions.
+constexpr std::size_t most_draft_bytes = 512U << 10;
 
 // No principal has the byte that follows it.
 constexpr std::string_view draft_prefix = "draft ";
@@ -358,8 +360,6 @@ Result<bool> throw_away(Storage& storage, const std::string& principal, WallTime
     return !none_left && count == most;
 }
 
-}  // namespace
-
 Result<Batch> keep_drafts(const Snapshot& snapshot, Versions& versions,
                           const std::vector<KeptWrite>& writes, WallTime now) {
     std::map<std::string_view, std::vector<const KeptWrite*>> by_principal;
@@ -372,11 +372,24 @@ Result<Batch> keep_drafts(const Snapshot& snapshot, Versions& versions,
     return batch;
 }
 
-Error refused_but_kept(Error refusal, std::size_t drafts) {
-    refusal.drafts = static_cast<std::uint32_t>(drafts);
-    refusal.message += drafts == 1 ? "; what it would have written was kept as a draft"
-                                   : "; what it would have written was kept as drafts";
-    return refusal;
+}  // namespace
+
+bool fits_draft(const WriteItem& write) {
+    std::string bytes;
+    append_write(bytes, write);
+    return bytes.size() <= most_draft_bytes;
+}
+
+Result<Decision> keep_instead(const Snapshot& snapshot, Versions& versions,
+                              const std::vector<KeptWrite>& writes, WallTime now,
+                              std::optional<Error>& refused) {
+    if (writes.empty()) return *refused;
+    auto kept = keep_drafts(snapshot, versions, writes, now);
+    if (!kept) return std::move(kept).error();
+    refused->drafts = static_cast<std::uint32_t>(writes.size());
+    refused->message += writes.size() == 1 ? "; what it would have written was kept as a draft"
+                                           : "; what it would have written was kept as drafts";
+    return Decision{*std::move(kept), {}};
 }
 
 Result<Draft> remove_draft(const Snapshot& snapshot, const std::vector<std::string>& principals,

@@ -18,10 +18,14 @@
 #include <rocklock/result.hpp>
 #include <rocklock/storage.hpp>
 
+#include "table/figures.hpp"
 #include "table/guards.hpp"
 #include "table/versions.hpp"
 
 namespace rocklock::table {
+
+// Whether it is small enough to be kept: most of what is larger could never be saved.
+bool fits_draft(const WriteItem& write);
 
 // A write that is to be kept. Lifetime: borrows the request, which shows a token.
 struct KeptWrite {
@@ -30,13 +34,14 @@ struct KeptWrite {
     LateWrite late;
 };
 
-// What keeps them: none is lost, but for those that must give way to newer ones.
+// What is committed in the place of what `refused` says that it was refused: the drafts of what
+// came too late, of which none is lost but those that must give way to newer ones. `refused` tells
+// of them then. Where nothing came too late, it is the error.
 //
-// Errors: those of Snapshot and of Versions; corrupt
-Result<Batch> keep_drafts(const Snapshot& snapshot, Versions& versions,
-                          const std::vector<KeptWrite>& writes, WallTime now);
-// The refusal of what was kept, so many writes of it.
-Error refused_but_kept(Error refusal, std::size_t drafts);
+// Errors: `refused`; those of Snapshot and of Versions; corrupt
+Result<Decision> keep_instead(const Snapshot& snapshot, Versions& versions,
+                              const std::vector<KeptWrite>& writes, WallTime now,
+                              std::optional<Error>& refused);
 
 // What lets a draft be removed only once, and removes it with the batch.
 //

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/planted_bug.hpp"
+#include "table/drafts.hpp"
 #include "table/faults.hpp"
 
 namespace rocklock::table {
@@ -22,7 +23,9 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
     auto terms = gate->let_write(proof, resource, drafts_of);
     if (!terms) {
         // What is kept is told by its resource.
-        if (!drafts_of.empty() && schema.binding) late = LateWrite{std::move(drafts_of), resource};
+        if (!drafts_of.empty() && schema.binding && fits_draft(write)) {
+            late = LateWrite{std::move(drafts_of), resource};
+        }
         return std::move(terms).error();
     }
     const auto same = [&](const Precondition& other) {

@@ -165,19 +165,30 @@ Result<std::unique_ptr<Snapshot>> moment_with(SystemRows& system, const Storage&
     }
 }
 
-Result<TransactGetAnswer> read_together(const std::vector<PlannedGet>& plans, SystemRows& system,
-                                        const Storage& storage, Clock& clock, ReturnCapacity wanted,
+// The one moment that all is read at, but for a planted bug.
+class OneMoment {
+public:
+    OneMoment(const Storage& storage, std::unique_ptr<Snapshot> snapshot)
+        : storage_(storage), snapshot_(std::move(snapshot)) {}
+    const Snapshot& get() {
+        if (planted(Bug::reads_of_many_moments)) snapshot_ = storage_.snapshot();
+        return *snapshot_;
+    }
+
+private:
+    const Storage& storage_;
+    std::unique_ptr<Snapshot> snapshot_;
+};
+
+Result<TransactGetAnswer> read_together(const std::vector<PlannedGet>& plans, OneMoment& moment,
+                                        SystemRows& system, ReturnCapacity wanted,
                                         GuardedRead& guard) {
     TransactGetAnswer answer;
     std::size_t bytes = 0;
     CapacitySum consumed(transaction_factor);
-    const auto snapshot = moment_with(system, storage, clock);
-    if (!snapshot) return Error(snapshot.error());
     for (const PlannedGet& plan : plans) {
         guard.see(*plan.schema, plan.request->key);
-        const auto another = planted(Bug::reads_of_many_moments) ? storage.snapshot() : nullptr;
-        auto found =
-            read_one({another ? *another : **snapshot, system}, *plan.schema, plan.row, plan.read);
+        auto found = read_one({moment.get(), system}, *plan.schema, plan.row, plan.read);
         if (!found) return std::move(found).error();
         bytes += found->bytes;
         if (auto error = check_transaction_size(bytes)) return *std::move(error);
@@ -248,9 +259,13 @@ Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
     for (const PlannedGet& plan : plans) {
         system.want(*plan.schema, plan.row, plan.request->key);
     }
-    return read_guarded(options_.gate, request.proof, [&](GuardedRead& guard) {
-        return read_together(plans, system, storage_, clock_, request.return_capacity, guard);
-    });
+    return read_guarded(
+        options_.gate, request.proof, [&](GuardedRead& guard) -> Result<TransactGetAnswer> {
+            auto snapshot = moment_with(system, storage_, clock_);
+            if (!snapshot) return std::move(snapshot).error();
+            OneMoment moment(storage_, *std::move(snapshot));
+            return read_together(plans, moment, system, request.return_capacity, guard);
+        });
 }
 
 }  // namespace rocklock::table

@@ -90,7 +90,7 @@ std::string token_key(std::string_view token) {
     return std::string(token_prefix) + std::string(token);
 }
 
-std::string fingerprint(const std::vector<WriteItem>& actions) {
+std::string fingerprint(const std::vector<WriteItem>& actions, const std::vector<DraftId>& drafts) {
     std::string bytes;
     for (const WriteItem& action : actions) {
         append_u8(bytes, static_cast<std::uint8_t>(action.kind));
@@ -101,6 +101,8 @@ std::string fingerprint(const std::vector<WriteItem>& actions) {
         append_text(bytes, action.expressions.update);
         append_placeholders(bytes, action.expressions.placeholders);
     }
+    // Without any it is what it was before there were drafts.
+    for (const DraftId draft : drafts) append_u64(bytes, number(draft));
     const auto digest = hmac_sha256("rocklock transaction", bytes);
     return {digest.begin(), digest.end()};
 }

@@ -11,6 +11,7 @@
 
 #include <rocklock/batch_requests.hpp>
 #include <rocklock/clock.hpp>
+#include <rocklock/drafts.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/storage.hpp>
 
@@ -19,7 +20,7 @@ namespace rocklock::table {
 std::string token_key(std::string_view token);
 
 // What the request is, whatever the order of its members: 32 bytes.
-std::string fingerprint(const std::vector<WriteItem>& actions);
+std::string fingerprint(const std::vector<WriteItem>& actions, const std::vector<DraftId>& drafts);
 
 enum class TokenState : std::uint8_t { unknown, done };
 

@@ -72,7 +72,11 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     std::size_t items_left = std::max<std::size_t>(step.most_items, 1);
     if (round_.draft) {
         auto place = sweep_drafts(storage_, *round_.draft, now.wall, items_left);
-        if (!place) return std::move(place).error();
+        if (!place) {
+            // The tables are to have their turn.
+            round_.draft.reset();
+            return std::move(place).error();
+        }
         round_.draft = *std::move(place);
     }
     while (!round_.draft && !round_.tables.empty() && items_left > 0) {

@@ -200,7 +200,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
                             request.from_drafts};
     if (request.token) {
         transaction.token = *request.token;
-        transaction.print = fingerprint(actions);
+        transaction.print = fingerprint(actions, request.from_drafts);
         rows.push_back(token_key(*request.token));
     }
     const auto decide = [&]() -> Result<Decision> {
@@ -262,12 +262,11 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     if (!*told) return std::optional<Decision>();
     tell_checks(transaction.actions, *decided);
     if (has_cause(decided->reasons)) {
-        if (decided->late.empty()) return cancelled(std::move(decided->reasons));
-        auto kept = keep_drafts(*snapshot, versions_, decided->late, clock_.now().wall);
+        transaction.cancelled = cancelled(std::move(decided->reasons));
+        auto kept = keep_instead(*snapshot, versions_, decided->late, clock_.now().wall,
+                                 transaction.cancelled);
         if (!kept) return std::move(kept).error();
-        transaction.cancelled =
-            refused_but_kept(cancelled(std::move(decided->reasons)), decided->late.size());
-        return std::optional(Decision{*std::move(kept), {}});
+        return std::optional(*std::move(kept));
     }
     if (auto error = check_transaction_size(decided->bytes)) return *std::move(error);
     if (auto checked = transaction.after.check(); !checked) return std::move(checked).error();

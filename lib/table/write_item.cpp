@@ -1,6 +1,8 @@
 // PutItem, UpdateItem, DeleteItem.
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/planted_bug.hpp"
 #include "table/drafts.hpp"
@@ -8,6 +10,27 @@
 #include "table/table_store.hpp"
 
 namespace rocklock::table {
+namespace {
+
+std::vector<KeptWrite> kept_of(const PlannedWrite& plan, std::optional<LateWrite> late) {
+    std::vector<KeptWrite> kept;
+    if (late) kept.push_back({plan.read->request, plan.row, *std::move(late)});
+    return kept;
+}
+
+std::vector<DraftId> drafts_of(const WriteItem& request) {
+    std::vector<DraftId> drafts;
+    if (request.from_draft) drafts.push_back(*request.from_draft);
+    return drafts;
+}
+
+std::vector<std::string> writers_of(const std::optional<LockGate::WriteTerms>& let_in) {
+    std::vector<std::string> writers;
+    if (let_in) writers.push_back(let_in->by);
+    return writers;
+}
+
+}  // namespace
 
 Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
     if (request.kind == WriteItem::Kind::check) {
@@ -40,14 +63,10 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         Batch batch;
         std::optional<LateWrite> late;
         const auto let_in = guard_write(options_.gate, *plan->schema, *read.request, batch, late);
-        if (!let_in && !late) return Error(let_in.error());
-        if (late) {
-            auto kept =
-                keep_drafts(*storage_.snapshot(), versions_,
-                            {{read.request, plan->row, *std::move(late)}}, clock_.now().wall);
-            if (!kept) return std::move(kept).error();
-            refused = refused_but_kept(let_in.error(), 1);
-            return Decision{*std::move(kept), {}};
+        if (!let_in) {
+            refused = let_in.error();
+            return keep_instead(*storage_.snapshot(), versions_, kept_of(*plan, std::move(late)),
+                                clock_.now().wall, refused);
         }
         const auto current = read_row(plan->row);
         if (!current) return Error(current.error());
@@ -61,12 +80,8 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         after.begin();
         after.add(*let_in, batch);
         if (auto checked = after.check(); !checked) return std::move(checked).error();
-        if (read.request->from_draft) {
-            std::vector<std::string> writers;
-            if (*let_in) writers.push_back((*let_in)->by);
-            auto saved = save_from({*read.request->from_draft}, writers, batch);
-            if (!saved) return std::move(saved).error();
-        }
+        auto saved = save_from(drafts_of(*read.request), writers_of(*let_in), batch);
+        if (!saved) return std::move(saved).error();
         if (!planted(Bug::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);
         }

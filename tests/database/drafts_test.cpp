@@ -483,6 +483,43 @@ BOOST_AUTO_TEST_CASE(that_is_large_makes_its_page_short) {
     BOOST_TEST(number(second.next) == 0U);
 }
 
+// An item of that size there cannot be.
+BOOST_AUTO_TEST_CASE(is_not_kept_of_what_is_too_large) {
+    DraftShop shop;
+    Guard lost = Shop::lock(shop.ann, "orders/1");
+    BOOST_TEST_REQUIRE(shop.database->break_grant(lost.id(), "root", "test").has_value());
+    WriteItem update;
+    update.kind = WriteItem::Kind::update;
+    update.table = "orders";
+    update.item = AttributeMap{{"id", "1"}};
+    update.expressions.update = "SET text_ = :new";
+    auto& values = update.expressions.placeholders.values.emplace();
+    values.push_back({":new", std::string(600'000, 'x')});
+    update.proof = lost.proof();
+    const auto late = shop.tables->write_item(update);
+    BOOST_TEST_REQUIRE(outcome(late) == "stale_token");
+    BOOST_TEST(late.error().drafts == 0U);
+    BOOST_TEST(shop.drafts_of("ann").empty());
+    values[0].value = std::string(300'000, 'x');
+    BOOST_TEST(shop.tables->write_item(update).error().drafts == 1U);
+}
+
+// Which drafts go with a transaction is a part of it.
+BOOST_AUTO_TEST_CASE(belongs_to_the_request_with_its_token) {
+    DraftShop shop;
+    Guard lost = Shop::lock(shop.ann, "orders/1");
+    BOOST_TEST_REQUIRE(shop.database->break_grant(lost.id(), "root", "test").has_value());
+    BOOST_TEST_REQUIRE(outcome(shop.tables->write_item(order("1", "one", lost.proof()))) ==
+                       "stale_token");
+    const Guard again = Shop::lock(shop.ann, "orders/1");
+    TransactWrite save = all_of({order("1", "two", again.proof())});
+    save.token = "once";
+    BOOST_TEST(outcome(shop.tables->transact_write(save)) == "done");
+    BOOST_TEST(outcome(shop.tables->transact_write(save)) == "done");
+    save.from_drafts = {shop.drafts_of("ann").at(0).id};
+    BOOST_TEST(outcome(shop.tables->transact_write(save)) == "parameter_mismatch");
+}
+
 BOOST_AUTO_TEST_CASE(is_thrown_away_after_thirty_days) {
     DraftShop shop;
     write_late(shop, 60);
