@@ -32,6 +32,13 @@ std::string lower(std::string_view text) {
     return result;
 }
 
+// Without its parameters.
+std::string media_type(std::string_view content_type) {
+    auto type = content_type.substr(0, content_type.find(';'));
+    while (type.ends_with(' ')) type.remove_suffix(1);
+    return lower(type);
+}
+
 // Whether a browser says that another site makes it ask. Following a link to a page of ours is no
 // harm: the other site does not get to see it.
 bool asked_by_another_site(const HttpRequest& request) {
@@ -44,10 +51,11 @@ bool asked_by_another_site(const HttpRequest& request) {
 }  // namespace
 
 bool is_json(std::string_view content_type) {
-    auto type = content_type.substr(0, content_type.find(';'));
-    while (type.ends_with(' ')) type.remove_suffix(1);
-    const auto name = lower(type);
-    return name == "application/json" || name == "application/x-amz-json-1.0";
+    return media_type(content_type) == "application/json" || is_sdk_json(content_type);
+}
+
+bool is_sdk_json(std::string_view content_type) {
+    return media_type(content_type) == "application/x-amz-json-1.0";
 }
 
 std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {

@@ -119,7 +119,10 @@ std::vector<std::string_view> counted_operations() {
 }  // namespace
 
 bool is_table_request(const HttpRequest& request) {
-    return request.operation.starts_with(service_prefix);
+    const std::string_view target(request.operation);
+    if (target.starts_with(service_prefix)) return true;
+    // An SDK's with a target that is nobody's, or none, is answered as the service would.
+    return is_sdk_json(request.content_type) && !target.starts_with("Rocklock_");
 }
 
 HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,

@@ -80,6 +80,7 @@ TableDescription describe(const Schema& schema, const Arns& arns) {
     description.billing = schema.billing;
     description.throughput = schema.throughput;
     description.deletion_protection = schema.deletion_protection;
+    description.table_class = schema.table_class;
     description.attributes = definitions_of(schema);
     for (const IndexSchema& index : schema.indexes) {
         auto& list =

@@ -71,6 +71,7 @@ struct Schema {
     BillingMode billing = BillingMode::provisioned;
     ProvisionedThroughput throughput;
     bool deletion_protection = false;
+    std::optional<TableClass> table_class;
     std::uint16_t next_index = 1;
     std::vector<IndexSchema> indexes;
     std::map<std::string, std::string> tags;

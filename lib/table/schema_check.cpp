@@ -14,6 +14,7 @@ constexpr std::size_t max_local_indexes = 5;
 constexpr std::size_t max_global_indexes = 20;
 constexpr std::int64_t max_units = 40'000;
 constexpr std::size_t max_key_name_bytes = 255;
+constexpr std::size_t max_projected = 20;
 
 // Of tables of our own, which show locks.
 constexpr std::string_view reserved_prefix = "rocklock.";
@@ -30,6 +31,12 @@ std::string names_of(const std::vector<KeyElement>& key) {
     std::string text;
     for (const auto& element : key) text += (text.empty() ? "" : ", ") + element.attribute;
     return text;
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+    std::string text;
+    for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+    return "[" + text + "]";
 }
 
 std::string names_of(const Definitions& list) {
@@ -138,6 +145,10 @@ Result<IndexProjection> projection_of(const SecondaryIndex& index) {
     if (projection.type == ProjectionType::include && !names) {
         return invalid_parameter(
             "ProjectionType is INCLUDE, but NonKeyAttributes is not specified");
+    }
+    if (names && projection.non_key_attributes->size() > max_projected) {
+        return constraint(list_of(*projection.non_key_attributes), "projection.nonKeyAttributes",
+                          "Member must have length less than or equal to 20");
     }
     if (projection.type != ProjectionType::include && names) {
         return invalid_parameter(std::string("ProjectionType is ") +
@@ -257,6 +268,49 @@ std::optional<Error> check_all_used(const Schema& schema, const Definitions& def
 
 using IndexUpdate = UpdateTable::GlobalIndexUpdate;
 
+std::string requested_units(const ProvisionedThroughput& now, const ProvisionedThroughput& asked) {
+    const auto told = [](std::string_view kind, std::int64_t before, std::int64_t after) {
+        const std::string name = std::string(kind) + "CapacityUnits";
+        return "Current " + name + " provisioned for the table: " + std::to_string(before) +
+               ". Requested " + name + ": " + std::to_string(after) + ".";
+    };
+    return "The requested value equals the current value. " +
+           told("Read", now.read_units, asked.read_units) + " " +
+           told("Write", now.write_units, asked.write_units);
+}
+
+// What a call may change at once: throughput, of the table and its indexes, with or without the
+// mode; or one index that comes or goes; or the protection; or the class.
+std::optional<Error> check_one_change(const UpdateTable& request) {
+    bool throughput = request.billing || request.throughput;
+    bool comes_or_goes = false;
+    if (request.global_index_updates) {
+        for (const IndexUpdate& update : *request.global_index_updates) {
+            (update.update ? throughput : comes_or_goes) = true;
+        }
+    }
+    const int changes = static_cast<int>(throughput) + static_cast<int>(comes_or_goes) +
+                        static_cast<int>(request.deletion_protection.has_value()) +
+                        static_cast<int>(request.table_class.has_value());
+    if (changes <= 1) return std::nullopt;
+    return invalid_parameter(
+        "Only one of these can be changed by one call: the throughput or BillingMode; an index "
+        "that is created or deleted; DeletionProtectionEnabled; TableClass");
+}
+
+// What becomes provisioned has throughput everywhere.
+std::optional<Error> check_provisioned(const Schema& before, const Schema& after) {
+    if (before.billing == after.billing || after.billing != BillingMode::provisioned) {
+        return std::nullopt;
+    }
+    for (const IndexSchema& index : after.indexes) {
+        if (index.kind == IndexKind::local || index.throughput.read_units > 0) continue;
+        return invalid_parameter("ProvisionedThroughput must be specified for index: " +
+                                 index.name);
+    }
+    return std::nullopt;
+}
+
 std::optional<Error> check_index_updates(const std::vector<IndexUpdate>& updates) {
     std::set<std::string_view> names;
     std::size_t online = 0;
@@ -333,27 +387,39 @@ std::optional<Error> update_index(Schema& schema, const IndexUpdate& update,
         schema.indexes.erase(index);
         return std::nullopt;
     }
+    if (schema.billing == BillingMode::pay_per_request) {
+        return invalid_parameter(
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: " +
+            index->name + " when BillingMode is PAY_PER_REQUEST");
+    }
     auto throughput = throughput_of(schema.billing, update.update->throughput);
     if (!throughput) return std::move(throughput).error();
+    if (index->throughput == *throughput) {
+        return fault("The provisioned throughput for the index " + index->name +
+                     " will not change. " + requested_units(index->throughput, *throughput));
+    }
     index->throughput = *throughput;
     return std::nullopt;
 }
 
 std::optional<Error> update_billing(Schema& schema, const UpdateTable& request) {
     const BillingMode billing = request.billing.value_or(schema.billing);
+    if (billing == BillingMode::pay_per_request && request.throughput) {
+        return invalid_parameter(
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is "
+            "PAY_PER_REQUEST");
+    }
+    if (request.billing == BillingMode::provisioned && !request.throughput) {
+        return invalid_parameter(
+            "ProvisionedThroughput must be specified when BillingMode is PROVISIONED");
+    }
     const bool same_mode = billing == schema.billing;
     if (!request.throughput && same_mode) return std::nullopt;
     auto throughput = throughput_of(billing, request.throughput);
     if (!throughput) return std::move(throughput).error();
     if (same_mode && *throughput == schema.throughput) {
-        return fault(
-            "The provisioned throughput for the table will not change. The requested value equals "
-            "the current value. Current ReadCapacityUnits provisioned for the table: " +
-            std::to_string(schema.throughput.read_units) +
-            ". Requested ReadCapacityUnits: " + std::to_string(throughput->read_units) +
-            ". Current WriteCapacityUnits provisioned for the table: " +
-            std::to_string(schema.throughput.write_units) +
-            ". Requested WriteCapacityUnits: " + std::to_string(throughput->write_units) + ".");
+        return fault("The provisioned throughput for the table will not change. " +
+                     requested_units(schema.throughput, *throughput));
     }
     schema.billing = billing;
     schema.throughput = *throughput;
@@ -364,7 +430,8 @@ std::optional<Error> update_billing(Schema& schema, const UpdateTable& request) 
 
 bool changes_nothing(const UpdateTable& request) {
     const bool updates = request.global_index_updates && !request.global_index_updates->empty();
-    return !request.billing && !request.throughput && !updates && !request.deletion_protection;
+    return !request.billing && !request.throughput && !updates && !request.deletion_protection &&
+           !request.table_class;
 }
 
 }  // namespace
@@ -381,6 +448,7 @@ Result<Schema> schema_of(const CreateTable& request) {
     schema.name = request.table;
     schema.billing = request.billing.value_or(BillingMode::provisioned);
     schema.deletion_protection = request.deletion_protection;
+    schema.table_class = request.table_class;
     if (auto error = check_tags(request.tags)) return *std::move(error);
     if (auto error = check_tag_count(request.tags)) return *std::move(error);
     schema.tags = request.tags;
@@ -402,14 +470,21 @@ Result<Schema> schema_after(const Schema& before, const UpdateTable& request) {
             "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
             "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required");
     }
+    if (auto error = check_one_change(request)) return *std::move(error);
     Schema after = before;
     if (auto error = update_billing(after, request)) return *std::move(error);
     if (request.deletion_protection) after.deletion_protection = *request.deletion_protection;
-    if (!request.global_index_updates) return after;
-    if (auto error = check_index_updates(*request.global_index_updates)) return *std::move(error);
-    for (const auto& update : *request.global_index_updates) {
-        if (auto error = update_index(after, update, request.attributes)) return *std::move(error);
+    if (request.table_class) after.table_class = request.table_class;
+    if (request.global_index_updates) {
+        const auto& updates = *request.global_index_updates;
+        if (auto error = check_index_updates(updates)) return *std::move(error);
+        for (const auto& update : updates) {
+            if (auto error = update_index(after, update, request.attributes))
+                return *std::move(error);
+        }
     }
+    if (auto error = check_provisioned(before, after)) return *std::move(error);
+    if (auto error = check_all_used(after, request.attributes)) return *std::move(error);
     return after;
 }
 

@@ -125,6 +125,9 @@ std::string encode_schema(const Schema& schema) {
     AttributeMap tags;
     for (const auto& [name, value] : schema.tags) tags.set(name, value);
     out.set("tags", AttributeValue(std::move(tags)));
+    if (schema.table_class) {
+        out.set("infrequent", *schema.table_class == TableClass::standard_infrequent_access);
+    }
     if (!schema.ttl_attribute.empty()) out.set("expires", schema.ttl_attribute);
     if (schema.binding) {
         out.set("bound", schema.binding->resource.text());
@@ -158,6 +161,11 @@ Result<Schema> decode_schema(std::string_view table, std::string_view value) {
         if (members) schema.indexes.push_back(reader.index(*members));
     }
     schema.tags = reader.tags(reader.get<AttributeMap>(map, "tags"));
+    if (map.contains("infrequent")) {
+        schema.table_class = reader.get<bool>(map, "infrequent")
+                                 ? TableClass::standard_infrequent_access
+                                 : TableClass::standard;
+    }
     if (map.contains("expires")) schema.ttl_attribute = reader.get<std::string>(map, "expires");
     if (map.contains("bound")) {
         auto resource = ResourceTemplate::parse(reader.get<std::string>(map, "bound"), schema.key);

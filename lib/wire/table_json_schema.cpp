@@ -18,6 +18,9 @@ constexpr ServiceWords<ProjectionType, 3> projection_words = {
      {"KEYS_ONLY", ProjectionType::keys_only}}};
 constexpr ServiceWords<BillingMode, 2> billing_words = {
     {{"PROVISIONED", BillingMode::provisioned}, {"PAY_PER_REQUEST", BillingMode::pay_per_request}}};
+constexpr ServiceWords<TableClass, 2> class_words = {
+    {{"STANDARD", TableClass::standard},
+     {"STANDARD_INFREQUENT_ACCESS", TableClass::standard_infrequent_access}}};
 
 template <typename Enum, std::size_t count>
 std::string_view word_of(Enum value, const ServiceWords<Enum, count>& words) {
@@ -269,6 +272,7 @@ CreateTable read_create_table(const MemberReader& json) {
     request.local_indexes = read_indexes(json, "LocalSecondaryIndexes");
     request.global_indexes = read_indexes(json, "GlobalSecondaryIndexes");
     request.deletion_protection = json.truth("DeletionProtectionEnabled").value_or(false);
+    request.table_class = json.word("TableClass", class_words);
     request.tags = read_tags(json);
     refuse_streams(json);
     return request;
@@ -281,6 +285,7 @@ UpdateTable read_update_table(const MemberReader& json) {
     request.billing = json.word("BillingMode", billing_words);
     request.throughput = read_throughput(json);
     request.deletion_protection = json.truth("DeletionProtectionEnabled");
+    request.table_class = json.word("TableClass", class_words);
     refuse_streams(json);
     if (const auto updates = json.structures("GlobalSecondaryIndexUpdates")) {
         auto& list = request.global_index_updates.emplace();
@@ -310,6 +315,13 @@ void write_description(JsonWriter& json, const TableDescription& table) {
     write_indexes(json, "GlobalSecondaryIndexes", table.global_indexes, table.billing);
     json.key("DeletionProtectionEnabled");
     json.boolean(table.deletion_protection);
+    if (table.table_class) {
+        json.key("TableClassSummary");
+        json.begin_object();
+        json.key("TableClass");
+        json.string(word_of(*table.table_class, class_words));
+        json.end_object();
+    }
     json.end_object();
 }
 

@@ -115,9 +115,26 @@ class Answers(Api):
             answer = call(web, operation, {})
             self.assertEqual(json.loads(answer.text),
                              {"__type": "com.amazon.coral.service#UnknownOperationException"}, operation)
+        for target in ("", "PutItem", "nobody.PutItem"):
+            answer = call(web, "PutItem", {}, X_Amz_Target=target)
+            self.assertEqual((answer.status, json.loads(answer.text)),
+                             (400, {"__type": "com.amazon.coral.service#UnknownOperationException"}), target)
+            self.assertEqual(len(answer.headers["x-amzn-requestid"]), 52)
         other = self.web()
         self.refused(other, "UnknownOperationException", X_Amz_Target="DynamoDBStreams_20120810.ListStreams")
         self.refused(other, "UnknownOperationException", X_Amz_Target="DynamoDB_19990101.ListTables")
+
+    def test_of_a_table_tell_its_class(self):
+        web = self.web(self.port)
+        answer = call(web, "CreateTable", {**TABLE, "TableClass": "CHEAP"})
+        self.assertEqual(json.loads(answer.text)["message"],
+                         "1 validation error detected: Value 'CHEAP' at 'tableClass' failed to satisfy constraint: "
+                         "Member must satisfy enum value set: [STANDARD, STANDARD_INFREQUENT_ACCESS]")
+        made = json.loads(call(web, "CreateTable", {**TABLE, "TableClass": "STANDARD"}).text)
+        self.assertEqual(made["TableDescription"]["TableClassSummary"], {"TableClass": "STANDARD"})
+        call(web, "UpdateTable", {"TableName": "things", "TableClass": "STANDARD_INFREQUENT_ACCESS"})
+        told = json.loads(call(web, "DescribeTable", {"TableName": "things"}).text)["Table"]
+        self.assertEqual(told["TableClassSummary"], {"TableClass": "STANDARD_INFREQUENT_ACCESS"})
 
     def test_of_a_table_tell_its_arn_and_figures(self):
         web = self.with_table()

@@ -124,6 +124,65 @@ BOOST_AUTO_TEST_CASE(changes_its_throughput_and_its_billing) {
     BOOST_TEST((answer.throughput == ProvisionedThroughput{}));
 }
 
+BOOST_AUTO_TEST_CASE(has_one_thing_changed_by_a_call) {
+    auto wanted = table_of("orders", "pk S");
+    add_index(wanted, "gidx", "g S");
+    service->create_table(wanted).value();
+    UpdateTable change;
+    change.table = "orders";
+    change.throughput = ProvisionedThroughput{5, 3};
+    BOOST_TEST(error_of(service->update_table(change)) ==
+               "invalid_argument: One or more parameter values were invalid: Neither "
+               "ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is "
+               "PAY_PER_REQUEST");
+    change.billing = BillingMode::provisioned;
+    BOOST_TEST(error_of(service->update_table(change)) ==
+               "invalid_argument: One or more parameter values were invalid: "
+               "ProvisionedThroughput must be specified for index: gidx");
+    change.deletion_protection = true;
+    BOOST_TEST(error_of(service->update_table(change))
+                   .starts_with("invalid_argument: One or more parameter values were invalid: Only "
+                                "one of these can be changed by one call"));
+    BOOST_TEST((service->describe_table("orders").value().billing == BillingMode::pay_per_request));
+    change.deletion_protection.reset();
+    SecondaryIndex index;
+    index.name = "gidx";
+    index.throughput = ProvisionedThroughput{2, 1};
+    change.global_index_updates.emplace().push_back({{}, index, {}});
+    const auto answer = service->update_table(change).value();
+    BOOST_TEST((answer.throughput == ProvisionedThroughput{5, 3}));
+    BOOST_TEST((answer.global_indexes.at(0).throughput == ProvisionedThroughput{2, 1}));
+    change.billing.reset();
+    change.throughput.reset();
+    BOOST_TEST(error_of(service->update_table(change))
+                   .starts_with("invalid_argument: The provisioned throughput for the index gidx "
+                                "will not change."));
+    change = {};
+    change.table = "orders";
+    change.billing = BillingMode::provisioned;
+    BOOST_TEST(error_of(service->update_table(change)) ==
+               "invalid_argument: One or more parameter values were invalid: "
+               "ProvisionedThroughput must be specified when BillingMode is PROVISIONED");
+    change.billing.reset();
+    change.deletion_protection = true;
+    change.attributes = {{"pk", AttributeType::string}, {"unused", AttributeType::string}};
+    BOOST_TEST(error_of(service->update_table(change))
+                   .starts_with("invalid_argument: One or more parameter values were invalid: Some "
+                                "AttributeDefinitions are not used."));
+}
+
+BOOST_AUTO_TEST_CASE(tells_the_class_that_it_was_given) {
+    auto wanted = table_of("orders", "pk S");
+    BOOST_TEST(!service->create_table(wanted).value().table_class.has_value());
+    UpdateTable change;
+    change.table = "orders";
+    change.table_class = TableClass::standard_infrequent_access;
+    service->update_table(change).value();
+    reopen();
+    BOOST_TEST((service->describe_table("orders").value().table_class ==
+                TableClass::standard_infrequent_access));
+}
+
 BOOST_AUTO_TEST_CASE(has_no_throughput_on_demand_whatever_was_given) {
     auto wanted = table_of("orders", "pk S");
     wanted.throughput = ProvisionedThroughput{5, 3};

@@ -63,6 +63,9 @@ struct SecondaryIndex {
     std::optional<ProvisionedThroughput> throughput;
 };
 
+// What the service charges; it is kept and told.
+enum class TableClass : std::uint8_t { standard, standard_infrequent_access };
+
 struct CreateTable {
     std::string table;
     std::vector<AttributeDefinition> attributes;
@@ -73,10 +76,13 @@ struct CreateTable {
     std::optional<std::vector<SecondaryIndex>> local_indexes;
     std::optional<std::vector<SecondaryIndex>> global_indexes;
     bool deletion_protection = false;
+    std::optional<TableClass> table_class;
     std::map<std::string, std::string> tags;
 };
 
-// At most one member besides the table's name and `attributes`.
+// One change besides the table's name and `attributes`: of throughput, the table's and its
+// indexes', with or without `billing`; of one index that is created or removed; of the protection;
+// of the class.
 struct UpdateTable {
     // One of the three.
     struct GlobalIndexUpdate {
@@ -93,6 +99,7 @@ struct UpdateTable {
     std::optional<ProvisionedThroughput> throughput;
     std::optional<std::vector<GlobalIndexUpdate>> global_index_updates;
     std::optional<bool> deletion_protection;
+    std::optional<TableClass> table_class;
 };
 
 enum class IndexStatus : std::uint8_t {
@@ -127,6 +134,8 @@ struct TableDescription {
     std::vector<IndexDescription> local_indexes;
     std::vector<IndexDescription> global_indexes;
     bool deletion_protection = false;
+    // Where one was ever given.
+    std::optional<TableClass> table_class;
     // "arn:aws:dynamodb:<region>:<account>:table/<name>".
     std::string arn;
     // Exact but for what was lost of them in a crash: then as of the last orderly close until the
