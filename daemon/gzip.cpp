@@ -34,7 +34,9 @@ public:
         stream_.avail_out = static_cast<uInt>(piece.size());
         const int state = ::inflate(&stream_, Z_NO_FLUSH);
         bytes.append(piece.data(), piece.size() - stream_.avail_out);
-        return state;
+        // Whole, or one of several members (RFC 1952, 2.2).
+        if (state != Z_STREAM_END || stream_.avail_in == 0) return state;
+        return ::inflateReset(&stream_);
     }
 
 private:

@@ -12,6 +12,8 @@ namespace {
 
 // Up to here it is quicker to look through all of them.
 constexpr std::size_t few = 8;
+// docs: "Quotas in Amazon DynamoDB", the length of all substitution variables.
+constexpr std::size_t most_placeholder_bytes = 2U << 20;
 
 bool is_placeholder(std::string_view text, char mark) {
     return text.size() > 1 && text.front() == mark &&
@@ -51,6 +53,27 @@ std::optional<Error> check_values(const std::vector<ValuePlaceholder>& values) {
         if (!nesting) return invalid_value(nesting.error().message, entry.placeholder);
     }
     return std::nullopt;
+}
+
+// Both together, and each for itself, since that is told.
+std::optional<Error> check_sizes(const Placeholders& placeholders) {
+    std::size_t names = 0;
+    std::size_t values = 0;
+    if (placeholders.names) {
+        for (const auto& [placeholder, name] : *placeholders.names) {
+            names += placeholder.size() + name.size();
+        }
+    }
+    if (placeholders.values) {
+        for (const auto& [placeholder, value] : *placeholders.values) {
+            values += placeholder.size() + size_bytes(value);
+        }
+    }
+    if (names > most_placeholder_bytes) return fault("ExpressionAttributeNames exceeds max size");
+    if (values > most_placeholder_bytes) return fault("ExpressionAttributeValues exceeds max size");
+    if (names + values <= most_placeholder_bytes) return std::nullopt;
+    return fault(
+        "Combined size of ExpressionAttributeNames and ExpressionAttributeValues exceeds max size");
 }
 
 }  // namespace
@@ -117,7 +140,10 @@ std::optional<Error> Binder::check() const {
     if (placeholders_.names) {
         if (auto fault = check_names(*placeholders_.names)) return fault;
     }
-    return placeholders_.values ? check_values(*placeholders_.values) : std::nullopt;
+    if (placeholders_.values) {
+        if (auto fault = check_values(*placeholders_.values)) return fault;
+    }
+    return check_sizes(placeholders_);
 }
 
 const std::string* Binder::name(std::string_view placeholder) {

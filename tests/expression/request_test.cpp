@@ -209,6 +209,23 @@ BOOST_AUTO_TEST_CASE(has_placeholders_that_are_some) {
                "for key :v");
 }
 
+BOOST_AUTO_TEST_CASE(takes_placeholders_of_two_megabytes_together) {
+    constexpr std::size_t most = 2U << 20;
+    const auto fault = [](std::size_t name_bytes, std::size_t value_bytes) {
+        // A placeholder counts too.
+        const std::string name(name_bytes - 2, 'n');
+        const std::string value(value_bytes - 2, 'v');
+        return condition_fault("#n = :v", {{":v", value}}, {{"#n", name}});
+    };
+    BOOST_TEST(fault(100, most - 100) == "");
+    BOOST_TEST(
+        fault(101, most - 100) ==
+        "Combined size of ExpressionAttributeNames and ExpressionAttributeValues exceeds max "
+        "size");
+    BOOST_TEST(fault(100, most + 1) == "ExpressionAttributeValues exceeds max size");
+    BOOST_TEST(fault(most + 1, 100) == "ExpressionAttributeNames exceeds max size");
+}
+
 BOOST_AUTO_TEST_CASE(finds_each_of_many_placeholders) {
     NameList names;
     ValueList values;
