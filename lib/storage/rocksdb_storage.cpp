@@ -25,6 +25,7 @@
 #include "base/kill_point.hpp"
 #include "base/random.hpp"
 #include "storage/group_commit.hpp"
+#include "storage/recent_versions.hpp"
 #include "storage/rocksdb_setup.hpp"
 #include "storage/store_copy.hpp"
 #include "storage/store_directory.hpp"
@@ -288,12 +289,15 @@ public:
         : database_(database), directory_(directory) {}
 
     Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override {
+        if (const auto* known = known_.find(family, key)) return *known;
         value_.Reset();
         const auto status =
             database_->Get(rocksdb::ReadOptions(), database_.family(family), key, &value_);
-        if (status.ok()) return std::optional(version_of(value_.ToStringView()));
-        if (status.IsNotFound()) return std::optional<std::uint64_t>();
-        return to_error(status);
+        if (!status.ok() && !status.IsNotFound()) return to_error(status);
+        std::optional<std::uint64_t> version;
+        if (status.ok()) version = version_of(value_.ToStringView());
+        known_.keep(family, key, version);
+        return version;
     }
 
     Result<void> write(std::span<Batch* const> batches, bool sync) override {
@@ -313,8 +317,12 @@ public:
         options.sync = sync && !apart;
         kill_point(KillPoint::before_write);
         const auto status = database_->Write(options, &group_);
-        if (!status.ok()) return to_error(status);
+        if (!status.ok()) {
+            known_.forget();
+            return to_error(status);
+        }
         kill_point(KillPoint::after_write);
+        note(batches);
         return sync && apart ? this->sync() : Result<void>();
     }
 
@@ -329,10 +337,21 @@ public:
     void failed(const Error&) override { directory_.remove_marker(); }
 
 private:
+    void note(std::span<Batch* const> batches) {
+        for (const Batch* const batch : batches) {
+            for (const Write& write : batch->writes) {
+                known_.replace(write.family, write.key,
+                               write.value ? std::optional(version_of(*write.value))
+                                           : std::optional<std::uint64_t>());
+            }
+        }
+    }
+
     const Database& database_;
     StoreDirectory& directory_;
     rocksdb::WriteBatch group_;
     rocksdb::PinnableSlice value_;
+    RecentVersions known_;
 };
 
 class RocksdbStorage final : public Storage {

@@ -2,9 +2,13 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -353,6 +357,41 @@ BOOST_DATA_TEST_CASE(keeps_a_batch_out_when_it_does_not, every_kind, kind) {
     BOOST_TEST(!read(*store.storage, "x"));
     BOOST_TEST(!read(*store.storage, "y", Family::locks));
     BOOST_TEST(!store->failure());
+}
+
+// More keys than any cache of versions has places for, in two families with the same names, so that
+// each is asked for now lately, now long after it was written or removed.
+BOOST_DATA_TEST_CASE(knows_each_version_whatever_was_asked_before, every_kind, kind) {
+    constexpr unsigned keys = 1500;
+    constexpr unsigned steps = 20000;
+    const Store store(kind);
+    std::mt19937_64 random(static_cast<std::uint64_t>(kind) + 1);
+    std::map<std::pair<Family, std::string>, std::uint64_t> model;
+    unsigned wrong = 0;
+    for (std::uint64_t step = 1; step <= steps; ++step) {
+        const auto family = random() % 2 == 0 ? Family::items : Family::locks;
+        // A few of them often, and some too long to be worth keeping.
+        const auto number = random() % 4 == 0 ? random() % keys : random() % 8;
+        const auto key = std::to_string(number) + std::string(number % 5 == 0 ? 200 : 0, 'x');
+        const auto known = model.find({family, key});
+        const bool present = known != model.end();
+        auto version = present ? std::optional(known->second) : std::nullopt;
+        const bool holds = random() % 3 != 0;
+        if (!holds) version = present && random() % 2 == 0 ? std::nullopt : std::optional(step);
+        const bool removes = random() % 4 == 0;
+        auto batch = removes ? erase(key, family) : put(key, value(step), family);
+        const auto done =
+            store->commit(provided(std::move(batch), key, version, family), Durability::written);
+        wrong += done.has_value() == holds ? 0 : 1;
+        if (!done) continue;
+        if (removes) {
+            model.erase({family, key});
+        } else {
+            model[{family, key}] = step;
+        }
+    }
+    BOOST_TEST(wrong == 0U);
+    BOOST_TEST(model.size() > keys / 2);
 }
 
 BOOST_DATA_TEST_CASE(names_its_key_when_it_fails, every_kind, kind) {

@@ -1,0 +1,75 @@
+// The versions of keys that were asked for lately.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <rocklock/storage.hpp>
+
+namespace rocklock {
+
+// What a commit rests on is mostly what the commits before it rested on: the record of the grant
+// that lets a holder's writes in, and the items that it works on. To look a key up in RocksDB takes
+// a fifth to a third of the time of a small commit; here it takes a comparison.
+//
+// Each key has one place, which it shares with others: the last one has it. Long keys have none.
+//
+// Threads: one at a time.
+class RecentVersions {
+public:
+    // Nothing where the key is absent.
+    using Version = std::optional<std::uint64_t>;
+
+    // Not one where nothing is known of the key. Holds until the next call.
+    const Version* find(Family family, std::string_view key) const {
+        const Place& place = places_[place_of(family, key)];
+        return place.is_of(family, key) ? &place.version : nullptr;
+    }
+
+    // What was found in the store.
+    void keep(Family family, std::string_view key, Version version) {
+        if (key.empty() || key.size() > longest_key) return;
+        Place& place = places_[place_of(family, key)];
+        place.family = family;
+        place.key = key;
+        place.version = version;
+    }
+
+    // What was written to the store: changes what is known, and makes nothing known that was not,
+    // for most of what is written is not asked for.
+    void replace(Family family, std::string_view key, Version version) {
+        Place& place = places_[place_of(family, key)];
+        if (place.is_of(family, key)) place.version = version;
+    }
+
+    void forget() { places_.fill({}); }
+
+private:
+    static constexpr std::size_t places = 2048;
+    static constexpr std::size_t longest_key = 128;
+
+    // Without a key, of none.
+    struct Place {
+        Family family{};
+        std::string key;
+        Version version;
+
+        bool is_of(Family other_family, std::string_view other_key) const {
+            return family == other_family && key == other_key && !key.empty();
+        }
+    };
+
+    static std::size_t place_of(Family family, std::string_view key) {
+        const auto hash = std::hash<std::string_view>()(key) + static_cast<std::size_t>(family);
+        return hash % places;
+    }
+
+    std::array<Place, places> places_;
+};
+
+}  // namespace rocklock
