@@ -207,14 +207,6 @@ Result<LockView> LockManager::show(std::string_view resource) {
     return view;
 }
 
-namespace {
-
-// Between two steps of a search others take their turn: whoever unlocks a mutex and locks it again
-// at once mostly keeps it.
-constexpr std::chrono::microseconds search_pause{100};
-
-}  // namespace
-
 // Steps until the search is complete, as of instants that follow each other.
 template <typename Found, typename Search>
 Result<Found> LockManager::Core::complete(Search search) {
@@ -230,7 +222,7 @@ Result<Found> LockManager::Core::complete(Search search) {
                 return *std::move(found);
             }
         }
-        std::this_thread::sleep_for(search_pause);
+        std::this_thread::sleep_for(manager::step_pause);
     }
 }
 

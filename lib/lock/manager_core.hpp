@@ -38,10 +38,13 @@ namespace rocklock {
 namespace manager {
 
 // Between two searches for waiters that were forgotten, and between two rounds of trimming.
-inline constexpr std::chrono::milliseconds search_every{5000};
+inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
-// Between two steps of a search.
-inline constexpr std::chrono::milliseconds search_pause{5};
+// Between two steps of that search.
+inline constexpr std::chrono::milliseconds search_step_every{5};
+// Between two steps of a question others take their turn: whoever unlocks a mutex and locks it
+// again at once mostly keeps it.
+inline constexpr std::chrono::microseconds step_pause{100};
 // So long a deferred commit may wait for another one to be written with.
 inline constexpr std::chrono::milliseconds linger{1};
 // For so many answers whoever settles syncs by itself.

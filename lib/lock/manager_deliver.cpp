@@ -297,7 +297,7 @@ std::optional<BootTime> LockManager::Core::decide_due() {
             decide(tick, Ticket{}, after);
             if (search) {
                 next_search =
-                    now + (table.searching() ? manager::search_pause : manager::search_every);
+                    now + (table.searching() ? manager::search_step_every : manager::search_every);
             }
             decided_by_time = true;
         }

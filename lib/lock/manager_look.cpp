@@ -12,8 +12,6 @@ namespace {
 
 // While a server that was stalled reads its sockets, a renewal may still be found there.
 constexpr std::chrono::milliseconds look_pause{1};
-// Between two steps through the events others take their turn.
-constexpr std::chrono::microseconds event_pause{100};
 
 }  // namespace
 
@@ -85,7 +83,7 @@ Result<InRange<LockEvent>> LockManager::events(EventSearch search) {
             if (auto none = core_->log.check_on()) return *std::move(none);
             if (auto found = core_->log.search(search)) return *std::move(found);
         }
-        std::this_thread::sleep_for(event_pause);
+        std::this_thread::sleep_for(manager::step_pause);
     }
 }
 

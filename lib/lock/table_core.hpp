@@ -33,6 +33,7 @@
 #include "lock/modes.hpp"
 #include "lock/records.hpp"
 #include "lock/resource_index.hpp"
+#include "lock/spread.hpp"
 #include "lock/table_nodes.hpp"
 #include "lock/ticket_map.hpp"
 
@@ -43,11 +44,7 @@ namespace table {
 struct GrantHash {
     using is_transparent = void;
     using is_avalanching = void;
-    // Ids rise by one; spread them.
-    std::size_t operator()(std::uint64_t id) const {
-        id *= 0x9E3779B97F4A7C15U;
-        return id ^ (id >> 32);
-    }
+    std::size_t operator()(std::uint64_t id) const { return spread(id); }
     std::size_t operator()(const Grant* grant) const { return (*this)(number(grant->id)); }
 };
 struct GrantEqual {
@@ -66,10 +63,7 @@ struct SessionIdHash {
 };
 struct NumberHash {
     using is_avalanching = void;
-    std::size_t operator()(std::uint64_t value) const {
-        value *= 0x9E3779B97F4A7C15U;
-        return value ^ (value >> 32);
-    }
+    std::size_t operator()(std::uint64_t value) const { return spread(value); }
 };
 
 // What a request id was used for.

@@ -724,8 +724,7 @@ void LockTable::Core::search() {
     if (!wait_timers.empty() && wait_timers.top().at <= now.boot) return;
     Wait* wait = next_searched != nullptr ? next_searched : oldest_wait;
     for (std::size_t left = searched_a_step; left > 0 && wait != nullptr; --left) {
-        const bool due = wait->timer.armed() && wait->timer.at <= now.boot;
-        if (!due && !look(*wait->session, wait->wishes, wait, wait->conversion).blocked) {
+        if (!look(*wait->session, wait->wishes, wait, wait->conversion).blocked) {
             ++counts.sweep_finds;
             recheck(*wait);
         }

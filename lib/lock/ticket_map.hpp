@@ -14,14 +14,14 @@
 
 #include <rocklock/lock.hpp>
 
+#include "lock/spread.hpp"
+
 namespace rocklock {
 
 struct TicketHash {
     using is_avalanching = void;
     std::size_t operator()(Ticket ticket) const {
-        // They rise by one; spread them.
-        const auto value = static_cast<std::uint64_t>(ticket) * 0x9E3779B97F4A7C15U;
-        return value ^ (value >> 32);
+        return spread(static_cast<std::uint64_t>(ticket));
     }
 };
 

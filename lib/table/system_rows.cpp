@@ -163,6 +163,11 @@ const SystemRow& SystemRows::at(const std::string& row) const {
     return rows_[place->second];
 }
 
+std::optional<StoredItem> SystemRows::item_at(const std::string& row) const {
+    const auto& item = at(row).item;
+    return item ? std::optional(StoredItem{0, *item, {}}) : std::nullopt;
+}
+
 Result<void> SystemRows::add_terms(const std::string& row, const Snapshot& before,
                                    Batch& batch) const {
     const SystemRow& seen = at(row);
@@ -200,10 +205,7 @@ Result<bool> is_so(const Batch& terms, const Snapshot& moment, BootTime now) {
 
 Result<std::optional<StoredItem>> read_item(const Snapshot& moment, const SystemRows& system,
                                             const Schema& schema, const std::string& row) {
-    if (schema.is_system()) {
-        const auto& item = system.at(row).item;
-        return item ? std::optional(StoredItem{0, *item, {}}) : std::nullopt;
-    }
+    if (schema.is_system()) return system.item_at(row);
     auto value = moment.get(Family::items, row);
     if (!value) return std::move(value).error();
     return decode_stored(*value);

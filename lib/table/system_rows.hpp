@@ -40,6 +40,7 @@ public:
     Result<void> look();
     // Which was wanted, and looked at.
     const SystemRow& at(const std::string& row) const;
+    std::optional<StoredItem> item_at(const std::string& row) const;
     // Makes the commit rest on what was seen of the row: on its records as they are at a moment
     // from before the look.
     //

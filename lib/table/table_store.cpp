@@ -130,8 +130,7 @@ Result<std::optional<StoredItem>> TableStore::read_one(const ReadGet& read,
     SystemRows rows(options_.system);
     rows.want(*read.schema, read.row, key);
     if (auto looked = rows.look(); !looked) return std::move(looked).error();
-    const auto& item = rows.at(read.row).item;
-    return item ? std::optional(StoredItem{0, *item, {}}) : std::nullopt;
+    return rows.item_at(read.row);
 }
 
 Result<std::optional<StoredItem>> TableStore::read_row(const std::string& row) const {

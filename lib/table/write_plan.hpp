@@ -43,9 +43,8 @@ struct PlannedWrite {
     std::string row;
 };
 
-// Errors: invalid_argument  the table is only read; the key does not fit it, or the update changes
-// a
-//                           key
+// Errors: invalid_argument  the table is only read; the key does not fit it, or the update
+//                           changes a key
 Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema);
 
 struct DecidedWrite {

@@ -138,14 +138,6 @@ void read_older_reads(const MemberReader& json, RequestKind kind, ExpressionPara
     if (kind == RequestKind::query) read.key_conditions = read_conditions(json, "KeyConditions");
 }
 
-template <typename Enum, std::size_t count>
-std::string_view service_word(const ServiceWords<Enum, count>& words, Enum value) {
-    for (const auto& [word, known] : words) {
-        if (known == value) return word;
-    }
-    return {};
-}
-
 void write_text(JsonWriter& json, std::string_view name, const std::optional<std::string>& text) {
     if (!text) return;
     json.key(name);
@@ -180,7 +172,7 @@ void write_updates(JsonWriter& json, const std::vector<AttributeUpdate>& updates
         json.foreign_key(update.attribute);
         json.begin_object();
         json.key("Action");
-        json.string(service_word(action_words, update.action));
+        json.string(word_of(update.action, action_words));
         if (update.value) {
             json.key("Value");
             write_attribute_value(json, *update.value);
@@ -229,7 +221,7 @@ void write_change_parameters(JsonWriter& json, const ExpressionParameters& param
     }
     if (parameters.conditional_operator) {
         json.key("ConditionalOperator");
-        json.string(service_word(operator_words, *parameters.conditional_operator));
+        json.string(word_of(*parameters.conditional_operator, operator_words));
     }
 }
 

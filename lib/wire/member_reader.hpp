@@ -49,6 +49,14 @@ private:
 template <typename Enum, std::size_t count>
 using ServiceWords = std::array<std::pair<std::string_view, Enum>, count>;
 
+template <typename Enum, std::size_t count>
+std::string_view word_of(Enum value, const ServiceWords<Enum, count>& words) {
+    for (const auto& [word, meant] : words) {
+        if (meant == value) return word;
+    }
+    return {};
+}
+
 // One object of a request. Members that are null are as those that are missing.
 //
 // Lifetime: borrows the object and the faults.

@@ -22,14 +22,6 @@ constexpr ServiceWords<TableClass, 2> class_words = {
     {{"STANDARD", TableClass::standard},
      {"STANDARD_INFREQUENT_ACCESS", TableClass::standard_infrequent_access}}};
 
-template <typename Enum, std::size_t count>
-std::string_view word_of(Enum value, const ServiceWords<Enum, count>& words) {
-    for (const auto& [word, meant] : words) {
-        if (meant == value) return word;
-    }
-    return {};
-}
-
 // ---- Requests ----
 
 std::vector<AttributeDefinition> read_definitions(const MemberReader& json) {

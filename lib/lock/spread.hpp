@@ -1,0 +1,16 @@
+// Hashes of numbers that rise by one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rocklock {
+
+// Multiplies by 2^64 divided by the golden ratio (Knuth, TAOCP 3, 6.4: Fibonacci hashing), and
+// brings the high bits, which depend on all, down to those that tables use.
+inline std::size_t spread(std::uint64_t value) {
+    value *= 0x9E3779B97F4A7C15U;
+    return value ^ (value >> 32);
+}
+
+}  // namespace rocklock
