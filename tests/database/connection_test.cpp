@@ -21,6 +21,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "client/unix_socket.hpp"
+#include "database/orders.hpp"
 #include "database/served_database.hpp"
 #include "database/simulated_database.hpp"
 #include "support/temporary_directory.hpp"
@@ -536,12 +537,7 @@ BOOST_AUTO_TEST_SUITE(a_binding_over_a_socket)
 
 BOOST_FIXTURE_TEST_CASE(is_that_of_the_daemons_table, Connected) {
     TableService& tables = *store.tables().value();
-    CreateTable orders;
-    orders.table = "orders";
-    orders.attributes = {{"id", AttributeType::string}};
-    orders.key = {{"id", KeyType::hash}};
-    orders.billing = BillingMode::pay_per_request;
-    BOOST_TEST_REQUIRE(tables.create_table(orders).has_value());
+    create_orders(tables);
     const TableBinding bound{"orders", "orders/{id}", true};
     BOOST_TEST((database.bind_table(bound).value() == bound));
     BOOST_TEST((tables.list_bindings().value() == std::vector{bound}));

@@ -9,6 +9,7 @@
 
 #include <rocklock/testing/faulty_storage.hpp>
 
+#include "database/orders.hpp"
 #include "database/shop.hpp"
 
 namespace rocklock::testing {
@@ -562,13 +563,8 @@ struct OnDisk {
         disk = faulty.get();
         database.emplace(Database::open_on(std::move(faulty), simulated(clock)).value());
         tables = database->tables().value();
-        CreateTable orders;
-        orders.table = "orders";
-        orders.attributes = {{"id", AttributeType::string}};
-        orders.key = {{"id", KeyType::hash}};
-        orders.billing = BillingMode::pay_per_request;
-        BOOST_TEST_REQUIRE(tables->create_table(orders).has_value());
-        BOOST_TEST_REQUIRE(tables->bind_table({"orders", "orders/{id}", false}).has_value());
+        create_orders(*tables);
+        bind_orders(*tables);
         LockClass kept;
         kept.pattern = "orders/*";
         kept.drafts = true;
@@ -640,13 +636,8 @@ BOOST_AUTO_TEST_CASE(outlives_a_kill) {
     FaultyStorage& disk = *faulty;
     Database database = Database::open_on(std::move(faulty), simulated(clock)).value();
     TableService& tables = *database.tables().value();
-    CreateTable orders;
-    orders.table = "orders";
-    orders.attributes = {{"id", AttributeType::string}};
-    orders.key = {{"id", KeyType::hash}};
-    orders.billing = BillingMode::pay_per_request;
-    BOOST_TEST_REQUIRE(tables.create_table(orders).has_value());
-    BOOST_TEST_REQUIRE(tables.bind_table({"orders", "orders/{id}", false}).has_value());
+    create_orders(tables);
+    bind_orders(tables);
     LockClass kept;
     kept.pattern = "orders/*";
     kept.drafts = true;

@@ -12,6 +12,7 @@
 #include <rocklock/database.hpp>
 #include <rocklock/table.hpp>
 
+#include "database/orders.hpp"
 #include "database/shop.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -420,14 +421,9 @@ BOOST_AUTO_TEST_CASE(stays_bound_when_the_store_is_opened_again) {
     SessionCredentials credentials;
     {
         Database database = Database::open(path).value();
-        CreateTable orders;
-        orders.table = "orders";
-        orders.attributes = {{"id", AttributeType::string}};
-        orders.key = {{"id", KeyType::hash}};
-        orders.billing = BillingMode::pay_per_request;
         TableService& tables = *database.tables().value();
-        BOOST_TEST_REQUIRE(tables.create_table(orders).has_value());
-        BOOST_TEST_REQUIRE(tables.bind_table({"orders", "orders/{id}", true}).has_value());
+        create_orders(tables);
+        bind_orders(tables, true);
         Session session = database.open_session("ann").value();
         Guard guard = session.acquire("orders/1").value();
         proof = guard.proof();

@@ -11,6 +11,7 @@
 
 #include <rocklock/testing/faulty_storage.hpp>
 
+#include "database/orders.hpp"
 #include "database/shop.hpp"
 
 namespace rocklock::testing {
@@ -43,13 +44,8 @@ TransactWrite saved(WriteItem action) {
 
 // The table, bound.
 void make_orders(TableService& tables) {
-    CreateTable orders;
-    orders.table = "orders";
-    orders.attributes = {{"id", AttributeType::string}};
-    orders.key = {{"id", KeyType::hash}};
-    orders.billing = BillingMode::pay_per_request;
-    BOOST_TEST_REQUIRE(tables.create_table(orders).has_value());
-    BOOST_TEST_REQUIRE(tables.bind_table({"orders", "orders/{id}", false}).has_value());
+    create_orders(tables);
+    bind_orders(tables);
 }
 
 // A shop with threads of its own, on the machine's clock.

@@ -11,6 +11,7 @@
 #include <rocklock/database.hpp>
 #include <rocklock/table.hpp>
 
+#include "database/orders.hpp"
 #include "database/simulated_database.hpp"
 
 namespace rocklock::testing {
@@ -67,14 +68,9 @@ BOOST_AUTO_TEST_CASE(are_of_one_moment_in_a_transaction) {
     how.durability = Durability::written;
     Database database = Database::in_memory(std::move(how)).value();
     TableService& tables = *database.tables().value();
-    CreateTable orders;
-    orders.table = "orders";
-    orders.attributes = {{"id", AttributeType::string}};
-    orders.key = {{"id", KeyType::hash}};
-    orders.billing = BillingMode::pay_per_request;
-    BOOST_TEST_REQUIRE(tables.create_table(orders).has_value());
+    create_orders(tables);
     BOOST_TEST_REQUIRE(tables.write_item(owned_by(GrantId{1}, {})).has_value());
-    BOOST_TEST_REQUIRE(tables.bind_table({"orders", "orders/{id}", false}).has_value());
+    bind_orders(tables);
     std::atomic<bool> over{false};
     std::jthread ann([&] { own(database, "ann", over); });
     std::jthread bob([&] { own(database, "bob", over); });

@@ -10,6 +10,7 @@
 #include <rocklock/change_set.hpp>
 #include <rocklock/testing/faulty_storage.hpp>
 
+#include "database/orders.hpp"
 #include "database/shop.hpp"
 
 namespace rocklock::testing {
@@ -50,12 +51,7 @@ struct Killed {
         storage = pausing.get();
         database.emplace(Database::open_on(std::move(pausing), simulated(clock)).value());
         tables = database->tables().value();
-        CreateTable orders;
-        orders.table = "orders";
-        orders.attributes = {{"id", AttributeType::string}};
-        orders.key = {{"id", KeyType::hash}};
-        orders.billing = BillingMode::pay_per_request;
-        BOOST_TEST_REQUIRE(tables->create_table(orders).has_value());
+        create_orders(*tables);
         ann = database->open_session("ann").value();
     }
     // The store as it is once the item is committed, and nothing else has been done.

@@ -12,6 +12,7 @@
 #include <rocklock/database.hpp>
 #include <rocklock/table.hpp>
 
+#include "database/orders.hpp"
 #include "database/pausing_storage.hpp"
 #include "database/simulated_database.hpp"
 
@@ -26,13 +27,8 @@ struct Shop {
         options.events_kept = events_kept;
         database.emplace(Database::open_on(std::move(memory), std::move(options)).value());
         tables = database->tables().value();
-        CreateTable orders;
-        orders.table = "orders";
-        orders.attributes = {{"id", AttributeType::string}};
-        orders.key = {{"id", KeyType::hash}};
-        orders.billing = BillingMode::pay_per_request;
-        BOOST_TEST_REQUIRE(tables->create_table(orders).has_value());
-        CreateTable lines = orders;
+        create_orders(*tables);
+        CreateTable lines = orders_table();
         lines.table = "lines";
         lines.attributes = {{"order", AttributeType::string},
                             {"line", AttributeType::number},

@@ -1,0 +1,29 @@
+// The table that the tests of locks and data share.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/table.hpp>
+
+namespace rocklock::testing {
+
+// `orders`, by their `id`.
+inline CreateTable orders_table() {
+    CreateTable orders;
+    orders.table = "orders";
+    orders.attributes = {{"id", AttributeType::string}};
+    orders.key = {{"id", KeyType::hash}};
+    orders.billing = BillingMode::pay_per_request;
+    return orders;
+}
+
+inline void create_orders(TableService& tables) {
+    BOOST_TEST_REQUIRE(tables.create_table(orders_table()).has_value());
+}
+
+// To orders/<id>.
+inline void bind_orders(TableService& tables, bool strict = false) {
+    BOOST_TEST_REQUIRE(tables.bind_table({"orders", "orders/{id}", strict}).has_value());
+}
+
+}  // namespace rocklock::testing
