@@ -12,9 +12,9 @@
 #include <rocklock/version.hpp>
 
 #include "base/is_one_of.hpp"
+#include "base/time_format.hpp"
 #include "daemon/process_id.hpp"
 #include "storage/store_copy.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/time_format.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
 #include "daemon/table.hpp"
 #include "daemon/verbs.hpp"
 #include "wire/call_json.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {

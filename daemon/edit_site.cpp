@@ -1,18 +1,27 @@
 #include "daemon/edit_site.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "daemon/lock_headers.hpp"
 #include "database/item_locks.hpp"
+#include "table/drafts.hpp"
 #include "wire/call_json.hpp"
 #include "wire/error_names.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {
 namespace {
+
+using std::chrono::steady_clock;
+
+// In the order of EditBody.
+const std::vector<std::string_view> verbs = {"BeginEdit", "TakeOverEdit", "ShowEdit", "SaveEdit"};
 
 HttpAnswer json_answer(std::string body) { return {200, json_type, {}, std::move(body), {}}; }
 
@@ -45,7 +54,19 @@ void give_back(LockService& locks, const Grant& grant) {
 
 }  // namespace
 
-void EditSite::ask(EditBody verb, std::string body, AskClient ask_client, Done done) {
+EditSite::EditSite(TableService& tables, LockService& locks,
+                   std::function<void(const Error&)> failed)
+    : tables_(tables),
+      locks_(locks),
+      failed_(std::move(failed)),
+      counters_("edit_", "verb", verbs) {}
+
+void EditSite::ask(EditBody verb, std::string body, AskClient ask_client, Done answered) {
+    auto done = [this, index = verb.index(), start = steady_clock::now(),
+                 answered = std::move(answered)](HttpAnswer answer) {
+        counters_.add(index, answer.refused, steady_clock::now() - start);
+        answered(std::move(answer));
+    };
     threads_.run([this, verb = std::move(verb), body = std::move(body),
                   ask_client = std::move(ask_client), done = std::move(done)] {
         auto edit = read_edit(verb, body);
@@ -120,7 +141,7 @@ HttpAnswer EditSite::told(Result<std::string> answer) const {
     if (answer) return json_answer(*std::move(answer));
     const Error& error = answer.error();
     if (const auto* reason = lock_reason(error)) {
-        Error lost(*reason->code, reason->message);
+        Error lost(*reason->code, reason->message + table::told_of_drafts(error.drafts));
         lost.blockers = reason->blockers;
         lost.ended = reason->ended;
         lost.drafts = error.drafts;
@@ -129,7 +150,7 @@ HttpAnswer EditSite::told(Result<std::string> answer) const {
     const int status = table_error_status(error);
     if (status >= 500 && failed_) failed_(error);
     if (error.code != ErrorCode::transaction_cancelled) return error_answer(error);
-    return {status, json_type, {}, write_table_error(error), error.code};
+    return {status, json_type, {}, write_save_error(error), error.code};
 }
 
 }  // namespace rocklock

@@ -17,6 +17,7 @@
 
 #include "daemon/dispatcher.hpp"
 #include "daemon/http_answer.hpp"
+#include "daemon/metrics.hpp"
 #include "daemon/work_threads.hpp"
 #include "wire/edit_json.hpp"
 
@@ -27,15 +28,16 @@ namespace rocklock {
 class EditSite {
 public:
     // `failed` is told of what is no fault of a request.
-    EditSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed)
-        : tables_(tables), locks_(locks), failed_(std::move(failed)) {}
+    EditSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed);
 
     // Has the client ask for a call of its own, so that what it leaves behind is seen to.
     using AskClient = std::function<void(Call call, Dispatcher::Done done)>;
     using Done = std::function<void(HttpAnswer)>;
 
     // Calls `done` once, from one of its threads or from where the client was answered.
-    void ask(EditBody verb, std::string body, AskClient ask_client, Done done);
+    void ask(EditBody verb, std::string body, AskClient ask_client, Done answered);
+
+    const CallCounters& counters() const { return counters_; }
 
 private:
     void begin(EditCall edit, const AskClient& ask_client, Done done);
@@ -53,6 +55,7 @@ private:
     TableService& tables_;
     LockService& locks_;
     const std::function<void(const Error&)> failed_;
+    CallCounters counters_;
     WorkThreads threads_{most_at_once};
 };
 

@@ -8,8 +8,8 @@
 
 #include <rocklock/clock.hpp>
 
+#include "base/time_format.hpp"
 #include "wire/json_writer.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {

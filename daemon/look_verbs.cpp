@@ -5,13 +5,13 @@
 #include <rocklock/clock.hpp>
 
 #include "base/duration_text.hpp"
+#include "base/time_format.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
 #include "daemon/table.hpp"
 #include "daemon/verbs.hpp"
 #include "wire/call_json.hpp"
 #include "wire/lock_words.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {

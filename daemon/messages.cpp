@@ -6,8 +6,8 @@
 #include <rocklock/clock.hpp>
 
 #include "base/duration_text.hpp"
+#include "base/time_format.hpp"
 #include "wire/lock_words.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {

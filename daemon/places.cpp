@@ -60,13 +60,15 @@ bool is_place(std::string_view path) {
 }  // namespace
 
 Places::Places(LockService& service, const CallBook& book, const Traffic& traffic,
-               const std::atomic<bool>& stopping, Facts facts, const TableSite* tables)
+               const std::atomic<bool>& stopping, Facts facts, const TableSite* tables,
+               const EditSite* edits)
     : service_(service),
       book_(book),
       traffic_(traffic),
       stopping_(stopping),
       facts_(std::move(facts)),
       tables_(tables),
+      edits_(edits),
       page_(page_for(facts_.socket)) {}
 
 HttpAnswer Places::get(const HttpRequest& request) const {
@@ -134,6 +136,7 @@ HttpAnswer Places::metrics() const {
     append_statistics(text, service_.statistics());
     book_.counters().append(text);
     if (tables_ != nullptr) tables_->counters().append(text);
+    if (edits_ != nullptr) edits_->counters().append(text);
     return {200, metrics_type, std::string(not_kept), std::move(text)};
 }
 

@@ -8,6 +8,7 @@
 #include <rocklock/database.hpp>
 
 #include "daemon/call_book.hpp"
+#include "daemon/edit_site.hpp"
 #include "daemon/http_answer.hpp"
 #include "daemon/http_reader.hpp"
 #include "daemon/table_site.hpp"
@@ -37,7 +38,8 @@ public:
     };
 
     Places(LockService& service, const CallBook& book, const Traffic& traffic,
-           const std::atomic<bool>& stopping, Facts facts, const TableSite* tables = nullptr);
+           const std::atomic<bool>& stopping, Facts facts, const TableSite* tables = nullptr,
+           const EditSite* edits = nullptr);
 
     // Answers everything but a call: 404 where there is nothing, 405 for a method that is not for
     // the place.
@@ -54,6 +56,7 @@ private:
     const std::atomic<bool>& stopping_;
     const Facts facts_;
     const TableSite* const tables_;
+    const EditSite* const edits_;
     const std::string page_;
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

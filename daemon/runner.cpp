@@ -23,6 +23,7 @@
 #include "base/base64url.hpp"
 #include "base/duration_text.hpp"
 #include "base/random.hpp"
+#include "base/time_format.hpp"
 #include "daemon/call_worker.hpp"
 #include "daemon/command.hpp"
 #include "daemon/exit_status.hpp"
@@ -30,7 +31,6 @@
 #include "wire/error_names.hpp"
 #include "wire/json_writer.hpp"
 #include "wire/lock_words.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {

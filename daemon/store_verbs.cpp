@@ -6,13 +6,13 @@
 
 #include <rocklock/maintenance.hpp>
 
+#include "base/time_format.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
 #include "daemon/progress.hpp"
 #include "daemon/verbs.hpp"
 #include "storage/store_copy.hpp"
 #include "wire/json_writer.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {

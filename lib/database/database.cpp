@@ -126,6 +126,10 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     state->tables = *std::move(tables);
     if (options.background) state->sweeper = std::make_unique<TableSweeper>(*state->tables);
     state->keeper = std::make_unique<SessionKeeper>(*state->manager, clock, options.background);
+    state->gate->on_given_up(
+        [keeper = state->keeper.get()](const SessionId& session, GrantId grant) {
+            keeper->given_up(session, grant);
+        });
     state->manager->on_lost(
         [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
     state->manager->on_wanted(

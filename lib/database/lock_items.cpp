@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/time_format.hpp"
 #include "wire/lock_members.hpp"
 #include "wire/lock_words.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {

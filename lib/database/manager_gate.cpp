@@ -133,8 +133,10 @@ void ManagerGate::settle(const WriteTerms& let_in, AfterSave after) {
 Result<void> ManagerGate::give_up(const SessionId& session, GrantId grant, AfterSave after) {
     std::optional<Error> error;
     if (after == AfterSave::release) {
-        if (auto released = manager_.ask(Release{session, grant}); !released) {
-            error = std::move(released).error();
+        const auto released = manager_.ask(Release{session, grant});
+        if (!released) error = released.error();
+        if (released && released->outcome == Outcome::released && given_up_) {
+            given_up_(session, grant);
         }
     } else {
         Convert down;

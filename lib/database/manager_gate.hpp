@@ -1,8 +1,10 @@
 // What the tables ask about locks, answered by the lock manager: where locks and data meet.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lock/lock_manager.hpp"
@@ -13,7 +15,12 @@ namespace rocklock {
 // Lifetime: borrows manager and storage.
 class ManagerGate final : public LockGate {
 public:
+    using GivenUp = std::function<void(const SessionId& session, GrantId grant)>;
+
     ManagerGate(LockManager& manager, Storage& storage) : manager_(manager), storage_(storage) {}
+
+    // Told of grants that a save has released, on the thread that saved. Before anybody saves.
+    void on_given_up(GivenUp callback) { given_up_ = std::move(callback); }
 
     // Does what was promised by saves that a crash came behind. Before anybody else asks for
     // anything. Errors: those of the storage and of the manager; corrupt
@@ -34,6 +41,7 @@ private:
 
     LockManager& manager_;
     Storage& storage_;
+    GivenUp given_up_;
 };
 
 }  // namespace rocklock

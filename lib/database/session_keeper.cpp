@@ -202,6 +202,10 @@ void SessionKeeper::wanted(const WantedNotice& notice) {
     changed();
 }
 
+void SessionKeeper::given_up(const SessionId& id, GrantId grant) {
+    if (const auto session = find(id)) session->give_up(grant, true);
+}
+
 void SessionKeeper::tell() {
     for (;;) {
         News news;

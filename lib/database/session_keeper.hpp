@@ -104,6 +104,8 @@ public:
     // From the manager's thread.
     void lost(const LostNotice& notice);
     void wanted(const WantedNotice& notice);
+    // By a save, which has released it.
+    void given_up(const SessionId& id, GrantId grant);
 
     // Renews, warns, calls back; says when to come again.
     std::optional<BootTime> work();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/time_format.hpp"
 #include "lock/manager_core.hpp"
 
 namespace rocklock {
@@ -39,6 +40,7 @@ Error stale(const FenceRequest& request, const std::optional<Ending>& ended) {
     }
     error.message += " has ended: " + std::string(to_string(ended->outcome));
     if (!ended->by.empty()) error.message += " by " + ended->by;
+    error.message += " at " + format_time(ended->at);
     if (!ended->reason.empty()) error.message += " (" + ended->reason + ")";
     return error;
 }
@@ -171,11 +173,12 @@ Result<bool> LockManager::let_read(const ReadMark& mark, const PlainRead& read) 
         if (!holders.empty()) return kept_out(resource, std::move(holders));
         if (!read.strict || core_->table.policy_of(resource) != Policy::exclusive_read) continue;
         const bool held =
-            read.reader && core_->table.holds(*read.reader, resource, Mode::exclusive, now);
+            read.reader && core_->table.holds(*read.reader, resource, Mode::read, now);
         if (!held) {
-            return Error(
-                ErrorCode::lock_required,
-                named(resource) + " is read by those only who hold it: acquire it to read");
+            return Error(ErrorCode::lock_required,
+                         named(resource) +
+                             " is read by those only who hold it, and the read shows no session "
+                             "that does: acquire it, and send its session");
         }
     }
     return true;

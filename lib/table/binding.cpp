@@ -42,8 +42,11 @@ Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const Ke
         }
         const auto name = rest.substr(1, end - 1);
         if (!key.has(name)) {
+            std::string names(key.hash.name);
+            if (key.range) names.append(" and ").append(key.range->name);
             return bad_template(text, "names \"" + std::string(name) +
-                                          "\", which is no attribute of the table's key");
+                                          "\", which is no attribute of the table's key: that is " +
+                                          names);
         }
         result.parts_.push_back({std::string(name), true});
         rest.remove_prefix(end + 1);
@@ -62,6 +65,13 @@ std::string ResourceTemplate::resource_of(const AttributeMap& item) const {
         name += part.is_attribute ? text_of_key(*item.find(part.text)) : part.text;
     }
     return name;
+}
+
+std::optional<std::string> ResourceTemplate::resource_of_all(const AttributeMap& known) const {
+    const bool enough = std::all_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return !part.is_attribute || known.find(part.text) != nullptr;
+    });
+    return enough ? std::optional(resource_of(known)) : std::nullopt;
 }
 
 }  // namespace rocklock::table

@@ -1,6 +1,7 @@
 // Which resource an item of a bound table belongs to.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ public:
     const std::string& text() const { return text_; }
     // Of an item, or of its key.
     std::string resource_of(const AttributeMap& item) const;
+    // Of all items that have these attributes; nothing where it depends on others.
+    std::optional<std::string> resource_of_all(const AttributeMap& known) const;
 
 private:
     struct Part {

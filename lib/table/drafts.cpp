@@ -380,6 +380,12 @@ bool fits_draft(const WriteItem& write) {
     return bytes.size() <= most_draft_bytes;
 }
 
+std::string told_of_drafts(std::uint32_t count) {
+    if (count == 0) return {};
+    return std::string("; what it would have written was kept as ") +
+           (count == 1 ? "a draft" : "drafts");
+}
+
 Result<Decision> keep_instead(const Snapshot& snapshot, Versions& versions,
                               const std::vector<KeptWrite>& writes, WallTime now,
                               std::optional<Error>& refused) {
@@ -387,8 +393,7 @@ Result<Decision> keep_instead(const Snapshot& snapshot, Versions& versions,
     auto kept = keep_drafts(snapshot, versions, writes, now);
     if (!kept) return std::move(kept).error();
     refused->drafts = static_cast<std::uint32_t>(writes.size());
-    refused->message += writes.size() == 1 ? "; what it would have written was kept as a draft"
-                                           : "; what it would have written was kept as drafts";
+    refused->message += told_of_drafts(refused->drafts);
     return Decision{*std::move(kept), {}};
 }
 

@@ -27,6 +27,9 @@ namespace rocklock::table {
 // Whether it is small enough to be kept: most of what is larger could never be saved.
 bool fits_draft(const WriteItem& write);
 
+// What a refusal says of the drafts that were kept; nothing of none.
+std::string told_of_drafts(std::uint32_t count);
+
 // A write that is to be kept. Lifetime: borrows the request, which shows a token.
 struct KeptWrite {
     const WriteItem* request = nullptr;

@@ -84,11 +84,22 @@ bool GuardedRead::is_free_still(const Schema& schema) const {
     return !now.any && now.changes == mark_.changes;
 }
 
-void GuardedRead::see(const Schema& schema, const AttributeMap& item) {
-    if (!schema.binding || !gate_) return;
+bool GuardedRead::notes(const Schema& schema) {
+    if (!schema.binding || !gate_) return false;
     bound_ = true;
     strict_ = strict_ || schema.binding->strict;
-    if (!mark_.any && !schema.binding->strict && !careful_) return;
+    return mark_.any || schema.binding->strict || careful_;
+}
+
+void GuardedRead::look_for(const Schema& schema, const AttributeMap& known) {
+    if (!notes(schema)) return;
+    if (auto resource = schema.binding->resource.resource_of_all(known)) {
+        resources_.push_back(*std::move(resource));
+    }
+}
+
+void GuardedRead::see(const Schema& schema, const AttributeMap& item) {
+    if (!notes(schema)) return;
     std::string resource = schema.binding->resource.resource_of(item);
     // Items of one resource mostly follow each other.
     if (!resources_.empty() && resources_.back() == resource) return;

@@ -64,12 +64,18 @@ public:
     bool is_free_still(const Schema& schema) const;
     // An item was looked at, whether it is told or not.
     void see(const Schema& schema, const AttributeMap& item);
+    // All items were looked for that have these attributes of the key, whether there are any: that
+    // there is none may be what another has only begun to do.
+    void look_for(const Schema& schema, const AttributeMap& known);
     // Whether what was read may be told; false: begin again.
     //
     // Errors: as LockGate::let_read()
     Result<bool> end();
 
 private:
+    // Whether resources of the table are to be noted.
+    bool notes(const Schema& schema);
+
     LockGate* gate_;
     const LockProof* proof_;
     LockGate::ReadMark mark_;

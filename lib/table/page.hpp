@@ -63,8 +63,10 @@ StartKeyFault check_start_key(const PagePlan& plan, const AttributeMap& start);
 // Leaves of the range what lies behind the start key.
 void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& start);
 
+// `known` are attributes that all of its rows have by the request.
+//
 // Errors: those of Snapshot
 Result<Page> read_page(const Snapshot& snapshot, const PagePlan& plan, const RowRange& range,
-                       GuardedRead& guard);
+                       const AttributeMap& known, GuardedRead& guard);
 
 }  // namespace rocklock::table

@@ -42,6 +42,16 @@ RowRange rows_in(const KeyRange& keys, const PagePlan& plan, bool forward) {
     return rows;
 }
 
+// What all rows in the range have.
+AttributeMap known_of(const KeyRange& keys, const KeyParts& parts) {
+    AttributeMap known;
+    known.set(parts.hash.name, keys.hash);
+    const bool one = parts.range && keys.lower && keys.upper && keys.lower->inclusive &&
+                     keys.upper->inclusive && keys.lower->value == keys.upper->value;
+    if (one) known.set(parts.range->name, keys.lower->value);
+    return known;
+}
+
 // As the service shows it: "{pk=AttributeValue: {S:a}}".
 std::string shown(const AttributeMap& key) {
     std::string text;
@@ -105,8 +115,9 @@ Result<Page> TableStore::query(const Query& request) {
         if (auto error = check_start(*plan, *keys, *options.start_key)) return *std::move(error);
         begin_behind(rows, *plan, *options.start_key);
     }
+    const AttributeMap known = known_of(*keys, plan->key());
     return read_guarded(options_.gate, options.proof, [&](GuardedRead& guard) {
-        return read_page(*moment_for(*plan), *plan, rows, guard);
+        return read_page(*moment_for(*plan), *plan, rows, known, guard);
     });
 }
 

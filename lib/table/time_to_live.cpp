@@ -18,6 +18,12 @@ std::optional<Error> check_attribute(const std::string& attribute) {
 
 // True where it changes something, and that is always.
 Result<bool> change(Schema& schema, const UpdateTimeToLive& request) {
+    if (schema.binding) {
+        return fault(
+            "Table " + schema.name +
+            " is bound to resources, and another time to live would have items removed "
+            "without their locks being asked for: unbind it, change it, and bind it again");
+    }
     const std::string& current = schema.ttl_attribute;
     if (current.empty() && !request.enabled) return fault("TimeToLive is already disabled");
     if (!current.empty() && current != request.attribute) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/time_format.hpp"
 #include "item/capacity.hpp"
 #include "table/capacity_report.hpp"
 #include "table/faults.hpp"
@@ -148,6 +149,9 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
         Error error = failed_condition(request, current);
         error.message += ": the item has version " + std::to_string(current_version) + ", not " +
                          std::to_string(*request.expected_version);
+        if (const auto& last = error.last_write) {
+            error.message += "; written by " + last->by + " at " + format_time(last->at);
+        }
         return error;
     }
     const auto& condition = plan.read->expressions.condition;

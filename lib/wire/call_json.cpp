@@ -14,6 +14,7 @@
 
 #include <rocklock/error.hpp>
 
+#include "base/time_format.hpp"
 #include "lock/names.hpp"
 #include "wire/draft_json.hpp"
 #include "wire/error_names.hpp"
@@ -22,7 +23,6 @@
 #include "wire/json_writer.hpp"
 #include "wire/lock_members.hpp"
 #include "wire/lock_words.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {

@@ -12,8 +12,8 @@
 #include "wire/json_writer.hpp"
 #include "wire/lock_members.hpp"
 #include "wire/member_reader.hpp"
+#include "wire/table_call.hpp"
 #include "wire/table_json.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 namespace {
@@ -139,15 +139,7 @@ void write_item_under_lock(JsonWriter& json, const ItemUnderLock& item) {
     }
     json.key("Version");
     json.number(item.version);
-    if (item.last_write) {
-        json.key("LastWrite");
-        json.begin_object();
-        json.key("By");
-        json.string(item.last_write->by);
-        json.key("At");
-        json.string(format_time(item.last_write->at));
-        json.end_object();
-    }
+    if (item.last_write) write_last_write(json, *item.last_write);
     json.end_object();
 }
 

@@ -19,9 +19,9 @@
 
 #include <rocklock/lock.hpp>
 
+#include "base/time_format.hpp"
 #include "wire/draft_json.hpp"
 #include "wire/lock_words.hpp"
-#include "wire/time_format.hpp"
 
 namespace rocklock {
 

@@ -20,6 +20,8 @@
 
 namespace rocklock {
 
+class JsonWriter;
+
 inline constexpr std::string_view table_target_prefix = "DynamoDB_20120810.";
 
 // The names of all operations, in order.
@@ -88,6 +90,11 @@ std::string describe_endpoints(std::string_view host);
 
 // An error as the body of an answer, and its status.
 std::string write_table_error(const Error& error);
+// That of a SaveEdit that was cancelled, as the lock API tells errors: with what the items are now,
+// and who wrote them.
+std::string write_save_error(const Error& error);
+// As a member: {"By", "At"}.
+void write_last_write(JsonWriter& json, const LastWrite& last);
 int table_error_status(const Error& error);
 // One that has a name only in HTTP: `name` with its namespace. Without a text where that is empty.
 std::string write_service_error(std::string_view name, std::string_view message);

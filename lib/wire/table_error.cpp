@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/time_format.hpp"
 #include "table/cancellation.hpp"
 #include "wire/attribute_json.hpp"
 #include "wire/call_json.hpp"
@@ -63,7 +64,10 @@ std::string_view message_member(ErrorCode code) {
     return capital ? "Message" : "message";
 }
 
-void write_reason(JsonWriter& json, const CancellationReason& reason) {
+// The service does not say who wrote last.
+enum class Told : std::uint8_t { as_the_service, with_the_last_write };
+
+void write_reason(JsonWriter& json, const CancellationReason& reason, Told told) {
     json.begin_object();
     json.key("Code");
     json.string(table::reason_name(reason));
@@ -75,6 +79,11 @@ void write_reason(JsonWriter& json, const CancellationReason& reason) {
         json.key("Item");
         write_item(json, *reason.item);
     }
+    if (told == Told::with_the_last_write && reason.code == ErrorCode::condition_failed) {
+        json.key("Version");
+        json.number(reason.item_version);
+        if (reason.last_write) write_last_write(json, *reason.last_write);
+    }
     if (reason.code && is_own(*reason.code)) {
         Error facts(*reason.code, {});
         facts.blockers = reason.blockers;
@@ -85,6 +94,31 @@ void write_reason(JsonWriter& json, const CancellationReason& reason) {
 }
 
 }  // namespace
+
+void write_last_write(JsonWriter& json, const LastWrite& last) {
+    json.key("LastWrite");
+    json.begin_object();
+    json.key("By");
+    json.string(last.by);
+    json.key("At");
+    json.string(format_time(last.at));
+    json.end_object();
+}
+
+std::string write_save_error(const Error& error) {
+    JsonWriter json;
+    json.begin_object();
+    json.key("__type");
+    json.string(std::string(own_space).append(error_name(error.code)));
+    json.key("message");
+    json.string(error.message);
+    json.key("CancellationReasons");
+    json.begin_array();
+    for (const auto& reason : error.reasons) write_reason(json, reason, Told::with_the_last_write);
+    json.end_array();
+    json.end_object();
+    return json.take();
+}
 
 std::string write_table_error(const Error& error) {
     JsonWriter json;
@@ -108,7 +142,7 @@ std::string write_table_error(const Error& error) {
     if (!error.reasons.empty()) {
         json.key("CancellationReasons");
         json.begin_array();
-        for (const auto& reason : error.reasons) write_reason(json, reason);
+        for (const auto& reason : error.reasons) write_reason(json, reason, Told::as_the_service);
         json.end_array();
     }
     json.end_object();

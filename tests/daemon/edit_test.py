@@ -6,6 +6,7 @@ import tap
 from dynamodb_test import call
 from guard_test import Guarded
 from harness import Connection, wait_until
+from http_test import Web
 
 
 def order(number):
@@ -150,6 +151,25 @@ class BadInput(Editing):
         self.assertEqual(self.error(uncovered.json), "LockRequiredException")
         self.assertEqual(self.begin("2")["Items"][0]["Version"], 0)
         self.assertIsNone(self.text("1"))
+
+    def test_of_a_save_of_another_version_says_who_wrote_when(self):
+        edit = self.begin("1")
+        version = self.save(edit, put("1", "one"))["Version"]
+        told = self.save(edit, put("1", "two", Version=1), status=400)
+        self.assertEqual(told["__type"], "rocklock#TransactionCanceledException")
+        self.assertIn("ConditionalCheckFailed", told["message"])
+        reason, = told["CancellationReasons"]
+        self.assertEqual((reason["Code"], reason["Version"]), ("ConditionalCheckFailed", version))
+        self.assertEqual(reason["LastWrite"]["By"], "ann")
+        self.assertIn(f"written by ann at {reason['LastWrite']['At']}", reason["Message"])
+
+    def test_is_counted(self):
+        edit = self.begin("1")
+        self.save(edit, put("1", "one"))
+        self.save(edit, put("1", "two", Version=1), status=400)
+        lines = Web(self.socket).ask("GET", "/metrics").text.splitlines()
+        for verb, outcome in (("BeginEdit", "ok"), ("SaveEdit", "ok"), ("SaveEdit", "transaction_cancelled")):
+            self.assertIn(f'rocklock_edit_requests_total{{verb="{verb}",outcome="{outcome}"}} 1', lines)
 
     def test_asks_for_a_bound_table(self):
         self.api.call("UnbindTable", TableName="orders")

@@ -83,7 +83,7 @@ class TwoShells(Guarded):
         guard.write(self.client, "42", "bob's", guard.lock_headers(bob))
         ann.send_signal(signal.SIGCONT)
         told, _ = ann.communicate("ann's\n", timeout=PATIENCE_S)
-        self.assertRegex(told, r'\Athe grant of token \d+ has ended: expired; "orders/42" is held by bob now\n\Z')
+        self.assertRegex(told, r'\Athe grant of token \d+ has ended: expired at 20\S+Z; "orders/42" is held by bob now\n\Z')
         self.assertEqual(ann.returncode, 1)
         self.assertEqual(self.text("42"), "bob's")
 
@@ -270,8 +270,9 @@ class Requests(Guarded):
             self.assertFalse(guard.write_if_unchanged(self.client, "1", "two", first, {}))
             with guard.shown(self.client, {"X-Rocklock-Version": str(first)}):
                 answer = self.refused(self.client.update_item, **WRITES["update_item"])
-            self.assertEqual(answer["Error"]["Message"], f"The conditional request failed: the item has version {second}, "
-                                                         f"not {first}")
+            self.assertRegex(answer["Error"]["Message"],
+                             rf"\AThe conditional request failed: the item has version {second}, not {first}; "
+                             r"written by \w+ at 20\S+Z\Z")
             gone = self.client.delete_item(**WRITES["delete_item"])
             self.assertEqual(gone["ResponseMetadata"]["HTTPHeaders"]["x-rocklock-version"], "0")
             self.assertEqual(guard.read(self.client, "1"), (None, 0))

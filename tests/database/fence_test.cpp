@@ -12,6 +12,7 @@
 #include <rocklock/database.hpp>
 #include <rocklock/table.hpp>
 
+#include "base/time_format.hpp"
 #include "database/orders.hpp"
 #include "database/shop.hpp"
 #include "support/temporary_directory.hpp"
@@ -65,9 +66,10 @@ BOOST_AUTO_TEST_CASE(is_refused_behind_its_lease_and_told_who_came_next) {
     BOOST_TEST((late.error().ended->outcome == Outcome::expired));
     BOOST_TEST_REQUIRE(late.error().blockers.size() == 1U);
     BOOST_TEST(late.error().blockers.front().principal == "bob");
-    BOOST_TEST(late.error().message == "the grant of token " +
-                                           std::to_string(number(guard.token())) +
-                                           " has ended: expired; \"orders/1\" is held by bob now");
+    BOOST_TEST(late.error().message ==
+               "the grant of token " + std::to_string(number(guard.token())) +
+                   " has ended: expired at " + format_time(late.error().ended->at) +
+                   "; \"orders/1\" is held by bob now");
     BOOST_TEST(text_of(shop, "1") == "bob's");
 }
 
@@ -187,13 +189,16 @@ BOOST_AUTO_TEST_CASE(may_have_a_version_too) {
     const auto written = shop.tables->write_item(first);
     BOOST_TEST_REQUIRE(written.has_value());
     BOOST_TEST(outcome(shop.tables->write_item(first)) == "condition_failed");
-    WriteItem second = order("1", "second");
+    WriteItem second = order("1", "second", guard.proof());
     second.expected_version = written->version;
     BOOST_TEST(outcome(shop.tables->write_item(second)) == "done");
     const auto late = shop.tables->write_item(second);
     BOOST_TEST_REQUIRE(outcome(late) == "condition_failed");
+    BOOST_TEST_REQUIRE(late.error().last_write.has_value());
     BOOST_TEST(late.error().message.find("The conditional request failed: the item has version ") ==
                0U);
+    BOOST_TEST(late.error().message.ends_with("; written by " + late.error().last_write->by +
+                                              " at " + format_time(late.error().last_write->at)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -333,6 +338,54 @@ BOOST_AUTO_TEST_CASE(lets_plain_reads_in_but_for_exclusive) {
     BOOST_TEST(outcome(shop.tables->transact_write(checked)) == "done");
 }
 
+// That there is nothing may be what another has only begun to do.
+BOOST_AUTO_TEST_CASE(is_refused_where_all_items_are_gone) {
+    Shop shop;
+    BOOST_TEST_REQUIRE(shop.tables->write_item(line("1", 1)).has_value());
+    BOOST_TEST_REQUIRE(shop.tables->write_item(line("2", 1)).has_value());
+    shop.bind("orders", "master");
+    shop.bind("lines", "orders/{order}");
+    const Guard master = Shop::lock(shop.ann, "master", Mode::exclusive);
+    Guard guard = Shop::lock(shop.ann, "orders/1", Mode::exclusive);
+    WriteItem gone = line("1", 1, guard.proof());
+    gone.kind = WriteItem::Kind::remove;
+    gone.item = {{"order", "1"}, {"line", AttributeValue(Number(1))}};
+    BOOST_TEST_REQUIRE(outcome(shop.tables->write_item(gone)) == "done");
+
+    const auto query = [&](std::string id, const std::string& more, const LockProof* proof) {
+        Query lines;
+        lines.table = "lines";
+        lines.expressions.key_condition = "#o = :o" + more;
+        lines.expressions.placeholders.names.emplace().push_back({"#o", "order"});
+        lines.expressions.placeholders.values =
+            std::vector<ValuePlaceholder>{{":o", std::move(id)}};
+        if (!more.empty()) {
+            lines.expressions.placeholders.values->push_back({":l", AttributeValue(Number(1))});
+        }
+        if (proof != nullptr) lines.options.proof = *proof;
+        return outcome(shop.tables->query(lines));
+    };
+    const LockProof proof = guard.proof();
+    BOOST_TEST(query("1", "", nullptr) == "locked");
+    BOOST_TEST(query("1", " AND line > :l", nullptr) == "locked");
+    BOOST_TEST(query("1", "", &proof) == "done");
+    BOOST_TEST(query("2", "", nullptr) == "done");
+    BOOST_TEST(query("3", "", nullptr) == "done");
+
+    Scan scan;
+    scan.table = "orders";
+    BOOST_TEST(outcome(shop.tables->scan(scan)) == "locked");
+    scan.options.proof = master.proof();
+    BOOST_TEST(outcome(shop.tables->scan(scan)) == "done");
+
+    // Of both parts of a key, as far as the query says them.
+    shop.bind("lines", "orders/{order}/{line}");
+    const Guard deep = Shop::lock(shop.bob, "orders/1/1", Mode::exclusive);
+    BOOST_TEST(query("1", " AND line = :l", nullptr) == "locked");
+    BOOST_TEST(query("3", " AND line = :l", nullptr) == "done");
+    BOOST_TEST(guard.release().has_value());
+}
+
 // By a thread that may not wait for whoever locks something.
 BOOST_AUTO_TEST_CASE(is_got_at_once_while_nobody_can_be_kept_out) {
     Shop shop;
@@ -355,6 +408,16 @@ BOOST_AUTO_TEST_CASE(is_got_at_once_while_nobody_can_be_kept_out) {
     BOOST_TEST(!at_hand());
 }
 
+// Whoever has no lock could have items removed otherwise.
+BOOST_AUTO_TEST_CASE(keeps_its_time_to_live_while_it_is_bound) {
+    Shop shop;
+    shop.bind("orders", "orders/{id}");
+    const auto refused = shop.tables->update_time_to_live({"orders", "until", true});
+    BOOST_TEST_REQUIRE(outcome(refused) == "invalid_argument");
+    BOOST_TEST(refused.error().message.find("unbind it") != std::string::npos);
+    BOOST_TEST(!shop.tables->describe_time_to_live("orders").value().enabled);
+}
+
 // Where reading without a lock is the mistake that the policy is for.
 BOOST_AUTO_TEST_CASE(can_be_strict_about_reads) {
     Shop shop;
@@ -369,6 +432,13 @@ BOOST_AUTO_TEST_CASE(can_be_strict_about_reads) {
     const Guard guard = shop.ann.acquire("orders/1").value();
     BOOST_TEST(text_of(shop, "1", guard.proof()) == "text");
     BOOST_TEST(text_of(shop, "1") == "locked");
+    // Whoever holds it at all may read it.
+    for (const Mode mode : {Mode::read, Mode::write}) {
+        const Guard other = Shop::lock(shop.bob, "orders/2", mode);
+        BOOST_TEST(text_of(shop, "2") == "lock_required");
+        BOOST_TEST(text_of(shop, "2", session_of(shop.ann)) == "lock_required");
+        BOOST_TEST(text_of(shop, "2", session_of(shop.bob)) == "none");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(is_bound_to_what_its_key_says) {
@@ -385,8 +455,7 @@ BOOST_AUTO_TEST_CASE(is_bound_to_what_its_key_says) {
               "The template of resources \"orders/}\" has a brace without its other one"},
              {"orders/{text}",
               "The template of resources \"orders/{text}\" names \"text\", which is no attribute "
-              "of "
-              "the table's key"},
+              "of the table's key: that is id"},
          }) {
         const auto bound = shop.tables->bind_table({"orders", resource, false});
         BOOST_TEST_REQUIRE(!bound);

@@ -172,11 +172,13 @@ BOOST_AUTO_TEST_CASE(may_be_a_single_write_or_a_change_set) {
     write.after = AfterSave::downgrade;
     BOOST_TEST(outcome(shop.tables->write_item(write)) == "done");
     BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{"ann read"}));
+    BOOST_TEST(guard.valid());
     BOOST_TEST_REQUIRE(guard.convert(Mode::write).has_value());
     ChangeSet changes(*shop.tables, "somebody", guard.proof());
     BOOST_TEST_REQUIRE(changes.put("orders", {{"id", "1"}, {"text", "two"}}).has_value());
     BOOST_TEST(outcome(changes.commit(AfterSave::release)) == "done");
     BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{}));
+    BOOST_TEST(!guard.valid());
     BOOST_TEST(text_of(shop, "1") == "two");
 }
 

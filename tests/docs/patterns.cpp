@@ -26,12 +26,14 @@ struct Shop {
     std::vector<std::string> told;
 
     Shop() : database(opened(clock)), tables(*database.tables().value()) {
+        //! [create_table]
         rocklock::CreateTable orders;
         orders.table = "orders";
         orders.attributes = {{"Id", rocklock::AttributeType::string}};
         orders.key = {{"Id", rocklock::KeyType::hash}};
         orders.billing = rocklock::BillingMode::pay_per_request;
         tables.create_table(orders).value();
+        //! [create_table]
         rocklock::CreateTable lines = orders;
         lines.table = "lines";
         lines.attributes = {{"OrderId", rocklock::AttributeType::string},

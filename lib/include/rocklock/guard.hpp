@@ -44,7 +44,7 @@ struct TableBinding {
     // table. Numbers are as DynamoDB writes them, binaries in base64url.
     std::string resource;
     // Plain reads are refused too where the class of the resource has the policy exclusive_read,
-    // and nobody holds it.
+    // and the reader's session does not hold it: lock_required.
     bool strict = false;
 
     friend bool operator==(const TableBinding&, const TableBinding&) = default;

@@ -1,4 +1,4 @@
-#include "wire/time_format.hpp"
+#include "base/time_format.hpp"
 
 #include <algorithm>
 #include <array>
