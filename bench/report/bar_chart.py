@@ -1,0 +1,106 @@
+"""Bars of medians for each word, lying, with their ranges and values; the names of the series above."""
+
+import canvas
+import figures
+import lettering
+from canvas import MARGIN, SIZE, Canvas
+from scale import Scale
+
+BAR = 15
+BETWEEN_BARS = 4
+BETWEEN_GROUPS = 18
+WORD_WIDTH = 180
+NARROW_WORD_WIDTH = 110
+VALUE_SIZE = 11.5
+VALUE_WIDTH = 60
+NOTE = "Bars are medians of the rounds; the thin lines reach from the lowest round to the highest."
+
+
+class BarChart:
+    def __init__(self, chart, marks, identity, narrow=False):
+        self.chart = chart
+        self.canvas = Canvas(chart, identity, narrow)
+        self.marks = marks
+        measured = {point.series for point in chart.points}
+        self.series = [name for name in marks if name in measured]
+        self.groups = {word: {} for word in dict.fromkeys(point.x for point in chart.points)}
+        for point in chart.points:
+            self.groups[point.x][point.series] = point
+        self.words = {word: lettering.wrap(canvas.clean(word), SIZE, NARROW_WORD_WIDTH if narrow else WORD_WIDTH)
+                      for word in self.groups}
+        self._lay_out()
+
+    def _lay_out(self):
+        words = max(lettering.width(line, SIZE) for lines in self.words.values() for line in lines)
+        self.left = MARGIN + words + 12
+        self.right = self.canvas.width - MARGIN - VALUE_WIDTH
+        values = [value for point in self.chart.points
+                  for value in (point.low, point.median, point.high)]
+        if self.chart.y_scale == "log":
+            # So that the smallest has a bar to be seen.
+            values += [value / 1.6 for value in values if value > 0]
+        self.scale = Scale(self.chart.y_scale, values, self.left, self.right, from_zero=True)
+
+    def draw(self):
+        self.canvas.legend({name: self.marks[name] for name in self.series}, swatches=True)
+        if self.chart.x:
+            self.canvas.y = self.canvas.title(self.canvas.y + 24, self.chart.x)
+        self.top = self.canvas.y + 10
+        middles = self._places()
+        self._axis()
+        for word, (middle, bars) in middles.items():
+            self.canvas.lines(self.left - 10, middle, self.words[word], anchor="end")
+            for name, y in bars.items():
+                self._bar(word, name, y)
+        start = self.scale.position(0) if not self.scale.log else self.left
+        self.canvas.line(start, self.top, start, self.bottom, "rl-axis")
+        if any(point.low < point.high for point in self.chart.points):
+            self.canvas.note(NOTE)
+
+    def _places(self):
+        """The middle of each word's group, and where each of its bars begins."""
+        places = {}
+        y = self.top + BETWEEN_GROUPS / 2
+        for word, points in self.groups.items():
+            names = [name for name in self.series if name in points]
+            bars = len(names) * (BAR + BETWEEN_BARS) - BETWEEN_BARS
+            height = max(bars, len(self.words[word]) * SIZE * 1.25)
+            first = y + (height - bars) / 2
+            places[word] = (y + height / 2, {name: first + index * (BAR + BETWEEN_BARS)
+                                             for index, name in enumerate(names)})
+            y += height + BETWEEN_GROUPS
+        self.bottom = y - BETWEEN_GROUPS / 2
+        return places
+
+    def _axis(self):
+        draw = self.canvas
+        for tick in self.scale.ticks:
+            x = self.scale.position(tick)
+            draw.line(x, self.top, x, self.bottom)
+        edge = -1e9
+        for tick in self.scale.ticks:
+            x = self.scale.position(tick)
+            half = lettering.width(figures.tick(tick), SIZE) / 2
+            if x - half > edge + 6:
+                draw.text(x, self.bottom + 18, figures.tick(tick), "rl-soft", "middle")
+                edge = x + half
+        title = canvas.axis_title(self.chart.y, self.scale, self.chart.better, False)
+        self.canvas.y = draw.title(self.bottom + 40, title, (self.left + self.right) / 2) + 22
+
+    def _bar(self, word, name, y):
+        draw, point, mark = self.canvas, self.groups[word][name], self.marks[name]
+        start = self.left if self.scale.log else self.scale.position(0)
+        end = self.scale.position(point.median)
+        low, high = self.scale.position(point.low), self.scale.position(point.high)
+        group = draw.group(mark)
+        bar = draw.add("rect", group, x=float(min(start, end)), y=float(y),
+                       width=float(max(abs(end - start), 1)), height=BAR, stroke="none")
+        draw.add("title", bar).text = canvas.clean(
+            f"{name}, {word}: {figures.spread(point)} {self.chart.y}")
+        middle = y + BAR / 2
+        if point.low < point.high:
+            # On the bar and beyond it to be seen.
+            draw.add("path", d=f"M{low:.1f} {middle - 4:.1f}v8m0 -4H{high:.1f}m0 -4v8",
+                     kind="rl-range", fill="none")
+        draw.text(max(end, high, start) + 7, middle + VALUE_SIZE * 0.36, figures.short(point.median),
+                  size=VALUE_SIZE, bold=mark.heavy)

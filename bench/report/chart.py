@@ -1,0 +1,40 @@
+"""Charts of a scenario as SVG."""
+
+import figures
+import marks
+from bar_chart import BarChart
+from line_chart import LineChart
+
+
+def file_name(scenario, chart):
+    return f"{scenario.name}-{chart.name}.svg"
+
+
+def describe(chart, names):
+    """What the picture shows, for those who do not see it."""
+    lines = [f"{chart.y} over {chart.x}." if chart.x else f"{chart.y}."]
+    if chart.better:
+        lines.append(f"{chart.better.capitalize()} is better.")
+    for name in names:
+        points = [point for point in chart.points if point.series == name]
+        if points:
+            told = "; ".join(
+                f"{point.x if isinstance(point.x, str) else figures.tick(point.x)}: "
+                f"{figures.short(point.median)}" for point in points)
+            lines.append(f"{name}: {told}.")
+    return " ".join(lines)
+
+
+def drawn(scenario):
+    """The charts of which something was measured."""
+    return [chart for chart in scenario.charts if chart.points]
+
+
+def draw(scenario, chart, alone=True, narrow=False):
+    """The text of the picture; `alone`: in a file of its own, else in a page that has the style;
+    `narrow`: for a telephone."""
+    looks = marks.marks(point.series for one in scenario.charts for point in one.points)
+    kind = BarChart if chart.x_scale == "words" else LineChart
+    picture = kind(chart, looks, f"{scenario.name}-{chart.name}{'-narrow' * narrow}", narrow)
+    picture.draw()
+    return picture.canvas.finish(describe(chart, looks), alone)
