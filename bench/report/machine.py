@@ -1,0 +1,124 @@
+"""On what, with what and when it is measured: the line `run` of the results."""
+
+import datetime
+import glob
+import os
+import pathlib
+import re
+import subprocess
+
+# How each says which version it is.
+VERSIONS = {
+    "RocksDB": ["pkg-config", "--modversion", "rocksdb"],
+    "Redis": ["redis-server", "--version"],
+    "memcached": ["memcached", "-V"],
+    "PostgreSQL": ["postgres", "--version"],
+    "etcd": ["etcd", "--version"],
+}
+VERSION = re.compile(r"\d+(?:\.\d+)+")
+
+
+def said(*command):
+    """The output of a command; nothing where it cannot be had."""
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, timeout=10, text=True, errors="replace",
+                              check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def read(path):
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def processor():
+    found = re.search(r"^model name\s*: (.*)$", read("/proc/cpuinfo"), re.MULTILINE)
+    return found.group(1).strip() if found else os.uname().machine
+
+
+def memory_gb():
+    found = re.search(r"^MemTotal:\s*(\d+) kB", read("/proc/meminfo"), re.MULTILINE)
+    return round(int(found.group(1)) / 2**20, 1) if found else 0
+
+
+def file_system(directory, mounts=None):
+    """The kind of the file system that a directory lies on, as `ext4`."""
+    place = os.path.realpath(directory)
+    best, kind = "", "unknown"
+    for line in (mounts or read("/proc/self/mountinfo")).splitlines():
+        before, _, after = line.partition(" - ")
+        if len(before.split()) < 5 or not after:
+            continue
+        point = re.sub(r"\\(\d{3})", lambda found: chr(int(found.group(1), 8)), before.split()[4])
+        # Of two at one place the later lies above.
+        if len(point) >= len(best) and os.path.commonpath([point, place]) == point:
+            best, kind = point, after.split()[0]
+    return kind
+
+
+def versions():
+    """The version of each contestant that says it."""
+    found = {}
+    for name, command in VERSIONS.items():
+        if name == "PostgreSQL":
+            # Debian does not put it into PATH.
+            programs = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))
+            command = [*programs[-1:], *command[len(programs[-1:]):]]
+        version = VERSION.search(said(*command))
+        if version:
+            found[name] = version.group()
+    return found
+
+
+def commit(root):
+    """The commit of the sources, and whether they have been changed since."""
+    name = said("git", "-C", str(root), "rev-parse", "--short=12", "HEAD").strip()
+    changed = said("git", "-C", str(root), "status", "--porcelain", "--untracked-files=no").strip()
+    return name, bool(changed)
+
+
+def run_record(root, directory, settings):
+    """The line `run`. What names a place on this machine is left out of it."""
+    name, changed = commit(root)
+    return {
+        "kind": "run",
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "processor": processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gb": memory_gb(),
+        "kernel": f"{os.uname().sysname} {os.uname().release}",
+        "file_system": file_system(directory),
+        # Of the minute before; what others do then they may do on.
+        "load_before": round(os.getloadavg()[0], 2),
+        "commit": name,
+        "changed_since": changed,
+        "versions": versions(),
+        "settings": settings,
+    }
+
+
+def facts(run):
+    """Pairs of what is told of a run, for people."""
+    def get(name, kind, default):
+        value = run.get(name)
+        return value if isinstance(value, kind) else default
+
+    settings = get("settings", dict, {})
+    versions_ = get("versions", dict, {})
+    of_machine = [get("processor", str, ""), f"{get('cores', int, 0)} cores",
+                  f"{get('memory_gb', (int, float), 0):g} GB of memory"]
+    told = {"Date": get("date", str, ""),
+            "Machine": ", ".join(filter(None, of_machine)) if run else "",
+            "System": f"{get('kernel', str, '')}, {get('file_system', str, '')}" if run else "",
+            "Load before": f"{get('load_before', (int, float), 0):.2f}" if run else "",
+            "Rocklock": get("commit", str, "") + (", with changes" if run.get("changed_since") else ""),
+            "Others": ", ".join(f"{name} {version}" for name, version in versions_.items()),
+            "Settings": ", ".join(f"{name} {value}" for name, value in settings.items())}
+    found = [(name, value) for name, value in told.items() if value.strip()]
+    if run.get("file_system") in ("tmpfs", "ramfs"):
+        found.append(("Note", "The store lay in memory: nothing was durable, whatever a row says."))
+    return found

@@ -1,0 +1,155 @@
+"""The page and its Markdown have all that was measured, show texts as texts, and need no other file."""
+
+import html.parser
+import json
+import pathlib
+import re
+import shutil
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+import invented
+import page
+import results
+import tap
+
+VOID = {"meta", "br", "hr", "img", "link"}
+RUN = {"kind": "run", "date": "2026-01-02 03:04 UTC", "processor": "A <fast> one", "cores": 2, "memory_gb": 3.8,
+       "kernel": "Linux 6", "file_system": "ext4", "load_before": 0.1, "commit": "abc", "changed_since": True,
+       "versions": {"Redis": "7.0.15"}, "settings": {"rounds": 5}}
+
+
+class Reader(html.parser.HTMLParser):
+    """Sees that tags are closed, and keeps what there is."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.ids, self.links, self.text = [], [], [], [], ""
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        named = dict(attrs)
+        self.ids += [named["id"]] if "id" in named else []
+        self.links += [named[name] for name in ("src", "href") if name in named]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def lines_of_all():
+    """A file of results with two scenarios, each with hostile texts."""
+    hostile = "".join(letter for letter in invented.HOSTILE if letter.isprintable())
+    spread = {"median": 0.8, "low": 0.7, "high": 0.9}
+    records = [RUN]
+    for name in ("hot", "cold"):
+        charts = [{"name": "rate", "title": hostile, "x": "clients", "x_scale": "log", "y": "pairs a second",
+                   "y_scale": "log", "better": "more"},
+                  {"name": "empty", "title": "Nothing in it", "x": "", "x_scale": "words", "y": "s",
+                   "y_scale": "log"}]
+        records += [{"kind": "scenario", "name": name, "title": f"{name} {hostile}", "says": hostile,
+                     "charts": charts},
+                    {"kind": "point", "scenario": name, "chart": "rate", "series": hostile, "x": 2, **spread},
+                    {"kind": "row", "scenario": name, "name": hostile, "unit": "pairs/s", "ours": spread,
+                     "against": "etcd", "theirs": spread, "ratio": spread, "target": 1, "reached": False},
+                    {"kind": "row", "scenario": name, "name": "alone", "unit": "s", "ours": spread},
+                    {"kind": "left_out", "scenario": name, "contestant": "memcached", "why": hostile}]
+    records.append({"kind": "failed", "scenario": "cold", "why": hostile})
+    return [json.dumps(record) for record in records], hostile
+
+
+class Page(unittest.TestCase):
+    def setUp(self):
+        lines, self.hostile = lines_of_all()
+        self.found = results.read(lines)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rocklock-page-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def read(self):
+        reader = Reader()
+        reader.feed(page.page(self.found))
+        reader.close()
+        self.assertEqual(reader.open, [])
+        return reader
+
+    def test_texts_are_texts(self):
+        reader = self.read()
+        self.assertNotIn("script", reader.tags)
+        self.assertGreaterEqual(reader.text.count(self.hostile), 8)
+
+    def test_all_of_it_is_there(self):
+        text = self.read().text
+        for part in ("2026-01-02 03:04 UTC", "A <fast> one, 2 cores, 3.8 GB of memory", "Linux 6, ext4",
+                     "abc, with changes", "Redis 7.0.15", "rounds 5", "0.80 × (0.70–0.90)", "short", "alone",
+                     "memcached", "This scenario failed.", "0 of 2 reached, 2 short; 1 scenario failed"):
+            self.assertIn(part, text)
+
+    def test_it_needs_no_other_file(self):
+        reader = self.read()
+        self.assertEqual(set(reader.links), {"results.jsonl", "#hot", "#cold"})
+        for link in reader.links:
+            self.assertTrue(not link.startswith("#") or link[1:] in reader.ids)
+        self.assertEqual(len(reader.ids), len(set(reader.ids)))
+        self.assertNotIn("url(", page.page(self.found))
+        self.assertNotIn("@import", page.page(self.found))
+
+    def test_markdown(self):
+        text = page.markdown(self.found)
+        self.assertNotIn("<script", text)
+        self.assertIn("](hot-rate.svg)", text)
+        self.assertEqual(text.count("**short**"), 4)
+        self.assertIn("**This scenario failed:**", text)
+        self.assertIn("- Machine: A &lt;fast&gt; one, 2 cores", text)
+        for line in text.splitlines():
+            self.assertEqual(line, line.rstrip())
+        # Each line of a table has as many cells as its head.
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            cells = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+            self.assertEqual(len(cells), 1, table)
+
+    def test_a_scenario_of_another_run_says_so(self):
+        other = {"kind": "run", "date": "1999-09-09"}
+        self.assertNotIn("Measured in another run", page.page(self.found))
+        self.found.scenarios[1].run = other
+        for text in (page.page(self.found), page.markdown(self.found)):
+            self.assertIn("Measured in another run", text)
+            self.assertIn("1999-09-09", text)
+
+    def test_results_without_a_run(self):
+        for scenario in self.found.scenarios:
+            scenario.run = {}
+        self.assertNotIn("<dl>", page.page(self.found))
+        self.assertIn("All ratios", page.markdown(self.found))
+
+    def test_a_run_of_junk_is_shown_as_far_as_it_goes(self):
+        self.found.scenarios[0].run = {"kind": "run", "date": 5, "settings": "x", "cores": None}
+        self.assertTrue(page.page(self.found) and page.markdown(self.found))
+
+    def test_files(self):
+        page.write(self.found, self.folder)
+        self.assertEqual({path.name for path in self.folder.iterdir()},
+                         {"README.md", "index.html", "results.jsonl", "hot-rate.svg", "cold-rate.svg"})
+        self.assertEqual(xml.parse(self.folder / "hot-rate.svg").getroot().get("width"), "760")
+        again = page.kept(self.folder)
+        self.assertEqual(list(again.lines()), list(self.found.lines()))
+
+    def test_pictures_that_are_no_more_are_removed_and_nothing_else(self):
+        page.write(self.found, self.folder)
+        (self.folder / "mine.svg").write_text("mine", encoding="utf-8")
+        self.found.scenarios.pop()
+        page.write(self.found, self.folder)
+        self.assertFalse((self.folder / "cold-rate.svg").exists())
+        self.assertTrue((self.folder / "mine.svg").exists())
+        self.assertTrue((self.folder / "hot-rate.svg").exists())
+
+
+if __name__ == "__main__":
+    tap.main()
