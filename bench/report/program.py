@@ -1,0 +1,174 @@
+"""Runs bench_scenarios, one scenario a process, and reads its lines as they come."""
+
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+
+import results
+
+# The last words of a scenario that are kept as the reason of its failure.
+LAST_WORDS = 6
+LIMIT_S = 3600
+
+
+class Failed(Exception):
+    """A scenario, or the program, did not do what it should; says why."""
+
+
+def listed(program):
+    """The scenarios that a program knows, by name in its order."""
+    try:
+        done = subprocess.run([program, "--list"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(f"{program} --list: {error}") from None
+    if done.returncode != 0:
+        raise Failed(f"{program} --list: {_ending(done.returncode)}: {done.stderr.strip()}")
+    try:
+        found = results.read(done.stdout.splitlines())
+    except results.Misunderstood as error:
+        raise Failed(f"{program} --list: {error}") from None
+    if not found.scenarios:
+        raise Failed(f"{program} --list: it names no scenario")
+    return {scenario.name: scenario for scenario in found.scenarios}
+
+
+def _ending(status):
+    if status >= 0:
+        return f"it ended with status {status}"
+    try:
+        return f"it was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"it was ended by signal {-status}"
+
+
+class _Running:
+    """The process of a scenario and what it says, line by line."""
+
+    def __init__(self, command):
+        self.lines = queue.SimpleQueue()
+        # A server that was left behind holds them, so the end of the process is what counts.
+        self.open_pipes = 2
+        # A group of its own, so that it can be ended with the servers that it has started.
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, errors="replace",
+                                        process_group=0)
+        self.readers = [threading.Thread(target=self._read, args=pipe, daemon=True) for pipe in
+                        (("out", self.process.stdout), ("err", self.process.stderr))]
+        for reader in self.readers:
+            reader.start()
+
+    def _read(self, name, pipe):
+        for line in pipe:
+            self.lines.put((name, line.rstrip("\n")))
+        self.lines.put(None)
+
+    def waiting(self, patience_s):
+        """The lines that are there, after waiting for a first one or for the end."""
+        try:
+            line = self.lines.get(timeout=patience_s if self.open_pipes else 0)
+            while True:
+                if line is None:
+                    self.open_pipes -= 1
+                else:
+                    yield line
+                line = self.lines.get_nowait()
+        except queue.Empty:
+            pass
+        if not self.open_pipes:
+            try:
+                self.process.wait(patience_s)
+            except subprocess.TimeoutExpired:
+                pass
+
+    def _signal(self, number):
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def stop(self):
+        """Ends it, and what it has left behind."""
+        if self.process.poll() is None:
+            self._signal(signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                pass
+        self._signal(signal.SIGKILL)
+        self.process.wait()
+        for reader in self.readers:
+            reader.join(10)
+
+
+class _Listener:
+    """Puts the lines of a scenario into the results, and keeps what was wrong with them."""
+
+    def __init__(self, name, found, progress):
+        self.name, self.found, self.progress = name, found, progress
+        self.wrong = ""
+        self.said = []
+
+    def hear(self, where, line):
+        if where == "err":
+            if line.strip():
+                self.said = [*self.said, line.strip()][-LAST_WORDS:]
+                self.progress.said(line.strip())
+        elif line.strip():
+            try:
+                self._add(results.parse(line))
+            except results.Misunderstood as error:
+                self.wrong = self.wrong or f"it printed what is not understood: {error}"
+
+    def _add(self, record):
+        kind = record.get("kind")
+        if kind not in ("scenario", "point", "row", "left_out"):
+            raise results.Misunderstood(f"there is no kind {kind}")
+        if record.get("name" if kind == "scenario" else "scenario") != self.name:
+            raise results.Misunderstood(f"a line of another scenario: {str(record)[:200]}")
+        self.found.add(record)
+
+    def judge(self, status, too_long):
+        """Why the scenario failed; nothing: it did not."""
+        if too_long:
+            return f"it did not end within {too_long:g} s"
+        if status != 0:
+            return "\n".join([_ending(status) + (":" if self.said else ""), *self.said])
+        scenario = self.found.find(self.name)
+        if not self.wrong and not (scenario and (scenario.rows or any(
+                chart.points for chart in scenario.charts))):
+            return "it measured nothing"
+        return self.wrong
+
+
+def measure(command, scenario, found, progress, limit_s=LIMIT_S):
+    """Runs a scenario, which is as it is listed, and adds its lines to the results. Returns why it
+    failed, or nothing."""
+    listener = _Listener(scenario.name, found, progress)
+    start = time.monotonic()
+    too_long = 0
+    try:
+        running = _Running(command)
+    except OSError as error:
+        why = str(error)
+    else:
+        try:
+            while running.process.poll() is None and not too_long:
+                for line in running.waiting(0.2):
+                    listener.hear(*line)
+                progress.tick()
+                if time.monotonic() - start > limit_s:
+                    too_long = limit_s
+        finally:
+            running.stop()
+        for line in running.waiting(0):
+            listener.hear(*line)
+        why = listener.judge(running.process.returncode, too_long)
+    if why:
+        if not found.find(scenario.name):
+            found.add(scenario.records[0])
+        found.fail(scenario.name, why)
+    return why

@@ -1,0 +1,62 @@
+"""Tells how far a run is: one line that changes on a terminal, a line each elsewhere."""
+
+import shutil
+import time
+
+import figures
+
+
+class Progress:
+    def __init__(self, out, count):
+        self.out, self.count = out, count
+        self.terminal = out.isatty()
+        self.begin = time.monotonic()
+        self.title = self.last = ""
+        self.number = 0
+
+    def _write(self, text):
+        print(text, file=self.out, flush=True)
+
+    def scenario(self, title):
+        """The next one begins."""
+        self.number += 1
+        self.title, self.last = title, ""
+        if self.terminal:
+            self.tick()
+        else:
+            self._write(f"{self._where()} {title}, after {self._gone()}")
+
+    def said(self, line):
+        """What the program tells of itself."""
+        self.last = " ".join(line.split())
+        if not self.terminal:
+            self._write(f"    {self.last}")
+
+    def tick(self):
+        """The time goes on."""
+        if self.terminal:
+            text = f"{self._where()} {self.title}  {self._gone()}  {self.last}"
+            text = "".join(letter if letter.isprintable() else " " for letter in text)
+            text = text[:shutil.get_terminal_size().columns - 1]
+            self.out.write(f"\r\033[K{text}")
+            self.out.flush()
+
+    def ended(self, why):
+        """The scenario is over."""
+        if why:
+            self._clear()
+            self._write(f"{self._where()} {self.title}: failed: {why}")
+
+    def over(self):
+        self._clear()
+
+    def _clear(self):
+        if self.terminal:
+            self.out.write("\r\033[K")
+            self.out.flush()
+
+    def _where(self):
+        return f"[{self.number}/{self.count}]"
+
+    def _gone(self):
+        return figures.duration(time.monotonic() - self.begin)

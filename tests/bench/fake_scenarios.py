@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+"""Stands for bench_scenarios: prints the lines of the scenarios in FAKE_SCENARIOS, a JSON object of
+name, and what the scenario does:
+
+    lines   what it prints; its own line comes before
+    says    what it tells on stderr
+    status  with which it ends
+    leaves  it leaves a process behind
+    hangs   it never ends, and neither does a process that it leaves behind
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+TOLD = {"kind": "scenario", "says": "What it does.", "charts": [
+    {"name": "rate", "title": "Rate", "x": "clients", "x_scale": "log", "y": "pairs a second",
+     "y_scale": "log", "better": "more"}]}
+
+
+def main():
+    # Also what is no text.
+    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+    scenarios = json.loads(os.environ["FAKE_SCENARIOS"])
+    names = list(scenarios) if "--list" in sys.argv else sys.argv[-1:]
+    if os.environ.get("FAKE_HEARD"):
+        with open(os.environ["FAKE_HEARD"], "a", encoding="utf-8") as file:
+            file.write(json.dumps(sys.argv[1:]) + "\n")
+    for name in names:
+        print(json.dumps({**TOLD, "name": name, "title": f"About {name}"}), flush=True)
+    if "--list" in sys.argv:
+        return 0
+    does = scenarios[names[0]]
+    for line in does.get("lines", []):
+        print(line if isinstance(line, str) else json.dumps(line), flush=True)
+    for line in does.get("says", []):
+        print(line, file=sys.stderr, flush=True)
+    if does.get("leaves") or does.get("hangs"):
+        # It holds the pipes, as a server does that nobody has ended.
+        subprocess.Popen(["sleep", "1000"])
+    if does.get("hangs"):
+        print("hanging", file=sys.stderr, flush=True)
+        subprocess.run(["sleep", "1000"], check=False)
+    return does.get("status", 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

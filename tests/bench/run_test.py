@@ -1,0 +1,299 @@
+"""scripts/bench runs each scenario by itself, goes on after one that fails, and shows what there is.
+
+What measures is a small program that prints what a test wants it to.
+"""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import unittest.mock
+
+import machine
+import program
+import results
+import run
+import tap
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/bench"
+FAKE = pathlib.Path(__file__).resolve().parent / "fake_scenarios.py"
+SPREAD = {"median": 0.8, "low": 0.7, "high": 0.9}
+
+
+def row(scenario, reached=False):
+    return {"kind": "row", "scenario": scenario, "name": f"row of {scenario}", "unit": "pairs/s", "ours": SPREAD,
+            "against": "Redis", "theirs": SPREAD, "ratio": SPREAD, "target": 1, "reached": reached}
+
+
+def point(scenario, x=2):
+    return {"kind": "point", "scenario": scenario, "chart": "rate", "series": "Redis", "x": x, **SPREAD}
+
+
+GOOD = {name: {"lines": [point(name), row(name)]} for name in ("hot", "cold", "zipf")}
+
+
+class Sandbox(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rocklock-bench-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        # Beside it the last results are kept.
+        self.fake = self.folder / "fake"
+        shutil.copy(FAKE, self.fake)
+        self.fake.chmod(0o755)
+
+    def environment(self, scenarios):
+        return {**os.environ, "FAKE_SCENARIOS": json.dumps(scenarios), "FAKE_HEARD": str(self.folder / "heard")}
+
+    def bench(self, scenarios, *arguments):
+        return subprocess.run([SCRIPT, "--scenarios", self.fake, *map(str, arguments)], cwd=self.folder,
+                              env=self.environment(scenarios), stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=60, check=False)
+
+    def heard(self):
+        """The arguments of each call, without the one that lists."""
+        lines = (self.folder / "heard").read_text(encoding="utf-8").splitlines()
+        return [words for words in map(json.loads, lines) if "--list" not in words]
+
+
+class Arguments(Sandbox):
+    def test_help(self):
+        done = self.bench({}, "--help")
+        self.assertEqual(done.returncode, 0)
+        for option in ("--list", "--quick", "--rounds", "--seconds", "--directory", "--output", "--save", "--from"):
+            self.assertIn(option, done.stdout)
+
+    def test_list(self):
+        done = self.bench(GOOD, "--list")
+        self.assertEqual((done.returncode, done.stdout),
+                         (0, "hot   About hot\ncold  About cold\nzipf  About zipf\n"))
+
+    def test_unknown_names_are_refused_with_the_known_ones(self):
+        done = self.bench(GOOD, "hot", "warm")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("there is no scenario warm. There are: hot, cold, zipf", done.stderr)
+
+    def test_wrong_values_are_refused(self):
+        for words in (["--rounds", "0"], ["--rounds", "x"], ["--seconds", "0"], ["--seconds", "nan"],
+                      ["--directory", "absent"], ["--what"], ["--save", "--output", "x"]):
+            with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit) as end:
+                run.read_arguments(words)
+            self.assertEqual(end.exception.code, 2, words)
+            self.assertIn(words[0], told.getvalue())
+        done = self.bench(GOOD, "--from", "absent")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertNotIn("Traceback", done.stderr)
+
+    def test_what_the_program_is_told(self):
+        self.bench(GOOD, "cold", "--quick", "--rounds", 3, "--seconds", 0.5, "--directory", ".", "--dynalite",
+                   "./dynalite", "--dynamodb-local", ".")
+        heard, = self.heard()
+        self.assertEqual(heard[-1], "cold")
+        told = " ".join(heard)
+        here = str(self.folder.resolve())
+        for words in ("--quick", "--rounds 3", "--seconds 0.5", f"--directory {here}",
+                      f"--dynalite {here}/dynalite", f"--dynamodb-local {here}", "build/daemon/rocklock"):
+            self.assertIn(words, told)
+
+    def test_a_program_that_cannot_list(self):
+        self.fake.write_text("#!/bin/sh\necho no room >&2\nexit 3\n", encoding="utf-8")
+        done = self.bench({})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("it ended with status 3: no room", done.stderr)
+        for text in ("#!/bin/sh\necho junk\n", "#!/bin/sh\n"):
+            self.fake.write_text(text, encoding="utf-8")
+            done = self.bench({})
+            self.assertEqual(done.returncode, 1)
+            self.assertNotIn("Traceback", done.stderr)
+
+
+class Measuring(Sandbox):
+    def test_all_of_them_in_their_order_each_by_itself(self):
+        done = self.bench(GOOD)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([words[-1] for words in self.heard()], ["hot", "cold", "zipf"])
+        self.assertEqual(re.findall(r"row of (\w+)", done.stdout), ["hot", "cold", "zipf"])
+        self.assertIn("| hot | row of hot | 0.80 (0.70–0.90) pairs/s | Redis: 0.80 (0.70–0.90) | "
+                      "0.80 × (0.70–0.90) | 1.00 × | **short** |", done.stdout)
+        self.assertIn("0 of 3 reached, 3 short", done.stdout)
+
+    def test_progress(self):
+        done = self.bench(GOOD | {"hot": GOOD["hot"] | {"says": ["starting Redis"]}}, "hot", "zipf")
+        self.assertRegex(done.stderr, r"\[1/2\] About hot, after 0:0\d\n    starting Redis\n\[2/2\] About zipf, after")
+
+    def fails(self, does, *reasons):
+        done = self.bench(GOOD | {"cold": does}, "--output", "out")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual([words[-1] for words in self.heard()][-3:], ["hot", "cold", "zipf"])
+        for name in ("hot", "zipf"):
+            self.assertIn(f"row of {name}", done.stdout)
+        saved = results.read((self.folder / "out/results.jsonl").read_text(encoding="utf-8").splitlines())
+        for reason in reasons:
+            self.assertIn(reason, done.stderr)
+            self.assertIn(reason, done.stdout)
+            self.assertIn(reason, saved.find("cold").failed)
+        self.assertIn("1 scenario failed", done.stdout)
+        return saved.find("cold")
+
+    def test_one_that_ends_with_a_status(self):
+        kept = self.fails({"lines": [point("cold")], "says": ["one", "bench: no room"], "status": 3},
+                          "it ended with status 3", "bench: no room")
+        self.assertEqual(len(kept.charts[0].points), 1)
+
+    def test_one_that_prints_junk(self):
+        kept = self.fails({"lines": [row("cold"), "junk", point("cold")]}, "it printed what is not understood: ",
+                          "not a line of JSON: junk")
+        # What is understood is kept.
+        self.assertEqual((len(kept.rows), len(kept.charts[0].points)), (1, 1))
+
+    def test_all_that_is_not_understood(self):
+        for junk in ("{\"kind\":\"row\"}", "\udcff\udcfe", json.dumps(row("hot")), json.dumps(point("cold", "x")),
+                     json.dumps({"kind": "run"}), json.dumps({"kind": "failed", "scenario": "cold", "why": ""}),
+                     json.dumps({"kind": "scenario", "name": "cold"})):
+            why, found = self.measure({"lines": [row("cold"), junk]})
+            self.assertIn("it printed what is not understood", why, junk)
+            self.assertEqual((len(found.rows), found.failed), (1, why))
+
+    def test_one_that_measures_nothing(self):
+        self.fails({}, "it measured nothing")
+
+    def test_one_that_is_killed(self):
+        self.fake.write_text(FAKE.read_text(encoding="utf-8").replace(
+            "return does.get(\"status\", 0)", "os.kill(os.getpid(), does.get(\"status\", 0))"), encoding="utf-8")
+        self.fails({"lines": [row("cold")], "status": 11}, "it was ended by SIGSEGV")
+
+    def measure(self, does, **more):
+        """Runs a scenario here; why it failed, and what is known of it."""
+        with unittest.mock.patch.dict(os.environ, self.environment({"cold": does})):
+            found = results.Results()
+            listed = program.listed(str(self.fake))
+            why = program.measure([str(self.fake), "cold"], listed["cold"], found, unittest.mock.Mock(), **more)
+        return why, found.find("cold")
+
+    def test_one_that_never_ends_is_ended_with_what_it_started(self):
+        start = time.monotonic()
+        # What it started holds its pipes, and would keep this waiting.
+        why, found = self.measure({"lines": [row("cold")], "hangs": True}, limit_s=1)
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertEqual(why, "it did not end within 1 s")
+        self.assertEqual((len(found.rows), found.failed), (1, why))
+
+    def test_one_that_leaves_a_process_behind(self):
+        start = time.monotonic()
+        why, found = self.measure({"lines": [row("cold")], "leaves": True})
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertEqual((why, len(found.rows)), ("", 1))
+
+    def start_hanging(self, *arguments):
+        running = subprocess.Popen([SCRIPT, "--scenarios", self.fake, *arguments], cwd=self.folder, text=True,
+                                   env=self.environment(GOOD | {"cold": GOOD["cold"] | {"hangs": True}}),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(lambda: (running.kill(), running.communicate()))
+        for line in running.stderr:
+            if "hanging" in line:
+                return running
+        self.fail("it ended before")
+
+    def test_when_it_is_interrupted_what_there_is_is_shown_and_nothing_written(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            running = self.start_hanging("--output", "out")
+            running.send_signal(number)
+            out, told = running.communicate(timeout=20)
+            self.assertEqual(running.returncode, 130)
+            self.assertIn("row of hot", out)
+            self.assertNotIn("row of zipf", out)
+            self.assertIn("interrupted; nothing is written", told)
+            self.assertNotIn("Traceback", told)
+            self.assertFalse((self.folder / "out").exists())
+
+    def test_on_a_terminal_one_line_changes(self):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        running = subprocess.Popen([SCRIPT, "--scenarios", self.fake, "hot"], env=self.environment(GOOD),
+                                   stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        out = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                out += chunk
+        except OSError:
+            # So it is told that nobody has it open.
+            pass
+        self.assertEqual(running.wait(20), 0)
+        text = out.decode()
+        self.assertIn("\r\033[K[1/1] About hot  0:0", text)
+        self.assertRegex(text, "hot +row of hot +0.80 ")
+        self.assertIn("─", text)
+
+
+class Keeping(Sandbox):
+    def out(self):
+        return results.read((self.folder / "out/results.jsonl").read_text(encoding="utf-8").splitlines())
+
+    def test_without_output_nothing_is_written_but_what_was_measured_last(self):
+        self.bench(GOOD)
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"fake", "heard", "results.jsonl"})
+
+    def test_output(self):
+        done = self.bench(GOOD, "--rounds", 3, "--output", "out")
+        self.assertEqual({path.name for path in (self.folder / "out").iterdir()},
+                         {"results.jsonl", "index.html", "README.md", "hot-rate.svg", "cold-rate.svg", "zipf-rate.svg"})
+        run = self.out().scenarios[0].run
+        self.assertEqual(run["settings"], {"rounds": 3})
+        self.assertGreaterEqual(run["cores"], 1)
+        self.assertNotIn(str(self.folder), (self.folder / "out/results.jsonl").read_text(encoding="utf-8"))
+        self.assertIn("index.html", done.stderr)
+
+    def test_one_measured_again_takes_its_old_place(self):
+        self.bench(GOOD, "--output", "out")
+        again = GOOD | {"cold": {"lines": [row("cold", True)]}}
+        self.bench(again, "cold", "--quick", "--output", "out")
+        scenarios = self.out().scenarios
+        self.assertEqual([one.name for one in scenarios], ["hot", "cold", "zipf"])
+        self.assertEqual([one.rows[0].reached for one in scenarios], [False, True, False])
+        self.assertEqual(["quick" in one.run["settings"] for one in scenarios], [False, True, False])
+        self.assertFalse((self.folder / "out/cold-rate.svg").exists())
+
+    def test_results_that_are_not_understood_are_told_of_before_anything_is_measured(self):
+        (self.folder / "out").mkdir()
+        (self.folder / "out/results.jsonl").write_text("junk\n", encoding="utf-8")
+        done = self.bench(GOOD, "--output", "out")
+        self.assertEqual(done.returncode, 2)
+        self.assertFalse((self.folder / "heard").exists())
+        self.assertEqual((self.folder / "out/results.jsonl").read_text(encoding="utf-8"), "junk\n")
+
+    def test_drawing_again(self):
+        measured = self.bench(GOOD, "--output", "out")
+        (self.folder / "heard").unlink()
+        again = self.bench({}, "--from", "out/results.jsonl", "--output", "copy")
+        self.assertEqual((again.returncode, again.stdout), (0, measured.stdout))
+        self.assertFalse((self.folder / "heard").exists())
+        for path in (self.folder / "out").iterdir():
+            self.assertEqual(path.read_bytes(), (self.folder / "copy" / path.name).read_bytes())
+        one = self.bench({}, "--from", "out/results.jsonl", "cold")
+        self.assertEqual(re.findall(r"row of (\w+)", one.stdout), ["cold"])
+
+
+class Machine(unittest.TestCase):
+    MOUNTS = ("22 1 8:1 / / rw - ext4 /dev/sda rw\n23 22 0:5 / /tmp rw shared:1 - tmpfs tmpfs rw\n"
+              "24 22 8:2 / /a\\040b rw - xfs /dev/sdb rw\nnonsense\n")
+
+    def test_file_systems(self):
+        for place, kind in (("/tmp", "tmpfs"), ("/tmp/x", "tmpfs"), ("/tmpx", "ext4"), ("/", "ext4"), ("/a b/c", "xfs")):
+            self.assertEqual(machine.file_system(place, self.MOUNTS), kind)
+
+    def test_a_store_in_memory_is_told_of(self):
+        self.assertIn("Note", dict(machine.facts({"file_system": "tmpfs"})))
+        self.assertNotIn("Note", dict(machine.facts({"file_system": "ext4"})))
+
+
+if __name__ == "__main__":
+    tap.main()
