@@ -94,13 +94,14 @@ class BarChart:
         low, high = self.scale.position(point.low), self.scale.position(point.high)
         group = draw.group(mark)
         bar = draw.add("rect", group, x=float(min(start, end)), y=float(y),
-                       width=float(max(abs(end - start), 1)), height=BAR, stroke="none")
+                       width=float(max(abs(end - start), 1)), height=BAR, **canvas.filling(mark))
         draw.add("title", bar).text = canvas.clean(
             f"{name}, {word}: {figures.spread(point)} {self.chart.y}")
         middle = y + BAR / 2
         if point.low < point.high:
             # On the bar and beyond it to be seen.
-            draw.add("path", d=f"M{low:.1f} {middle - 4:.1f}v8m0 -4H{high:.1f}m0 -4v8",
-                     kind="rl-range", fill="none")
+            path = f"M{low:.1f} {middle - 4:.1f}v8m0 -4H{high:.1f}m0 -4v8"
+            draw.add("path", d=path, kind="rl-halo", fill="none", stroke_width=3)
+            draw.add("path", d=path, kind="rl-range", fill="none")
         draw.text(max(end, high, start) + 7, middle + VALUE_SIZE * 0.36, figures.short(point.median),
                   size=VALUE_SIZE, bold=mark.heavy)

@@ -100,7 +100,8 @@ class Canvas:
                 self.y += 21
             group = self.group(mark)
             if swatches:
-                self.add("rect", group, x=float(x), y=self.y - 10, width=12, height=12, stroke="none")
+                self.add("rect", group, x=float(x), y=self.y - 10, width=12, height=12,
+                         **filling(mark))
             else:
                 self.marker(group, mark, x + 6, self.y - 4)
             for index, line in enumerate(lines):
@@ -144,6 +145,11 @@ class Canvas:
         self._description.text = clean(description)
         xml.indent(self.root, " ")
         return xml.tostring(self.root, encoding="unicode") + "\n"
+
+
+def filling(mark):
+    """How a bar is filled: paler where its colour comes a second time."""
+    return {"fill_opacity": 0.15 + 0.15 * (mark.dash - 1)} if mark.dash else {"stroke": "none"}
 
 
 def axis_title(what, scale, better, upright):

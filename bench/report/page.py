@@ -169,7 +169,7 @@ def markdown(found):
     run = main_run(found)
     out = ["# Benchmarks", "",
            f"{table.summary(found.scenarios)}. All of it is written by `scripts/bench --save`: "
-           "[the page](index.html), [the lines](results.jsonl).", "", *_markdown_facts(run), "",
+           "[the page](index.html), [the lines](results.jsonl).", "", *_markdown_facts(run), *[""] * bool(run),
            HOW_TO_READ, ""]
     compared = table.compared_lines(found.scenarios)
     if compared:
