@@ -2,8 +2,8 @@
 //
 // A write that comes too late is refused, for the item belongs to the next holder by then. Where
 // the class of the resource has LockClass::drafts, the refusal and what was refused are one commit:
-// the write lies beside the item, under the principal's name, to be looked at, written again under a
-// new lock, or thrown away; up to 512 KB of it, more is refused only. A draft changes no item.
+// the write lies beside the item, under the principal's name, to be looked at, written again under
+// a new lock, or thrown away; up to 512 KB of it, more is refused only. A draft changes no item.
 //
 //     if (const auto saved = tables.write_item(late); !saved && saved.error().drafts > 0) {
 //         for (const Draft& draft : tables.list_drafts({"ann"})->drafts) offer(draft);
