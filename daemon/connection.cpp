@@ -36,6 +36,9 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == 
 
 std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, const Side& side) {
     auto connection = std::make_shared<Connection>(socket, thread, side);
+    if (side.newcomers != nullptr) {
+        connection->newcomer_ = side.newcomers->add(connection, steady_clock::now());
+    }
     thread.post([connection] {
         connection->interest_ = EPOLLIN;
         const bool watched = connection->thread_.watch(connection->socket_, connection, EPOLLIN);
@@ -50,7 +53,8 @@ Connection::Connection(int socket, IoThread& thread, const Side& side)
       traffic_(side.traffic),
       site_(side.site),
       peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
-      clock_(side.dispatcher.clock()) {
+      clock_(side.dispatcher.clock()),
+      newcomers_(side.newcomers) {
     ++traffic_.connections;
 }
 
@@ -58,6 +62,13 @@ Connection::~Connection() {
     ::close(socket_);
     if (counted_busy_) --traffic_.busy;
     --traffic_.connections;
+    settle_in();
+}
+
+void Connection::end_if_silent() {
+    thread_.post([self = shared_from_this()] {
+        if (!self->conversation_ || !self->conversation_->heard()) self->hang_up(true);
+    });
 }
 
 bool Connection::has_unread() const {
@@ -147,6 +158,7 @@ void Connection::take_up(std::string_view bytes) {
         if (!conversation_) conversation_ = begin(bytes.front());
     }
     conversation_->receive(bytes);
+    if (conversation_->heard()) settle_in();
     update_busy();
     if (conversation_->broken()) {
         discarding_ = true;
@@ -245,9 +257,15 @@ void Connection::remind_in(milliseconds time) {
     thread_.remind_at(*deadline_, shared_from_this());
 }
 
+// From now on it keeps its place.
+void Connection::settle_in() {
+    if (newcomer_ != 0) newcomers_->remove(std::exchange(newcomer_, 0));
+}
+
 void Connection::hang_up(bool unread) {
     if (closed_) return;
     closed_ = true;
+    settle_in();
     update_busy();
     peer_->hang_up(unread);
     ::shutdown(socket_, SHUT_RDWR);

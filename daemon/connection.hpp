@@ -18,6 +18,7 @@
 #include "daemon/conversation.hpp"
 #include "daemon/http_conversation.hpp"
 #include "daemon/io_thread.hpp"
+#include "daemon/newcomers.hpp"
 #include "daemon/places.hpp"
 
 namespace rocklock {
@@ -31,6 +32,8 @@ public:
         HttpSite site;
         Dispatcher& dispatcher;
         Traffic& traffic;
+        // Where it stands until it has asked for something. None: nowhere.
+        Newcomers* newcomers = nullptr;
     };
 
     // Takes the socket, and has the thread serve it. Thread-safe.
@@ -43,6 +46,8 @@ public:
 
     // Runs something on its thread. Thread-safe.
     void on_thread(std::function<void()> run) { thread_.post(std::move(run)); }
+    // Hangs up soon, unless a whole request has come. Thread-safe.
+    void end_if_silent();
     // Whether the client has sent what is not understood yet, and would be if it were read.
     bool has_unread() const;
 
@@ -66,6 +71,7 @@ private:
     void update_busy();
     void remind_in(std::chrono::milliseconds time);
     void hang_up(bool unread);
+    void settle_in();
 
     const int socket_;
     IoThread& thread_;
@@ -73,6 +79,9 @@ private:
     const HttpSite site_;
     std::shared_ptr<Peer> peer_;
     Clock& clock_;
+    Newcomers* const newcomers_;
+    // Its number among them; 0: it is none any more.
+    std::uint64_t newcomer_ = 0;
     // None until the first byte has come, and when it is closed.
     std::shared_ptr<Conversation> conversation_;
     std::string sending_;

@@ -60,6 +60,8 @@ public:
     virtual bool streams() const { return false; }
     // Requests that are not answered yet.
     virtual std::size_t outstanding() const = 0;
+    // Whether a whole request has come.
+    virtual bool heard() const = 0;
     // Nothing more will come: send the output and close.
     virtual bool ended() const = 0;
     // The connection ends because of its bytes, which are not read any further.

@@ -244,11 +244,15 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
     });
 }
 
+bool Dispatcher::may_administer(const Caller& caller) const {
+    return caller.administrator || caller.uid == 0 ||
+           (caller.uid == options_.administrator && caller.uid != nobody_known);
+}
+
 // Judges what the service does not, and fills in what the caller does not say itself.
 Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
                                                 ProvenSession* proven) {
-    const bool administrator = caller.administrator || caller.uid == 0 ||
-                               (caller.uid == options_.administrator && caller.uid != nobody_known);
+    const bool administrator = may_administer(caller);
     if (is_administration(call.body) && !administrator) {
         return Error(ErrorCode::access_denied,
                      "only the daemon's own user, root and the daemon's --admin-group may do this, "

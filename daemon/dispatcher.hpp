@@ -124,6 +124,8 @@ public:
         ROCKLOCK_EXCLUDES(departing_mutex_);
     // Ends what those have left who departed. To be called before the service settles.
     void see_off() ROCKLOCK_EXCLUDES(departing_mutex_);
+    // Whether the caller may do what is for administrators only.
+    bool may_administer(const Caller& caller) const;
     Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock(); }
 
     // A session that was bound to a connection of the daemon before; and whether it was one, for

@@ -140,6 +140,7 @@ void FrameConversation::take(const Frame& frame) {
 }
 
 void FrameConversation::ask(const Frame& frame) {
+    heard_ = true;
     if (calls_.contains(frame.number)) {
         return end_with(Error(ErrorCode::invalid_argument,
                               "the call " + std::to_string(frame.number) +

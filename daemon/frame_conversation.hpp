@@ -44,6 +44,7 @@ public:
     bool has_output() const override { return !output_.empty(); }
     void collect() override ROCKLOCK_EXCLUDES(mutex_);
     std::size_t outstanding() const override { return calls_.size(); }
+    bool heard() const override { return heard_; }
     // However many wait: a renewal or a cancel behind them must be read. Calls beyond their limit
     // are refused.
     bool has_room() const override { return searches_ < most_searches && unsent_ <= most_unsent; }
@@ -87,6 +88,7 @@ private:
     std::atomic<std::size_t> unsent_{0};
     bool paused_ = false;
     bool greeted_ = false;
+    bool heard_ = false;
     bool ending_ = false;
     bool broken_ = false;
 

@@ -71,6 +71,7 @@ public:
     std::string take_output() override;
     bool has_output() const override { return !output_.empty(); }
     std::size_t outstanding() const override { return slots_.size(); }
+    bool heard() const override { return last_number_ > 0; }
     // One search or call for tables at a time, so that what follows it finds things as it left
     // them.
     bool has_room() const override {

@@ -133,6 +133,9 @@ HttpAnswer Places::metrics() const {
                   traffic_.accepted);
     append_metric(text, "rocklock_connections_refused_total", "counter",
                   "Connections that were too many.", traffic_.refused);
+    append_metric(text, "rocklock_connections_dropped_total", "counter",
+                  "Connections that made room for others, since they had asked nothing.",
+                  traffic_.dropped);
     append_statistics(text, service_.statistics());
     book_.counters().append(text);
     if (tables_ != nullptr) tables_->counters().append(text);

@@ -25,6 +25,8 @@ struct Traffic {
     // Connections that were accepted, and those of them that were too many.
     std::atomic<std::uint64_t> accepted{0};
     std::atomic<std::uint64_t> refused{0};
+    // Connections that made room, since they had asked nothing.
+    std::atomic<std::uint64_t> dropped{0};
 };
 
 // Threads:  thread-safe.

@@ -65,6 +65,15 @@ constexpr milliseconds housekeeping_period{10'000};
 constexpr milliseconds socket_look_period{1'000};
 constexpr int most_refused_at_once = 64;
 constexpr milliseconds refusal_time{1000};
+// Where there is no place left, who has asked nothing for so long makes room: for an administrator,
+// who is not to be kept out, sooner.
+constexpr milliseconds longest_silence{5'000};
+constexpr milliseconds silence_before_administrators{1'000};
+// Of all connections one in so many is for administrators, but not more than these.
+constexpr int reserve_divisor = 10;
+constexpr int most_in_reserve = 32;
+// Those who make room may be here for a moment beside those who came for it.
+constexpr int most_beyond = 32;
 
 Caller caller_of(int socket, std::optional<gid_t> admin_group) {
     ucred credentials{};
@@ -109,6 +118,8 @@ private:
     void watch_recovered();
     asio::awaitable<void> accept_loop(Door& door);
     void admit(Protocol::socket socket, bool tcp);
+    bool has_place_for(const Caller& caller);
+    bool make_room(bool for_administrator);
     void refuse(Protocol::socket socket);
     asio::awaitable<void> say_too_many(std::shared_ptr<Protocol::socket> socket);
     asio::awaitable<void> mind_socket();
@@ -126,6 +137,7 @@ private:
     // Connections, which the context owns, count themselves out when they go.
     Traffic traffic_;
     RequestMemory memory_;
+    Newcomers newcomers_;
     ConnectionSet connections_;
     // What accepts, what ends it, and what minds processes run here, on one thread.
     asio::io_context control_;
@@ -143,6 +155,7 @@ private:
     SpareDescriptor spare_;
     int refusing_ = 0;
     Seldom refusals_{milliseconds{10'000}};
+    Seldom drops_{milliseconds{10'000}};
     steady_clock::time_point last_busy_ = steady_clock::now();
     Mutex mutex_;
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
@@ -292,20 +305,48 @@ asio::awaitable<void> Server::accept_loop(Door& door) {
 
 void Server::admit(Protocol::socket socket, bool tcp) {
     ++traffic_.accepted;
-    if (traffic_.connections >= parts_.most_connections) return refuse(std::move(socket));
+    const auto caller =
+        tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group);
+    if (!has_place_for(caller)) return refuse(std::move(socket));
     if (tcp) {
         const int yes = 1;
         ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     }
     const Connection::Side side{
-        tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group),
+        caller,
         {tcp, &places_, &memory_,
          [this](std::function<void()> read) { asio::post(searches_, std::move(read)); }, &tables_,
          &edits_},
         dispatcher_,
-        traffic_};
+        traffic_,
+        &newcomers_};
     auto& thread = *threads_[next_thread_++ % threads_.size()];
     connections_.add(Connection::start(socket.release(), thread, side));
+}
+
+// Nobody but administrators gets the last places, so that they find one however many others come.
+bool Server::has_place_for(const Caller& caller) {
+    const int most = parts_.most_connections;
+    const bool administrator = dispatcher_.may_administer(caller);
+    const int reserve = administrator ? 0 : std::min(most / reserve_divisor, most_in_reserve);
+    const int here = traffic_.connections;
+    return here < most - reserve || (here < most + most_beyond && make_room(administrator));
+}
+
+bool Server::make_room(bool for_administrator) {
+    const auto now = steady_clock::now();
+    const auto silence = for_administrator ? silence_before_administrators : longest_silence;
+    if (!newcomers_.end_oldest(now - silence)) return false;
+    ++traffic_.dropped;
+    if (const auto count = drops_.let_through(now); count > 0) {
+        parts_.log.write({LogLevel::warning,
+                          "connection_dropped",
+                          "too many connections, some that had asked nothing made room",
+                          {{"dropped", count},
+                           {"connections", traffic_.connections.load()},
+                           {"most", parts_.most_connections}}});
+    }
+    return true;
 }
 
 // Tells a client that it is one too many, as far as there are descriptors for it.

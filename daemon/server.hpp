@@ -22,7 +22,7 @@ struct ServerOptions {
     Durability durability = Durability::durable;
     // Its members may reach the socket and administer. Empty: none.
     std::string admin_group;
-    // More are refused.
+    // More are refused. Some of them are for administrators.
     int max_connections = 20'000;
     // A wait that lasts longer is told of. 0: none.
     std::chrono::milliseconds slow_wait{0};

@@ -213,6 +213,80 @@ class Limits(Sandbox):
         log = process.stderr.read()
         self.assertEqual(log.count("too many connections"), 1, log)
 
+    def occupy(self, count, talk):
+        """Connections of somebody who may not administer; returns the process, and how many got a place."""
+        script = """
+import json, socket, sys, time
+kept, placed = [], 0
+for _ in range(int(sys.argv[2])):
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(sys.argv[1])
+    kept.append(client)
+    if sys.argv[3] == "True":
+        client.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+        placed += client.recv(100).startswith(b"HTTP/1.1 200")
+print(placed, flush=True)
+time.sleep(1000)
+"""
+        process = subprocess.Popen(
+            ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "/usr/bin/python3", "-c", script,
+             str(self.socket), str(count), str(talk)], stdout=subprocess.PIPE, text=True)
+        self.started.append(process)
+        return process, int(process.stdout.readline())
+
+    def serve_all(self, *options):
+        if os.getuid() != 0:
+            self.skipTest("only root can become another user")
+        daemon = self.serve("--memory", *options)
+        for place in (self.folder, self.state):
+            place.chmod(0o755)
+        self.socket.chmod(0o666)
+        return daemon
+
+    def test_the_last_places_are_for_administrators(self):
+        self.serve_all("--max-connections", "50")
+        grant = self.connect().call("Acquire", **LOCK).json["Grant"]
+        # Those who have asked for something keep their places, and the rest is not theirs.
+        self.assertEqual([self.occupy(50, talk=True)[1] for _ in range(2)], [44, 0])
+        done = self.rocklock("break", grant, "--reason", "x")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        metrics = subprocess.run(["curl", "-sS", "--unix-socket", self.socket, "http://localhost/metrics"],
+                                 capture_output=True, text=True, timeout=60, check=False)
+        # The one that broke it may still be counted.
+        self.assertRegex(metrics.stdout, r"(?m)^rocklock_connections 4[67]$", metrics.stderr)
+        self.assertIn("rocklock_connections_dropped_total 0\n", metrics.stdout)
+
+    def test_who_asks_nothing_makes_room(self):
+        daemon = self.serve_all("--max-connections", "20", "--http", "127.0.0.1:0")
+        port = int(daemon.stderr.readline().rpartition(":")[2])
+        honest = [self.connect() for _ in range(5)]
+        for connection in honest:
+            self.assertEqual(connection.call("Ping").status, 200)
+        # One of them has begun a request.
+        idle = [self.connect() for _ in range(15)]
+        idle[0].socket.sendall(b"POST / HTTP/1.1\r\n")
+        start = time.monotonic()
+        # By root, so that administrators have no reserve: they need not wait for long.
+        done = self.rocklock("ls")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_until(lambda: idle[0].file.read() == b"", "the oldest was ended")
+        idle.append(self.connect())
+        # Nobody the kernel knows gets in too, later.
+        def healthy():
+            client = Connection(port)
+            try:
+                client.socket.sendall(b"GET /healthz HTTP/1.1\r\nHost: " + client.host.encode() + b"\r\n\r\n")
+                return client.file.readline().startswith(b"HTTP/1.1 200")
+            finally:
+                client.close()
+
+        wait_until(healthy, "there is a place for a probe")
+        self.assertGreater(time.monotonic() - start, 4)
+        for connection in honest:
+            self.assertEqual(connection.call("Ping").status, 200)
+        daemon.terminate()
+        self.assertIn("had asked nothing made room", daemon.stderr.read())
+
     def connect_and_ping(self):
         connection = Connection(self.socket)
         try:
