@@ -10,7 +10,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include <rocklock/lock.hpp>
@@ -48,8 +50,7 @@ std::string trimmed(std::string_view text) {
 }
 
 std::string home_directory() {
-    auto home = environment("HOME");
-    if (!home.empty()) return home;
+    if (auto home = environment("HOME"); !home.empty()) return home;
     std::array<char, 4096> memory{};
     passwd entry{};
     passwd* found = nullptr;
@@ -58,6 +59,12 @@ std::string home_directory() {
         return found->pw_dir;
     }
     return "/";
+}
+
+// The root has its slash already.
+std::string inside(std::string directory, std::string_view name) {
+    while (directory.ends_with('/')) directory.pop_back();
+    return directory.append("/").append(name);
 }
 
 // The first of the directories that systemd gives a unit in a variable.
@@ -191,21 +198,30 @@ Result<std::string> Settings::choice(std::string_view name, std::string_view def
 std::string user_directory() {
     auto state = environment("XDG_STATE_HOME");
     // The specification says to ignore a relative one.
-    if (state.empty() || state.front() != '/') state = home_directory() + "/.local/state";
-    return state + "/rocklock";
+    if (state.empty() || state.front() != '/') state = inside(home_directory(), ".local/state");
+    return inside(std::move(state), "rocklock");
 }
 
 std::string user_socket() { return user_directory() + "/rocklock.sock"; }
 
+std::string absolute_path(std::string path) {
+    if (path.empty() || path.front() == '/') return path;
+    while (path.starts_with("./")) path.erase(0, 2);
+    std::error_code gone;
+    const auto here = std::filesystem::current_path(gone);
+    return gone ? path : inside(here.string(), path);
+}
+
 std::string client_socket(const Settings& settings) {
     auto setting = settings.get("socket", "");
-    if (!setting.value.empty()) return setting.value;
+    if (!setting.value.empty()) return absolute_path(std::move(setting.value));
     if (::access(std::string(system_socket).c_str(), F_OK) == 0) return std::string(system_socket);
     return user_socket();
 }
 
 Setting server_socket(const Settings& settings) {
     auto setting = settings.get("socket", "");
+    setting.value = absolute_path(std::move(setting.value));
     if (!setting.value.empty()) return setting;
     const auto runtime = unit_directory("RUNTIME_DIRECTORY");
     if (!runtime.empty()) return {runtime + "/rocklock.sock", "RUNTIME_DIRECTORY"};
@@ -214,6 +230,7 @@ Setting server_socket(const Settings& settings) {
 
 Setting server_store(const Settings& settings) {
     auto setting = settings.get("db", "");
+    setting.value = absolute_path(std::move(setting.value));
     if (!setting.value.empty()) return setting;
     const auto state = unit_directory("STATE_DIRECTORY");
     if (!state.empty()) return {state + "/db", "STATE_DIRECTORY"};

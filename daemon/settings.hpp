@@ -59,7 +59,10 @@ private:
 std::string user_directory();
 // The socket of this user's own daemon.
 std::string user_socket();
-// The socket to talk to.
+// A path that means the same to whoever it is handed on to, wherever that stands. What may be empty
+// stays so.
+std::string absolute_path(std::string path);
+// The socket to talk to. This and those below are absolute.
 std::string client_socket(const Settings& settings);
 // The socket and the store of a daemon.
 Setting server_socket(const Settings& settings);

@@ -34,7 +34,8 @@ Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const 
                          "--db opens a store without a daemon, --socket talks to one: give one of "
                          "them");
         }
-        auto manager = make_embedded_manager(*directory, patience, opening == Opening::may_create);
+        auto manager = make_embedded_manager(absolute_path(*directory), patience,
+                                             opening == Opening::may_create);
         if (manager || manager.error().code != ErrorCode::store_in_use) return manager;
         auto error = std::move(manager).error();
         error.message +=

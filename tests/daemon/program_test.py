@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import tap
-from harness import PROGRAM, Sandbox, alive, wait_until
+from harness import PROGRAM, Connection, Sandbox, alive, wait_until
 
 
 class Usage(Sandbox):
@@ -94,6 +94,24 @@ class Settings(Sandbox):
         found = self.config()
         self.assertEqual(found["socket"][0], str(self.socket))
         self.assertEqual(found["db"][0], str(self.state / "db"))
+
+    def test_relative_paths_are_made_whole_before_they_are_handed_on(self):
+        found = self.config("--socket", "./x.sock", "--db", "store")
+        self.assertEqual((found["socket"][0], found["db"][0]), (f"{self.folder}/x.sock", f"{self.folder}/store"))
+        self.serve("--socket", "x.sock", "--db", "store")
+        for way in ({"ROCKLOCK_SOCKET": "x.sock"}, {}):
+            option = () if way else ("--socket", "x.sock")
+            done = self.rocklock("run", *option, "a", "--", "sh", "-c", f"cd / && echo $ROCKLOCK_SOCKET && {PROGRAM} ls",
+                                 environment=way)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"{self.folder}/x.sock\n", done.stdout)
+        connection = Connection(self.folder / "x.sock")
+        self.connections.append(connection)
+        self.assertEqual(connection.call("Ping").json["Store"], f"{self.folder}/store")
+
+    def test_the_root_as_home_is_written_with_one_slash(self):
+        found = self.config({"HOME": "/", "XDG_STATE_HOME": ""})
+        self.assertEqual(found["db"][0], "/.local/state/rocklock/db")
 
     def test_a_units_directories_are_for_serve_alone(self):
         unit = {"RUNTIME_DIRECTORY": "/run/x", "STATE_DIRECTORY": "/var/lib/x:/var/lib/y"}
