@@ -24,6 +24,9 @@ std::string advice(const Error& error) {
             return "wait for it with `rocklock acquire --patience`, or ask an administrator";
         case ErrorCode::not_owner:
             return "ROCKLOCK_SESSION in the environment must be the one that `acquire` printed";
+        case ErrorCode::corrupt:
+            return "see what is wrong with `rocklock db check`, then restore a backup into a new "
+                   "directory (rocklock db restore BACKUP --db DIR) and serve that";
         case ErrorCode::unreachable:
             return error.retry_after ? "" : "start it with `rocklock serve`";
         default:

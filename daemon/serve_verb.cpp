@@ -151,7 +151,7 @@ int serve_verb(const Arguments& arguments) {
         if (auto made = make_directories(directory); !made) return fail(made.error());
     }
     const auto served = serve(options);
-    return served ? exit_status::done : fail(served.error());
+    return served ? exit_status::done : fail(about_store(served.error(), options.store));
 }
 
 }  // namespace rocklock

@@ -102,11 +102,19 @@ private:
     std::string text_;
 };
 
-void add_facts(FactWriter& writer, const std::string& store, const StoreFacts& facts) {
+// What can be told of a store without trusting what is in it, as far as it is known.
+void add_outside(FactWriter& writer, const std::string& store, const StoreFacts& facts) {
     writer.add("Store", "store", std::string_view(store));
-    writer.add("Created", "made", std::string_view(format_time(facts.created)));
+    if (facts.created != WallTime{}) {
+        writer.add("Created", "made", std::string_view(format_time(facts.created)));
+    }
+    if (facts.files == 0) return;
     writer.add("Files", "files", facts.files);
     writer.add("Bytes", "bytes", facts.bytes);
+}
+
+void add_facts(FactWriter& writer, const std::string& store, const StoreFacts& facts) {
+    add_outside(writer, store, facts);
     writer.add("Sessions", "sessions", facts.sessions);
     writer.add("EndedSessions", "ended sessions", facts.ended_sessions);
     writer.add("Grants", "grants", facts.grants);
@@ -125,7 +133,12 @@ void add_facts(FactWriter& writer, const std::string& store, const StoreFacts& f
 void print_report(const StoreReport& report, const std::string& store, bool json) {
     if (json) {
         FactWriter writer(true);
-        add_facts(writer, store, report.facts);
+        // What is damaged was not counted to its end, or not at all.
+        if (report.problems.empty()) {
+            add_facts(writer, store, report.facts);
+        } else {
+            add_outside(writer, store, report.facts);
+        }
         writer.add("Sound", "", report.problems.empty());
         writer.json().key("Problems");
         writer.json().begin_array();
@@ -185,7 +198,7 @@ int db_stats_verb(const Arguments& arguments) {
     const auto store = store_of(arguments);
     if (!store) return fail(store.error());
     const auto facts = look_into_store(*store);
-    if (!facts) return fail(facts.error());
+    if (!facts) return fail(about_store(facts.error(), *store));
     FactWriter writer(arguments.has("json"));
     add_facts(writer, *store, *facts);
     print(writer.take());
@@ -239,6 +252,10 @@ int db_restore_verb(const Arguments& arguments) {
         ProgressBar bar("restoring");
         restored = restore_store(arguments.operands.front(), *store,
                                  [&](auto done, auto whole) { bar.set(done, whole); });
+    }
+    if (!restored && restored.error().code == ErrorCode::corrupt) {
+        complain(printable(restored.error().message) + "; take another one");
+        return exit_status::internal;
     }
     if (!restored) return fail(restored.error());
     if (arguments.has("json")) {

@@ -26,6 +26,13 @@ int fail(const Error& error, const Arguments* arguments) {
     return exit_status::of(error);
 }
 
+Error about_store(Error error, const std::string& store) {
+    if (error.code == ErrorCode::corrupt && error.message.find(store) == std::string::npos) {
+        error.message = "the store in " + store + " is damaged: " + error.message;
+    }
+    return error;
+}
+
 Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
                                               std::chrono::milliseconds patience, Opening opening) {
     if (const auto directory = arguments.get("db")) {
@@ -34,10 +41,11 @@ Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const 
                          "--db opens a store without a daemon, --socket talks to one: give one of "
                          "them");
         }
-        auto manager = make_embedded_manager(absolute_path(*directory), patience,
-                                             opening == Opening::may_create);
-        if (manager || manager.error().code != ErrorCode::store_in_use) return manager;
-        auto error = std::move(manager).error();
+        const auto store = absolute_path(*directory);
+        auto manager = make_embedded_manager(store, patience, opening == Opening::may_create);
+        if (manager) return manager;
+        auto error = about_store(std::move(manager).error(), store);
+        if (error.code != ErrorCode::store_in_use) return error;
         error.message +=
             ": ask the daemon that has it, with --socket; `run` and `acquire` can wait, with "
             "--patience";

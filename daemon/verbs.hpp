@@ -51,6 +51,9 @@ int man_page_verb(const Arguments& arguments);
 // --quiet it names nobody.
 int fail(const Error& error, const Arguments* arguments = nullptr);
 
+// The error, with the store it is about if it says that something in it is damaged.
+Error about_store(Error error, const std::string& store);
+
 // Whoever --socket, --db and the settings name. To look at a store with --db never makes one.
 enum class Opening : std::uint8_t { may_create, existing };
 Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,

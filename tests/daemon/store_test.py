@@ -338,6 +338,25 @@ class Check(Stores):
         self.assertTrue(report["Problems"])
         self.assertEqual(len(report["Problems"]), len(set(report["Problems"])))
 
+    def test_whoever_meets_damage_is_told_what_to_do(self):
+        self.locks(self.store, "a")
+        (self.store / "db" / "CURRENT").write_text("MANIFEST-999999\n")
+        for words in (("serve", "--socket", self.folder / "s"), ("db", "stats"), ("ls",), ("db", "backup", self.backup)):
+            done = self.rocklock(*words, "--db", self.store)
+            self.assertEqual(done.returncode, 70, (words, done.stderr))
+            self.assertIn(f"the store in {self.store}", done.stderr)
+            self.assertIn("is damaged", done.stderr)
+            self.assertIn("rocklock db check", done.stderr)
+            self.assertIn("rocklock db restore BACKUP", done.stderr)
+
+    def test_what_is_not_known_of_a_damaged_store_is_left_out(self):
+        self.locks(self.store, "a")
+        current = self.store / "db" / "CURRENT"
+        current.write_text("MANIFEST-999999\n")
+        report = self.json("check", "--db", self.store, status=70)
+        self.assertEqual(set(report), {"Store", "Sound", "Problems"})
+        self.assertFalse(report["Sound"])
+
     def killed_store(self):
         """A store whose log was not turned into tables."""
         self.state.mkdir()
