@@ -102,6 +102,13 @@ std::function<Result<void>(const std::string&)> backup_of(Database& database,
     return [&database](const std::string& directory) { return database.backup(directory); };
 }
 
+Error storage_failure(const Error& error) {
+    return {error.code,
+            "the storage has failed, so nothing more could be granted: " + error.message +
+                "; see to the disk, then start the daemon again: what it had answered "
+                "is kept"};
+}
+
 class Server {
 public:
     explicit Server(const Parts& parts);
@@ -180,7 +187,7 @@ Server::Server(const Parts& parts)
             [this](const Error& error) {
                 {
                     MutexLock lock(mutex_);
-                    failure_ = error;
+                    failure_ = storage_failure(error);
                 }
                 asio::post(control_, [this] { request_stop("the storage has failed"); });
             }),
@@ -508,13 +515,6 @@ void tell(int fd, const std::string& line) {
     ::close(fd);
 }
 
-Error storage_failure(const Error& error) {
-    return {error.code,
-            "the storage has failed, so nothing more could be granted: " + error.message +
-                "; see to the disk, then start the daemon again: what it had answered "
-                "is kept"};
-}
-
 void tell_start(const Log& log, Database& database, const ServerOptions& options) {
     const auto statistics = database.statistics();
     log.write({LogLevel::info,
@@ -559,7 +559,7 @@ Result<void> serve_store(const ServerOptions& options) {
     manager.notify("READY=1\nSTATUS=serving locks");
     tell(options.ready_fd, "ready\n");
     const auto failure = server.run();
-    if (failure) return storage_failure(*failure);
+    if (failure) return *failure;
     return {};
 }
 

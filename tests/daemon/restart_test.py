@@ -197,6 +197,7 @@ class Start(Sandbox):
         _, told = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 70)
         self.assertIn(f"the socket file {self.socket} was removed or replaced", told)
+        self.assertNotIn("the storage has failed", told)
 
     def test_the_socket_of_the_next_daemon_is_left_to_it(self):
         self.rocklock("ls")
