@@ -89,7 +89,7 @@ int fail_to_take(const Error& error, GrantId grant) {
     complain("no grant " + std::to_string(number(grant)) +
              " is known: it never was, or it ended long ago; `rocklock ls` lists those that are "
              "held");
-    return exit_status::of(error);
+    return exit_status::lost;
 }
 
 // The session that is to steal, where ROCKLOCK_SESSION names none.

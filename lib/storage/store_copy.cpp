@@ -72,6 +72,12 @@ private:
 Result<void> Place::take() {
     if (auto outside = require_outside(); !outside) return outside;
     made_ = ::mkdir(path_.c_str(), 0700) == 0;
+    if (!made_ && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)) {
+        return Error(ErrorCode::invalid_argument,
+                     "cannot make the directory " + path_ + ": " +
+                         std::generic_category().message(errno) +
+                         "; give a new directory in one that is there");
+    }
     if (!made_ && errno != EEXIST) return system_error("cannot make the directory " + path_, errno);
     directory_ = std::make_unique<File>(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory_->valid()) return system_error("cannot open " + path_, errno);

@@ -340,7 +340,7 @@ class Program(Stealing):
         grant, _ = self.acquire("a")
         self.assertEqual(self.rocklock("steal", grant["Grant"]).returncode, 64)
         self.assertEqual(self.rocklock("steal", "a", "--reason", "r").returncode, 64)
-        self.assertEqual(self.rocklock("steal", 12345, "--reason", "r").returncode, 77)
+        self.assertEqual(self.rocklock("steal", 12345, "--reason", "r").returncode, 76)
         self.assertEqual(self.show("a")["Holders"][0]["Grant"], grant["Grant"])
 
     def test_a_run_whose_lock_is_stolen_stops_its_command_with_its_next_renewal(self):

@@ -147,8 +147,9 @@ class Backup(Stores):
     def test_one_that_fails_leaves_nothing(self):
         self.acquire("a")
         pid = self.daemon_pid()
-        done = self.db("backup", self.folder / "no" / "such" / "folder", status=70)
+        done = self.db("backup", self.folder / "no" / "such" / "folder", status=64)
         self.assertIn("No such file", done.stderr)
+        self.assertIn("in one that is there", done.stderr)
         self.assertFalse((self.folder / "no").exists())
         # It is the backup that failed, and not the store.
         self.acquire("b")
