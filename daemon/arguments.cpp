@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lock/names.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -66,6 +68,39 @@ Result<void> check_operands(const Verb& verb, const Arguments& arguments) {
                        ": rocklock " + std::string(verb.name) + " " + std::string(verb.operands));
 }
 
+// A byte that is no text, so that it can be told which it is.
+std::string escaped_bytes(std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string result;
+    for (const char letter : text) {
+        const auto byte = static_cast<unsigned char>(letter);
+        if (byte < 0x80) {
+            result += letter;
+        } else {
+            result.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 0xF]);
+        }
+    }
+    return result;
+}
+
+// What is sent as text; a path may have any bytes.
+Result<void> check_utf8(const Verb& verb, const Arguments& arguments) {
+    const auto refused = [&](std::string_view what, const std::string& text) {
+        return misused(
+            verb, std::string(what) + " must be UTF-8, and '" + escaped_bytes(text) + "' is not");
+    };
+    const auto wanted = verb.operands.substr(0, verb.operands.find_first_of(" ."));
+    for (const auto& operand : arguments.operands) {
+        if (wanted != "DIR" && !is_utf8(operand)) return refused(wanted, operand);
+    }
+    for (const auto& option : verb.options) {
+        const auto value = arguments.get(option.name);
+        const bool path = option.value == "DIR" || option.value == "PATH";
+        if (value && !path && !is_utf8(*value)) return refused(dashed(option.name), *value);
+    }
+    return {};
+}
+
 Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool separated) {
     const auto count = static_cast<int>(arguments.operands.size());
     if (verb.takes_command && (!separated || arguments.command.empty())) {
@@ -124,6 +159,7 @@ Result<Arguments> parse_arguments(const Verb& verb, const std::vector<std::strin
     if (auto checked = check_operands(verb, arguments); !checked) {
         return std::move(checked).error();
     }
+    if (auto checked = check_utf8(verb, arguments); !checked) return std::move(checked).error();
     return arguments;
 }
 

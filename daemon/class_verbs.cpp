@@ -108,6 +108,25 @@ Result<LockClass> class_of(const Arguments& arguments) {
     return lock_class;
 }
 
+// What is wrong with a class, as its options call it.
+Error in_options(Error error, const LockClass& lock_class) {
+    constexpr std::pair<std::string_view, std::string_view> words[] = {
+        {"lease is longer than max_lease",
+         "--lease, 30s where it is not given, is longer than --max-lease"},
+        {"steal idle or ask needs steal_after", "--steal idle and ask need --steal-after"},
+        {"steal_after is for steal idle and ask", "--steal-after is for --steal idle and ask"},
+        {"min_hold is longer than max_hold", "--min-hold is longer than --max-hold"},
+        {"max_lease is below", "--max-lease is below"},
+        {"queue_limit is out of range", "--queue-limit is out of range"}};
+    const auto said = ("class " + lock_class.pattern + ": ").size();
+    for (const auto& [member, option] : words) {
+        if (error.message.find(member) != said) continue;
+        error.message.replace(said, member.size(), option);
+        break;
+    }
+    return error;
+}
+
 Result<std::unique_ptr<Manager>> manager_of(const Arguments& arguments, Opening opening) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
@@ -141,7 +160,7 @@ int class_put_verb(const Arguments& arguments) {
     auto manager = manager_of(arguments, Opening::may_create);
     if (!manager) return fail(manager.error());
     const auto put = (*manager)->ask<LockClass>(Call{PutClass{*lock_class}, {}, {}});
-    if (!put) return fail(put.error());
+    if (!put) return fail(in_options(put.error(), *lock_class));
     if (arguments.has("json")) {
         print(write_value(*put));
     } else if (!arguments.has("quiet")) {

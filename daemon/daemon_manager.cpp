@@ -6,6 +6,7 @@
 
 #include "base/duration_text.hpp"
 #include "daemon/manager.hpp"
+#include "daemon/settings.hpp"
 #include "daemon/start_daemon.hpp"
 
 namespace rocklock {
@@ -75,6 +76,7 @@ public:
     std::string socket() const override { return options_.socket; }
 
 private:
+    Error with_advice(Error error) const;
     Result<void> bring_back(const Error& why, steady_clock::duration absence);
 
     const DaemonManagerOptions options_;
@@ -146,6 +148,14 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
     }
 }
 
+Error DaemonManager::with_advice(Error error) const {
+    if (error.code != ErrorCode::unreachable) return error;
+    error.message += "; start it with `rocklock serve";
+    if (options_.socket != user_socket()) error.message += " --socket " + options_.socket;
+    error.message += "`";
+    return error;
+}
+
 // Starts a daemon where that is ours to do. Fails when it is of no use to ask again.
 Result<void> DaemonManager::bring_back(const Error& why, steady_clock::duration absence) {
     const bool long_away = absence > longest_absence;
@@ -154,7 +164,7 @@ Result<void> DaemonManager::bring_back(const Error& why, steady_clock::duration 
         if (started || reached_) return {};
         return started;
     }
-    if (long_away || !reached_) return why;
+    if (long_away || !reached_) return with_advice(why);
     return {};
 }
 

@@ -28,6 +28,10 @@ Result<SocketFile> make_socket(const ServerOptions& options, std::optional<gid_t
 
 Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,
                                  std::optional<gid_t> group) {
+    // Before what lies elsewhere: what is wrong with our own words is told first.
+    for (const auto& address : options.http) {
+        if (auto checked = check_loopback(address); !checked) return std::move(checked).error();
+    }
     Listeners listeners;
     const bool has_socket = std::any_of(passed.begin(), passed.end(),
                                         [](const Listener& listener) { return !listener.tcp(); });

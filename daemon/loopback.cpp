@@ -103,6 +103,13 @@ bool is_loopback_name(std::string_view name) {
             ::inet_pton(AF_INET, std::string(name).c_str(), &four) == 1);
 }
 
+Result<void> check_loopback(const std::string& address) {
+    const auto wanted = parse(address);
+    if (!wanted) return wanted.error();
+    if (!is_loopback(*wanted)) return wrong(address, reachable_by_others);
+    return {};
+}
+
 Result<Listener> listen_on_loopback(const std::string& address) {
     auto wanted = parse(address);
     if (!wanted) return std::move(wanted).error();

@@ -13,6 +13,9 @@ namespace rocklock {
 // Whether a name, in small letters, can only mean this machine: localhost, 127.x.x.x or [::1].
 bool is_loopback_name(std::string_view name);
 
+// Whether "HOST:PORT" can be listened on. Errors: invalid_argument, as below.
+Result<void> check_loopback(const std::string& address);
+
 // Listens on "HOST:PORT"; port 0 takes a free one, which the listener's name tells.
 //
 // Errors: invalid_argument  not HOST:PORT, or an address that others can reach

@@ -27,8 +27,6 @@ std::string advice(const Error& error) {
         case ErrorCode::corrupt:
             return "see what is wrong with `rocklock db check`, then restore a backup into a new "
                    "directory (rocklock db restore BACKUP --db DIR) and serve that";
-        case ErrorCode::unreachable:
-            return error.retry_after ? "" : "start it with `rocklock serve`";
         default:
             return "";
     }

@@ -48,10 +48,15 @@ int no_such_verb(const std::vector<std::string>& words) {
         complain("there is no verb '" + name + "'; `rocklock --help` lists them");
         return exit_status::usage;
     }
-    const bool asked = words.size() > 1 && asks_for_help(words[1]);
-    std::fputs(("rocklock " + name + " is one of these:\n\n" + family).c_str(),
-               asked ? stdout : stderr);
-    return asked ? exit_status::done : exit_status::usage;
+    if (words.size() > 1 && asks_for_help(words[1])) {
+        std::fputs(("rocklock " + name + " is one of these:\n\n" + family).c_str(), stdout);
+        return exit_status::done;
+    }
+    complain(words.size() > 1
+                 ? "there is no verb '" + name + " " + printable(words[1]) + "'; there are these:"
+                 : "'" + name + "' takes one word more; there are these:");
+    std::fputs(("\n" + family).c_str(), stderr);
+    return exit_status::usage;
 }
 
 int run_words(const std::vector<std::string>& given) {

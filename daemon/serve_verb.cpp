@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/duration_text.hpp"
-#include "client/unix_socket.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/messages.hpp"
 #include "daemon/server.hpp"
@@ -143,8 +142,8 @@ int serve_verb(const Arguments& arguments) {
         options.patience = std::chrono::seconds{20};
     }
     // Before anything is made for it.
-    if (const auto address = unix_address(options.socket_path); !address) {
-        return fail(address.error());
+    if (auto checked = check_socket_path(options.socket_path); !checked) {
+        return fail(checked.error());
     }
     for (const auto& directory : {directory_of(options.socket_path), directory_of(options.store)}) {
         if (directory.empty()) continue;

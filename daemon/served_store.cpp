@@ -65,9 +65,11 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
     const auto deadline = steady_clock::now() + options.patience;
     while (true) {
         auto opened = Database::open(options.store, database);
-        if (opened || opened.error().code != ErrorCode::store_in_use ||
-            steady_clock::now() >= deadline) {
-            return opened;
+        if (opened || opened.error().code != ErrorCode::store_in_use) return opened;
+        if (steady_clock::now() >= deadline) {
+            auto error = std::move(opened).error();
+            error.message += "; use the daemon that has it, end that process, or name another --db";
+            return error;
         }
         std::this_thread::sleep_for(milliseconds{20});
     }

@@ -18,6 +18,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/duration_text.hpp"
+#include "client/unix_socket.hpp"
 
 namespace rocklock {
 namespace {
@@ -210,6 +211,14 @@ std::string absolute_path(std::string path) {
     std::error_code gone;
     const auto here = std::filesystem::current_path(gone);
     return gone ? path : inside(here.string(), path);
+}
+
+Result<void> check_socket_path(const std::string& path) {
+    const auto address = unix_address(path);
+    if (address) return {};
+    auto error = address.error();
+    error.message += "; name a shorter one with --socket or ROCKLOCK_SOCKET";
+    return error;
 }
 
 std::string client_socket(const Settings& settings) {

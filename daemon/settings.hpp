@@ -62,6 +62,8 @@ std::string user_socket();
 // A path that means the same to whoever it is handed on to, wherever that stands. What may be empty
 // stays so.
 std::string absolute_path(std::string path);
+// Errors: invalid_argument, for one that no socket can have; says what to do.
+Result<void> check_socket_path(const std::string& path);
 // The socket to talk to. This and those below are absolute.
 std::string client_socket(const Settings& settings);
 // The socket and the store of a daemon.

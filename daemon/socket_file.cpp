@@ -40,6 +40,7 @@ Result<int> take_lock(const std::string& path) {
             error.pid = pid;
             error.message += " (pid " + std::to_string(pid) + ")";
         }
+        error.message += "; use that one, or choose another --socket";
         return error;
     }
     const auto text = std::to_string(::getpid()) + "\n";

@@ -31,8 +31,11 @@ Error in_use(Error error, const std::string& store) {
         error.message +=
             ", and is looked into while it is closed: stop that process, or back it "
             "up and check the copy (rocklock db backup DIR; rocklock db check --db "
-            "DIR); the store is " +
-            store;
+            "DIR)";
+        // As where it is found by one of its files.
+        if (error.message.find(store) == std::string::npos) {
+            error.message += "; the store is " + store;
+        }
     }
     return error;
 }

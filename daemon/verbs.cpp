@@ -53,6 +53,9 @@ Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const 
     }
     DaemonManagerOptions options;
     options.socket = client_socket(settings);
+    if (auto checked = check_socket_path(options.socket); !checked) {
+        return std::move(checked).error();
+    }
     // Only this user's own daemon is ours to start; others are looked after by whoever made them.
     options.may_start = options.socket == user_socket() && !arguments.has("no-start");
     const auto idle_exit = settings.duration("idle-exit", "10m");

@@ -40,6 +40,58 @@ class Usage(Sandbox):
         self.assertIn("rocklock VERB", done.stderr)
         self.assertIsNone(self.daemon_pid())
 
+    def test_a_verb_of_two_words_says_which_is_wrong(self):
+        for words, said in ((("class", "frob"), "there is no verb 'class frob'"), (("db", "chek"), "there is no verb 'db chek'"),
+                            (("db",), "'db' takes one word more")):
+            error = self.refused(*words)
+            self.assertTrue(error.startswith("rocklock: " + said), error)
+            self.assertIn(f"  {words[0]} ", error)
+
+    def test_a_class_is_refused_in_the_words_of_its_options(self):
+        for options, said in ((("--steal", "idle"), "--steal idle and ask need --steal-after: give"),
+                              (("--steal-after", "1m"), "--steal-after is for --steal idle and ask"),
+                              (("--max-lease", "10s"), "--lease, 30s where it is not given, is longer than --max-lease"),
+                              (("--min-hold", "2m", "--max-hold", "1m"), "--min-hold is longer than --max-hold"),
+                              (("--max-lease", "1ms"), "--max-lease is below 100 ms"),
+                              (("--queue-limit", "0"), "--queue-limit is out of range")):
+            done = self.rocklock("class", "put", "steal_after/x", *options)
+            self.assertEqual(done.returncode, 64, done.stderr)
+            self.assertIn("class steal_after/x: " + said, done.stderr)
+
+    def test_what_is_no_text_is_told_by_what_was_written(self):
+        for words, said in (((b"acquire", b"a\xff"), "RESOURCE must be UTF-8, and 'a\\xff' is not"),
+                            ((b"acquire", b"a", b"--note", b"\xc3"), "--note must be UTF-8, and '\\xc3' is not")):
+            done = subprocess.run([PROGRAM.encode(), *words], env=self.environment, capture_output=True, timeout=60,
+                                  check=False)
+            self.assertEqual(done.returncode, 64, done.stderr)
+            self.assertIn(said, done.stderr.decode())
+
+    def test_a_socket_is_told_of_by_the_words_that_name_it(self):
+        other = self.folder / "other.sock"
+        done = self.rocklock("ls", "--socket", other)
+        self.assertEqual(done.returncode, 69)
+        self.assertIn(f"start it with `rocklock serve --socket {other}`", done.stderr)
+        done = self.rocklock("ls", "--no-start")
+        self.assertEqual(done.returncode, 69)
+        self.assertIn("start it with `rocklock serve`", done.stderr)
+        long = self.folder / ("x" * 120)
+        for words in (("ls", "--socket", long), ("serve", "--memory", "--socket", long)):
+            self.assertIn("a shorter one with --socket or ROCKLOCK_SOCKET", self.refused(*words))
+
+    def test_what_stands_in_the_way_of_a_daemon_is_told_with_what_to_do(self):
+        self.serve("--db", "store")
+        # What is wrong with its own words comes first.
+        self.assertIn("other machines", self.refused("serve", "--http", "0.0.0.0:80"))
+        done = self.rocklock("serve", "--db", "store")
+        self.assertEqual(done.returncode, 75)
+        self.assertIn("use that one, or choose another --socket", done.stderr)
+        done = self.rocklock("serve", "--db", "store", "--socket", "other.sock")
+        self.assertEqual(done.returncode, 75)
+        self.assertIn("use the daemon that has it, end that process, or name another --db", done.stderr)
+        done = self.rocklock("db", "check", "--db", "store")
+        self.assertEqual(done.returncode, 75)
+        self.assertEqual(done.stderr.count(f"{self.folder}/store"), 1, done.stderr)
+
     def test_an_empty_word_is_64_and_says_what_to_do(self):
         for words in (("ls", "--db", ""), ("ls", "--socket", ""), ("ls", "--socket="), ("serve", "--http", ""),
                       ("acquire", "a", "--principal", ""), ("acquire", "a", "--lease", ""),
