@@ -5,6 +5,7 @@
 #include <rocklock/version.hpp>
 
 #include "daemon/exit_status.hpp"
+#include "daemon/settings.hpp"
 #include "daemon/verb_table.hpp"
 #include "daemon/verbs.hpp"
 
@@ -70,21 +71,27 @@ std::string list(std::string_view title, std::initializer_list<Entry> entries) {
 }
 
 std::string closing_sections() {
+    std::string variables;
+    for (const auto& name : setting_variables()) {
+        variables += (variables.empty() ? "" : ", ") + name;
+    }
     return list("EXIT STATUS",
                 {{"0", "Done."},
                  {"64", "The command line, a setting or the request is wrong."},
                  {"69", "The daemon cannot be reached."},
                  {"70", "The storage failed or is damaged, or the output could not be written."},
                  {"75", "Held by others, or waited in vain: try again later."},
-                 {"76", "The lock was lost, or had ended already."},
+                 {"76", "The lock was lost, had ended already, or is not known."},
                  {"77", "Not allowed."},
                  {"126, 127", "run: the command cannot be run; there is no such command."},
                  {"128+n", "run: signal n ended the command."}}) +
            list("ENVIRONMENT",
                 {{"ROCKLOCK_SESSION", "The proof that a grant is yours, as acquire prints it."},
-                 {"ROCKLOCK_SOCKET", "The daemon to talk to."},
+                 {variables,
+                  "What the option of the same name says, where it is not given. No other "
+                  "option has a variable. ROCKLOCK_DB counts for serve and for db check, "
+                  "db stats and db restore."},
                  {"ROCKLOCK_CONFIG", "The file to read instead of /etc/rocklock.conf."},
-                 {"ROCKLOCK_NAME", "Any setting by the name of its option, as ROCKLOCK_LEASE."},
                  {"NO_COLOR", "No colour."}}) +
            list("FILES",
                 {{"/etc/rocklock.conf", "Settings, as in: lease = 10s."},

@@ -196,6 +196,13 @@ Result<std::string> Settings::choice(std::string_view name, std::string_view def
                                                   "'; it can be one of " + allowed);
 }
 
+std::vector<std::string> setting_variables() {
+    std::vector<std::string> names;
+    for (const auto setting : known_settings) names.push_back(variable_of(setting));
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
 std::string user_directory() {
     auto state = environment("XDG_STATE_HOME");
     // The specification says to ignore a relative one.

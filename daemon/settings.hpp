@@ -55,6 +55,9 @@ private:
     std::string file_name_;
 };
 
+// The variables that give settings, in the order of their names: "ROCKLOCK_LEASE" and so on.
+std::vector<std::string> setting_variables();
+
 // Where a user's data, socket and log lie: ${XDG_STATE_HOME:-~/.local/state}/rocklock.
 std::string user_directory();
 // The socket of this user's own daemon.

@@ -175,6 +175,11 @@ class Completion(Table):
 class ManPage(Table):
     def test_it_names_every_verb_and_option(self):
         page = self.rocklock("man-page").stdout.replace("\\-", "-")
+        # Those variables that count, and no others.
+        for variable in ("ROCKLOCK_DB", "ROCKLOCK_ON_LOST", "ROCKLOCK_SOCKET", "ROCKLOCK_MAX_CONNECTIONS"):
+            self.assertIn(variable, page)
+        self.assertNotIn("ROCKLOCK_PRINCIPAL", page)
+        self.assertNotIn("ROCKLOCK_NAME", page)
         for verb in self.verbs():
             self.assertIn(f".SS {verb}\n", page)
             for option in self.options(verb):
