@@ -60,8 +60,8 @@ Result<GrantCall> begin(const Arguments& arguments) {
 }
 
 void print_shell(const Grant& grant, const Arguments& arguments) {
-    print("ROCKLOCK_GRANT=" + std::to_string(number(grant.id)));
-    print("ROCKLOCK_TOKEN=" + std::to_string(number(grant.token)));
+    print("export ROCKLOCK_GRANT=" + std::to_string(number(grant.id)));
+    print("export ROCKLOCK_TOKEN=" + std::to_string(number(grant.token)));
     if (grant.own_session) {
         print("export ROCKLOCK_SESSION=" + to_string(grant.own_session->id) + ":" +
               to_string(grant.own_session->secret));

@@ -2,11 +2,16 @@
 
     rocklock run orders/42 -- aws dynamodb put-item --table-name orders --item '{"id": {"S": "42"}}'
 
-In ~/.aws/config, with the folder that this file lies in:
+In ~/.aws/config, for version 2 of aws with the folder that this file lies in:
 
     [plugins]
     cli_legacy_plugin_path = /usr/local/share/aws-plugins
     rocklock = aws_rocklock
+
+Version 1 has no such path, so leave that line out: it finds the file as Python finds modules, with
+PYTHONPATH=/usr/local/share/aws-plugins in its environment.
+
+After `eval "$(rocklock acquire orders/42)"` what the shell starts shows that lock.
 """
 
 import os

@@ -148,7 +148,7 @@ class Settings(Sandbox):
         self.assertEqual(found["db"][0], str(self.state / "db"))
 
     def test_relative_paths_are_made_whole_before_they_are_handed_on(self):
-        found = self.config("--socket", "./x.sock", "--db", "store")
+        found = self.config({}, "--socket", "./x.sock", "--db", "store")
         self.assertEqual((found["socket"][0], found["db"][0]), (f"{self.folder}/x.sock", f"{self.folder}/store"))
         self.serve("--socket", "x.sock", "--db", "store")
         for way in ({"ROCKLOCK_SOCKET": "x.sock"}, {}):
@@ -200,12 +200,14 @@ class Settings(Sandbox):
 
 class OneGrant(Sandbox):
     def test_acquire_prints_what_a_shell_can_take(self):
-        script = (f'eval "$({PROGRAM} acquire --quiet a)" && {PROGRAM} renew $ROCKLOCK_GRANT && '
-                  f'{PROGRAM} release $ROCKLOCK_GRANT')
+        script = (f'eval "$({PROGRAM} acquire --quiet a)" && env | grep ^ROCKLOCK_ | cut -d= -f1 | sort && '
+                  f'{PROGRAM} renew $ROCKLOCK_GRANT && {PROGRAM} release $ROCKLOCK_GRANT')
         done = subprocess.run(["sh", "-c", script], env=self.environment, capture_output=True, text=True,
                               timeout=60, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"^renewed: .*\nreleased\n$")
+        # For what the shell starts: a program that writes a guarded table shows the token too.
+        exported = "".join(f"ROCKLOCK_{name}\n" for name in ("CONFIG", "GRANT", "SESSION", "TOKEN"))
+        self.assertRegex(done.stdout, rf"^{exported}renewed: .*\nreleased\n$")
 
     def test_acquire_does_not_wait(self):
         self.acquire("a", "--principal", "ann")
