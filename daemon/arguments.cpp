@@ -136,7 +136,16 @@ Result<Arguments> parse_arguments(const Verb& verb, const std::vector<std::strin
         const auto& word = words[at];
         if (word == "--") {
             separated = true;
-            const auto rest = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+            auto rest = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+            const bool dash = rest != words.end() && rest->starts_with('-');
+            if (dash && verb.takes_command && verb.fewest > 0 && arguments.operands.empty()) {
+                // No command begins so: it is the names that stand here, and another one follows.
+                const auto second = std::find(rest, words.end(), "--");
+                if (second != words.end()) {
+                    arguments.operands.assign(rest, second);
+                    rest = second + 1;
+                }
+            }
             auto& target = verb.takes_command ? arguments.command : arguments.operands;
             target.insert(target.end(), rest, words.end());
             break;

@@ -52,11 +52,22 @@ Result<int> take_lock(const std::string& path) {
     return fd;
 }
 
+// A file that is no socket is somebody else's.
+Result<void> require_no_other_file(const std::string& path) {
+    struct stat facts {};
+    if (::lstat(path.c_str(), &facts) != 0 || S_ISSOCK(facts.st_mode)) return {};
+    return Error(ErrorCode::invalid_argument,
+                 "cannot listen on " + path +
+                     ": there is a file that is no socket; remove it or choose another --socket");
+}
+
 }  // namespace
 
 Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid_t> group) {
     auto address = unix_address(path);
     if (!address) return std::move(address).error();
+    // Before anything is made beside it.
+    if (auto free = require_no_other_file(path); !free) return std::move(free).error();
     auto lock = take_lock(path + ".lock");
     if (!lock) {
         lock.error().message = "cannot listen on " + path + ": " + lock.error().message;
@@ -71,12 +82,7 @@ Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid
     }
     struct stat facts {};
     if (::lstat(path.c_str(), &facts) == 0) {
-        if (!S_ISSOCK(facts.st_mode)) {
-            return Error(ErrorCode::invalid_argument,
-                         "cannot listen on " + path +
-                             ": there is a file that is no socket; remove it or "
-                             "choose another --socket");
-        }
+        if (auto free = require_no_other_file(path); !free) return std::move(free).error();
         if (::unlink(path.c_str()) != 0) return failed("cannot replace " + path);
     }
 

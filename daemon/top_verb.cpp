@@ -240,6 +240,18 @@ private:
     std::jthread thread_;
 };
 
+// What fits on so many lines, with a last one that says what does not, and how one leaves.
+std::string fitted(const std::string& text, std::size_t lines) {
+    const auto all = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    if (all + 2 <= lines) return text + "\nq leaves";
+    const std::size_t shown = std::min(all, std::max<std::size_t>(lines, 1) - 1);
+    std::size_t end = 0;
+    for (std::size_t line = 0; line < shown; ++line) end = text.find('\n', end) + 1;
+    const auto rest = all - shown;
+    return text.substr(0, end) + (rest > 0 ? "and " + std::to_string(rest) + " more; " : "") +
+           "q leaves";
+}
+
 // What was said when it was left.
 std::optional<int> status_of(const Screen& screen, Wakeup wakeup) {
     if (wakeup == Wakeup::key && (screen.key() == 'q' || screen.key() == 'Q')) {
@@ -329,7 +341,7 @@ private:
                    ": " + (problem_ ? printable(problem_->message) : "waiting for the daemon") +
                    "\n";
         }
-        screen_.draw(text + shown_ + "\nq leaves");
+        screen_.draw(fitted(text + shown_, screen_.size().lines));
     }
 
     // A daemon that lives answers before.

@@ -51,7 +51,8 @@ constexpr VerbRow verb_rows[] = {
      "rocklock serve --db ./locks --socket ./locks.sock"},
     {"run", "RESOURCE... -- COMMAND [ARG...]", "@locks, @waits, @where", run_verb,
      "Locks, runs the command, releases, and passes on its exit status.\n"
-     "75: the lock is not to be had; 76: it was lost and the command stopped.",
+     "75: the lock is not to be had; 76: it was lost and the command stopped.\n"
+     "Names that begin with a dash stand between two: run -- -x -- ./report.sh",
      "rocklock run nightly-report -- ./report.sh"},
     {"acquire", "RESOURCE...", "@locks, @waits, @where, @json, @quiet", acquire_verb,
      "Locks, and prints the grant, its token and its session's secret as shell variables.",

@@ -146,6 +146,18 @@ class Status(Sandbox):
         self.assertEqual(done.returncode, 0)
 
 
+class Names(Sandbox):
+    def test_those_that_begin_with_a_dash_stand_between_two(self):
+        command = ("--", "sh", "-c", 'echo "$ROCKLOCK_RESOURCE" "$@"', "--", "-z")
+        for words, said in ((("--", "-x", "a"), "-x\na -z\n"), (("a",), "a -z\n")):
+            done = self.rocklock("run", "--note", "n", *words, *command)
+            self.assertEqual((done.returncode, done.stdout), (0, said), done.stderr)
+        # One who forgot the name has not named it by the command.
+        done = self.rocklock("run", "--", "echo", "--", "x")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("something is missing", done.stderr)
+
+
 class Environment(Sandbox):
     def test_the_command_learns_of_its_lock(self):
         done = self.rocklock("run", "--principal", "ann", "--mode", "exclusive", "a/b", "--", "env")

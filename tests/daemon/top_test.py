@@ -184,12 +184,19 @@ class Terminal(Sandbox):
         lines = [line.replace("\x1b[0m\x1b[K", "").replace("\x1b[1m", "").rstrip("\r")
                  for line in frame.split("\n")]
         self.assertEqual(len(lines), 10)
+        # The title and two more lines stand above the rows.
+        self.assertEqual(lines[-1], "and 24 more; q leaves")
         self.assertLessEqual(max(map(len, lines)), 40)
         self.shown = ""
         self.resize(24, 120)
         top.send_signal(signal.SIGWINCH)
         wait_until(lambda: self.read().rpartition("\x1b[J")[0].rpartition("\x1b[H")[2].count("\n") == 23,
                    "a larger picture")
+        self.resize(40, 120)
+        top.send_signal(signal.SIGWINCH)
+        wait_until(lambda: self.read().rpartition("\x1b[J")[0].rpartition("\x1b[H")[2].count("\n") == 34,
+                   "the whole picture")
+        self.assertNotIn(" more; ", self.shown.rpartition("\x1b[H")[2])
         os.write(self.terminal, b"q")
         self.assertEqual(top.wait(60), 0)
 
