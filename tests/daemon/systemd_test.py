@@ -172,6 +172,28 @@ class Units(Sandbox):
         complaints = [line for line in done.stderr.splitlines() if "rocklock" in line]
         self.assertEqual((done.returncode, complaints), (0, []), done.stderr)
 
+    def test_backups_go_where_the_unit_lets_the_daemon_write(self):
+        text = (UNITS / "rocklock.service.in").read_text()
+        names = re.search(r"^StateDirectory=(.*)$", text, re.MULTILINE).group(1).split()
+        self.assertEqual(names, ["rocklock", "rocklock/backups"])
+        # As systemd makes and tells them.
+        places = [self.folder / "lib" / name for name in names]
+        for place in places:
+            place.mkdir(parents=True)
+        self.state.mkdir()
+        daemon = self.start("serve", environment={"STATE_DIRECTORY": ":".join(map(str, places))})
+        self.assertIn("listening on", daemon.stderr.readline())
+        self.assertEqual(self.connect().call("Acquire", **LOCK).status, 200)
+        done = self.rocklock("db", "backup", places[1] / "first")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        daemon.terminate()
+        self.assertEqual(daemon.wait(60), 0)
+        store = places[0] / "db"
+        store.rename(places[0] / "db.lost")
+        done = self.rocklock("db", "restore", places[1] / "first", "--db", store)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.rocklock("db", "check", "--db", store).returncode, 0)
+
     def test_options_of_the_service_are_options_of_serve(self):
         text = (UNITS / "rocklock.service.in").read_text()
         command = re.search(r"^ExecStart=@program@ (.*)$", text, re.MULTILINE).group(1).split()
