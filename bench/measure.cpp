@@ -83,6 +83,16 @@ Spread spread_of(std::vector<double> values) {
     return {median, values.front(), values.back()};
 }
 
+double jains_index(const std::vector<std::uint64_t>& counts) {
+    double sum = 0;
+    double squares = 0;
+    for (const std::uint64_t count : counts) {
+        sum += static_cast<double>(count);
+        squares += static_cast<double>(count) * static_cast<double>(count);
+    }
+    return squares == 0 ? 0 : sum * sum / (static_cast<double>(counts.size()) * squares);
+}
+
 bool Row::reached() const {
     if (!target) return true;
     if (!against.empty()) return ratio.median >= *target;

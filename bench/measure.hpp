@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -28,6 +29,10 @@ struct Spread {
     double high = 0;
 };
 Spread spread_of(std::vector<double> values);
+
+// Jain's index of the counts: 1 when all are the same, 1/n when one has all (Jain, Chiu, Hawe: A
+// Quantitative Measure of Fairness, 1984).
+double jains_index(const std::vector<std::uint64_t>& counts);
 
 // One line of the table.
 struct Row {

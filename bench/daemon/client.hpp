@@ -56,6 +56,8 @@ public:
 
 // A lock call over frames; a session for each client.
 std::unique_ptr<LockClient> rocklock_client(int fd);
+// The same as JSON over HTTP.
+std::unique_ptr<LockClient> rocklock_http_client(int fd);
 // SET NX PX and DEL; what is waited for is a list with one token, BLPOP and RPUSH.
 std::unique_ptr<LockClient> redis_client(int fd);
 // add and delete; it has no queues.

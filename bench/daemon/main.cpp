@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "daemon/client.hpp"
-#include "daemon/drive.hpp"
+#include "daemon/lock_work.hpp"
 #include "daemon/server.hpp"
 #include "daemon/table_work.hpp"
 #include "measure.hpp"
@@ -49,62 +49,6 @@ struct Options {
     std::size_t threads = 1;
     bool json = false;
 };
-
-// ---- Clients at work ----
-
-struct Worker {
-    std::unique_ptr<LockClient> client;
-    std::string resource;
-    bool waits = false;
-    bool asked = false;
-    // The last request was to give back.
-    bool gives_back = false;
-    std::uint64_t pairs = 0;
-
-    // Everybody who holds something gives it back, so that nobody's wait is left.
-    bool go_on(bool stop) {
-        if (gives_back) {
-            ++pairs;
-            if (stop) return false;
-        }
-        gives_back = asked && !gives_back;
-        asked = true;
-        if (gives_back) {
-            client->give_back(resource);
-        } else {
-            client->ask(resource, waits);
-        }
-        return true;
-    }
-};
-
-struct Result {
-    double pairs_a_second = 0;
-    // Jain's index of the clients' counts: 1 when all got the same.
-    double fairness = 0;
-};
-
-Result measure(const Server& server, std::size_t clients, const Options& options, bool hand_off) {
-    std::vector<Worker> workers(clients);
-    for (std::size_t i = 0; i < clients; ++i) {
-        workers[i].client = server.connect();
-        workers[i].resource = hand_off ? "one" : "bench/" + std::to_string(i);
-    }
-    std::vector<Work> all;
-    for (auto& worker : workers) {
-        worker.waits = hand_off;
-        all.push_back({worker.client.get(), [&worker](bool stop) { return worker.go_on(stop); }});
-    }
-    const double seconds = drive(all, options.threads, options.duration);
-    double sum = 0;
-    double squares = 0;
-    for (const auto& worker : workers) {
-        const auto pairs = static_cast<double>(worker.pairs);
-        sum += pairs;
-        squares += pairs * pairs;
-    }
-    return {sum / seconds, sum * sum / (static_cast<double>(clients) * squares)};
-}
 
 // ---- Rows ----
 
@@ -182,7 +126,11 @@ void Bench::pairs(const std::string& ours, const std::string& theirs, std::size_
     row.against = theirs;
     row.target = target;
     const auto rate = [&](const Server& server) {
-        return [&] { return measure(server, clients, options_, false).pairs_a_second; };
+        return [&] {
+            return measure_locks([&] { return server.connect(); }, Wanted::own, clients,
+                                 options_.threads, options_.duration)
+                .pairs_a_second();
+        };
     };
     add(compare(std::move(row), options_.rounds, rate(own), rate(other)));
 }
@@ -204,9 +152,10 @@ void Bench::hand_off(const std::string& ours, const std::string& theirs,
     double unfairest = 1;
     const auto rate = [&](const Server& server, bool counts) {
         return [&, counts] {
-            const auto result = measure(server, 16, options_, true);
-            if (counts) unfairest = std::min(unfairest, result.fairness);
-            return result.pairs_a_second;
+            const auto run = measure_locks([&] { return server.connect(); }, Wanted::the_same, 16,
+                                           options_.threads, options_.duration);
+            if (counts) unfairest = std::min(unfairest, jains_index(run.pairs));
+            return run.pairs_a_second();
         };
     };
     add(compare(std::move(row), options_.rounds, rate(own, true), rate(other, false)));

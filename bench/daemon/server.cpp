@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 #include <utility>
 
@@ -121,7 +122,7 @@ int Server::connect_soon(Way way) const {
         const int fd = by_port ? connect_port(contestant_.port) : connect_unix(contestant_.socket);
         if (fd >= 0) return fd;
         if (::waitpid(pid_, nullptr, WNOHANG) == pid_) break;
-        std::this_thread::sleep_for(milliseconds{10});
+        std::this_thread::sleep_for(milliseconds{1});
     }
     return -1;
 }
@@ -131,6 +132,14 @@ double Server::processor_seconds() const {
     timespec used{};
     if (::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
     return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+std::size_t Server::resident_bytes() const {
+    std::ifstream file("/proc/" + std::to_string(pid_) + "/statm");
+    std::size_t total = 0;
+    std::size_t resident = 0;
+    file >> total >> resident;
+    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 std::unique_ptr<LockClient> Server::connect() const {

@@ -42,11 +42,15 @@ public:
 
     const std::string& name() const { return contestant_.name; }
     const std::string& why_not() const { return why_not_; }
+    // The path of its Unix socket; empty: none.
+    const std::string& socket() const { return contestant_.socket; }
     std::unique_ptr<LockClient> connect() const;
     // A socket that is connected.
     int connect_soon(Way way) const;
     // Of processors, that it has used so far.
     double processor_seconds() const;
+    // Of memory, that it has now.
+    std::size_t resident_bytes() const;
 
 private:
     void start();

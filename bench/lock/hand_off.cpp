@@ -15,16 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double jain(const std::vector<std::uint64_t>& counts) {
-    double sum = 0;
-    double squares = 0;
-    for (const std::uint64_t count : counts) {
-        sum += static_cast<double>(count);
-        squares += static_cast<double>(count) * static_cast<double>(count);
-    }
-    return squares == 0 ? 0 : sum * sum / (static_cast<double>(counts.size()) * squares);
-}
-
 // Threads that all want one resource. What they note is touched by the holder only.
 class Relay {
 public:
@@ -53,7 +43,7 @@ public:
         HandOff result;
         result.hand_offs_a_second = static_cast<double>(latencies_.size()) / seconds;
         result.latency_us = latencies_.empty() ? 0 : spread_of(std::move(latencies_)).median;
-        result.fairness = jain(counts_);
+        result.fairness = jains_index(counts_);
         return result;
     }
 

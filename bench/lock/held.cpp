@@ -23,28 +23,12 @@ Database open_store(const std::string& folder) {
     return must(Database::open(folder, options), "open");
 }
 
-// Sessions and grants stay when this returns, and nothing of them outside of the store.
-void fill(Database& database, std::size_t first, std::size_t locks, bool flat) {
-    SessionOptions options;
-    options.lease = std::chrono::hours{1};
-    options.renew = false;
-    Session session;
-    for (std::size_t i = 0; i < locks; ++i) {
-        if (i % locks_per_session == 0) {
-            if (session) session.detach();
-            session = must(database.open_session("worker", options), "open a session");
-        }
-        must(session.acquire(name_of(first + i, flat)), "acquire").detach();
-    }
-    session.detach();
-}
-
 int child_memory(const std::string& folder, std::size_t locks, bool flat) {
     Database database = open_store(folder);
     // What the first requests of all allocate is not any lock's.
-    fill(database, locks, 1, flat);
+    hold_locks(database, locks, 1, flat);
     const std::size_t before = resident_bytes();
-    fill(database, 0, locks, flat);
+    hold_locks(database, 0, locks, flat);
     const double each = (static_cast<double>(resident_bytes()) - static_cast<double>(before)) /
                         static_cast<double>(locks);
     tell_parent({each});
@@ -54,7 +38,7 @@ int child_memory(const std::string& folder, std::size_t locks, bool flat) {
 
 int child_fill(const std::string& folder, std::size_t locks, End end) {
     Database database = open_store(folder);
-    fill(database, 0, locks, false);
+    hold_locks(database, 0, locks, false);
     if (end == End::closed) must(database.close(), "close");
     tell_parent({0});
     if (end == End::closed) return 0;
@@ -73,16 +57,39 @@ int child_open(const std::string& folder) {
 
 }  // namespace
 
+void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat) {
+    SessionOptions options;
+    options.lease = std::chrono::hours{1};
+    options.renew = false;
+    Session session;
+    for (std::size_t i = 0; i < locks; ++i) {
+        if (i % locks_per_session == 0) {
+            if (session) session.detach();
+            session = must(database.open_session("worker", options), "open a session");
+        }
+        must(session.acquire(name_of(first + i, flat)), "acquire").detach();
+    }
+    session.detach();
+}
+
 double measure_memory(const std::string& folder, std::size_t locks, bool flat) {
     return run_child_process({"memory", folder, std::to_string(locks), flat ? "flat" : "path"})
         .front();
 }
 
-double measure_open(const std::string& folder, std::size_t locks, End end) {
+void fill_store(const std::string& folder, std::size_t locks, End end) {
     const bool killed = end == End::killed;
     run_child_process({"fill", folder, std::to_string(locks), killed ? "killed" : "closed"},
                       killed);
+}
+
+double measure_first_grant(const std::string& folder) {
     return run_child_process({"open", folder}).front();
+}
+
+double measure_open(const std::string& folder, std::size_t locks, End end) {
+    fill_store(folder, locks, end);
+    return measure_first_grant(folder);
 }
 
 int run_child(int argc, char** argv) {

@@ -1,0 +1,128 @@
+#include "guard/guarded_tables.hpp"
+
+#include <utility>
+
+#include "support.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+constexpr std::size_t items_of_a_thread = 64;
+constexpr std::size_t items_of_a_set = 16;
+
+std::string name_of(Table table) { return table == Table::bound ? "orders" : "notes"; }
+
+AttributeMap key_of(std::size_t thread, std::size_t item) {
+    AttributeMap key;
+    key.set("customer", "customer#" + std::to_string(thread));
+    key.set("order", "order#" + std::to_string(item));
+    return key;
+}
+
+std::string resource_of(std::size_t thread, std::size_t item) {
+    return "orders/customer#" + std::to_string(thread) + "/order#" + std::to_string(item);
+}
+
+Database open(const std::string& folder, Durability durability) {
+    DatabaseOptions options;
+    options.durability = durability;
+    return must(folder.empty() ? Database::in_memory(options) : Database::open(folder, options),
+                "open the store");
+}
+
+void create(TableService& tables, Table table) {
+    CreateTable request;
+    request.table = name_of(table);
+    request.attributes = {{"customer", AttributeType::string}, {"order", AttributeType::string}};
+    request.key = {{"customer", KeyType::hash}, {"order", KeyType::range}};
+    request.billing = BillingMode::pay_per_request;
+    must(tables.create_table(request), "create the table");
+}
+
+WriteItem put_of(Table table, std::size_t thread, std::size_t item) {
+    constexpr std::size_t text_bytes = 130;
+    WriteItem put;
+    put.table = name_of(table);
+    put.item = key_of(thread, item);
+    put.item.set("total", *Number::parse("4711.95"));
+    put.item.set("text", std::string(text_bytes, 'x'));
+    return put;
+}
+
+}  // namespace
+
+std::size_t GuardedTables::Place::next() { return count++ % items_of_a_thread; }
+
+GuardedTables::GuardedTables(const std::string& folder, Durability durability, std::size_t threads)
+    : database_(open(folder, durability)), tables_(*must(database_.tables(), "open the tables")) {
+    create(tables_, Table::bound);
+    create(tables_, Table::unbound);
+    must(database_.bind_table({name_of(Table::bound), "orders/{customer}/{order}"}),
+         "bind the table");
+    for (std::size_t thread = 0; thread < threads; ++thread) add_place(thread);
+}
+
+void GuardedTables::add_place(std::size_t thread) {
+    Place place{must(database_.open_session("clerk-" + std::to_string(thread)), "open a session"),
+                {},
+                std::vector<std::uint64_t>(items_of_a_thread)};
+    for (std::size_t item = 0; item < items_of_a_thread; ++item) {
+        place.guards.push_back(must(place.session.acquire(resource_of(thread, item)), "acquire"));
+    }
+    places_.push_back(std::move(place));
+    for (std::size_t item = 0; item < items_of_a_thread; ++item) {
+        put_guarded(thread, item);
+        put(thread, item);
+    }
+}
+
+void GuardedTables::put(std::size_t thread, std::size_t item) {
+    const auto written = must(tables_.write_item(put_of(Table::unbound, thread, item)), "put");
+    places_[thread].versions[item] = written.version;
+}
+
+void GuardedTables::put_guarded(std::size_t thread, std::size_t item) {
+    auto request = put_of(Table::bound, thread, item);
+    request.proof = places_[thread].guards[item].proof();
+    must(tables_.write_item(request), "put with a guard");
+}
+
+void GuardedTables::put_on_version(std::size_t thread) {
+    auto& place = places_[thread];
+    const std::size_t item = place.next();
+    auto& version = place.versions[item];
+    auto request = put_of(Table::unbound, thread, item);
+    request.expected_version = version;
+    version = must(tables_.write_item(request), "put on a version").version;
+}
+
+void GuardedTables::transact(Table table, std::size_t thread) {
+    TransactWrite request;
+    for (std::size_t i = 0; i < items_of_a_set; ++i) {
+        const std::size_t item = places_[thread].next();
+        request.actions.push_back(put_of(table, thread, item));
+        if (table == Table::bound) {
+            request.actions.back().proof = places_[thread].guards[item].proof();
+        }
+    }
+    must(tables_.transact_write(request), "write together");
+}
+
+void GuardedTables::get(Table table, std::size_t thread) {
+    GetItem request;
+    request.table = name_of(table);
+    request.key = key_of(thread, places_[thread].next());
+    if (!must(tables_.get_item(request), "get").item) give_up("get", "there is no item");
+}
+
+void GuardedTables::query(Table table, std::size_t thread) {
+    Query request;
+    request.table = name_of(table);
+    request.expressions.key_condition = "customer = :customer";
+    request.expressions.placeholders.values = {
+        {{":customer", "customer#" + std::to_string(thread)}}};
+    const auto page = must(tables_.query(request), "query");
+    if (page.count < items_of_a_thread) give_up("query", "items are missing");
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,25 @@
+// The scenarios, each in a file of its own.
+#pragma once
+
+#include "scenarios/scenario.hpp"
+
+namespace rocklock::bench {
+
+Scenario uncontended();
+Scenario hot();
+Scenario zipf();
+Scenario readers_and_writers();
+Scenario sets();
+Scenario table_edit();
+Scenario upgrades();
+Scenario renewals();
+Scenario ends();
+Scenario deaths();
+Scenario guarded();
+Scenario optimistic();
+Scenario coarse();
+Scenario items();
+Scenario restart();
+Scenario growth();
+
+}  // namespace rocklock::bench

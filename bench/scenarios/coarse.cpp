@@ -1,0 +1,130 @@
+// One lock for an order and all that belongs to it, or one for each of its members.
+#include <numeric>
+#include <string>
+
+#include "scenarios/all.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+constexpr std::size_t members = 64;
+// Orders that sixteen editors share.
+constexpr std::size_t shared_orders = 16;
+constexpr std::size_t editors = 16;
+constexpr std::chrono::microseconds edit_takes{1000};
+
+std::string order_of(std::size_t number) { return "orders/" + std::to_string(1000 + number); }
+
+// So many of its members, the same one never twice, in order of their names.
+std::vector<std::string> draw_members(Worker& worker, const std::string& order, std::size_t count) {
+    std::vector<std::string> names;
+    std::size_t left = count;
+    for (std::size_t i = 0; i < members && left > 0; ++i) {
+        if (worker.below(members - i) >= left) continue;
+        names.push_back(order + "/line/" + std::to_string(10 + i));
+        --left;
+    }
+    return names;
+}
+
+using Take = std::vector<Guard> (*)(Worker& worker, const std::string& order, std::size_t count);
+
+std::vector<Guard> take_root(Worker& worker, const std::string& order, std::size_t /*count*/) {
+    std::vector<Guard> guards;
+    guards.push_back(
+        take(worker, {{.resource = order, .mode = Mode::write, .subtree = true}}, worker.waits));
+    return guards;
+}
+
+std::vector<Guard> take_set(Worker& worker, const std::string& order, std::size_t count) {
+    std::vector<LockRequest> locks;
+    for (auto& name : draw_members(worker, order, count)) {
+        locks.push_back({.resource = std::move(name), .mode = Mode::write});
+    }
+    std::vector<Guard> guards;
+    guards.push_back(take(worker, std::move(locks), worker.waits));
+    return guards;
+}
+
+std::vector<Guard> take_each(Worker& worker, const std::string& order, std::size_t count) {
+    std::vector<Guard> guards;
+    const auto start = std::chrono::steady_clock::now();
+    Latencies each;
+    for (auto& name : draw_members(worker, order, count)) {
+        guards.push_back(take(worker, {{.resource = std::move(name), .mode = Mode::write}}, each));
+    }
+    worker.waits.record(std::chrono::steady_clock::now() - start);
+    return guards;
+}
+
+// Each editor its own orders, one after the other.
+Contender of_one(Database& database, const std::string& name, std::size_t count,
+                 std::chrono::milliseconds duration, Take how) {
+    return {name, [=, &database] {
+                return work(database, 1, duration, [=](Worker& worker) {
+                    const auto guards = how(worker, order_of(worker.done % 1000), count);
+                    ++worker.done;
+                });
+            }};
+}
+
+// Editors who share the orders.
+Contender of_many(Database& database, const std::string& name, std::size_t count,
+                  std::chrono::milliseconds duration, Take how) {
+    return {name, [=, &database] {
+                return work(database, editors, duration, [=](Worker& worker) {
+                    const auto guards = how(worker, order_of(worker.below(shared_orders)), count);
+                    hold(edit_takes);
+                    ++worker.done;
+                });
+            }};
+}
+
+void run(Setting& setting) {
+    Database database = setting.open(Store::durable);
+    const std::vector<std::pair<std::string, Take>> ways = {
+        {"one lock for the order", take_root},
+        {"one a member, as one set", take_set},
+        {"one a member, one after the other", take_each}};
+    for (const std::string& count :
+         setting.some<std::string>({"1", "2", "4", "8", "16", "32", "64"})) {
+        const auto edited = static_cast<std::size_t>(std::stoul(count));
+        std::vector<Contender> alone;
+        std::vector<Contender> together;
+        for (const auto& [name, how] : ways) {
+            alone.push_back(of_one(database, name, edited, setting.duration(), how));
+            together.push_back(of_many(database, name, edited, setting.duration(), how));
+        }
+        const auto cost = setting.measure(count, alone, {{"cost", rate_of}});
+        const auto shared =
+            setting.measure(count, together, {{"shared", rate_of}, {"late", one_of_a_hundred_of}});
+        const std::string of = count + " of " + std::to_string(members) + " members";
+        setting.compare("one lock for the order, alone, " + of, "edits/s",
+                        "one a member, as one set", cost[0], cost[1], rate_of, false);
+        setting.compare("one lock for the order, 16 editors, " + of, "edits/s",
+                        "one a member, as one set", shared[0], shared[1], rate_of, false);
+    }
+}
+
+}  // namespace
+
+Scenario coarse() {
+    const std::string x = "members that are edited, of the order's 64";
+    return {
+        "coarse",
+        "One lock for an order, or one for each of its members",
+        "An editor changes some of the 64 members of an order. He locks the order with all that "
+        "belongs to it; or the members that he changes, as one set or one after the other. One "
+        "lock costs the same however many members there are, but keeps out those who want other "
+        "members: sixteen editors share sixteen orders, and hold them for a millisecond.",
+        {{"cost", "Alone: what the locks cost", x, Scale::log, "edits a second", Scale::log,
+          "more"},
+         {"shared", "Sixteen editors of sixteen orders", x, Scale::log, "edits a second",
+          Scale::log, "more"},
+         {"late", "Sixteen editors: the longest of a hundred waits to begin", x, Scale::log,
+          "microseconds", Scale::log, "less"}},
+        run};
+}
+
+}  // namespace rocklock::bench

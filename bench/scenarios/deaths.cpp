@@ -1,0 +1,126 @@
+// Holders that die with what they hold.
+#include <atomic>
+#include <future>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <variant>
+
+#include "scenarios/all.hpp"
+#include "scenarios/lockers.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+constexpr std::size_t clients = 16;
+constexpr std::size_t resources = 16;
+constexpr std::chrono::milliseconds lease{300};
+constexpr std::chrono::microseconds held{1000};
+
+// A client with a connection and a session of its own, which leaves both as a process does that is
+// killed.
+class Mortal {
+public:
+    Mortal(const std::string& socket, Bound bound) : socket_(socket), bound_(bound) { be_born(); }
+    Mortal(const Mortal&) = delete;
+    Mortal& operator=(const Mortal&) = delete;
+    ~Mortal() = default;
+
+    void take_and_release(const std::string& resource, bool dies) {
+        AcquireOptions options;
+        options.patience = no_limit;
+        Guard guard = must(session_.acquire(resource, options), "acquire");
+        hold(held);
+        if (!dies) {
+            must(guard.release(), "release");
+            return;
+        }
+        guard.detach();
+        session_.detach();
+        be_born();
+    }
+
+private:
+    void be_born() {
+        // That of the one before is closed.
+        database_.emplace(must(Database::connect(socket_), "connect"));
+        OpenSession open;
+        open.principal = "mortal";
+        open.lease = lease;
+        open.bound = bound_;
+        const auto info = opened(std::move(open));
+        session_ = must(database_->resume_session({info.id, info.secret}), "take up the session");
+    }
+
+    SessionInfo opened(OpenSession open) {
+        std::promise<Result<Answer>> answer;
+        database_->service().submit(
+            std::move(open), [&](Result<Answer> said) { answer.set_value(std::move(said)); });
+        return std::get<SessionInfo>(must(answer.get_future().get(), "open a session"));
+    }
+
+    const std::string socket_;
+    const Bound bound_;
+    std::optional<Database> database_;
+    Session session_;
+};
+
+Contender of_mortals(const std::string& socket, const std::string& name, Bound bound,
+                     std::size_t deaths, std::chrono::milliseconds duration) {
+    return {name, [=] {
+                static std::atomic<int> rounds{0};
+                // What the dead of the round before still hold is not wanted any more.
+                const std::string place = "round-" + std::to_string(++rounds) + "/";
+                std::vector<std::unique_ptr<Mortal>> mortals;
+                std::vector<std::mt19937_64> random;
+                for (std::size_t i = 0; i < clients; ++i) {
+                    mortals.push_back(std::make_unique<Mortal>(socket, bound));
+                    random.emplace_back(i + 1);
+                }
+                return work_without(clients, duration, [&](std::size_t thread) {
+                    const auto resource = random[thread]() % resources;
+                    mortals[thread]->take_and_release(place + std::to_string(resource),
+                                                      random[thread]() % 100 < deaths);
+                });
+            }};
+}
+
+void run(Setting& setting) {
+    const Server* const daemon = setting.server("Rocklock, written");
+    if (daemon == nullptr) give_up("start the daemon", "it cannot be started");
+    const auto duration = setting.few(std::chrono::milliseconds{1000}, setting.duration());
+    for (const std::string& deaths : setting.some<std::string>({"0", "1", "2", "5", "10", "20"})) {
+        const auto share = static_cast<std::size_t>(std::stoul(deaths));
+        const auto rounds =
+            setting.measure(deaths,
+                            {of_mortals(daemon->socket(), "freed with the closed connection",
+                                        Bound::connection, share, duration),
+                             of_mortals(daemon->socket(), "freed when the lease of 300 ms ends",
+                                        Bound::none, share, duration)},
+                            {{"rate", rate_of}, {"late", one_of_a_hundred_of}});
+        setting.compare(deaths + " of 100 die: freed with the connection", "times held/s",
+                        "with the lease", rounds[0], rounds[1], rate_of, false);
+    }
+}
+
+}  // namespace
+
+Scenario deaths() {
+    const std::string x = "of a hundred holders, those that die";
+    return {
+        "deaths",
+        "Holders that die with what they hold",
+        "Sixteen clients of a daemon hold one of sixteen resources for a millisecond at a time, "
+        "and some die while they hold it, and come back as new ones. A lease ends 300 ms after "
+        "its last renewal, and nobody has the resource until then. A session that is bound to "
+        "its connection ends with it, which the kernel closes when the process is gone.",
+        {{"rate", "Work done where holders die", x, Scale::linear, "times held, a second",
+          Scale::log, "more"},
+         {"late", "The slowest of a hundred, from the request to the end of the work", x,
+          Scale::linear, "microseconds", Scale::log, "less"}},
+        run};
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,91 @@
+#include "scenarios/embedded.hpp"
+
+#include <optional>
+#include <string>
+
+#include "lock/contestants.hpp"
+#include "scenarios/lockers.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+std::string threads_of(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " thread" : " threads");
+}
+
+void compare_on_disk(Setting& setting, Store store, std::size_t threads, double target) {
+    static const PairSizes sizes = measure_pair_sizes();
+    const bool durable = store == Store::durable;
+    // With one thread a durable pair waits for one write: that of the grant.
+    const bool one_put = durable && threads == 1;
+    Embedded ours(durable ? Kind::durable : Kind::written, setting.folder(), threads);
+    RawRocksdb theirs(durable, setting.folder(), threads, sizes);
+    const auto rounds = setting.in_turn(
+        {{"Rocklock",
+          [&] {
+              return count_without(threads, setting.duration(),
+                                   [&](std::size_t thread) { ours.pair(thread); });
+          }},
+         {"RocksDB", [&] {
+              return count_without(threads, setting.duration(), [&](std::size_t thread) {
+                  one_put ? theirs.put(thread) : theirs.pair(thread);
+              });
+          }}});
+    setting.compare("embedded, " + std::string(name_of(store)) + ", " + threads_of(threads),
+                    "pairs/s", one_put ? "RocksDB, one synced Put" : "RocksDB, the same two writes",
+                    rounds[0], rounds[1], rate_of, false, target);
+}
+
+void compare_in_memory(Setting& setting, std::size_t threads) {
+    BareTable theirs(threads);
+    const auto rounds = setting.in_turn(
+        {{"Rocklock",
+          [&] {
+              // Anew each time: a store in memory keeps its history.
+              Embedded ours(Kind::memory, {}, threads);
+              return count_without(threads, setting.duration(),
+                                   [&](std::size_t thread) { ours.pair(thread); });
+          }},
+         {"bare table", [&] {
+              return count_without(threads, setting.duration(),
+                                   [&](std::size_t thread) { theirs.pair(thread); });
+          }}});
+    setting.compare("embedded, in memory, " + threads_of(threads), "pairs/s", "a bare lock table",
+                    rounds[0], rounds[1], rate_of, false, 0.6);
+}
+
+}  // namespace
+
+void compare_pairs(Setting& setting) {
+    compare_on_disk(setting, Store::durable, 1, 0.95);
+    compare_on_disk(setting, Store::durable, 8, 2);
+    compare_on_disk(setting, Store::durable, 64, 3);
+    compare_on_disk(setting, Store::written, 1, 1.1);
+    compare_on_disk(setting, Store::written, 64, 2.5);
+    for (const std::size_t threads : setting.some<std::size_t>({1, 8, 64})) {
+        compare_in_memory(setting, threads);
+    }
+    setting.progress("embedded");
+}
+
+void compare_sets(Setting& setting) {
+    constexpr std::size_t size = 16;
+    Embedded sets(Kind::durable, setting.folder(), 1);
+    Embedded singles(Kind::durable, setting.folder(), 1);
+    const auto rounds =
+        setting.in_turn({{"set",
+                          [&] {
+                              return count_without(1, setting.duration(), [&](std::size_t thread) {
+                                  sets.set(thread, size);
+                              });
+                          }},
+                         {"singles", [&] {
+                              return count_without(1, setting.duration(), [&](std::size_t thread) {
+                                  for (std::size_t i = 0; i < size; ++i) singles.pair(thread);
+                              });
+                          }}});
+    setting.compare("embedded, 16 resources as one set, durable, 1 thread", "sets/s", "16 acquires",
+                    rounds[0], rounds[1], rate_of, false, 8);
+}
+
+}  // namespace rocklock::bench

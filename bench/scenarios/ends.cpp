@@ -1,0 +1,270 @@
+// Very many leases that end at the same moment.
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <semaphore>
+#include <string>
+#include <thread>
+
+#include "lock/contestants.hpp"
+#include "scenarios/all.hpp"
+#include "scenarios/redis_store.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr double latest_target_ms = 10;
+constexpr double ended_target = 257'000;
+// Of each kind.
+constexpr std::size_t most_probes = 1000;
+
+BootTime now() { return system_clock().now().boot; }
+
+Session open_prober(Database& database) {
+    SessionOptions options;
+    options.lease = std::chrono::hours{1};
+    return must(database.open_session("prober", options), "open a session");
+}
+
+// So many sessions with one lock each.
+class Leases {
+public:
+    Leases(Database& database, std::size_t count)
+        : service_(database.service()), deadlines_(count) {}
+
+    std::size_t count() const { return deadlines_.size(); }
+    BootTime deadline(std::size_t number) const { return deadlines_[number]; }
+    BootTime last_deadline() const {
+        return *std::max_element(deadlines_.begin(), deadlines_.end());
+    }
+
+    // False where it took longer than that.
+    bool take_until(BootTime end) {
+        for (std::size_t i = 0; i < count(); ++i) {
+            const auto left = std::chrono::duration_cast<milliseconds>(end - now());
+            if (left < limits::lease_min) return false;
+            under_way_.acquire();
+            service_.submit(request_for(i, left), [this, i](Result<Answer> answer) {
+                deadlines_[i] = std::get<Grant>(must(std::move(answer), "take a lease")).deadline;
+                under_way_.release();
+            });
+        }
+        for (std::size_t i = 0; i < at_once; ++i) under_way_.acquire();
+        return now() + milliseconds{100} < end;
+    }
+
+private:
+    static constexpr std::ptrdiff_t at_once = 1024;
+
+    static Acquire request_for(std::size_t number, milliseconds lease) {
+        Acquire acquire;
+        acquire.opens.emplace().principal = "worker";
+        acquire.opens->lease = lease;
+        acquire.locks.push_back({.resource = name_of(number, false)});
+        return acquire;
+    }
+
+    LockService& service_;
+    std::vector<BootTime> deadlines_;
+    std::counting_semaphore<at_once> under_way_{at_once};
+};
+
+// Some of them are wanted by others: by those who wait before the end, and by those who ask first
+// when it has come. How long after it are they granted?
+class Probes {
+public:
+    Probes(Database& database, const Leases& leases)
+        : leases_(leases),
+          service_(database.service()),
+          session_(open_prober(database)),
+          each_(std::min(most_probes, leases.count() / 10)) {}
+
+    void wait_before() {
+        for (std::size_t i = 0; i < each_; ++i) {
+            const std::size_t number = 2 * i * (leases_.count() / (2 * each_));
+            submit(number, [this, number](BootTime granted) {
+                waited_.record(granted - leases_.deadline(number));
+                ++answered_;
+            });
+        }
+    }
+
+    void ask_after() {
+        for (std::size_t i = 0; i < each_; ++i) {
+            const std::size_t number = (2 * i + 1) * (leases_.count() / (2 * each_));
+            std::promise<BootTime> answer;
+            const BootTime asked = std::max(now(), leases_.deadline(number));
+            submit(number, [&](BootTime granted) { answer.set_value(granted); });
+            asked_.record(answer.get_future().get() - asked);
+        }
+        while (answered_ < each_) std::this_thread::sleep_for(milliseconds{1});
+    }
+
+    const Latencies& waited() const { return waited_; }
+    const Latencies& asked() const { return asked_; }
+
+private:
+    void submit(std::size_t number, std::function<void(BootTime)> granted) {
+        Acquire acquire;
+        acquire.session = session_.id();
+        acquire.locks.push_back({.resource = name_of(number, false)});
+        acquire.patience = no_limit;
+        service_.submit(std::move(acquire),
+                        [granted = std::move(granted)](const Result<Answer>& answer) {
+                            must(answer, "take what has ended");
+                            granted(now());
+                        });
+    }
+
+    const Leases& leases_;
+    LockService& service_;
+    Session session_;
+    const std::size_t each_;
+    // By the one thread that completes.
+    Latencies waited_;
+    std::atomic<std::size_t> answered_{0};
+    Latencies asked_;
+};
+
+// How fast they can be taken, so that all of them are before they end; none at first.
+struct Speed {
+    double seconds_each = 1e-4;
+};
+
+// None where the machine was too slow.
+std::optional<Sample> end_together(Setting& setting, std::size_t count, Speed& speed) {
+    Database database = setting.open(Store::written);
+    Leases leases(database, count);
+    const auto time =
+        std::chrono::duration<double>(0.3 + 1.6 * speed.seconds_each * static_cast<double>(count));
+    const BootTime start = now();
+    const BootTime end = start + std::chrono::duration_cast<std::chrono::nanoseconds>(time);
+    if (!leases.take_until(end)) {
+        speed.seconds_each *= 2;
+        return std::nullopt;
+    }
+    speed.seconds_each =
+        std::chrono::duration<double>(now() - start).count() / static_cast<double>(count);
+    Probes probes(database, leases);
+    probes.wait_before();
+    const BootTime last = leases.last_deadline();
+    std::this_thread::sleep_for(last - now());
+    double ended_seconds = 0;
+    std::jthread watcher([&] {
+        while (database.statistics().expired < count) {
+            std::this_thread::sleep_for(milliseconds{1});
+        }
+        ended_seconds = std::chrono::duration<double>(now() - last).count();
+    });
+    probes.ask_after();
+    watcher.join();
+    Sample sample;
+    sample.seconds = ended_seconds;
+    sample.done = {count};
+    sample.waits = probes.waited();
+    sample.other_waits = probes.asked();
+    return sample;
+}
+
+// As many keys that end at once, until Redis has removed them.
+std::optional<Sample> end_together(const Server& redis, std::size_t count) {
+    using Wall = std::chrono::system_clock;
+    RedisStore store(redis.connect_soon(Way::socket));
+    const auto before = store.keys();
+    const auto end = std::chrono::time_point_cast<milliseconds>(Wall::now()) + milliseconds{500} +
+                     milliseconds{count / 100};
+    store.fill(count, end);
+    if (Wall::now() + milliseconds{10} > end) return std::nullopt;
+    std::this_thread::sleep_until(end);
+    while (store.keys() > before) std::this_thread::sleep_for(milliseconds{1});
+    Sample sample;
+    sample.seconds = std::chrono::duration<double>(Wall::now() - end).count();
+    sample.done = {count};
+    return sample;
+}
+
+double half_waited(const Sample& sample) { return sample.waits.quantile_us(0.5) / 1000; }
+double last_waited(const Sample& sample) { return sample.waits.most_us() / 1000; }
+double half_asked(const Sample& sample) { return sample.other_waits.quantile_us(0.5) / 1000; }
+double last_asked(const Sample& sample) { return sample.other_waits.most_us() / 1000; }
+
+void tell_ours(Setting& setting, const std::string& count, const std::vector<Sample>& ours) {
+    for (const auto& [series, metric] : std::initializer_list<std::pair<std::string, Metric>>{
+             {"who waits before: the median", half_waited},
+             {"who waits before: the last of them", last_waited},
+             {"who asks after: the median", half_asked},
+             {"who asks after: the last of them", last_asked}}) {
+        setting.point("late", series, count, values_of(ours, metric));
+    }
+    setting.point("ended", "Rocklock embedded, written", count, values_of(ours, rate_of));
+    const auto tell = [&](const std::string& name, const Metric& metric) {
+        Row row;
+        row.name = count + " leases end at once: " + name;
+        row.unit = "ms";
+        row.ours = spread_of(values_of(ours, metric));
+        row.target = latest_target_ms;
+        row.less_is_better = true;
+        setting.row(row);
+    };
+    tell("the last who waits is granted after", last_waited);
+    tell("the longest that is asked for after the end takes", last_asked);
+    Row row;
+    row.name = count + " leases end at once: cleaned up";
+    row.unit = "leases/s";
+    row.ours = spread_of(values_of(ours, rate_of));
+    row.target = ended_target;
+    setting.row(row);
+}
+
+void measure(Setting& setting, std::size_t count, std::size_t rounds, Speed& speed) {
+    const Server* const redis = setting.server("Redis, no log");
+    std::vector<Sample> ours;
+    std::vector<Sample> theirs;
+    for (std::size_t tries = 0; ours.size() < rounds && tries < 2 * rounds + 1; ++tries) {
+        if (auto sample = end_together(setting, count, speed)) ours.push_back(std::move(*sample));
+        if (redis == nullptr || theirs.size() >= rounds) continue;
+        if (auto sample = end_together(*redis, count)) theirs.push_back(std::move(*sample));
+    }
+    const std::string x = std::to_string(count);
+    if (ours.size() < rounds) {
+        return setting.leave_out("Rocklock, " + x + " leases",
+                                 "the machine is too slow to take all before they end");
+    }
+    tell_ours(setting, x, ours);
+    if (theirs.size() == rounds) {
+        setting.point("ended", "Redis, no log", x, values_of(theirs, rate_of));
+        setting.compare(x + " leases end at once: cleaned up", "leases/s", "Redis, no log", ours,
+                        theirs, rate_of, false);
+    }
+    setting.progress(x);
+}
+
+void run(Setting& setting) {
+    Speed speed;
+    measure(setting, setting.few<std::size_t>(10'000, 1'000), setting.rounds(), speed);
+    if (setting.quick()) return;
+    measure(setting, 100'000, std::min<std::size_t>(3, setting.rounds()), speed);
+    // A minute, most of it to take them.
+    measure(setting, 1'000'000, 1, speed);
+}
+
+}  // namespace
+
+Scenario ends() {
+    return {"ends",
+            "Leases that end at the same moment",
+            "So many sessions, each with one lock, end in the same millisecond, as when a machine "
+            "with all its programs is lost. Others want some of those locks: who has waited before "
+            "is to be granted as soon as the lease is over, and so is who asks afterwards, while "
+            "the rest is still being cleaned up.",
+            {{"late", "From the end of a lease to the grant to another", "leases that end at once",
+              Scale::log, "milliseconds", Scale::log, "less"},
+             {"ended", "Leases that are cleaned up", "leases that end at once", Scale::log,
+              "leases a second", Scale::log, "more"}},
+            run};
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,103 @@
+// How the cost of a pair grows: with the locks that are held, and with the connections.
+#include <memory>
+#include <string>
+
+#include "lock/contestants.hpp"
+#include "lock/held.hpp"
+#include "scenarios/all.hpp"
+#include "scenarios/lockers.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+// Names that no pair uses.
+constexpr std::size_t first_held = 100'000'000;
+constexpr std::size_t threads = 16;
+// The most that a pair may cost at the last step, as the share of it that the first costs.
+constexpr double growth_target = 1 / 1.5;
+
+struct Filled {
+    std::size_t held = 0;
+    Database database;
+};
+
+Contender of_pairs(Filled& filled, std::chrono::milliseconds duration) {
+    return {std::to_string(filled.held), [&filled, duration] {
+                std::vector<Names> names;
+                for (std::size_t i = 0; i < threads; ++i) names.emplace_back(i, 1024);
+                return work(filled.database, threads, duration, [&](Worker& worker) {
+                    Guard guard = take(worker, names[worker.place].next());
+                    must(guard.release(), "release");
+                    ++worker.done;
+                });
+            }};
+}
+
+// All stores are there at once, and take turns.
+void measure_held(Setting& setting) {
+    std::vector<std::unique_ptr<Filled>> all;
+    std::vector<Contender> contenders;
+    for (const std::size_t held :
+         setting.few<std::vector<std::size_t>>({10'000, 100'000, 1'000'000}, {1'000, 2'000})) {
+        auto& filled =
+            *all.emplace_back(std::make_unique<Filled>(Filled{held, setting.open(Store::written)}));
+        hold_locks(filled.database, first_held, held, false);
+        contenders.push_back(of_pairs(filled, setting.duration()));
+        setting.progress("holds " + std::to_string(held));
+    }
+    const auto rounds = setting.in_turn(contenders);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::string x = std::to_string(all[i]->held);
+        setting.point("held", "Rocklock embedded, 16 threads", x, values_of(rounds[i], rate_of));
+        setting.point("held-processor", "Rocklock embedded, 16 threads", x,
+                      values_of(rounds[i], thrift_of));
+    }
+    const std::string last = std::to_string(all.back()->held);
+    const std::string first = std::to_string(all.front()->held);
+    setting.compare("processor time of a pair while " + last + " are held", "us",
+                    "while " + first + " are", rounds.back(), rounds.front(), thrift_of, true,
+                    growth_target);
+    setting.compare("pairs while " + last + " are held", "pairs/s", "while " + first + " are",
+                    rounds.back(), rounds.front(), rate_of, false, growth_target);
+}
+
+void measure_connections(Setting& setting) {
+    for (const std::size_t clients : setting.some<std::size_t>({1, 10, 100, 1'000})) {
+        std::vector<Contender> contenders;
+        for (const std::string name : {"Rocklock, durable", "Rocklock, in memory",
+                                       "Redis, always synced", "Redis, no log"}) {
+            const std::size_t before = contenders.size();
+            add_clients(contenders, setting, name, Wanted::own, clients);
+            if (contenders.size() > before) contenders.back().name = name;
+        }
+        setting.measure(std::to_string(clients), contenders,
+                        {{"connections", rate_of}, {"connections-late", one_of_a_hundred_of}});
+    }
+}
+
+}  // namespace
+
+Scenario growth() {
+    return {
+        "growth",
+        "Very many held locks, and very many connections",
+        "A pair of acquire and release of a free name, while so many others are held in the same "
+        "store; and by so many connections at once, each of which asks again as soon as it is "
+        "answered. Lines that stay level say that a lock costs the same in a large store as in a "
+        "small one.",
+        {{"held", "Pairs beside held locks, written", "locks that are held", Scale::log,
+          "acquire and release, pairs a second", Scale::log, "more"},
+         {"held-processor", "What a pair costs beside held locks", "locks that are held",
+          Scale::log, "microseconds of processor time", Scale::linear, "less"},
+         {"connections", "Pairs by many connections", "connections", Scale::log,
+          "acquire and release, pairs a second", Scale::log, "more"},
+         {"connections-late", "The slowest of a hundred acquires, by many connections",
+          "connections", Scale::log, "microseconds", Scale::log, "less"}},
+        [](Setting& setting) {
+            measure_held(setting);
+            measure_connections(setting);
+        }};
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,111 @@
+// Writes that show a lock, and reads of tables that are bound to resources.
+#include <string>
+
+#include "guard/guarded_tables.hpp"
+#include "scenarios/all.hpp"
+#include "scenarios/lockers.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+using Do = void (*)(GuardedTables& tables, std::size_t thread);
+
+Contender of_calls(GuardedTables& tables, const std::string& name, std::size_t threads,
+                   std::chrono::milliseconds duration, Do once) {
+    return {name, [=, &tables] {
+                return work_without(threads, duration,
+                                    [=, &tables](std::size_t thread) { once(tables, thread); });
+            }};
+}
+
+std::string threads_of(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " thread" : " threads");
+}
+
+void measure_writes(Setting& setting, Durability durability, std::size_t threads) {
+    GuardedTables tables(setting.folder(), durability, threads);
+    const std::string where =
+        (durability == Durability::durable ? "durable, " : "written, ") + threads_of(threads);
+    const auto of = [&](const std::string& name, Do once) {
+        return of_calls(tables, name, threads, setting.duration(), once);
+    };
+    const auto puts = setting.measure(
+        where,
+        {of("shows nothing", [](GuardedTables& all, std::size_t thread) { all.put(thread); }),
+         of("shows its lock",
+            [](GuardedTables& all, std::size_t thread) { all.put_guarded(thread); }),
+         of("compares a version",
+            [](GuardedTables& all, std::size_t thread) { all.put_on_version(thread); })},
+        {{"puts", rate_of}});
+    setting.compare("put that shows a lock, " + where, "calls/s", "put that shows nothing", puts[1],
+                    puts[0], rate_of, false, guarded_write_target);
+    setting.compare("put on a version, " + where, "calls/s", "put that shows nothing", puts[2],
+                    puts[0], rate_of, false, guarded_write_target);
+    const auto together = setting.measure(
+        where,
+        {of("shows nothing",
+            [](GuardedTables& all, std::size_t thread) { all.transact(Table::unbound, thread); }),
+         of("shows its lock",
+            [](GuardedTables& all, std::size_t thread) { all.transact(Table::bound, thread); })},
+        {{"together", rate_of}});
+    setting.compare("16 puts together that show locks, " + where, "calls/s", "16 that show nothing",
+                    together[1], together[0], rate_of, false, guarded_write_target);
+}
+
+void measure_reads(Setting& setting, std::size_t threads) {
+    struct Read {
+        std::string name;
+        Do bound;
+        Do unbound;
+    };
+    static const std::vector<Read> reads = {
+        {"get", [](GuardedTables& all, std::size_t thread) { all.get(Table::bound, thread); },
+         [](GuardedTables& all, std::size_t thread) { all.get(Table::unbound, thread); }},
+        {"query of 64 items",
+         [](GuardedTables& all, std::size_t thread) { all.query(Table::bound, thread); },
+         [](GuardedTables& all, std::size_t thread) { all.query(Table::unbound, thread); }}};
+    GuardedTables tables(setting.folder(), Durability::written, threads);
+    for (const auto& [name, bound, unbound] : reads) {
+        const std::string x = name + ", " + threads_of(threads);
+        const auto rounds = setting.measure(
+            x,
+            {of_calls(tables, "table without resources", threads, setting.duration(), unbound),
+             of_calls(tables, "table bound to resources", threads, setting.duration(), bound)},
+            {{"reads", rate_of}});
+        setting.compare(name + " from a bound table, " + threads_of(threads), "calls/s",
+                        "from one that is not", rounds[1], rounds[0], rate_of, false,
+                        bound_read_target);
+    }
+}
+
+void run(Setting& setting) {
+    for (const auto durability : {Durability::written, Durability::durable}) {
+        for (const std::size_t threads : setting.some<std::size_t>({1, 16})) {
+            measure_writes(setting, durability, threads);
+        }
+    }
+    for (const std::size_t threads : setting.some<std::size_t>({1, 4})) {
+        measure_reads(setting, threads);
+    }
+}
+
+}  // namespace
+
+Scenario guarded() {
+    return {
+        "guarded",
+        "Writes that show their lock, and reads that ask whether there is one",
+        "A write that shows the token of its lock is let in only while that lock is held, which "
+        "is checked in the same commit. Beside it: the same write without one, and one that "
+        "compares the item's version instead. A plain read of a table that is bound to "
+        "resources has to ask whether another holds the item for itself alone.",
+        {{"puts", "Puts of one item", "how durable, and by how many threads", Scale::words,
+          "puts a second", Scale::log, "more"},
+         {"together", "Puts of 16 items in one commit", "how durable, and by how many threads",
+          Scale::words, "commits a second", Scale::log, "more"},
+         {"reads", "Plain reads of a table", "what is read, and by how many threads", Scale::words,
+          "reads a second", Scale::log, "more"}},
+        run};
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,82 @@
+// One resource that all want.
+#include <string>
+
+#include "scenarios/all.hpp"
+#include "scenarios/lockers.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+constexpr std::size_t compared_at = 16;
+
+void measure(Setting& setting, Store store, const std::string& chart,
+             const std::vector<std::string>& others, const std::string& against, double target) {
+    const std::string kind(name_of(store));
+    EmbeddedLocker embedded(setting, store);
+    std::vector<Sample> shortest;
+    std::vector<Sample> longest;
+    for (const std::size_t clients : setting.some<std::size_t>({2, 4, 16, 64, 256})) {
+        std::vector<Contender> contenders;
+        add_clients(contenders, setting, "Rocklock, " + kind, Wanted::the_same, clients);
+        contenders.push_back(embedded.contender(Wanted::the_same, clients, setting.duration()));
+        for (const auto& name : others) {
+            // It takes 200 connections at most.
+            if (name.starts_with("PostgreSQL") && clients > 100) continue;
+            add_clients(contenders, setting, name, Wanted::the_same, clients);
+        }
+        const auto rounds = setting.measure(std::to_string(clients), contenders,
+                                            {{chart, rate_of},
+                                             {chart + "-late", one_of_a_hundred_of},
+                                             {chart + "-fair", fairness_of}});
+        if (shortest.empty()) shortest = rounds[0];
+        longest = rounds[0];
+        if (clients != compared_at) continue;
+        for (std::size_t i = 0; i < contenders.size(); ++i) {
+            if (contenders[i].name != against) continue;
+            setting.compare("daemon, hand-off, 16 on one, " + kind, "a second", against, rounds[0],
+                            rounds[i], rate_of, false, target);
+        }
+        Row fair;
+        fair.name = "daemon, hand-off, 16 on one, " + kind + ", Jain's index";
+        fair.unit = "1 is fair";
+        std::vector<double> values;
+        for (const auto& sample : rounds[0]) values.push_back(fairness_of(sample));
+        fair.ours = spread_of(std::move(values));
+        fair.target = 0.99;
+        setting.row(fair);
+    }
+    setting.compare("daemon, hand-off, 256 on one, " + kind, "a second", "2 on one", longest,
+                    shortest, rate_of, false, 0.5);
+}
+
+std::vector<Chart> charts_of(const std::string& name, const std::string& kind) {
+    return {{name, "Hand-offs of one resource, " + kind, "clients that want it", Scale::log,
+             "hand-offs a second", Scale::log, "more"},
+            {name + "-late", "The longest of a hundred waits for one resource, " + kind,
+             "clients that want it", Scale::log, "microseconds", Scale::log, "less"},
+            {name + "-fair", "How fairly they get it, " + kind, "clients that want it", Scale::log,
+             "Jain's index: 1 is fair", Scale::linear, "more"}};
+}
+
+}  // namespace
+
+Scenario hot() {
+    Scenario scenario{
+        "hot", "One resource that all want",
+        "All clients want the same resource, wait in its queue, and give it back at once. "
+        "Hand-offs "
+        "a second must not fall as the queue grows, and each client must get its share.",
+        charts_of("durable", "durable"), [](Setting& setting) {
+            measure(setting, Store::durable, "durable",
+                    {"Redis, always synced", "PostgreSQL, row lock", "etcd"},
+                    "Redis, always synced", 1);
+            measure(setting, Store::memory, "memory",
+                    {"Redis, no log", "PostgreSQL, advisory lock"}, "Redis, no log", 1.1);
+        }};
+    for (auto& chart : charts_of("memory", "in memory")) {
+        scenario.charts.push_back(std::move(chart));
+    }
+    return scenario;
+}
+
+}  // namespace rocklock::bench

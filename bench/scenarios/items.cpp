@@ -1,0 +1,146 @@
+// Calls for items, as an SDK for DynamoDB sends them.
+#include <set>
+#include <string>
+
+#include "daemon/table_work.hpp"
+#include "scenarios/all.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+constexpr std::size_t compared_at = 16;
+constexpr std::size_t most_clients = 64;
+
+struct Target {
+    std::string against;
+    double ratio;
+};
+
+struct Calls {
+    TableWork work;
+    std::string name;
+    std::string chart;
+    std::string ours;
+    std::vector<Target> others;
+};
+
+const std::vector<Calls>& all_calls() {
+    static const std::vector<Calls> all = {
+        {TableWork::get,
+         "GetItem",
+         "get",
+         "Rocklock, in memory",
+         {{"dynalite, in memory", 4}, {"DynamoDB Local, in memory", 4}}},
+        {TableWork::put,
+         "PutItem",
+         "put",
+         "Rocklock, written",
+         {{"dynalite, in memory", 3.5}, {"DynamoDB Local, in memory", 9}}},
+        {TableWork::pair,
+         "conditional put and delete",
+         "pair",
+         "Rocklock, durable",
+         {{"dynalite, LevelDB", 4}, {"DynamoDB Local, on file", 25}}}};
+    return all;
+}
+
+Connect connection_of(const Server& server) {
+    return [&server] { return server.connect_soon(Way::port); };
+}
+
+// Of a server with a table, which has been used for a while: some compile what is called often.
+class TableServers {
+public:
+    explicit TableServers(Setting& setting) : setting_(setting) {}
+
+    const Server* find(const std::string& name, TableWork work) {
+        const Server* const server = setting_.server(name);
+        if (server == nullptr) return nullptr;
+        const auto connect = connection_of(*server);
+        // What is put and deleted again need not be there before.
+        const std::size_t filled = work == TableWork::pair ? 1 : most_clients;
+        if (filled_.insert(name).second) fill_table(connect, setting_.few<std::size_t>(filled, 1));
+        if (warm_.emplace(name, work).second) {
+            const auto time = setting_.few(std::chrono::milliseconds{3000}, setting_.duration());
+            measure_table(connect, work, setting_.few(compared_at, std::size_t{1}), 1, time);
+        }
+        return server;
+    }
+
+private:
+    Setting& setting_;
+    std::set<std::string> filled_;
+    std::set<std::pair<std::string, TableWork>> warm_;
+};
+
+void add(std::vector<Contender>& contenders, const Server* server, TableWork work,
+         std::size_t clients, std::chrono::milliseconds duration) {
+    if (server == nullptr) return;
+    contenders.push_back({server->name(), [=] {
+                              const double used = server->processor_seconds();
+                              const auto run =
+                                  measure_table(connection_of(*server), work, clients, 1, duration);
+                              Sample sample;
+                              sample.seconds = run.seconds;
+                              sample.done = {static_cast<std::uint64_t>(run.pieces)};
+                              sample.processor_seconds = server->processor_seconds() - used;
+                              return sample;
+                          }});
+}
+
+void measure(Setting& setting, TableServers& servers, const Calls& calls) {
+    for (const std::size_t clients : setting.some<std::size_t>({1, 4, 16, 64})) {
+        std::vector<Contender> contenders;
+        add(contenders, servers.find(calls.ours, calls.work), calls.work, clients,
+            setting.duration());
+        for (const auto& [against, ratio] : calls.others) {
+            add(contenders, servers.find(against, calls.work), calls.work, clients,
+                setting.duration());
+        }
+        const auto rounds =
+            setting.measure(std::to_string(clients), contenders,
+                            {{calls.chart, rate_of}, {calls.chart + "-processor", thrift_of}});
+        if (clients != compared_at) continue;
+        for (std::size_t i = 1; i < contenders.size(); ++i) {
+            for (const auto& [against, ratio] : calls.others) {
+                if (contenders[i].name != against) continue;
+                setting.compare(
+                    calls.name + ", 16 clients, " + calls.ours.substr(calls.ours.find(", ") + 2),
+                    calls.work == TableWork::pair ? "pairs/s" : "calls/s", against, rounds[0],
+                    rounds[i], rate_of, false, ratio);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+Scenario items() {
+    Scenario scenario{
+        "items",
+        "Calls for items, as an SDK for DynamoDB sends them",
+        "Clients over HTTP, each with a connection of its own, which ask again as soon as they are "
+        "answered. A lock made of an item is a PutItem on condition that there is none, and a "
+        "DeleteItem on condition that the holder is one's own. Ours is synced there, and the "
+        "others, which are made for testing, are not.",
+        {},
+        [](Setting& setting) {
+            TableServers servers(setting);
+            for (const Calls& calls : all_calls()) measure(setting, servers, calls);
+        }};
+    const auto add_charts = [&](const std::string& name, const std::string& title,
+                                const std::string& what) {
+        scenario.charts.push_back(
+            {name, title, "clients", Scale::log, what + " a second", Scale::log, "more"});
+        scenario.charts.push_back({name + "-processor", title + ": what the server spends on each",
+                                   "clients", Scale::log, "microseconds of processor time",
+                                   Scale::log, "less"});
+    };
+    add_charts("get", "GetItem of an item that is there", "calls");
+    add_charts("put", "PutItem that replaces an item", "calls");
+    add_charts("pair", "A lock made of an item: conditional put and delete", "pairs");
+    return scenario;
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,69 @@
+// Readers and writers of one resource.
+#include <string>
+
+#include "scenarios/all.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+constexpr std::size_t clients = 16;
+// Work done under the lock, reading or writing.
+constexpr std::chrono::microseconds held{1000};
+
+enum class How : std::uint8_t { read_and_write, write_only };
+
+Contender of_readers(Database& database, const std::string& name, How how, std::size_t reads,
+                     std::chrono::milliseconds duration) {
+    return {name, [&database, how, reads, duration] {
+                return work(database, clients, duration, [=](Worker& worker) {
+                    const bool reader = worker.below(100) < reads;
+                    const bool shared = reader && how == How::read_and_write;
+                    const Guard guard = take(
+                        worker, {{.resource = "prices", .mode = shared ? Mode::read : Mode::write}},
+                        reader ? worker.other_waits : worker.waits);
+                    hold(held);
+                    ++worker.done;
+                });
+            }};
+}
+
+double reader_of(const Sample& sample) { return sample.other_waits.quantile_us(0.99); }
+
+void run(Setting& setting) {
+    Database durable = setting.open(Store::durable);
+    Database daemon = setting.connect(Store::durable);
+    for (const std::string& reads : setting.some<std::string>({"50", "75", "90", "95", "99"})) {
+        const auto share = static_cast<std::size_t>(std::stoul(reads));
+        setting.measure(
+            reads,
+            {of_readers(durable, "embedded, read and write", How::read_and_write, share,
+                        setting.duration()),
+             of_readers(daemon, "daemon, read and write", How::read_and_write, share,
+                        setting.duration()),
+             of_readers(durable, "embedded, all in write", How::write_only, share,
+                        setting.duration())},
+            {{"rate", rate_of}, {"writer", one_of_a_hundred_of}, {"reader", reader_of}});
+    }
+}
+
+}  // namespace
+
+Scenario readers_and_writers() {
+    const std::string x = "readers among a hundred requests";
+    return {
+        "readers_and_writers",
+        "Readers and writers of one resource",
+        "Sixteen clients want one resource, to read or to write it, and hold it for a millisecond. "
+        "Readers share it; a writer that waits is not overtaken by readers that come later, so its "
+        "wait stays bounded however many they are.",
+        {{"rate", "Work done under one lock", x, Scale::linear, "times held, a second", Scale::log,
+          "more"},
+         {"writer", "The longest of a hundred waits of writers", x, Scale::linear, "microseconds",
+          Scale::log, "less"},
+         {"reader", "The longest of a hundred waits of readers", x, Scale::linear, "microseconds",
+          Scale::log, "less"}},
+        run};
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,121 @@
+// Sessions that renew themselves, and what is left for others.
+#include <string>
+#include <thread>
+
+#include "scenarios/all.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Place {
+    std::string name;
+    Database database;
+    // None: everything is in this process.
+    const Server* daemon = nullptr;
+
+    double used() const {
+        return processor_seconds() + (daemon == nullptr ? 0 : daemon->processor_seconds());
+    }
+};
+
+// Opens so many in the time from one renewal of a session to the next, so that their renewals are
+// spread over it.
+std::vector<Session> open_sessions(Setting& setting, Database& database, std::size_t count) {
+    SessionOptions options;
+    options.lease = std::chrono::milliseconds{setting.few(30'000, 300)};
+    const auto until = std::chrono::duration<double>(options.lease) / 3;
+    std::vector<Session> sessions;
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < count; ++i) {
+        sessions.push_back(must(database.open_session("editor", options), "open a session"));
+        const auto due = until * static_cast<double>(i + 1) / static_cast<double>(count);
+        std::this_thread::sleep_until(start + std::chrono::duration_cast<Clock::duration>(due));
+    }
+    return sessions;
+}
+
+// While nobody does anything else.
+void measure_renewals(Setting& setting, Place& place, const std::string& x) {
+    std::vector<double> processors;
+    std::vector<double> renewals;
+    for (std::size_t round = 0; round < setting.rounds(); ++round) {
+        const double used = place.used();
+        const auto before = place.database.statistics().renewals;
+        const auto start = Clock::now();
+        std::this_thread::sleep_for(std::chrono::milliseconds{setting.few(600, 100)});
+        const double seconds = seconds_since(start);
+        const auto done = static_cast<double>(place.database.statistics().renewals - before);
+        processors.push_back(100 * (place.used() - used) / seconds);
+        renewals.push_back(done / seconds);
+    }
+    setting.point("processor", place.name, x, processors);
+    setting.point("renewals", place.name, x, renewals);
+}
+
+std::vector<Sample> measure_pairs(Setting& setting, Place& place) {
+    std::vector<Sample> samples;
+    for (std::size_t round = 0; round < setting.rounds(); ++round) {
+        samples.push_back(work(place.database, 1,
+                               setting.few(std::chrono::milliseconds{600}, setting.duration()),
+                               [](Worker& worker) {
+                                   Guard guard = take(worker, "mine");
+                                   must(guard.release(), "release");
+                                   ++worker.done;
+                               }));
+    }
+    return samples;
+}
+
+void measure(Setting& setting, Place place) {
+    std::vector<Sample> alone;
+    for (const std::size_t count :
+         setting.few<std::vector<std::size_t>>({1, 1'000, 10'000, 100'000}, {1, 100})) {
+        const std::string x = std::to_string(count);
+        const auto sessions = open_sessions(setting, place.database, count);
+        measure_renewals(setting, place, x);
+        auto pairs = measure_pairs(setting, place);
+        setting.point("half", place.name, x, values_of(pairs, half_of));
+        setting.point("late", place.name, x, values_of(pairs, one_of_a_hundred_of));
+        if (alone.empty()) {
+            alone = std::move(pairs);
+        } else {
+            setting.compare(place.name + ", pairs beside " + x + " sessions", "pairs/s",
+                            "beside one", pairs, alone, rate_of, false);
+        }
+        setting.progress(place.name + ", " + x);
+    }
+}
+
+void run(Setting& setting) {
+    measure(setting, {"embedded, written", setting.open(Store::written)});
+    // The connection first, which starts the daemon.
+    Place daemon{"daemon, written", setting.connect(Store::written)};
+    daemon.daemon = setting.server("Rocklock, written");
+    measure(setting, std::move(daemon));
+}
+
+}  // namespace
+
+Scenario renewals() {
+    const std::string x = "sessions that renew themselves, every ten seconds";
+    return {
+        "renewals",
+        "Sessions that renew themselves",
+        "So many sessions are open, with leases of 30 seconds that they renew every ten seconds "
+        "or a little sooner. What does that take when nothing else happens, and how long does "
+        "another one's acquire take meanwhile? With the daemon, client and server are counted "
+        "together.",
+        {{"processor", "Processor time for renewals alone", x, Scale::log,
+          "percent of one processor", Scale::linear, "less"},
+         {"renewals", "Renewals that are done", x, Scale::log, "renewals a second", Scale::log, ""},
+         {"half", "An acquire by another, at the median", x, Scale::log, "microseconds", Scale::log,
+          "less"},
+         {"late", "The slowest of a hundred acquires by another", x, Scale::log, "microseconds",
+          Scale::log, "less"}},
+        run};
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,176 @@
+// Stores with very many held locks, which are opened again.
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "lock/held.hpp"
+#include "scenarios/all.hpp"
+#include "scenarios/redis_store.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+// The share of Redis' that it may be at most, as how many times better it is then.
+constexpr double restart_target = 1 / 0.6;
+constexpr double memory_target = 1 / 0.5;
+
+double seconds_of(const Sample& sample) { return sample.seconds; }
+
+Sample sample_of(double seconds) {
+    Sample sample;
+    sample.seconds = seconds;
+    sample.done = {1};
+    return sample;
+}
+
+// A store that was left in one way, opened again and again: each time a copy of it.
+class LeftStore {
+public:
+    LeftStore(Setting& setting, std::size_t locks, End end)
+        : setting_(setting), folder_(setting.folder()) {
+        fill_store(folder_ + "/store", locks, end);
+    }
+
+    Sample open_embedded() {
+        const Copy copy(*this, "copy");
+        return sample_of(measure_first_grant(copy.path));
+    }
+
+    // From the start of the program on.
+    Sample start_daemon() {
+        const Contestant contestant = setting_.contestant("Rocklock, written", folder_);
+        const Copy copy(*this, "wr");
+        const auto start = std::chrono::steady_clock::now();
+        const Server server(contestant);
+        if (!server.why_not().empty()) give_up("start the daemon", server.why_not());
+        const auto client = server.connect();
+        client->ask("a name that is free", false);
+        client->await();
+        return sample_of(seconds_since(start));
+    }
+
+private:
+    struct Copy {
+        Copy(const LeftStore& store, const std::string& name) : path(store.folder_ + "/" + name) {
+            std::filesystem::copy(store.folder_ + "/store", path,
+                                  std::filesystem::copy_options::recursive);
+        }
+        Copy(const Copy&) = delete;
+        Copy& operator=(const Copy&) = delete;
+        ~Copy() {
+            std::error_code ignored;
+            std::filesystem::remove_all(path, ignored);
+        }
+        const std::string path;
+    };
+
+    Setting& setting_;
+    const std::string folder_;
+};
+
+// Redis with as many keys, and no log: it writes them to its file once, and loads that.
+class LeftRedis {
+public:
+    LeftRedis(Setting& setting, std::size_t keys)
+        : contestant_(setting.contestant("Redis, no log", setting.folder())) {
+        const Server server(contestant_);
+        why_not_ = server.why_not();
+        if (!why_not_.empty()) return;
+        RedisStore store(server.connect_soon(Way::socket));
+        // What the first requests of all allocate is not any key's.
+        store.answers();
+        const auto before = static_cast<double>(server.resident_bytes());
+        store.fill(keys);
+        bytes_each_ =
+            (static_cast<double>(server.resident_bytes()) - before) / static_cast<double>(keys);
+        store.save();
+        contestant_.prepare.clear();
+    }
+
+    const std::string& why_not() const { return why_not_; }
+    double bytes_each() const { return bytes_each_; }
+
+    // From the start of the program on.
+    Sample start_again() {
+        const auto start = std::chrono::steady_clock::now();
+        const Server server(contestant_);
+        if (!server.why_not().empty()) give_up("start Redis again", server.why_not());
+        RedisStore store(server.connect_soon(Way::socket));
+        while (!store.answers()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        return sample_of(seconds_since(start));
+    }
+
+private:
+    Contestant contestant_;
+    std::string why_not_;
+    double bytes_each_ = 0;
+};
+
+std::string short_of(std::size_t count) {
+    if (count >= 1'000'000) return std::to_string(count / 1'000'000) + "M";
+    return std::to_string(count / 1'000) + "k";
+}
+
+void measure(Setting& setting, std::size_t locks) {
+    LeftStore closed(setting, locks, End::closed);
+    LeftStore killed(setting, locks, End::killed);
+    LeftRedis redis(setting, locks);
+    const double ours_each = measure_memory(setting.folder() + "/memory", locks, true);
+    setting.point("memory", "Rocklock embedded", std::to_string(locks), {ours_each});
+    std::vector<Contender> contenders = {
+        {"Rocklock embedded, closed before", [&] { return closed.open_embedded(); }},
+        {"Rocklock embedded, killed before", [&] { return killed.open_embedded(); }},
+        {"Rocklock daemon, killed before", [&] { return killed.start_daemon(); }}};
+    if (redis.why_not().empty()) {
+        setting.point("memory", "Redis", std::to_string(locks), {redis.bytes_each()});
+        contenders.push_back({"Redis, from its RDB file", [&] { return redis.start_again(); }});
+    } else {
+        setting.leave_out("Redis", redis.why_not());
+    }
+    const auto rounds =
+        setting.measure(std::to_string(locks), contenders, {{"restart", seconds_of}});
+    if (!redis.why_not().empty()) return;
+    // Targets are for a million.
+    const bool counts = locks >= 1'000'000;
+    const auto target = [&](double ratio) {
+        return counts ? std::optional<double>(ratio) : std::nullopt;
+    };
+    for (std::size_t i = 0; i + 1 < contenders.size(); ++i) {
+        setting.compare("first grant with " + short_of(locks) + " held, " + contenders[i].name, "s",
+                        "Redis, from its RDB file", rounds[i], rounds.back(), seconds_of, true,
+                        target(restart_target));
+    }
+    setting.compare("memory of a held lock, " + short_of(locks) + " of them", "bytes", "Redis",
+                    {sample_of(ours_each)}, {sample_of(redis.bytes_each())}, seconds_of, true,
+                    target(memory_target));
+}
+
+void run(Setting& setting) {
+    for (const std::size_t locks :
+         setting.few<std::vector<std::size_t>>({10'000, 100'000, 1'000'000}, {2'000})) {
+        measure(setting, locks);
+    }
+}
+
+}  // namespace
+
+Scenario restart() {
+    return {
+        "restart",
+        "Stores with very many held locks, which are opened again",
+        "A store with so many held locks is closed, or its process is killed; then it is opened "
+        "again, and a free name is locked. The daemon and Redis are timed from the start of the "
+        "program on, embedded from the call that opens. Redis has as many keys, which it loads "
+        "from its RDB file until it answers anything but LOADING. Memory is what a process grows "
+        "by when the locks are taken, for each.",
+        {{"restart", "Until the first grant after a restart", "held locks", Scale::log, "seconds",
+          Scale::log, "less"},
+         {"memory", "Resident memory of a held lock", "held locks", Scale::log, "bytes a lock",
+          Scale::linear, "less"}},
+        run};
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,255 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <utility>
+
+#include "scenarios/scenario.hpp"
+#include "wire/json_writer.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+std::string_view word_of(Scale scale) {
+    switch (scale) {
+        case Scale::linear:
+            return "linear";
+        case Scale::log:
+            return "log";
+        case Scale::words:
+            return "words";
+    }
+    return "";
+}
+
+void print(JsonWriter json) { std::cout << json.take() << std::endl; }
+
+void write(JsonWriter& json, std::string_view name, std::string_view value) {
+    json.key(name);
+    json.string(value);
+}
+
+void write(JsonWriter& json, const Spread& spread) {
+    json.key("median");
+    json.number(spread.median);
+    json.key("low");
+    json.number(spread.low);
+    json.key("high");
+    json.number(spread.high);
+}
+
+void write(JsonWriter& json, std::string_view name, const Spread& spread) {
+    json.key(name);
+    json.begin_object();
+    write(json, spread);
+    json.end_object();
+}
+
+}  // namespace
+
+std::string_view name_of(Store store) {
+    switch (store) {
+        case Store::memory:
+            return "in memory";
+        case Store::written:
+            return "written";
+        case Store::durable:
+            return "durable";
+    }
+    return "";
+}
+
+void print_scenario(const Scenario& scenario) {
+    JsonWriter json;
+    json.begin_object();
+    write(json, "kind", "scenario");
+    write(json, "name", scenario.name);
+    write(json, "title", scenario.title);
+    write(json, "says", scenario.says);
+    json.key("charts");
+    json.begin_array();
+    for (const Chart& chart : scenario.charts) {
+        json.begin_object();
+        write(json, "name", chart.name);
+        write(json, "title", chart.title);
+        write(json, "x", chart.x);
+        write(json, "x_scale", word_of(chart.x_scale));
+        write(json, "y", chart.y);
+        write(json, "y_scale", word_of(chart.y_scale));
+        write(json, "better", chart.better);
+        json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+    print(std::move(json));
+}
+
+Setting::Setting(const Scenario& scenario, const Settings& settings)
+    : scenario_(scenario),
+      settings_(settings),
+      place_(settings.directory + "/bench_scenarios." + std::to_string(::getpid())) {
+    std::filesystem::create_directories(place_);
+    // Servers that do not run as root make their folders in it.
+    std::filesystem::permissions(place_, std::filesystem::perms::all);
+}
+
+Setting::~Setting() {
+    servers_.clear();
+    std::error_code ignored;
+    std::filesystem::remove_all(place_, ignored);
+}
+
+std::string Setting::folder() {
+    auto path = place_ + "/store-" + std::to_string(++folders_);
+    std::filesystem::create_directories(path);
+    return path;
+}
+
+Database Setting::open(Store store) {
+    if (store == Store::memory) return must(Database::in_memory(), "open in memory");
+    DatabaseOptions options;
+    if (store == Store::written) options.durability = Durability::written;
+    return must(Database::open(folder(), std::move(options)), "open");
+}
+
+Database Setting::connect(Store store) {
+    const std::string name = "Rocklock, " + std::string(name_of(store));
+    const Server* const daemon = server(name);
+    if (daemon == nullptr) give_up("connect", name + " cannot be started");
+    return must(Database::connect(daemon->socket()), "connect");
+}
+
+Contestant Setting::contestant(const std::string& name, const std::string& folder) const {
+    auto known = contestants(settings_.programs, folder);
+    const auto at =
+        std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
+    if (at == known.end()) give_up("start a server", name + " is not known");
+    return std::move(*at);
+}
+
+void Setting::leave_out(const std::string& name, const std::string& why) const {
+    JsonWriter json;
+    json.begin_object();
+    write(json, "kind", "left_out");
+    write(json, "scenario", scenario_.name);
+    write(json, "contestant", name);
+    write(json, "why", why);
+    json.end_object();
+    print(std::move(json));
+}
+
+const Server* Setting::server(const std::string& name) {
+    auto& found = servers_[name];
+    if (!found) {
+        found = std::make_unique<Server>(contestant(name, place_));
+        if (!found->why_not().empty()) leave_out(name, found->why_not());
+    }
+    return found->why_not().empty() ? found.get() : nullptr;
+}
+
+Setting::Rounds Setting::in_turn(const std::vector<Contender>& contenders) const {
+    Rounds all(contenders.size());
+    for (std::size_t round = 0; round <= settings_.rounds; ++round) {
+        for (std::size_t i = 0; i < contenders.size(); ++i) {
+            // Who is first changes, so that nobody always finds what the same other leaves.
+            const std::size_t turn = (i + round) % contenders.size();
+            Sample sample = contenders[turn].round();
+            if (round > 0) all[turn].push_back(std::move(sample));
+        }
+    }
+    return all;
+}
+
+Setting::Rounds Setting::measure(const std::string& x, const std::vector<Contender>& contenders,
+                                 const Charts& charts) {
+    auto all = in_turn(contenders);
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+        for (const auto& [chart, metric] : charts) {
+            point(chart, contenders[i].name, x, values_of(all[i], metric));
+        }
+    }
+    progress(x);
+    return all;
+}
+
+void Setting::progress(const std::string& step) const {
+    std::cerr << scenario_.name << ": " << step << std::endl;
+}
+
+Scale Setting::x_scale_of(const std::string& chart) const {
+    const auto at = std::find_if(scenario_.charts.begin(), scenario_.charts.end(),
+                                 [&](const auto& one) { return one.name == chart; });
+    if (at == scenario_.charts.end()) give_up("draw a point", "there is no chart " + chart);
+    return at->x_scale;
+}
+
+void Setting::point(const std::string& chart, const std::string& series, const std::string& x,
+                    const std::vector<double>& values) {
+    if (!std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); })) {
+        return;
+    }
+    JsonWriter json;
+    json.begin_object();
+    write(json, "kind", "point");
+    write(json, "scenario", scenario_.name);
+    write(json, "chart", chart);
+    write(json, "series", series);
+    json.key("x");
+    if (x_scale_of(chart) == Scale::words) {
+        json.string(x);
+    } else {
+        json.number(std::stod(x));
+    }
+    write(json, spread_of(values));
+    json.end_object();
+    print(std::move(json));
+}
+
+void Setting::compare(const std::string& name, const std::string& unit, const std::string& against,
+                      const std::vector<Sample>& ours, const std::vector<Sample>& theirs,
+                      const Metric& metric, bool less_is_better, std::optional<double> target) {
+    std::vector<double> our_values = values_of(ours, metric);
+    std::vector<double> their_values = values_of(theirs, metric);
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+        ratios.push_back(less_is_better ? their_values[i] / our_values[i]
+                                        : our_values[i] / their_values[i]);
+    }
+    Row told;
+    told.name = name;
+    told.unit = unit;
+    told.against = against;
+    told.ours = spread_of(std::move(our_values));
+    told.theirs = spread_of(std::move(their_values));
+    told.ratio = spread_of(std::move(ratios));
+    told.target = target;
+    row(told);
+}
+
+void Setting::row(const Row& row) {
+    JsonWriter json;
+    json.begin_object();
+    write(json, "kind", "row");
+    write(json, "scenario", scenario_.name);
+    write(json, "name", row.name);
+    write(json, "unit", row.unit);
+    write(json, "ours", row.ours);
+    if (!row.against.empty()) {
+        write(json, "against", row.against);
+        write(json, "theirs", row.theirs);
+        write(json, "ratio", row.ratio);
+    }
+    if (row.target) {
+        json.key("target");
+        json.number(*row.target);
+        json.key("reached");
+        json.boolean(row.reached());
+    }
+    json.end_object();
+    print(std::move(json));
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,118 @@
+// Resources that nobody else wants.
+#include <optional>
+#include <string>
+
+#include "lock/contestants.hpp"
+#include "scenarios/all.hpp"
+#include "scenarios/embedded.hpp"
+#include "scenarios/lockers.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+struct Targets {
+    std::string against;
+    std::size_t clients;
+    double target;
+};
+
+// speed.md's rows of the daemon, column "first".
+std::vector<Targets> targets_of(Store store) {
+    switch (store) {
+        case Store::durable:
+            return {{"Redis, always synced", 1, 1.5},
+                    {"Redis, always synced", 16, 1},
+                    {"Redis, always synced", 64, 1.2},
+                    {"etcd", 1, 5},
+                    {"etcd", 64, 10},
+                    {"PostgreSQL, row lock", 1, 1.8},
+                    {"PostgreSQL, row lock", 64, 4}};
+        case Store::written:
+            return {{"Redis, synced every second", 64, 1}};
+        case Store::memory:
+            return {{"Redis, no log", 64, 1.5}, {"memcached", 64, 1.2}};
+    }
+    return {};
+}
+
+std::vector<std::string> others_of(Store store) {
+    switch (store) {
+        case Store::durable:
+            return {"Redis, always synced", "PostgreSQL, row lock", "etcd"};
+        case Store::written:
+            return {"Redis, synced every second"};
+        case Store::memory:
+            return {"Redis, no log", "memcached", "PostgreSQL, advisory lock"};
+    }
+    return {};
+}
+
+void compare_daemon(Setting& setting, Store store, std::size_t clients,
+                    const std::vector<Contender>& contenders, const Setting::Rounds& rounds) {
+    for (const auto& [against, at, target] : targets_of(store)) {
+        if (at != clients) continue;
+        for (std::size_t i = 0; i < contenders.size(); ++i) {
+            if (contenders[i].name != against) continue;
+            setting.compare("daemon, " + std::string(name_of(store)) + ", " +
+                                std::to_string(clients) + (clients == 1 ? " client" : " clients"),
+                            "pairs/s", against, rounds[0], rounds[i], rate_of, false, target);
+        }
+    }
+}
+
+void measure(Setting& setting, Store store, const std::string& chart) {
+    const std::string kind(name_of(store));
+    EmbeddedLocker embedded(setting, store);
+    std::optional<TransactionDb> transactions;
+    if (store != Store::memory) transactions.emplace(setting.folder(), store == Store::durable);
+    for (const std::size_t clients : setting.some<std::size_t>({1, 4, 16, 64})) {
+        std::vector<Contender> contenders;
+        add_clients(contenders, setting, "Rocklock, " + kind, Wanted::own, clients);
+        add_clients(contenders, setting, "Rocklock, " + kind, Wanted::own, clients, Speech::http);
+        contenders.push_back(embedded.contender(Wanted::own, clients, setting.duration()));
+        if (transactions) {
+            contenders.push_back(transactions->contender(clients, setting.duration()));
+        }
+        for (const auto& name : others_of(store)) {
+            add_clients(contenders, setting, name, Wanted::own, clients);
+        }
+        const auto rounds =
+            setting.measure(std::to_string(clients), contenders,
+                            {{chart, rate_of}, {chart + "-late", one_of_a_hundred_of}});
+        compare_daemon(setting, store, clients, contenders, rounds);
+    }
+}
+
+}  // namespace
+
+Scenario uncontended() {
+    const auto chart = [](const std::string& name, const std::string& kind) {
+        return std::vector<Chart>{
+            {name, "Locks that nobody else wants, " + kind, "clients", Scale::log,
+             "acquire and release, pairs a second", Scale::log, "more"},
+            {name + "-late", "The slowest of a hundred acquires, " + kind, "clients", Scale::log,
+             "microseconds", Scale::log, "less"}};
+    };
+    Scenario scenario{
+        "uncontended",
+        "Resources that nobody else wants",
+        "Each client takes a resource of its own and gives it back, over and over: what a lock "
+        "costs "
+        "when there is no contention. Durable means that a grant is on the disk before it is "
+        "answered, written that the operating system has it.",
+        {},
+        [](Setting& setting) {
+            measure(setting, Store::durable, "durable");
+            measure(setting, Store::written, "written");
+            measure(setting, Store::memory, "memory");
+            compare_pairs(setting);
+        }};
+    for (const auto& [name, kind] : {std::pair<std::string, std::string>{"durable", "durable"},
+                                     {"written", "written to the operating system"},
+                                     {"memory", "in memory"}}) {
+        for (auto& one : chart(name, kind)) scenario.charts.push_back(std::move(one));
+    }
+    return scenario;
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,110 @@
+// Those who read first, and then want to write.
+#include <optional>
+#include <string>
+
+#include "scenarios/all.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+constexpr std::size_t clients = 16;
+constexpr std::size_t documents = 4;
+constexpr std::chrono::microseconds read_takes{1000};
+constexpr std::chrono::microseconds write_takes{500};
+
+// Two who have read and both want to write wait for each other: the second is refused, gives its
+// lock back, and begins again.
+void read_then_convert(Worker& worker, const std::string& document, bool writes) {
+    const auto start = std::chrono::steady_clock::now();
+    Latencies each;
+    while (true) {
+        Guard guard = take(worker, {{.resource = document, .mode = Mode::read}}, each);
+        hold(read_takes);
+        if (writes) {
+            const auto converted = guard.convert(Mode::write, no_limit);
+            if (!converted) {
+                if (converted.error().code != ErrorCode::deadlock) {
+                    give_up("convert", converted.error().message);
+                }
+                ++worker.in_vain;
+                continue;
+            }
+            hold(write_takes);
+        }
+        must(guard.release(), "release");
+        break;
+    }
+    worker.waits.record(std::chrono::steady_clock::now() - start);
+}
+
+// Who may write later takes it to write from the beginning.
+void write_at_once(Worker& worker, const std::string& document, bool writes) {
+    const auto start = std::chrono::steady_clock::now();
+    Latencies each;
+    Guard guard = take(worker, {{.resource = document, .mode = Mode::write}}, each);
+    hold(read_takes);
+    if (writes) hold(write_takes);
+    must(guard.release(), "release");
+    worker.waits.record(std::chrono::steady_clock::now() - start);
+}
+
+// Who knows before whether it will write takes what it needs.
+void as_known(Worker& worker, const std::string& document, bool writes) {
+    if (writes) return write_at_once(worker, document, true);
+    read_then_convert(worker, document, false);
+}
+
+Contender of_readers(Database& database, const std::string& name, std::size_t writers,
+                     std::chrono::milliseconds duration,
+                     void (*once)(Worker&, const std::string&, bool)) {
+    return {name, [=, &database] {
+                return work(database, clients, duration, [=](Worker& worker) {
+                    const std::string document =
+                        "documents/" + std::to_string(worker.below(documents));
+                    once(worker, document, worker.below(100) < writers);
+                    ++worker.done;
+                });
+            }};
+}
+
+void run(Setting& setting) {
+    Database database = setting.open(Store::durable);
+    for (const std::string& writers :
+         setting.some<std::string>({"0", "10", "25", "50", "75", "100"})) {
+        const auto share = static_cast<std::size_t>(std::stoul(writers));
+        const auto of = [&](const std::string& name, auto* once) {
+            return of_readers(database, name, share, setting.duration(), once);
+        };
+        const auto rounds =
+            setting.measure(writers,
+                            {of("read, converted to write", read_then_convert),
+                             of("write from the beginning", write_at_once),
+                             of("read or write, if that is known before", as_known)},
+                            {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"vain", waste_of}});
+        setting.compare("read and converted, " + writers + " of 100 write", "documents/s",
+                        "write from the beginning", rounds[0], rounds[1], rate_of, false);
+    }
+}
+
+}  // namespace
+
+Scenario upgrades() {
+    const std::string x = "of a hundred who read, those who then write";
+    return {
+        "upgrades",
+        "Those who read first, and then want to write",
+        "Sixteen clients read one of four documents for a millisecond, and some then write it for "
+        "half a one. They take it to read and convert the lock when they want to write; or take "
+        "it to write from the beginning. Of two readers who both want to convert one is refused "
+        "and has read in vain, so converting pays as long as few write.",
+        {{"rate", "Documents that are read, and some written", x, Scale::linear,
+          "documents a second", Scale::log, "more"},
+         {"late", "The longest of a hundred, from the first request to the end", x, Scale::linear,
+          "microseconds", Scale::log, "less"},
+         {"vain", "What was begun in vain", x, Scale::linear, "percent of all attempts",
+          Scale::linear, "less"}},
+        run};
+}
+
+}  // namespace rocklock::bench

@@ -1,0 +1,55 @@
+// Ten thousand resources of which some are wanted more.
+#include <string>
+
+#include "scenarios/all.hpp"
+#include "scenarios/work.hpp"
+
+namespace rocklock::bench {
+namespace {
+
+constexpr std::size_t resources = 10'000;
+constexpr std::size_t clients = 16;
+
+Contender of_popular(Database& database, const std::string& name, const Zipf& zipf,
+                     std::chrono::milliseconds duration) {
+    return {name, [&database, &zipf, duration] {
+                return work(database, clients, duration, [&](Worker& worker) {
+                    Guard guard = take(worker, "stock/" + std::to_string(zipf.draw(worker.random)));
+                    must(guard.release(), "release");
+                    ++worker.done;
+                });
+            }};
+}
+
+void run(Setting& setting) {
+    Database durable = setting.open(Store::durable);
+    Database written = setting.open(Store::written);
+    Database daemon = setting.connect(Store::durable);
+    for (const std::string& skew : setting.some<std::string>({"0", "0.5", "0.9", "1.2", "1.5"})) {
+        const Zipf zipf(resources, std::stod(skew));
+        setting.measure(skew,
+                        {of_popular(durable, "embedded, durable", zipf, setting.duration()),
+                         of_popular(written, "embedded, written", zipf, setting.duration()),
+                         of_popular(daemon, "daemon, durable", zipf, setting.duration())},
+                        {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"fair", fairness_of}});
+    }
+}
+
+}  // namespace
+
+Scenario zipf() {
+    const std::string x = "skew: 0 all alike, 1.5 the first as often as a third of all";
+    return {"zipf",
+            "Ten thousand resources of which some are wanted more",
+            "Sixteen clients take one of 10,000 resources, of which the k-th is wanted as often as "
+            "1/k^skew. To the left everybody finds his free, to the right most stand in one queue.",
+            {{"rate", "Popular resources", x, Scale::linear, "acquire and release, pairs a second",
+              Scale::log, "more"},
+             {"late", "The slowest of a hundred acquires", x, Scale::linear, "microseconds",
+              Scale::log, "less"},
+             {"fair", "How fairly the clients fare", x, Scale::linear, "Jain's index: 1 is fair",
+              Scale::linear, "more"}},
+            run};
+}
+
+}  // namespace rocklock::bench
