@@ -100,10 +100,12 @@ void run(Setting& setting) {
         const auto shared =
             setting.measure(count, together, {{"shared", rate_of}, {"late", one_of_a_hundred_of}});
         const std::string of = count + " of " + std::to_string(members) + " members";
-        setting.compare("one lock for the order, alone, " + of, "edits/s",
-                        "one a member, as one set", cost[0], cost[1], rate_of, false);
-        setting.compare("one lock for the order, 16 editors, " + of, "edits/s",
-                        "one a member, as one set", shared[0], shared[1], rate_of, false);
+        setting.compare(
+            {"one lock for the order, alone, " + of, "edits/s", "one a member, as one set"},
+            cost[0], cost[1]);
+        setting.compare(
+            {"one lock for the order, 16 editors, " + of, "edits/s", "one a member, as one set"},
+            shared[0], shared[1]);
     }
 }
 

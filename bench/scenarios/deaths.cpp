@@ -100,8 +100,9 @@ void run(Setting& setting) {
                              of_mortals(daemon->socket(), "freed when the lease of 300 ms ends",
                                         Bound::none, share, duration)},
                             {{"rate", rate_of}, {"late", one_of_a_hundred_of}});
-        setting.compare(deaths + " of 100 die: freed with the connection", "times held/s",
-                        "with the lease", rounds[0], rounds[1], rate_of, false);
+        setting.compare(
+            {deaths + " of 100 die: freed with the connection", "times held/s", "with the lease"},
+            rounds[0], rounds[1]);
     }
 }
 

@@ -31,9 +31,10 @@ void compare_on_disk(Setting& setting, Store store, std::size_t threads, double 
                   one_put ? theirs.put(thread) : theirs.pair(thread);
               });
           }}});
-    setting.compare("embedded, " + std::string(name_of(store)) + ", " + threads_of(threads),
-                    "pairs/s", one_put ? "RocksDB, one synced Put" : "RocksDB, the same two writes",
-                    rounds[0], rounds[1], rate_of, false, target);
+    setting.compare(
+        {"embedded, " + std::string(name_of(store)) + ", " + threads_of(threads), "pairs/s",
+         one_put ? "RocksDB, one synced Put" : "RocksDB, the same two writes", target},
+        rounds[0], rounds[1]);
 }
 
 void compare_in_memory(Setting& setting, std::size_t threads) {
@@ -50,8 +51,9 @@ void compare_in_memory(Setting& setting, std::size_t threads) {
               return count_without(threads, setting.duration(),
                                    [&](std::size_t thread) { theirs.pair(thread); });
           }}});
-    setting.compare("embedded, in memory, " + threads_of(threads), "pairs/s", "a bare lock table",
-                    rounds[0], rounds[1], rate_of, false, 0.6);
+    setting.compare(
+        {"embedded, in memory, " + threads_of(threads), "pairs/s", "a bare lock table", 0.6},
+        rounds[0], rounds[1]);
 }
 
 }  // namespace
@@ -84,8 +86,9 @@ void compare_sets(Setting& setting) {
                                   for (std::size_t i = 0; i < size; ++i) singles.pair(thread);
                               });
                           }}});
-    setting.compare("embedded, 16 resources as one set, durable, 1 thread", "sets/s", "16 acquires",
-                    rounds[0], rounds[1], rate_of, false, 8);
+    setting.compare(
+        {"embedded, 16 resources as one set, durable, 1 thread", "sets/s", "16 acquires", 8},
+        rounds[0], rounds[1]);
 }
 
 }  // namespace rocklock::bench

@@ -236,8 +236,9 @@ void measure(Setting& setting, std::size_t count, std::size_t rounds, Speed& spe
     tell_ours(setting, x, ours);
     if (theirs.size() == rounds) {
         setting.point("ended", "Redis, no log", x, values_of(theirs, rate_of));
-        setting.compare(x + " leases end at once: cleaned up", "leases/s", "Redis, no log", ours,
-                        theirs, rate_of, false);
+        setting.compare(
+            {x + " leases end at once: cleaned up, beside Redis", "leases/s", "Redis, no log"},
+            ours, theirs);
     }
     setting.progress(x);
 }

@@ -55,11 +55,12 @@ void measure_held(Setting& setting) {
     }
     const std::string last = std::to_string(all.back()->held);
     const std::string first = std::to_string(all.front()->held);
-    setting.compare("processor time of a pair while " + last + " are held", "us",
-                    "while " + first + " are", rounds.back(), rounds.front(), thrift_of, true,
-                    growth_target);
-    setting.compare("pairs while " + last + " are held", "pairs/s", "while " + first + " are",
-                    rounds.back(), rounds.front(), rate_of, false, growth_target);
+    setting.compare({"processor time of a pair while " + last + " are held", "us",
+                     "while " + first + " are", growth_target, true, thrift_of},
+                    rounds.back(), rounds.front());
+    setting.compare(
+        {"pairs while " + last + " are held", "pairs/s", "while " + first + " are", growth_target},
+        rounds.back(), rounds.front());
 }
 
 void measure_connections(Setting& setting) {
@@ -68,7 +69,7 @@ void measure_connections(Setting& setting) {
         for (const std::string name : {"Rocklock, durable", "Rocklock, in memory",
                                        "Redis, always synced", "Redis, no log"}) {
             const std::size_t before = contenders.size();
-            add_clients(contenders, setting, name, Wanted::own, clients);
+            add_clients(contenders, setting, name, {Wanted::own, clients});
             if (contenders.size() > before) contenders.back().name = name;
         }
         setting.measure(std::to_string(clients), contenders,

@@ -37,10 +37,12 @@ void measure_writes(Setting& setting, Durability durability, std::size_t threads
          of("compares a version",
             [](GuardedTables& all, std::size_t thread) { all.put_on_version(thread); })},
         {{"puts", rate_of}});
-    setting.compare("put that shows a lock, " + where, "calls/s", "put that shows nothing", puts[1],
-                    puts[0], rate_of, false, guarded_write_target);
-    setting.compare("put on a version, " + where, "calls/s", "put that shows nothing", puts[2],
-                    puts[0], rate_of, false, guarded_write_target);
+    setting.compare({"put that shows a lock, " + where, "calls/s", "put that shows nothing",
+                     guarded_write_target},
+                    puts[1], puts[0]);
+    setting.compare(
+        {"put on a version, " + where, "calls/s", "put that shows nothing", guarded_write_target},
+        puts[2], puts[0]);
     const auto together = setting.measure(
         where,
         {of("shows nothing",
@@ -48,8 +50,9 @@ void measure_writes(Setting& setting, Durability durability, std::size_t threads
          of("shows its lock",
             [](GuardedTables& all, std::size_t thread) { all.transact(Table::bound, thread); })},
         {{"together", rate_of}});
-    setting.compare("16 puts together that show locks, " + where, "calls/s", "16 that show nothing",
-                    together[1], together[0], rate_of, false, guarded_write_target);
+    setting.compare({"16 puts together that show locks, " + where, "calls/s",
+                     "16 that show nothing", guarded_write_target},
+                    together[1], together[0]);
 }
 
 void measure_reads(Setting& setting, std::size_t threads) {
@@ -72,9 +75,9 @@ void measure_reads(Setting& setting, std::size_t threads) {
             {of_calls(tables, "table without resources", threads, setting.duration(), unbound),
              of_calls(tables, "table bound to resources", threads, setting.duration(), bound)},
             {{"reads", rate_of}});
-        setting.compare(name + " from a bound table, " + threads_of(threads), "calls/s",
-                        "from one that is not", rounds[1], rounds[0], rate_of, false,
-                        bound_read_target);
+        setting.compare({name + " from a bound table, " + threads_of(threads), "calls/s",
+                         "from one that is not", bound_read_target},
+                        rounds[1], rounds[0]);
     }
 }
 

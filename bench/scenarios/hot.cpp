@@ -9,20 +9,21 @@ namespace {
 
 constexpr std::size_t compared_at = 16;
 
-void measure(Setting& setting, Store store, const std::string& chart,
-             const std::vector<std::string>& others, const std::string& against, double target) {
+void measure(Setting& setting, Store store, const std::vector<std::string>& others,
+             const std::string& against, double target) {
     const std::string kind(name_of(store));
+    const std::string chart = store == Store::durable ? "durable" : "memory";
     EmbeddedLocker embedded(setting, store);
     std::vector<Sample> shortest;
     std::vector<Sample> longest;
     for (const std::size_t clients : setting.some<std::size_t>({2, 4, 16, 64, 256})) {
         std::vector<Contender> contenders;
-        add_clients(contenders, setting, "Rocklock, " + kind, Wanted::the_same, clients);
+        add_clients(contenders, setting, "Rocklock, " + kind, {Wanted::the_same, clients});
         contenders.push_back(embedded.contender(Wanted::the_same, clients, setting.duration()));
         for (const auto& name : others) {
             // It takes 200 connections at most.
             if (name.starts_with("PostgreSQL") && clients > 100) continue;
-            add_clients(contenders, setting, name, Wanted::the_same, clients);
+            add_clients(contenders, setting, name, {Wanted::the_same, clients});
         }
         const auto rounds = setting.measure(std::to_string(clients), contenders,
                                             {{chart, rate_of},
@@ -33,8 +34,8 @@ void measure(Setting& setting, Store store, const std::string& chart,
         if (clients != compared_at) continue;
         for (std::size_t i = 0; i < contenders.size(); ++i) {
             if (contenders[i].name != against) continue;
-            setting.compare("daemon, hand-off, 16 on one, " + kind, "a second", against, rounds[0],
-                            rounds[i], rate_of, false, target);
+            setting.compare({"daemon, hand-off, 16 on one, " + kind, "a second", against, target},
+                            rounds[0], rounds[i]);
         }
         Row fair;
         fair.name = "daemon, hand-off, 16 on one, " + kind + ", Jain's index";
@@ -45,8 +46,8 @@ void measure(Setting& setting, Store store, const std::string& chart,
         fair.target = 0.99;
         setting.row(fair);
     }
-    setting.compare("daemon, hand-off, 256 on one, " + kind, "a second", "2 on one", longest,
-                    shortest, rate_of, false, 0.5);
+    setting.compare({"daemon, hand-off, 256 on one, " + kind, "a second", "2 on one", 0.5}, longest,
+                    shortest);
 }
 
 std::vector<Chart> charts_of(const std::string& name, const std::string& kind) {
@@ -67,11 +68,11 @@ Scenario hot() {
         "Hand-offs "
         "a second must not fall as the queue grows, and each client must get its share.",
         charts_of("durable", "durable"), [](Setting& setting) {
-            measure(setting, Store::durable, "durable",
+            measure(setting, Store::durable,
                     {"Redis, always synced", "PostgreSQL, row lock", "etcd"},
                     "Redis, always synced", 1);
-            measure(setting, Store::memory, "memory",
-                    {"Redis, no log", "PostgreSQL, advisory lock"}, "Redis, no log", 1.1);
+            measure(setting, Store::memory, {"Redis, no log", "PostgreSQL, advisory lock"},
+                    "Redis, no log", 1.1);
         }};
     for (auto& chart : charts_of("memory", "in memory")) {
         scenario.charts.push_back(std::move(chart));

@@ -106,9 +106,9 @@ void measure(Setting& setting, TableServers& servers, const Calls& calls) {
             for (const auto& [against, ratio] : calls.others) {
                 if (contenders[i].name != against) continue;
                 setting.compare(
-                    calls.name + ", 16 clients, " + calls.ours.substr(calls.ours.find(", ") + 2),
-                    calls.work == TableWork::pair ? "pairs/s" : "calls/s", against, rounds[0],
-                    rounds[i], rate_of, false, ratio);
+                    {calls.name + ", 16 clients, " + calls.ours.substr(calls.ours.find(", ") + 2),
+                     calls.work == TableWork::pair ? "pairs/s" : "calls/s", against, ratio},
+                    rounds[0], rounds[i]);
             }
         }
     }

@@ -26,16 +26,17 @@ void check(const rocksdb::Status& status) {
 }  // namespace
 
 void add_clients(std::vector<Contender>& contenders, Setting& setting, const std::string& name,
-                 Wanted wanted, std::size_t clients, Speech speech) {
+                 const Locking& locking) {
     const Server* const server = setting.server(name);
     if (server == nullptr) return;
-    const auto connect = [server, speech] {
-        return speech == Speech::http ? rocklock_http_client(server->connect_soon(Way::socket))
-                                      : server->connect();
+    const bool over_http = locking.speech == Speech::http;
+    const auto connect = [server, over_http] {
+        return over_http ? rocklock_http_client(server->connect_soon(Way::socket))
+                         : server->connect();
     };
     const auto round = [=, duration = setting.duration()] {
         const double used = processor_seconds() + server->processor_seconds();
-        LockRun run = measure_locks(connect, wanted, clients, 1, duration);
+        LockRun run = measure_locks(connect, locking.wanted, locking.clients, 1, duration);
         Sample sample;
         sample.seconds = run.seconds;
         sample.done = std::move(run.pairs);
@@ -44,7 +45,7 @@ void add_clients(std::vector<Contender>& contenders, Setting& setting, const std
         return sample;
     };
     const bool ours = name.starts_with("Rocklock");
-    const std::string way = speech == Speech::http ? " over HTTP" : " daemon";
+    const std::string way = over_http ? " over HTTP" : " daemon";
     contenders.push_back({ours ? "Rocklock" + way : name, round});
 }
 

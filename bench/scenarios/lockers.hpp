@@ -20,9 +20,15 @@ enum class Speech : std::uint8_t {
     http,
 };
 
+struct Locking {
+    Wanted wanted = Wanted::own;
+    std::size_t clients = 1;
+    Speech speech = Speech::its_own;
+};
+
 // Adds the clients of a server, where it can be started. One thread drives all of them.
 void add_clients(std::vector<Contender>& contenders, Setting& setting, const std::string& name,
-                 Wanted wanted, std::size_t clients, Speech speech = Speech::its_own);
+                 const Locking& locking);
 
 // A store of this process's: so many threads, each of which has a session, and takes names of its
 // own or all the same one.

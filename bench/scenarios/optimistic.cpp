@@ -54,9 +54,9 @@ void run(Setting& setting) {
                            bank.transfer_under_locks(worker, among, thinks);
                        })},
             {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"vain", waste_of}});
-        setting.compare("optimistic transfers among " + std::to_string(among) + " accounts",
-                        "transfers/s", "with locks of both accounts", rounds[0], rounds[1], rate_of,
-                        false);
+        setting.compare({"optimistic transfers among " + std::to_string(among) + " accounts",
+                         "transfers/s", "with locks of both accounts"},
+                        rounds[0], rounds[1]);
         steps.push_back(
             {static_cast<double>(among), spread_of(values_of(rounds[0], rate_of)).median /
                                              spread_of(values_of(rounds[1], rate_of)).median});

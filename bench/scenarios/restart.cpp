@@ -83,7 +83,9 @@ public:
         // What the first requests of all allocate is not any key's.
         store.answers();
         const auto before = static_cast<double>(server.resident_bytes());
-        store.fill(keys);
+        // With an end, as locks have.
+        store.fill(keys, std::chrono::time_point_cast<std::chrono::milliseconds>(
+                             std::chrono::system_clock::now() + std::chrono::hours{1}));
         bytes_each_ =
             (static_cast<double>(server.resident_bytes()) - before) / static_cast<double>(keys);
         store.save();
@@ -139,13 +141,13 @@ void measure(Setting& setting, std::size_t locks) {
         return counts ? std::optional<double>(ratio) : std::nullopt;
     };
     for (std::size_t i = 0; i + 1 < contenders.size(); ++i) {
-        setting.compare("first grant with " + short_of(locks) + " held, " + contenders[i].name, "s",
-                        "Redis, from its RDB file", rounds[i], rounds.back(), seconds_of, true,
-                        target(restart_target));
+        setting.compare({"first grant with " + short_of(locks) + " held, " + contenders[i].name,
+                         "s", "Redis, from its RDB file", target(restart_target), true, seconds_of},
+                        rounds[i], rounds.back());
     }
-    setting.compare("memory of a held lock, " + short_of(locks) + " of them", "bytes", "Redis",
-                    {sample_of(ours_each)}, {sample_of(redis.bytes_each())}, seconds_of, true,
-                    target(memory_target));
+    setting.compare({"memory of a held lock, " + short_of(locks) + " of them", "bytes", "Redis",
+                     target(memory_target), true, seconds_of},
+                    {sample_of(ours_each)}, {sample_of(redis.bytes_each())});
 }
 
 void run(Setting& setting) {

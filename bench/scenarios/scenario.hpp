@@ -65,6 +65,17 @@ const std::vector<Scenario>& scenarios();
 enum class Store : std::uint8_t { memory, written, durable };
 std::string_view name_of(Store store);
 
+// A row that compares.
+struct Comparison {
+    std::string name;
+    std::string unit;
+    std::string against;
+    // What the ratio is to reach.
+    std::optional<double> target = std::nullopt;
+    bool less_is_better = false;
+    Metric metric = rate_of;
+};
+
 // What a scenario runs with, and where it tells what it found.
 class Setting {
 public:
@@ -112,10 +123,9 @@ public:
 
     void point(const std::string& chart, const std::string& series, const std::string& x,
                const std::vector<double>& values);
-    // How many times better the first is than the second.
-    void compare(const std::string& name, const std::string& unit, const std::string& against,
-                 const std::vector<Sample>& ours, const std::vector<Sample>& theirs,
-                 const Metric& metric, bool less_is_better, std::optional<double> target = {});
+    // How many times better ours is than theirs.
+    void compare(const Comparison& what, const std::vector<Sample>& ours,
+                 const std::vector<Sample>& theirs);
     void row(const Row& row);
 
 private:

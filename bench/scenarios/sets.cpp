@@ -82,8 +82,9 @@ void run(Setting& setting) {
                              of_sets(database, "one after the other, as they come", count,
                                      setting.duration(), as_they_come)},
                             {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"vain", waste_of}});
-        setting.compare("sets of " + size + " of 64, durable, 16 threads", "sets/s",
-                        "one after the other, in order", rounds[0], rounds[1], rate_of, false);
+        setting.compare({"sets of " + size + " of 64, durable, 16 threads", "sets/s",
+                         "one after the other, in order"},
+                        rounds[0], rounds[1]);
     }
     compare_sets(setting);
 }

@@ -208,24 +208,23 @@ void Setting::point(const std::string& chart, const std::string& series, const s
     print(std::move(json));
 }
 
-void Setting::compare(const std::string& name, const std::string& unit, const std::string& against,
-                      const std::vector<Sample>& ours, const std::vector<Sample>& theirs,
-                      const Metric& metric, bool less_is_better, std::optional<double> target) {
-    std::vector<double> our_values = values_of(ours, metric);
-    std::vector<double> their_values = values_of(theirs, metric);
+void Setting::compare(const Comparison& what, const std::vector<Sample>& ours,
+                      const std::vector<Sample>& theirs) {
+    std::vector<double> our_values = values_of(ours, what.metric);
+    std::vector<double> their_values = values_of(theirs, what.metric);
     std::vector<double> ratios;
     for (std::size_t i = 0; i < ours.size(); ++i) {
-        ratios.push_back(less_is_better ? their_values[i] / our_values[i]
-                                        : our_values[i] / their_values[i]);
+        ratios.push_back(what.less_is_better ? their_values[i] / our_values[i]
+                                             : our_values[i] / their_values[i]);
     }
     Row told;
-    told.name = name;
-    told.unit = unit;
-    told.against = against;
+    told.name = what.name;
+    told.unit = what.unit;
+    told.against = what.against;
     told.ours = spread_of(std::move(our_values));
     told.theirs = spread_of(std::move(their_values));
     told.ratio = spread_of(std::move(ratios));
-    told.target = target;
+    told.target = what.target;
     row(told);
 }
 

@@ -37,8 +37,8 @@ void run(Setting& setting) {
             {of_editors(database, "targets in read", Mode::read, count, setting.duration()),
              of_editors(database, "targets in write", Mode::write, count, setting.duration())},
             {{"rate", rate_of}, {"late", one_of_a_hundred_of}});
-        setting.compare("table edit, " + editors + " editors", "edits/s", "targets in write",
-                        rounds[0], rounds[1], rate_of, false);
+        setting.compare({"table edit, " + editors + " editors", "edits/s", "targets in write"},
+                        rounds[0], rounds[1]);
     }
 }
 

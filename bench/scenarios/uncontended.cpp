@@ -53,9 +53,10 @@ void compare_daemon(Setting& setting, Store store, std::size_t clients,
         if (at != clients) continue;
         for (std::size_t i = 0; i < contenders.size(); ++i) {
             if (contenders[i].name != against) continue;
-            setting.compare("daemon, " + std::string(name_of(store)) + ", " +
-                                std::to_string(clients) + (clients == 1 ? " client" : " clients"),
-                            "pairs/s", against, rounds[0], rounds[i], rate_of, false, target);
+            setting.compare({"daemon, " + std::string(name_of(store)) + ", " +
+                                 std::to_string(clients) + (clients == 1 ? " client" : " clients"),
+                             "pairs/s", against, target},
+                            rounds[0], rounds[i]);
         }
     }
 }
@@ -67,14 +68,14 @@ void measure(Setting& setting, Store store, const std::string& chart) {
     if (store != Store::memory) transactions.emplace(setting.folder(), store == Store::durable);
     for (const std::size_t clients : setting.some<std::size_t>({1, 4, 16, 64})) {
         std::vector<Contender> contenders;
-        add_clients(contenders, setting, "Rocklock, " + kind, Wanted::own, clients);
-        add_clients(contenders, setting, "Rocklock, " + kind, Wanted::own, clients, Speech::http);
+        add_clients(contenders, setting, "Rocklock, " + kind, {Wanted::own, clients});
+        add_clients(contenders, setting, "Rocklock, " + kind, {Wanted::own, clients, Speech::http});
         contenders.push_back(embedded.contender(Wanted::own, clients, setting.duration()));
         if (transactions) {
             contenders.push_back(transactions->contender(clients, setting.duration()));
         }
         for (const auto& name : others_of(store)) {
-            add_clients(contenders, setting, name, Wanted::own, clients);
+            add_clients(contenders, setting, name, {Wanted::own, clients});
         }
         const auto rounds =
             setting.measure(std::to_string(clients), contenders,

@@ -82,8 +82,9 @@ void run(Setting& setting) {
                              of("write from the beginning", write_at_once),
                              of("read or write, if that is known before", as_known)},
                             {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"vain", waste_of}});
-        setting.compare("read and converted, " + writers + " of 100 write", "documents/s",
-                        "write from the beginning", rounds[0], rounds[1], rate_of, false);
+        setting.compare({"read and converted, " + writers + " of 100 write", "documents/s",
+                         "write from the beginning"},
+                        rounds[0], rounds[1]);
     }
 }
 
