@@ -59,11 +59,12 @@ public:
         if (server == nullptr) return nullptr;
         const auto connect = connection_of(*server);
         // What is put and deleted again need not be there before.
-        const std::size_t filled = work == TableWork::pair ? 1 : most_clients;
-        if (filled_.insert(name).second) fill_table(connect, setting_.few<std::size_t>(filled, 1));
+        const std::size_t filled =
+            work == TableWork::pair ? 1 : setting_.few(most_clients, compared_at);
+        if (filled_.insert(name).second) fill_table(connect, filled);
         if (warm_.emplace(name, work).second) {
             const auto time = setting_.few(std::chrono::milliseconds{3000}, setting_.duration());
-            measure_table(connect, work, setting_.few(compared_at, std::size_t{1}), 1, time);
+            measure_table(connect, work, compared_at, 1, time);
         }
         return server;
     }
