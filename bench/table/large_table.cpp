@@ -153,7 +153,7 @@ Page page_from(TableService& tables, const std::string& table, std::size_t item,
     return must(tables.query(request), "query");
 }
 
-Filled fill_store(const std::string& folder, std::size_t items, End end) {
+Filled fill_table_store(const std::string& folder, std::size_t items, End end) {
     const bool killed = end == End::killed;
     const auto numbers = run_child_process(
         {"fill", folder, std::to_string(items), killed ? "killed" : "closed"}, killed);
@@ -168,7 +168,7 @@ double measure_open(const std::string& folder) {
     return run_child_process({"open", folder}).front();
 }
 
-int run_child(int argc, char** argv) {
+int run_table_child(int argc, char** argv) {
     const std::string_view what = argv[2];
     if (what == "open") return child_open(argv[3]);
     if (what == "memory") return child_memory(std::strtoull(argv[3], nullptr, 10));

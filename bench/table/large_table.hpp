@@ -35,13 +35,13 @@ struct Filled {
 };
 enum class End { closed, killed };
 // The store is left in the folder.
-Filled fill_store(const std::string& folder, std::size_t items, End end);
+Filled fill_table_store(const std::string& folder, std::size_t items, End end);
 // Bytes of resident memory an item of a store in memory.
 double measure_memory_item(std::size_t items);
 // Seconds from opening the store in the folder to the first item.
 double measure_open(const std::string& folder);
 
 // What those processes do. The status to exit with.
-int run_child(int argc, char** argv);
+int run_table_child(int argc, char** argv);
 
 }  // namespace rocklock::bench

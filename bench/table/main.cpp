@@ -91,9 +91,9 @@ void Bench::size_rows() {
     const std::string items = std::to_string(items_) + " items";
     if (report_.wanted("resident memory, " + items)) {
         const Folder few_folder(options_.directory);
-        const auto few = fill_store(few_folder.path(), items_ / 10, End::closed);
+        const auto few = fill_table_store(few_folder.path(), items_ / 10, End::closed);
         const Folder folder(options_.directory);
-        const auto all = fill_store(folder.path(), items_, End::closed);
+        const auto all = fill_table_store(folder.path(), items_, End::closed);
         const auto megabytes = [](double bytes) { return spread_of({bytes / 1e6}); };
         add("filling in batches of 25, written, " + items, "items/s",
             spread_of({all.items_a_second}));
@@ -166,7 +166,7 @@ void Bench::open_rows(End end, const std::string& how) {
         "open, to the first item, " + std::to_string(items_) + " items, " + how;
     if (!report_.wanted(name)) return;
     const Folder folder(options_.directory);
-    fill_store(folder.path(), items_, end);
+    fill_table_store(folder.path(), items_, end);
     std::vector<double> times;
     for (std::size_t round = 0; round < options_.rounds; ++round) {
         // As it was left.
@@ -195,7 +195,7 @@ void Bench::run() {
 
 int main(int argc, char** argv) {
     using namespace rocklock::bench;
-    if (is_child(argc, argv)) return run_child(argc, argv);
+    if (is_child(argc, argv)) return run_table_child(argc, argv);
     std::optional<std::size_t> items;
     const auto options = read_arguments(
         argc, argv, "[--items N]", [&](std::string_view word, const NextValue& value) {
