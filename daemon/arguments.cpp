@@ -1,6 +1,7 @@
 #include "daemon/arguments.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "lock/names.hpp"
@@ -115,6 +116,21 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
     return {};
 }
 
+// What stands behind --.
+void take_rest(const Verb& verb, std::span<const std::string> rest, Arguments& arguments) {
+    const bool dash = !rest.empty() && rest.front().starts_with('-');
+    if (dash && verb.takes_command && verb.fewest > 0 && arguments.operands.empty()) {
+        // No command begins so: it is the names that stand here, and another one follows.
+        const auto second = std::find(rest.begin(), rest.end(), "--");
+        if (second != rest.end()) {
+            arguments.operands.assign(rest.begin(), second);
+            rest = rest.subspan(arguments.operands.size() + 1);
+        }
+    }
+    auto& target = verb.takes_command ? arguments.command : arguments.operands;
+    target.insert(target.end(), rest.begin(), rest.end());
+}
+
 }  // namespace
 
 std::string dashed(std::string_view option) {
@@ -136,18 +152,7 @@ Result<Arguments> parse_arguments(const Verb& verb, const std::vector<std::strin
         const auto& word = words[at];
         if (word == "--") {
             separated = true;
-            auto rest = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
-            const bool dash = rest != words.end() && rest->starts_with('-');
-            if (dash && verb.takes_command && verb.fewest > 0 && arguments.operands.empty()) {
-                // No command begins so: it is the names that stand here, and another one follows.
-                const auto second = std::find(rest, words.end(), "--");
-                if (second != words.end()) {
-                    arguments.operands.assign(rest, second);
-                    rest = second + 1;
-                }
-            }
-            auto& target = verb.takes_command ? arguments.command : arguments.operands;
-            target.insert(target.end(), rest, words.end());
+            take_rest(verb, std::span(words).subspan(at + 1), arguments);
             break;
         }
         if (word == "--help" || word == "-h") {

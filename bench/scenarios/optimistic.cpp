@@ -19,7 +19,7 @@ struct Step {
 };
 
 Contender of_clerks(Database& database, const std::string& name, std::chrono::milliseconds duration,
-                    Once once) {
+                    const Once& once) {
     return {name, [=, &database] { return work(database, clerks, duration, once); }};
 }
 

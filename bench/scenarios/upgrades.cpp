@@ -15,23 +15,25 @@ constexpr std::chrono::microseconds write_takes{500};
 
 // Two who have read and both want to write wait for each other: the second is refused, gives its
 // lock back, and begins again.
+bool convert(Guard& guard) {
+    const auto converted = guard.convert(Mode::write, no_limit);
+    if (!converted && converted.error().code != ErrorCode::deadlock) {
+        give_up("convert", converted.error().message);
+    }
+    return converted.has_value();
+}
+
 void read_then_convert(Worker& worker, const std::string& document, bool writes) {
     const auto start = std::chrono::steady_clock::now();
     Latencies each;
     while (true) {
         Guard guard = take(worker, {{.resource = document, .mode = Mode::read}}, each);
         hold(read_takes);
-        if (writes) {
-            const auto converted = guard.convert(Mode::write, no_limit);
-            if (!converted) {
-                if (converted.error().code != ErrorCode::deadlock) {
-                    give_up("convert", converted.error().message);
-                }
-                ++worker.in_vain;
-                continue;
-            }
-            hold(write_takes);
+        if (writes && !convert(guard)) {
+            ++worker.in_vain;
+            continue;
         }
+        if (writes) hold(write_takes);
         must(guard.release(), "release");
         break;
     }

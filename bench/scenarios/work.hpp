@@ -19,7 +19,8 @@ namespace rocklock::bench {
 struct Worker {
     std::size_t place = 0;
     Session session;
-    std::mt19937_64 random;
+    // The same for every run.
+    std::mt19937_64 random{1};
     std::uint64_t done = 0;
     std::uint64_t in_vain = 0;
     Latencies waits;

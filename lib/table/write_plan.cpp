@@ -71,6 +71,17 @@ Error failed_condition(const WriteItem& request, const std::optional<StoredItem>
     return error;
 }
 
+// The item is not as it was expected to be.
+Error other_version(const WriteItem& request, const std::optional<StoredItem>& current) {
+    Error error = failed_condition(request, current);
+    error.message += ": the item has version " + std::to_string(error.item_version) + ", not " +
+                     std::to_string(*request.expected_version);
+    if (const auto& last = error.last_write) {
+        error.message += "; written by " + last->by + " at " + format_time(last->at);
+    }
+    return error;
+}
+
 // The item as it will be, or nothing: then there will be none.
 Result<std::optional<Item>> item_after(const PlannedWrite& plan,
                                        const std::optional<StoredItem>& current) {
@@ -146,13 +157,7 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
     const Item* before = current ? &current->item : nullptr;
     const std::uint64_t current_version = current ? current->version : 0;
     if (request.expected_version && *request.expected_version != current_version) {
-        Error error = failed_condition(request, current);
-        error.message += ": the item has version " + std::to_string(current_version) + ", not " +
-                         std::to_string(*request.expected_version);
-        if (const auto& last = error.last_write) {
-            error.message += "; written by " + last->by + " at " + format_time(last->at);
-        }
-        return error;
+        return other_version(request, current);
     }
     const auto& condition = plan.read->expressions.condition;
     if (condition && !expression::holds(*condition, before ? *before : no_item)) {

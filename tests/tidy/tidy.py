@@ -29,11 +29,12 @@ CHECKS = [
     clang.check_format,
     clang.check_thread_safety,
     clang.check_clang_tidy,
-    clang.check_clang_tidy_of_tests,
+    clang.check_clang_tidy_of_tests_and_benchmarks,
 ]
 
 # Run when they are named, and with `scripts/test --all`.
-LONG = {clang.check_clang_tidy_of_tests: "takes minutes: run it with scripts/test --all"}
+LONG = {clang.check_clang_tidy_of_tests_and_benchmarks:
+        "takes minutes: run it with scripts/test --all"}
 
 
 def problems_of(check, tree):
