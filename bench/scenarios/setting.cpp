@@ -48,6 +48,15 @@ void write(JsonWriter& json, std::string_view name, const Spread& spread) {
     json.end_object();
 }
 
+// Begins what is told of a scenario.
+JsonWriter line_of(std::string_view kind, std::string_view scenario) {
+    JsonWriter json;
+    json.begin_object();
+    write(json, "kind", kind);
+    write(json, "scenario", scenario);
+    return json;
+}
+
 }  // namespace
 
 std::string_view name_of(Store store) {
@@ -131,10 +140,7 @@ Contestant Setting::contestant(const std::string& name, const std::string& folde
 }
 
 void Setting::leave_out(const std::string& name, const std::string& why) const {
-    JsonWriter json;
-    json.begin_object();
-    write(json, "kind", "left_out");
-    write(json, "scenario", scenario_.name);
+    JsonWriter json = line_of("left_out", scenario_.name);
     write(json, "contestant", name);
     write(json, "why", why);
     json.end_object();
@@ -191,10 +197,7 @@ void Setting::point(const std::string& chart, const std::string& series, const s
     if (!std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); })) {
         return;
     }
-    JsonWriter json;
-    json.begin_object();
-    write(json, "kind", "point");
-    write(json, "scenario", scenario_.name);
+    JsonWriter json = line_of("point", scenario_.name);
     write(json, "chart", chart);
     write(json, "series", series);
     json.key("x");
@@ -229,10 +232,7 @@ void Setting::compare(const Comparison& what, const std::vector<Sample>& ours,
 }
 
 void Setting::row(const Row& row) {
-    JsonWriter json;
-    json.begin_object();
-    write(json, "kind", "row");
-    write(json, "scenario", scenario_.name);
+    JsonWriter json = line_of("row", scenario_.name);
     write(json, "name", row.name);
     write(json, "unit", row.unit);
     write(json, "ours", row.ours);

@@ -49,9 +49,8 @@ Scenario table_edit() {
         "table_edit",
         "Tables that are edited, with foreign keys",
         "Each editor edits a table of his own for two milliseconds, whose two foreign keys point "
-        "to "
-        "two of four tables that all share. These must not change meanwhile: held in read, editors "
-        "share them; held in write, they wait for each other.",
+        "to two of four tables that all share. These must not change meanwhile: held in read, "
+        "editors share them; held in write, they wait for each other.",
         {{"rate", "Edits of tables whose foreign keys point to the same tables", "editors",
           Scale::log, "edits a second", Scale::log, "more"},
          {"late", "The longest of a hundred waits to begin an edit", "editors", Scale::log,

@@ -98,8 +98,7 @@ Scenario uncontended() {
         "uncontended",
         "Resources that nobody else wants",
         "Each client takes a resource of its own and gives it back, over and over: what a lock "
-        "costs "
-        "when there is no contention. Durable means that a grant is on the disk before it is "
+        "costs when there is no contention. Durable means that a grant is on the disk before it is "
         "answered, written that the operating system has it.",
         {},
         [](Setting& setting) {

@@ -115,7 +115,8 @@ Result<Page> TableStore::query(const Query& request) {
         if (auto error = check_start(*plan, *keys, *options.start_key)) return *std::move(error);
         begin_behind(rows, *plan, *options.start_key);
     }
-    const AttributeMap known = known_of(*keys, plan->key());
+    const AttributeMap known =
+        plan->schema->binding ? known_of(*keys, plan->key()) : AttributeMap();
     return read_guarded(options_.gate, options.proof, [&](GuardedRead& guard) {
         return read_page(*moment_for(*plan), *plan, rows, known, guard);
     });
