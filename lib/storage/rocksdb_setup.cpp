@@ -56,8 +56,10 @@ Error to_error(const rocksdb::Status& status) {
     return Error(ErrorCode::io_error, text);
 }
 
-rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end) {
+rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end,
+                                    rocksdb::Env& env) {
     rocksdb::DBOptions result;
+    result.env = &env;
     result.create_if_missing = creating;
     result.create_missing_column_families = creating;
     result.info_log = std::make_shared<NoDiary>();

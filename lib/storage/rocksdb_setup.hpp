@@ -9,6 +9,7 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/options.h>
 
 #include <rocklock/storage.hpp>
@@ -33,7 +34,9 @@ enum class LogEnd : std::uint8_t {
     whole,
 };
 
-rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end);
+// `env` outlives the database.
+rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end,
+                                    rocksdb::Env& env);
 // For the default family and ours, which have the same options.
 std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const RocksdbOptions& options);
 

@@ -25,6 +25,7 @@
 #include "base/kill_point.hpp"
 #include "base/random.hpp"
 #include "storage/group_commit.hpp"
+#include "storage/log_files.hpp"
 #include "storage/recent_versions.hpp"
 #include "storage/rocksdb_setup.hpp"
 #include "storage/store_copy.hpp"
@@ -33,7 +34,9 @@
 namespace rocklock {
 namespace {
 
-constexpr std::uint32_t format = 1;
+// 2: a session may end with the record of its grant. A store of format 1 has nothing that is not in
+// format 2 as well.
+constexpr std::uint32_t format = 2;
 
 // A failed open says more: the files are there, and one that is not was lost.
 Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory) {
@@ -71,6 +74,7 @@ public:
         // A child of the process that opened it must not touch its files or wait for its threads.
         if (made_here_.in_child()) {
             std::ignore = db_.release();
+            std::ignore = env_.release();
             return;
         }
         for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
@@ -82,7 +86,7 @@ public:
         const bool creating = use && !directory.marker();
         LogEnd log_end = same_boot ? LogEnd::killed : LogEnd::power_cut;
         if (options.purpose == Purpose::check) log_end = LogEnd::whole;
-        const auto whole = database_options(options, creating, log_end);
+        const auto whole = database_options(options, creating, log_end, *env_);
         const auto families = family_descriptors(options);
         if (directory.existing()) {
             if (auto known = require_known_families(directory, whole); !known) return known;
@@ -124,6 +128,7 @@ private:
     }
 
     MadeHere made_here_;
+    std::unique_ptr<rocksdb::Env> env_ = make_log_env();
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;
 };
@@ -442,7 +447,7 @@ Result<void> RocksdbStorage::check_format() {
         return Error(ErrorCode::corrupt, directory_->database() + " does not say its format");
     }
     Reader reader(**stored);
-    reader.u64();
+    const auto version = reader.u64();
     const auto number = reader.u32();
     if (!number || *number == 0) {
         return Error(ErrorCode::corrupt, directory_->database() + " has no valid format number");
@@ -452,7 +457,13 @@ Result<void> RocksdbStorage::check_format() {
                      directory_->database() + " has format " + std::to_string(*number) +
                          "; this version knows up to " + std::to_string(format));
     }
-    return {};
+    if (*number == format || read_only_) return {};
+    std::string value;
+    append_u64(value, *version + 1);
+    append_u32(value, format);
+    Batch batch;
+    batch.writes.push_back({Family::meta, "format", std::move(value)});
+    return commit(std::move(batch), Durability::durable);
 }
 
 Result<void> RocksdbStorage::write_first_meta() {

@@ -15,6 +15,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
+#include "storage/log_files.hpp"
 #include "storage/rocksdb_setup.hpp"
 #include "storage/store_directory.hpp"
 
@@ -147,9 +148,10 @@ Result<void> Place::complete() {
 
 // Into a database that nobody has open, synced.
 Result<void> write_marks(const std::string& database, const std::vector<Write>& marks) {
+    const auto env = make_log_env();
     rocksdb::DB* opened = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    auto status = rocksdb::DB::Open(database_options({}, false, LogEnd::whole), database,
+    auto status = rocksdb::DB::Open(database_options({}, false, LogEnd::whole, *env), database,
                                     family_descriptors({}), &handles, &opened);
     if (!status.ok()) return to_error(status);
     const std::unique_ptr<rocksdb::DB> owner(opened);

@@ -33,6 +33,16 @@ Batch put(std::string key, const std::string& text) {
     return batch;
 }
 
+// The record that says a store's format.
+Batch format_of(std::uint64_t version, std::uint32_t number) {
+    std::string value;
+    append_u64(value, version);
+    append_u32(value, number);
+    Batch batch;
+    batch.writes.push_back({Family::meta, "format", std::move(value)});
+    return batch;
+}
+
 std::string contents(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -302,14 +312,32 @@ BOOST_AUTO_TEST_CASE(uses_an_empty_directory_and_one_whose_creation_was_interrup
 BOOST_AUTO_TEST_CASE(says_that_a_store_is_from_a_newer_version) {
     {
         auto storage = open().value();
-        Batch batch;
-        std::string format;
-        append_u64(format, 2);
-        append_u32(format, 2);
-        batch.writes.push_back({Family::meta, "format", format});
-        storage->commit(std::move(batch)).value();
+        storage->commit(format_of(2, 3)).value();
     }
     BOOST_TEST((refusal() == ErrorCode::newer_format));
+}
+
+BOOST_AUTO_TEST_CASE(takes_a_store_of_an_older_version_to_its_own) {
+    const auto stored_format = [](const Storage& storage) {
+        const std::string value = *storage.get(Family::meta, "format").value();
+        Reader reader(value);
+        const std::uint64_t version = *reader.u64();
+        return std::pair(version, *reader.u32());
+    };
+    {
+        auto storage = open().value();
+        storage->commit(format_of(7, 1)).value();
+        storage->close().value();
+    }
+    {
+        RocksdbOptions looking;
+        looking.purpose = Purpose::look;
+        const auto storage = open_rocksdb_storage(path, clock, looking).value();
+        BOOST_TEST((stored_format(*storage) == std::pair<std::uint64_t, std::uint32_t>(7, 1)));
+    }
+    // What it writes from then on an older version would not understand.
+    BOOST_TEST((stored_format(*open().value()) == std::pair<std::uint64_t, std::uint32_t>(8, 2)));
+    BOOST_TEST((stored_format(*open().value()) == std::pair<std::uint64_t, std::uint32_t>(8, 2)));
 }
 
 // Root may write anywhere: it becomes nobody first.

@@ -1,0 +1,241 @@
+#include "storage/log_files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/mutex.hpp"
+#include "storage/log_tail.hpp"
+
+namespace rocklock {
+namespace {
+
+using rocksdb::FileOptions;
+using rocksdb::FSSequentialFile;
+using rocksdb::FSWritableFile;
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+using rocksdb::Slice;
+
+// How much is laid out at once, and written with the next sync.
+constexpr std::uint64_t laid_out_bytes = 256U << 10;
+// A log that is synced less often than so many times in that space grows as it is written.
+constexpr std::uint32_t syncs_worth_it = 4;
+// Behind a record without a kind RocksDB looks for the next one, as if nothing were missing.
+constexpr char no_kind_at_all = '\xFF';
+
+bool is_log(const std::string& path) { return path.ends_with(".log"); }
+
+// An own handle of the same file, since RocksDB's does not tell its number.
+class SpaceAhead {
+public:
+    explicit SpaceAhead(const std::string& path)
+        : file_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {}
+    SpaceAhead(const SpaceAhead&) = delete;
+    SpaceAhead& operator=(const SpaceAhead&) = delete;
+    ~SpaceAhead() {
+        if (file_ >= 0) ::close(file_);
+    }
+
+    // Before `size` more bytes are written. What fails here is told by the write itself, if it
+    // matters.
+    void prepare(std::uint64_t size) {
+        const std::uint64_t needed = written_ + size;
+        if (needed <= until_ || syncs_.load() < syncs_worth_it || file_ < 0) return;
+        syncs_ = 0;
+        static constexpr std::array<char, 64U << 10> zeros{};
+        std::uint64_t at = std::max(until_, written_);
+        for (const std::uint64_t end = needed + laid_out_bytes; at < end;) {
+            const auto most = std::min<std::uint64_t>(zeros.size(), end - at);
+            const ssize_t done = ::pwrite(file_, zeros.data(), most, static_cast<off_t>(at));
+            if (done < 0 && errno == EINTR) continue;
+            if (done <= 0) break;
+            at += static_cast<std::uint64_t>(done);
+        }
+        until_ = at;
+    }
+    void written(std::uint64_t size) { written_ += size; }
+    void cut(std::uint64_t size) {
+        written_ = size;
+        until_ = std::min(until_, size);
+    }
+    // Threads: any.
+    void synced() { ++syncs_; }
+
+private:
+    const int file_;
+    std::uint64_t written_ = 0;
+    std::uint64_t until_ = 0;
+    // It pays from the first sync on.
+    std::atomic<std::uint32_t> syncs_{syncs_worth_it - 1};
+};
+
+class WrittenLog final : public rocksdb::FSWritableFileOwnerWrapper {
+public:
+    WrittenLog(std::unique_ptr<FSWritableFile> file, const std::string& path)
+        : FSWritableFileOwnerWrapper(std::move(file)), ahead_(path) {}
+
+    IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
+        ahead_.prepare(data.size());
+        return note(data, target()->Append(data, options, debug));
+    }
+    IOStatus Append(const Slice& data, const IOOptions& options,
+                    const rocksdb::DataVerificationInfo& verification,
+                    IODebugContext* debug) override {
+        ahead_.prepare(data.size());
+        return note(data, target()->Append(data, options, verification, debug));
+    }
+    IOStatus Truncate(std::uint64_t size, const IOOptions& options,
+                      IODebugContext* debug) override {
+        ahead_.cut(size);
+        return target()->Truncate(size, options, debug);
+    }
+    IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+        ahead_.synced();
+        return target()->Sync(options, debug);
+    }
+    IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
+        ahead_.synced();
+        return target()->Fsync(options, debug);
+    }
+
+private:
+    IOStatus note(const Slice& data, IOStatus status) {
+        if (status.ok()) ahead_.written(data.size());
+        return status;
+    }
+
+    SpaceAhead ahead_;
+};
+
+// A log as far as it was written.
+class ReadLog final : public rocksdb::FSSequentialFileOwnerWrapper {
+public:
+    ReadLog(std::unique_ptr<FSSequentialFile> file, const LogTail& tail)
+        : FSSequentialFileOwnerWrapper(std::move(file)), end_(tail.end()), gap_(tail.gap()) {}
+
+    IOStatus Read(std::size_t size, const IOOptions& options, Slice* result, char* scratch,
+                  IODebugContext* debug) override {
+        const std::uint64_t from = place_;
+        const auto most = std::min<std::uint64_t>(size, end_ - from);
+        auto status = target()->Read(most, options, result, scratch, debug);
+        if (!status.ok()) return status;
+        place_ += result->size();
+        if (!gap_) return status;
+        const std::uint64_t kind = *gap_ + LogTail::kind_at;
+        if (kind < from || kind >= place_) return status;
+        std::copy_n(result->data(), result->data() == scratch ? 0 : result->size(), scratch);
+        scratch[kind - from] = no_kind_at_all;
+        *result = Slice(scratch, result->size());
+        return status;
+    }
+    IOStatus Skip(std::uint64_t size) override {
+        const auto most = std::min(size, end_ - place_);
+        place_ += most;
+        return target()->Skip(most);
+    }
+
+private:
+    const std::uint64_t end_;
+    const std::optional<std::uint64_t> gap_;
+    std::uint64_t place_ = 0;
+};
+
+class LogFiles final : public rocksdb::FileSystemWrapper {
+public:
+    using FileSystemWrapper::FileSystemWrapper;
+
+    const char* Name() const override { return "RocklockLogFiles"; }
+
+    IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
+                             std::unique_ptr<FSWritableFile>* result,
+                             IODebugContext* debug) override {
+        if (!is_log(path)) return target()->NewWritableFile(path, options, result, debug);
+        if (auto status = sync_last(path, debug); !status.ok()) return status;
+        auto status = target()->NewWritableFile(path, options, result, debug);
+        if (!status.ok()) return status;
+        *result = std::make_unique<WrittenLog>(std::move(*result), path);
+        return status;
+    }
+
+    IOStatus NewSequentialFile(const std::string& path, const FileOptions& options,
+                               std::unique_ptr<FSSequentialFile>* result,
+                               IODebugContext* debug) override {
+        if (!is_log(path)) return target()->NewSequentialFile(path, options, result, debug);
+        LogTail tail;
+        auto status = find_tail(path, tail, debug);
+        if (status.ok()) status = target()->NewSequentialFile(path, options, result, debug);
+        if (!status.ok()) return status;
+        *result = std::make_unique<ReadLog>(std::move(*result), tail);
+        return status;
+    }
+
+    // As much as can be read: who copies a log reads that much.
+    IOStatus GetFileSize(const std::string& path, const IOOptions& options, std::uint64_t* size,
+                         IODebugContext* debug) override {
+        if (!is_log(path)) return target()->GetFileSize(path, options, size, debug);
+        LogTail tail;
+        auto status = find_tail(path, tail, debug);
+        if (status.ok()) *size = tail.end();
+        return status;
+    }
+
+private:
+    // Beside whoever writes the log a gap closes while one looks: one that stays is one.
+    IOStatus find_tail(const std::string& path, LogTail& tail, IODebugContext* debug) const {
+        for (;;) {
+            const auto gap = tail.gap();
+            tail = LogTail();
+            if (auto status = look_at(path, tail, debug); !status.ok()) return status;
+            if (tail.gap() == gap) return {};
+        }
+    }
+
+    // The log that was begun before this one, if it is still there.
+    IOStatus sync_last(const std::string& path, IODebugContext* debug) {
+        std::string last;
+        {
+            MutexLock lock(mutex_);
+            last = std::exchange(last_, path);
+        }
+        if (last.empty() || !target()->FileExists(last, IOOptions(), debug).ok()) return {};
+        std::unique_ptr<rocksdb::FSRandomRWFile> file;
+        auto status = target()->NewRandomRWFile(last, FileOptions(), &file, debug);
+        if (status.ok()) status = file->Sync(IOOptions(), debug);
+        return status.IsPathNotFound() ? IOStatus::OK() : status;
+    }
+
+    IOStatus look_at(const std::string& path, LogTail& tail, IODebugContext* debug) const {
+        std::unique_ptr<FSSequentialFile> file;
+        auto status = target()->NewSequentialFile(path, FileOptions(), &file, debug);
+        std::string scratch(LogTail::block_bytes, '\0');
+        Slice block;
+        do {
+            if (status.ok()) {
+                status = file->Read(scratch.size(), IOOptions(), &block, scratch.data(), debug);
+            }
+            if (!status.ok()) return status;
+            tail.read(block.ToStringView());
+        } while (block.size() == scratch.size());
+        return status;
+    }
+
+    Mutex mutex_;
+    std::string last_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::unique_ptr<rocksdb::Env> make_log_env(const std::shared_ptr<rocksdb::FileSystem>& target) {
+    return rocksdb::NewCompositeEnv(std::make_shared<LogFiles>(target));
+}
+
+}  // namespace rocklock

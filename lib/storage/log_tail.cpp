@@ -1,0 +1,85 @@
+#include "storage/log_tail.hpp"
+
+#include <algorithm>
+
+#include <boost/crc.hpp>
+
+namespace rocklock {
+namespace {
+
+// Whole records, and the first, middle and last parts of one.
+constexpr unsigned char kinds = 4;
+constexpr std::size_t length_at = 4;
+
+unsigned char byte_at(std::string_view bytes, std::size_t place) {
+    return static_cast<unsigned char>(bytes[place]);
+}
+
+std::size_t length_in(std::string_view header) {
+    return byte_at(header, length_at) | std::size_t{byte_at(header, length_at + 1)} << 8;
+}
+
+// CRC-32C of kind and payload, rotated and shifted so that it is none of a text with one in it.
+bool sound(std::string_view record) {
+    boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
+    crc.process_bytes(record.data() + LogTail::kind_at, record.size() - LogTail::kind_at);
+    const std::uint32_t plain = crc.checksum();
+    const std::uint32_t masked = ((plain >> 15) | (plain << 17)) + 0xA282EAD8U;
+    std::uint32_t said = 0;
+    for (std::size_t i = 4; i-- > 0;) said = said << 8 | byte_at(record, i);
+    return said == masked;
+}
+
+// How long it is without the zeros at its end.
+std::size_t written_of(std::string_view bytes) {
+    const auto last = bytes.find_last_not_of('\0');
+    return last == std::string_view::npos ? 0 : last + 1;
+}
+
+}  // namespace
+
+void LogTail::read(std::string_view block) {
+    if (zeros_) {
+        note_written(block, length_);
+    } else if (!strange_) {
+        follow(block);
+    }
+    length_ += block.size();
+}
+
+void LogTail::follow(std::string_view block) {
+    std::size_t place = 0;
+    while (place + header_bytes <= block.size() && byte_at(block, place + kind_at) != 0) {
+        const std::string_view rest = block.substr(place);
+        const std::size_t size = header_bytes + length_in(rest);
+        if (byte_at(rest, kind_at) > kinds || size > rest.size()) {
+            strange_ = true;
+            return;
+        }
+        last_ = rest.substr(0, size);
+        place += size;
+        last_end_ = length_ + place;
+    }
+    const bool trailer = block.size() == block_bytes && place + header_bytes > block.size();
+    if (trailer || place == block.size()) return;
+    zeros_ = length_ + place;
+    written_ = *zeros_;
+    note_written(block.substr(place), *zeros_);
+}
+
+void LogTail::note_written(std::string_view rest, std::uint64_t from) {
+    if (const std::size_t written = written_of(rest); written > 0) written_ = from + written;
+}
+
+std::uint64_t LogTail::end() const {
+    if (!zeros_ || gap()) return length_;
+    // Of a header a part.
+    if (written_ > *zeros_ || last_.empty() || sound(last_)) return written_;
+    return last_end_ - (last_.size() - written_of(last_));
+}
+
+std::optional<std::uint64_t> LogTail::gap() const {
+    return zeros_ && written_ > *zeros_ + header_bytes ? zeros_ : std::nullopt;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,241 @@
+// The store's logs as crashes leave them, with the space that was laid out behind them.
+#include "storage/log_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "storage/log_tail.hpp"
+#include "support/in_child.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+std::size_t written_of(const std::string& log) { return log.find_last_not_of('\0') + 1; }
+
+std::string key_of(int number) {
+    const std::string digits = std::to_string(number);
+    return "k" + std::string(3 - digits.size(), '0') + digits;
+}
+
+// What a commit of one key takes in the log, and what of it is not the value.
+constexpr std::size_t record_bytes = 128;
+constexpr std::size_t frame_bytes = 27;
+
+void put(Storage& storage, std::string key, std::size_t value_bytes) {
+    Batch batch;
+    batch.writes.push_back({Family::locks, std::move(key), std::string(value_bytes, 'x')});
+    storage.commit(std::move(batch), Durability::durable).value();
+}
+
+struct Fixture {
+    static constexpr int count = 400;
+
+    TemporaryDirectory directory;
+    SimulatedClock clock;
+    const std::string path = directory / "store";
+    fs::path log;
+    // As the crash left it.
+    std::string bytes;
+
+    // A store that was synced again and again until its process was killed.
+    Fixture() {
+        const int status = in_child([&] {
+            auto storage = open_rocksdb_storage(path, clock, {}).value();
+            // From here on no record goes over the end of a block.
+            LogTail tail;
+            tail.read(contents(find_log()));
+            const std::size_t begun = tail.end();
+            const std::size_t rest = (begun + frame_bytes + 1) % record_bytes;
+            put(*storage, "fill", 3 * record_bytes - rest);
+            for (int i = 0; i < count; ++i) {
+                put(*storage, key_of(i), record_bytes - frame_bytes);
+            }
+            std::ignore = storage.release();
+            return 0;
+        });
+        BOOST_REQUIRE(status == 0);
+        log = find_log();
+        bytes = contents(log);
+        BOOST_REQUIRE(written_of(bytes) % record_bytes == 0U);
+    }
+
+    fs::path find_log() const {
+        for (const auto& entry : fs::directory_iterator(path + "/db")) {
+            if (entry.path().extension() == ".log" && entry.file_size() > 0) return entry.path();
+        }
+        BOOST_FAIL("no log in " << path);
+        return {};
+    }
+
+    // How many are there, in a store whose log is this; -1 for one that is damaged.
+    int opened_with(const std::string& changed, bool after_power_cut) {
+        const std::string copy = directory / "copy";
+        fs::remove_all(copy);
+        fs::copy(path, copy, fs::copy_options::recursive);
+        std::ofstream(fs::path(copy) / "db" / log.filename(), std::ios::binary) << changed;
+        SimulatedClock later;
+        if (after_power_cut) later.reboot("boot-2");
+        const auto storage = open_rocksdb_storage(copy, later, {});
+        if (!storage) {
+            BOOST_TEST((storage.error().code == ErrorCode::corrupt), storage.error().message);
+            return -1;
+        }
+        int there = 0;
+        while (there < count && (*storage)->get(Family::locks, key_of(there)).value()) ++there;
+        for (int i = there; i < count; ++i) {
+            BOOST_REQUIRE(!(*storage)->get(Family::locks, key_of(i)).value());
+        }
+        return there;
+    }
+};
+
+// Keeps which files were begun, and which synced.
+class Recorder final : public rocksdb::FileSystemWrapper {
+public:
+    Recorder() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+
+    const char* Name() const override { return "Recorder"; }
+
+    rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                      rocksdb::IODebugContext* debug) override {
+        seen.push_back("new " + fs::path(path).filename().string());
+        return target()->NewWritableFile(path, options, file, debug);
+    }
+    rocksdb::IOStatus NewRandomRWFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSRandomRWFile>* file,
+                                      rocksdb::IODebugContext* debug) override {
+        auto status = target()->NewRandomRWFile(path, options, file, debug);
+        *file = std::make_unique<File>(std::move(*file), fs::path(path).filename(), seen);
+        return status;
+    }
+
+    std::vector<std::string> seen;
+
+private:
+    class File final : public rocksdb::FSRandomRWFileOwnerWrapper {
+    public:
+        File(std::unique_ptr<rocksdb::FSRandomRWFile> file, std::string name,
+             std::vector<std::string>& seen)
+            : FSRandomRWFileOwnerWrapper(std::move(file)), name_(std::move(name)), seen_(seen) {}
+
+        rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override {
+            seen_.push_back("sync " + name_);
+            return target()->Sync(options, debug);
+        }
+
+    private:
+        std::string name_;
+        std::vector<std::string>& seen_;
+    };
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(log_files, *boost::unit_test::label("rocksdb"))
+
+BOOST_FIXTURE_TEST_SUITE(a_log_that_is_synced, Fixture)
+
+BOOST_AUTO_TEST_CASE(has_space_laid_out_before_it_and_is_read_to_where_it_was_written) {
+    BOOST_TEST(bytes.size() > written_of(bytes) + 10'000);
+    BOOST_TEST(opened_with(bytes, false) == count);
+    BOOST_TEST(opened_with(bytes, true) == count);
+}
+
+BOOST_AUTO_TEST_CASE(reads_the_same_without_the_space) {
+    BOOST_TEST(opened_with(bytes.substr(0, written_of(bytes)), false) == count);
+}
+
+BOOST_AUTO_TEST_CASE(may_end_in_the_midst_of_a_write) {
+    const std::size_t written = written_of(bytes);
+    for (const std::size_t lacking : {1, 50, 99, 110, 120, 128, 135, 140}) {
+        std::string torn = bytes;
+        std::fill(torn.begin() + static_cast<std::ptrdiff_t>(written - lacking), torn.end(), '\0');
+        for (const bool after_power_cut : {false, true}) {
+            const int there = opened_with(torn, after_power_cut);
+            BOOST_TEST_CONTEXT("without the last " << lacking << " bytes") {
+                BOOST_TEST(there >= count - 2);
+                BOOST_TEST(there <= count - 1);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(is_damaged_where_a_byte_is_another) {
+    std::string damaged = bytes;
+    damaged[written_of(bytes) / 2] ^= 0x10;
+    BOOST_TEST(opened_with(damaged, false) == -1);
+    const int there = opened_with(damaged, true);
+    BOOST_TEST(there > count / 4);
+    BOOST_TEST(there < 3 * count / 4);
+}
+
+// RocksDB by itself takes zeros for space that was never written, and goes on behind them.
+BOOST_AUTO_TEST_CASE(is_damaged_where_something_is_missing) {
+    constexpr std::size_t from = LogTail::block_bytes - 4'096;
+    BOOST_REQUIRE(written_of(bytes) > LogTail::block_bytes + record_bytes);
+    std::string damaged = bytes;
+    std::fill_n(damaged.begin() + from, LogTail::block_bytes - from, '\0');
+    BOOST_TEST(opened_with(damaged, false) == -1);
+    // Of what was not synced a power cut leaves a beginning.
+    const int there = opened_with(damaged, true);
+    BOOST_TEST(there > 0);
+    BOOST_TEST(there < static_cast<int>(from / record_bytes));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_CASE(a_copy_is_made_of_a_store_that_is_synced) {
+    const TemporaryDirectory directory;
+    SimulatedClock clock;
+    const auto storage = open_rocksdb_storage(directory / "store", clock, {}).value();
+    for (int i = 0; i < 20; ++i) put(*storage, key_of(i), 100);
+    storage->copy_to(directory / "copy", {}).value();
+    const auto copy = open_rocksdb_storage(directory / "copy", clock, {}).value();
+    for (int i = 0; i < 20; ++i)
+        BOOST_TEST(copy->get(Family::locks, key_of(i)).value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_log_is_begun_when_the_one_before_it_is_on_the_disk) {
+    const TemporaryDirectory directory;
+    const auto recorder = std::make_shared<Recorder>();
+    const auto env = make_log_env(recorder);
+    const auto& files = env->GetFileSystem();
+    for (const char* name : {"1.log", "2.sst", "3.log"}) {
+        std::unique_ptr<rocksdb::FSWritableFile> file;
+        BOOST_REQUIRE(files->NewWritableFile(directory / name, {}, &file, nullptr).ok());
+        BOOST_REQUIRE(file->Append("text", {}, nullptr).ok());
+        BOOST_REQUIRE(file->Close({}, nullptr).ok());
+    }
+    fs::remove(directory / "3.log");
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    BOOST_REQUIRE(files->NewWritableFile(directory / "4.log", {}, &file, nullptr).ok());
+    const std::vector<std::string> expected = {"new 1.log", "new 2.sst", "sync 1.log", "new 3.log",
+                                               "new 4.log"};
+    BOOST_TEST(recorder->seen == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
