@@ -13,7 +13,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds next_try{1'000};
 // A daemon that says a session lives on past what is believed of it is asked again so much later.
 constexpr milliseconds second_look{2};
-constexpr std::size_t most_known = 4096;
+// So many that are over may be known.
+constexpr std::size_t most_over = 4096;
 
 template <typename T>
 T* reply_in(Result<Reply>& reply) {
@@ -70,7 +71,7 @@ FramedService::News FramedService::learn(std::uint64_t number, const Asked& aske
     const auto known = proven == nullptr ? known_.end() : known_.find(*proven);
     if (known == known_.end()) return news;
     if (reply_in<ClosedSession>(reply) != nullptr) {
-        known->second.over = true;
+        end(known->second);
         known->second.grants.clear();
     }
     if (const auto* release = std::get_if<Release>(&asked.call.body)) {
@@ -92,8 +93,9 @@ void FramedService::learn_release(Known& known, GrantId grant, const Released& r
 
 void FramedService::learn_session(const Asked& asked, SessionInfo& session, News& news) {
     if (const auto* proven = proven_session(asked.call.body)) session.id = *proven;
-    if (known_.size() > most_known) {
+    if (known_over_ > most_over) {
         std::erase_if(known_, [](const auto& entry) { return entry.second.over; });
+        known_over_ = 0;
     }
     Known& known = known_[session.id];
     if (session.secret != Secret{}) known.secret = session.secret;
@@ -155,9 +157,13 @@ void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
     for (const auto& [id, grant] : live) known.grants.try_emplace(id, Held{*grant, number, false});
 }
 
+void FramedService::end(Known& known) {
+    if (!std::exchange(known.over, true)) ++known_over_;
+}
+
 void FramedService::lose_all(const SessionId& session, Known& known, const Ending& ending,
                              News& news) {
-    known.over = true;
+    end(known);
     for (auto& [id, held] : std::exchange(known.grants, {})) {
         if (known.closing || held.releasing) continue;
         news.lost.push_back({session, std::move(held.grant), ending});

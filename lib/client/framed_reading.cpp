@@ -103,6 +103,7 @@ void FramedService::reconnect() {
     socket_ = *std::move(socket);
     connected_ = true;
     for (auto& [number, asked] : asked_) transmit(number, asked);
+    flush();
 }
 
 // Whether it can do no harm that a call is taken up twice.

@@ -212,47 +212,91 @@ Result<Reply> FramedService::wait_for(Call call, const std::stop_token& stop) {
         },
         true);
     const std::stop_callback on_stop(stop, [this, number] { cancel(Ticket{number}); });
-    // Within a completion there is nobody else who reads.
-    const bool reads = std::this_thread::get_id() == reader_.get_id();
     MutexLock lock(slot->mutex);
-    while (!slot->reply) {
-        if (reads) {
-            lock.unlock();
-            step();
-            lock.lock();
-        } else {
-            slot->answered.wait(slot->mutex);
-        }
-    }
+    while (!slot->reply) await(slot->mutex, slot->answered);
     return *std::move(slot->reply);
 }
 
-std::uint64_t FramedService::send(Call call, Replied done, bool direct) {
-    std::uint64_t number = 0;
+std::vector<Result<SessionInfo>> FramedService::renew(const std::vector<SessionId>& sessions) {
+    struct Slots {
+        Mutex mutex;
+        CondVar answered;
+        std::size_t missing ROCKLOCK_GUARDED_BY(mutex) = 0;
+        std::vector<Result<SessionInfo>> answers ROCKLOCK_GUARDED_BY(mutex);
+    };
+    const auto refused_all = [&](const Error& why) {
+        return std::vector<Result<SessionInfo>>(sessions.size(), why);
+    };
+    const auto slots = std::make_shared<Slots>();
+    const auto into = [slots](std::size_t place) {
+        return [slots, place](Result<Reply> reply) {
+            auto answer = reply ? Result(std::get<SessionInfo>(*std::move(reply)))
+                                : Result<SessionInfo>(std::move(reply).error());
+            MutexLock lock(slots->mutex);
+            slots->answers[place] = std::move(answer);
+            if (--slots->missing == 0) slots->answered.notify_all();
+        };
+    };
+    if (made_here_.in_child()) return refused_all(child_error());
+    {
+        MutexLock lock(slots->mutex);
+        slots->missing = sessions.size();
+        slots->answers.resize(sessions.size(), Error());
+    }
     {
         MutexLock lock(mutex_);
-        if (auto refused = refusal()) {
-            lock.unlock();
-            done(*std::move(refused));
-            return number;
+        if (auto refused = refusal()) return refused_all(*refused);
+        for (std::size_t i = 0; i < sessions.size(); ++i) {
+            enter({RenewSession{sessions[i], {}, {}, {}, {}}, {}, {}}, into(i), true);
         }
-        number = ++last_number_;
-        prepare(call);
-        Asked asked;
-        asked.done = std::move(done);
-        asked.direct = direct;
-        asked.give_up = give_up_time(call);
-        if (const auto* patience = patience_in(call.body);
-            patience && *patience <= longest_patience) {
-            asked.patient_until = Steady::now() + *patience;
-        }
-        asked.call = std::move(call);
-        next_expiry_ = std::min(next_expiry_, asked.give_up);
-        const auto at = asked_.emplace(number, std::move(asked)).first;
-        if (connected_) transmit(number, at->second);
-        if (next_expiry_ < reader_wakes_at_) wake();
+        send_entered();
     }
+    MutexLock lock(slots->mutex);
+    while (slots->missing > 0) await(slots->mutex, slots->answered);
+    return std::move(slots->answers);
+}
+
+// Waits for what another thread, the reader, does with the mutex.
+void FramedService::await(Mutex& mutex, CondVar& answered) {
+    if (std::this_thread::get_id() != reader_.get_id()) return answered.wait(mutex);
+    // Within a completion there is nobody else who reads.
+    mutex.unlock();
+    step();
+    mutex.lock();
+}
+
+std::uint64_t FramedService::send(Call call, Replied done, bool direct) {
+    MutexLock lock(mutex_);
+    if (auto refused = refusal()) {
+        lock.unlock();
+        done(*std::move(refused));
+        return 0;
+    }
+    const auto number = enter(std::move(call), std::move(done), direct);
+    send_entered();
     return number;
+}
+
+std::uint64_t FramedService::enter(Call call, Replied done, bool direct) {
+    const auto number = ++last_number_;
+    prepare(call);
+    Asked asked;
+    asked.done = std::move(done);
+    asked.direct = direct;
+    asked.give_up = give_up_time(call);
+    if (const auto* patience = patience_in(call.body); patience && *patience <= longest_patience) {
+        asked.patient_until = Steady::now() + *patience;
+    }
+    asked.call = std::move(call);
+    next_expiry_ = std::min(next_expiry_, asked.give_up);
+    const auto at = asked_.emplace(number, std::move(asked)).first;
+    if (connected_) transmit(number, at->second);
+    return number;
+}
+
+void FramedService::send_entered() {
+    if (connected_) flush();
+    if (next_expiry_ < reader_wakes_at_) wake();
 }
 
 // Gives it what makes it safe to be sent twice, and the proof of its session.
@@ -313,7 +357,6 @@ void FramedService::transmit(std::uint64_t number, Asked& asked) {
     asked.sent = clock_.now().boot;
     asked.was_sent = true;
     append_call(socket_.outgoing(), number, asked.call);
-    flush();
 }
 
 void FramedService::flush() {

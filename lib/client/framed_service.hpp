@@ -76,6 +76,7 @@ public:
     void on_lost(std::function<void(const LostNotice&)> notify) override;
     void on_wanted(std::function<void(const WantedNotice&)> notify) override;
     std::optional<BootTime> tick() override;
+    std::vector<Result<SessionInfo>> renew(const std::vector<SessionId>& sessions) override;
     Result<void> back_up(const std::string& directory) override;
     Result<TableBinding> bind_table(const TableBinding& binding) override;
     Result<TableBinding> unbind_table(const std::string& table) override;
@@ -139,6 +140,8 @@ private:
     FramedService(std::string path, Clock& clock, const RemoteOptions& options);
 
     std::uint64_t send(Call call, Replied done, bool direct) ROCKLOCK_EXCLUDES(mutex_);
+    std::uint64_t enter(Call call, Replied done, bool direct) ROCKLOCK_REQUIRES(mutex_);
+    void send_entered() ROCKLOCK_REQUIRES(mutex_);
     void prepare(Call& call) ROCKLOCK_REQUIRES(mutex_);
     void transmit(std::uint64_t number, Asked& asked) ROCKLOCK_REQUIRES(mutex_);
     void flush() ROCKLOCK_REQUIRES(mutex_);
@@ -147,6 +150,7 @@ private:
     template <typename Body>
     Result<ReplyTo<Body>> look(Body body, std::optional<Secret> secret = {});
     Result<Reply> wait_for(Call call, const std::stop_token& stop);
+    void await(Mutex& mutex, CondVar& answered) ROCKLOCK_REQUIRES(mutex);
 
     void read_loop(const std::stop_token& stop);
     void step() ROCKLOCK_EXCLUDES(mutex_);
@@ -172,6 +176,7 @@ private:
         ROCKLOCK_REQUIRES(mutex_);
     void learn_detail(std::uint64_t number, const Asked& asked, const SessionDetail& detail,
                       News& news) ROCKLOCK_REQUIRES(mutex_);
+    void end(Known& known) ROCKLOCK_REQUIRES(mutex_);
     void lose_all(const SessionId& session, Known& known, const Ending& ending, News& news)
         ROCKLOCK_REQUIRES(mutex_);
     void tell(const News& news);
@@ -211,6 +216,8 @@ private:
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     std::map<SessionId, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
+    // How many of them are over.
+    std::size_t known_over_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     // Last: it uses all of the above.
     std::jthread reader_;
 };

@@ -47,6 +47,10 @@ public:
     // access_denied, and store_in_use with another one under way.
     virtual Result<void> back_up(const std::string& directory) = 0;
 
+    // RenewSession for each of these: all are asked for before the first answer is waited for. The
+    // answers, in their order.
+    virtual std::vector<Result<SessionInfo>> renew(const std::vector<SessionId>& sessions) = 0;
+
     // As the methods of Database.
     virtual Result<TableBinding> bind_table(const TableBinding& binding) = 0;
     virtual Result<TableBinding> unbind_table(const std::string& table) = 0;

@@ -125,7 +125,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     if (!tables) return std::move(tables).error();
     state->tables = *std::move(tables);
     if (options.background) state->sweeper = std::make_unique<TableSweeper>(*state->tables);
-    state->keeper = std::make_unique<SessionKeeper>(*state->manager, clock, options.background);
+    state->keeper =
+        std::make_unique<SessionKeeper>(*state->manager, nullptr, clock, options.background);
     state->gate->on_given_up(
         [keeper = state->keeper.get()](const SessionId& session, GrantId grant) {
             keeper->given_up(session, grant);
@@ -150,7 +151,8 @@ Result<Database> Database::connect(const std::string& socket_path, ConnectOption
     std::ignore = storage->close();
     auto state = std::make_unique<State>(
         State{clock, std::move(storage), {}, *std::move(remote), {}, {}, {}, {}, {}});
-    state->keeper = std::make_unique<SessionKeeper>(*state->remote, clock, options.background);
+    state->keeper = std::make_unique<SessionKeeper>(*state->remote, state->remote.get(), clock,
+                                                    options.background);
     state->remote->on_lost(
         [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
     state->remote->on_wanted(

@@ -54,11 +54,17 @@ private:
     }
 
     StoreReport& report_;
+    // Sessions whose end is told by the record of their grant.
+    std::uint64_t ended_with_grants_ = 0;
 };
 
 Result<void> Reading::read(const Storage& storage, const Snapshot& snapshot) {
     if (auto done = read_meta(storage); !done) return done;
     if (auto done = each(snapshot, Family::locks, &Reading::read_lock_record); !done) return done;
+    StoreFacts& facts = report_.facts;
+    const std::uint64_t moved = std::min(ended_with_grants_, facts.sessions);
+    facts.sessions -= moved;
+    facts.ended_sessions += moved;
     return each(snapshot, Family::history, &Reading::read_history);
 }
 
@@ -135,6 +141,7 @@ void Reading::read_grant(std::string_view key, std::string_view value) {
     if (!record) return problem(at("a grant", key));
     seen(record->version);
     ++(record->ended ? report_.facts.ended_grants : report_.facts.grants);
+    if (record->ends_session) ++ended_with_grants_;
     report_.facts.last_token = std::max(report_.facts.last_token, number(record->token));
 }
 

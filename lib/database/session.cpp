@@ -209,7 +209,7 @@ Result<SessionInfo> Session::renew(std::optional<std::chrono::milliseconds> leas
     auto renewed = kept_->service.ask(RenewSession{kept_->id, lease, {}, {}, {}});
     if (!renewed) return renewed;
     kept_->renewed(*renewed, std::chrono::milliseconds{0});
-    kept_->keeper.changed();
+    kept_->keeper.changed(*kept_);
     return renewed;
 }
 
@@ -221,7 +221,7 @@ Result<SessionInfo> Session::note_activity() {
     auto renewed = kept_->service.ask(std::move(request));
     if (!renewed) return renewed;
     kept_->renewed(*renewed, std::chrono::milliseconds{0});
-    kept_->keeper.changed();
+    kept_->keeper.changed(*kept_);
     return renewed;
 }
 

@@ -1,14 +1,25 @@
 #include "database/session_keeper.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 #include "base/duration_text.hpp"
+#include "client/remote_service.hpp"
 #include "lock/names.hpp"
 
 namespace rocklock {
 
 using std::chrono::milliseconds;
+
+namespace {
+
+// The thread attends to so many in a round. More that are due wait for the next one, in front of
+// which what has been heard is told, and the thread may be stopped.
+constexpr std::size_t most_in_a_round = 512;
+
+}  // namespace
 
 Result<KeepingTimes> keeping_times(const SessionOptions& options) {
     const milliseconds zero{0};
@@ -80,17 +91,34 @@ void KeptSession::renewed(const SessionInfo& info, milliseconds jitter) {
     // A lease that was made shorter by hand is renewed more often.
     renew_at = deadline - info.lease + std::min(times.renew_every, info.lease / 3) - jitter;
     warned = false;
+    expired = false;
+}
+
+void KeptSession::not_renewed(const Error& error) {
+    MutexLock lock(mutex);
+    if (error.code == ErrorCode::session_expired || error.code == ErrorCode::session_not_found) {
+        over = true;
+        return;
+    }
+    // The lease runs on meanwhile, and the warning comes in time.
+    renew_at = clock.now().boot + std::max(times.renew_every / 4, milliseconds{10});
 }
 
 void KeptSession::granted(const Grant& grant) {
-    MutexLock lock(mutex);
-    // `remaining` is cut to whole milliseconds, so this is not later than the decision. Of one that
-    // was decided before the last renewal the answer comes late, and the lease may be another one.
-    const BootTime at = grant.deadline - grant.remaining - milliseconds{1};
-    if (at < decided || grant.deadline <= deadline) return;
-    decided = at;
-    deadline = grant.deadline;
-    warned = false;
+    {
+        MutexLock lock(mutex);
+        // `remaining` is cut to whole milliseconds, so this is not later than the decision. Of one
+        // that was decided before the last renewal the answer comes late, and the lease may be
+        // another one.
+        const BootTime at = grant.deadline - grant.remaining - milliseconds{1};
+        if (at < decided || grant.deadline <= deadline) return;
+        decided = at;
+        deadline = grant.deadline;
+        warned = false;
+        // What is due later only is found when it is looked at next.
+        if (!std::exchange(expired, false)) return;
+    }
+    keeper.changed(*this);
 }
 
 void KeptSession::give_up(GrantId grant, bool gone) {
@@ -108,6 +136,7 @@ void KeptSession::let_go() {
         MutexLock lock(mutex);
         over = true;
     }
+    keeper.forget(*this);
     on_lost.set({});
     on_warning.set({});
     on_wanted.set({});
@@ -127,11 +156,33 @@ Result<void> KeptSession::assert_held(const Grant* grant, std::string_view resou
     return {};
 }
 
-// ---- Keeping ----
+std::optional<BootTime> KeptSession::next_look() const {
+    MutexLock lock(mutex);
+    if (over || expired) return std::nullopt;
+    const BootTime next = warned ? deadline : deadline - times.warn_at;
+    return times.renew ? std::min(next, renew_at) : next;
+}
 
-SessionKeeper::SessionKeeper(LockService& service, Clock& clock, bool background)
-    : service_(service), clock_(clock), background_(background) {
-    if (background_) thread_.start([this] { return work(); });
+bool KeptSession::renewal_is_due(BootTime now) const {
+    MutexLock lock(mutex);
+    return !over && times.renew && now >= renew_at;
+}
+
+std::optional<milliseconds> KeptSession::look(BootTime now) {
+    MutexLock lock(mutex);
+    if (over) return std::nullopt;
+    expired = now >= deadline;
+    if (expired || warned || now < deadline - times.warn_at) return std::nullopt;
+    warned = true;
+    return std::chrono::duration_cast<milliseconds>(deadline - now);
+}
+
+// ---- Which are kept, and when they are looked at ----
+
+SessionKeeper::SessionKeeper(LockService& service, RemoteService* remote, Clock& clock,
+                             bool background)
+    : service_(service), remote_(remote), clock_(clock), background_(background) {
+    if (background_) thread_.start([this] { return round(); });
 }
 
 SessionKeeper::~SessionKeeper() { thread_.stop(); }
@@ -140,16 +191,53 @@ std::shared_ptr<KeptSession> SessionKeeper::keep(const SessionInfo& info,
                                                  const KeepingTimes& times) {
     auto kept = std::make_shared<KeptSession>(service_, clock_, *this, info, times);
     kept->renewed(info, jitter(times));
-    {
-        MutexLock lock(mutex_);
-        sessions_[info.id] = kept;
-    }
-    changed();
+    MutexLock lock(mutex_);
+    Entry& entry = sessions_[info.id];
+    entry.session = kept;
+    place(entry, kept->next_look());
     return kept;
 }
 
-void SessionKeeper::changed() {
-    if (background_) thread_.call();
+void SessionKeeper::changed(const KeptSession& session) {
+    MutexLock lock(mutex_);
+    const auto found = sessions_.find(session.id);
+    if (found == sessions_.end() || found->second.session.get() != &session) return;
+    // Asked for with the mutex, so that of two who come at once the last one knows best.
+    place(found->second, session.next_look());
+}
+
+void SessionKeeper::forget(const KeptSession& session) {
+    MutexLock lock(mutex_);
+    const auto found = sessions_.find(session.id);
+    if (found == sessions_.end() || found->second.session.get() != &session) return;
+    place(found->second, std::nullopt);
+    sessions_.erase(found);
+}
+
+void SessionKeeper::place(Entry& entry, std::optional<BootTime> at) {
+    if (entry.at) queue_.erase({*entry.at, entry.session->id});
+    entry.at = at;
+    if (!at) return;
+    queue_.emplace(*at, entry.session->id);
+    if (*at >= sleeps_until_) return;
+    sleeps_until_ = *at;
+    thread_.call();
+}
+
+std::optional<BootTime> SessionKeeper::next() const {
+    return queue_.empty() ? std::nullopt : std::optional(queue_.begin()->first);
+}
+
+SessionKeeper::Sessions SessionKeeper::take_due(std::size_t most) {
+    const BootTime now = clock_.now().boot;
+    Sessions due;
+    MutexLock lock(mutex_);
+    while (due.size() < most && !queue_.empty() && queue_.begin()->first <= now) {
+        Entry& entry = sessions_.at(queue_.begin()->second);
+        due.push_back(entry.session);
+        place(entry, std::nullopt);
+    }
+    return due;
 }
 
 milliseconds SessionKeeper::jitter(const KeepingTimes& times) {
@@ -165,18 +253,10 @@ milliseconds SessionKeeper::jitter(const KeepingTimes& times) {
 std::shared_ptr<KeptSession> SessionKeeper::find(const SessionId& id) {
     MutexLock lock(mutex_);
     const auto found = sessions_.find(id);
-    return found == sessions_.end() ? nullptr : found->second.lock();
+    return found == sessions_.end() ? nullptr : found->second.session;
 }
 
-std::vector<std::shared_ptr<KeptSession>> SessionKeeper::all() {
-    MutexLock lock(mutex_);
-    std::vector<std::shared_ptr<KeptSession>> kept;
-    std::erase_if(sessions_, [](const auto& entry) { return entry.second.expired(); });
-    for (const auto& [id, session] : sessions_) {
-        if (auto alive = session.lock()) kept.push_back(std::move(alive));
-    }
-    return kept;
-}
+// ---- What their owners are told ----
 
 void SessionKeeper::lost(const LostNotice& notice) {
     auto session = find(notice.session);
@@ -185,21 +265,21 @@ void SessionKeeper::lost(const LostNotice& notice) {
         MutexLock lock(session->mutex);
         session->lost.insert(notice.grant.id);
     }
-    {
-        MutexLock lock(mutex_);
-        news_.push_back({std::move(session), notice, std::nullopt});
-    }
-    changed();
+    add_news({std::move(session), notice, std::nullopt, std::nullopt});
 }
 
 void SessionKeeper::wanted(const WantedNotice& notice) {
     auto session = find(notice.session);
     if (session == nullptr) return;
+    add_news({std::move(session), std::nullopt, notice.wanted, std::nullopt});
+}
+
+void SessionKeeper::add_news(News news) {
     {
         MutexLock lock(mutex_);
-        news_.push_back({std::move(session), std::nullopt, notice.wanted});
+        news_.push_back(std::move(news));
     }
-    changed();
+    if (background_) thread_.call();
 }
 
 void SessionKeeper::given_up(const SessionId& id, GrantId grant) {
@@ -217,65 +297,81 @@ void SessionKeeper::tell() {
         }
         if (news.lost) news.session->on_lost(*news.lost);
         if (news.wanted) news.session->on_wanted(*news.wanted);
+        if (news.warning) news.session->on_warning(*news.warning);
     }
 }
+
+// ---- Keeping ----
 
 std::optional<BootTime> SessionKeeper::work() {
-    tell();
-    std::optional<BootTime> next;
-    for (const auto& session : all()) {
-        const auto at = attend(*session);
-        if (at) next = std::min(next.value_or(BootTime::max()), *at);
-    }
-    tell();
-    return next;
+    attend(std::numeric_limits<std::size_t>::max());
+    MutexLock lock(mutex_);
+    return next();
 }
 
-std::optional<BootTime> SessionKeeper::attend(KeptSession& session) {
-    BootTime now = clock_.now().boot;
-    bool due = false;
+std::optional<BootTime> SessionKeeper::round() {
     {
-        MutexLock lock(session.mutex);
-        if (session.over) return std::nullopt;
-        due = session.times.renew && now >= session.renew_at;
+        MutexLock lock(mutex_);
+        sleeps_until_ = BootTime::min();
     }
-    if (due) renew(session);
-    now = clock_.now().boot;
-    std::optional<milliseconds> left;
-    BootTime next{};
-    {
-        MutexLock lock(session.mutex);
-        if (session.over) return std::nullopt;
-        const BootTime warn_from = session.deadline - session.times.warn_at;
-        if (now >= session.deadline) return std::nullopt;
-        if (!session.warned && now >= warn_from) {
-            session.warned = true;
-            left = std::chrono::duration_cast<milliseconds>(session.deadline - now);
+    attend(most_in_a_round);
+    MutexLock lock(mutex_);
+    const auto at = next();
+    sleeps_until_ = at.value_or(BootTime::max());
+    return at;
+}
+
+void SessionKeeper::attend(std::size_t most) {
+    tell();
+    const Sessions due = take_due(most);
+    renew(due);
+    std::vector<News> warnings;
+    for (const auto& session : due) {
+        if (const auto left = session->look(clock_.now().boot)) {
+            warnings.push_back({session, std::nullopt, std::nullopt, left});
         }
-        next = session.warned ? session.deadline : warn_from;
-        if (session.times.renew) next = std::min(next, session.renew_at);
+        changed(*session);
     }
-    if (left) session.on_warning(*left);
-    return next;
+    {
+        // Before what has been heard meanwhile: a lease is warned of before it is lost.
+        MutexLock lock(mutex_);
+        news_.insert(news_.begin(), std::make_move_iterator(warnings.begin()),
+                     std::make_move_iterator(warnings.end()));
+    }
+    tell();
 }
 
-void SessionKeeper::renew(KeptSession& session) {
-    const auto renewed = service_.ask(RenewSession{session.id, {}, {}, {}, {}});
-    if (renewed) return session.renewed(*renewed, jitter(session.times));
-    MutexLock lock(session.mutex);
-    const ErrorCode code = renewed.error().code;
-    if (code == ErrorCode::session_expired || code == ErrorCode::session_not_found) {
-        session.over = true;
+// A daemon is asked for many together: a thousand answers take no longer to come than a few.
+void SessionKeeper::renew(const Sessions& sessions) {
+    const BootTime now = clock_.now().boot;
+    Sessions due;
+    std::copy_if(sessions.begin(), sessions.end(), std::back_inserter(due),
+                 [&](const auto& session) { return session->renewal_is_due(now); });
+    if (remote_ == nullptr || due.size() < 2) {
+        for (const auto& session : due) {
+            take_in(*session, service_.ask(RenewSession{session->id, {}, {}, {}, {}}));
+        }
         return;
     }
-    // Again soon; the lease runs on meanwhile, and the warning comes in time.
-    session.renew_at =
-        clock_.now().boot + std::max(session.times.renew_every / 4, milliseconds{10});
+    std::vector<SessionId> ids;
+    for (const auto& session : due) ids.push_back(session->id);
+    const auto answers = remote_->renew(ids);
+    for (std::size_t i = 0; i < due.size(); ++i) take_in(*due[i], answers[i]);
+}
+
+void SessionKeeper::take_in(KeptSession& session, const Result<SessionInfo>& renewed) {
+    if (!renewed) return session.not_renewed(renewed.error());
+    session.renewed(*renewed, jitter(session.times));
 }
 
 void SessionKeeper::close() {
     thread_.stop();
-    for (const auto& session : all()) {
+    Sessions kept;
+    {
+        MutexLock lock(mutex_);
+        for (const auto& [id, entry] : sessions_) kept.push_back(entry.session);
+    }
+    for (const auto& session : kept) {
         std::vector<Grant> held;
         if (auto grants = service_.grants(session->id)) held = *std::move(grants);
         {

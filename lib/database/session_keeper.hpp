@@ -1,5 +1,6 @@
 // Keeps the sessions of a program: renews them, warns when a lease runs low, and passes on what the
-// manager tells their owners. One thread for all of them.
+// manager tells their owners. One thread for all of them, which looks at each when its moment has
+// come: the others cost nothing meanwhile.
 //
 //           renewed                  not renewed in time
 //     kept ─────────► kept     kept ─────────────────────► warned ──► expired: every grant is lost
@@ -14,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <rocklock/lock.hpp>
@@ -25,6 +27,8 @@
 #include "lock/wake_thread.hpp"
 
 namespace rocklock {
+
+class RemoteService;
 
 // How a session is kept, with the defaults worked out.
 struct KeepingTimes {
@@ -64,6 +68,8 @@ struct KeptSession {
     BootTime decided ROCKLOCK_GUARDED_BY(mutex){};
     BootTime renew_at ROCKLOCK_GUARDED_BY(mutex){};
     bool warned ROCKLOCK_GUARDED_BY(mutex) = false;
+    // Its keeper has seen the deadline pass: nothing is to be done before there is another one.
+    bool expired ROCKLOCK_GUARDED_BY(mutex) = false;
     // Ended, closed or detached: nothing is kept any more.
     bool over ROCKLOCK_GUARDED_BY(mutex) = false;
     std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
@@ -79,6 +85,8 @@ struct KeptSession {
     std::chrono::milliseconds remaining(const Grant* grant) const;
     // The answer to opening or renewing: what counts from now on.
     void renewed(const SessionInfo& info, std::chrono::milliseconds jitter);
+    // A renewal has failed: is tried again soon, unless the session is over.
+    void not_renewed(const Error& error);
     // A grant has extended the lease too.
     void granted(const Grant& grant);
     // Its owner lets go: nothing is kept any more, and nobody called back once this is over.
@@ -86,20 +94,29 @@ struct KeptSession {
     // Whether a grant is about to be given up, or has been: not to be relied upon.
     void give_up(GrantId grant, bool gone);
     Result<void> assert_held(const Grant* grant, std::string_view resource, Mode mode) const;
+
+    // For its keeper. When it is to be looked at next; none: not as it is.
+    std::optional<BootTime> next_look() const;
+    bool renewal_is_due(BootTime now) const;
+    // What is left of the lease when its owner is to be warned, which this tells once.
+    std::optional<std::chrono::milliseconds> look(BootTime now);
 };
 
 // Threads: thread-safe.
 class SessionKeeper {
 public:
-    SessionKeeper(LockService& service, Clock& clock, bool background);
+    // `remote`: the same service, when it is a daemon's, which renews many at once.
+    SessionKeeper(LockService& service, RemoteService* remote, Clock& clock, bool background);
     // Stops.
     ~SessionKeeper();
     SessionKeeper(const SessionKeeper&) = delete;
     SessionKeeper& operator=(const SessionKeeper&) = delete;
 
     std::shared_ptr<KeptSession> keep(const SessionInfo& info, const KeepingTimes& times);
-    // A session or its Guard has been renewed or closed by hand: look at the times again.
-    void changed();
+    // It has been renewed by hand, or lives again: look at its times again.
+    void changed(const KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
+    // Its owner has let it go.
+    void forget(const KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
 
     // From the manager's thread.
     void lost(const LostNotice& notice);
@@ -116,25 +133,46 @@ public:
     void tell() ROCKLOCK_EXCLUDES(mutex_);
 
 private:
+    using Sessions = std::vector<std::shared_ptr<KeptSession>>;
+
+    struct Entry {
+        std::shared_ptr<KeptSession> session;
+        // Its place in the queue.
+        std::optional<BootTime> at;
+    };
     // What is to be called back, in order.
     struct News {
         std::shared_ptr<KeptSession> session;
         std::optional<LostNotice> lost;
         std::optional<Wanted> wanted;
+        std::optional<std::chrono::milliseconds> warning;
     };
 
     std::shared_ptr<KeptSession> find(const SessionId& id) ROCKLOCK_EXCLUDES(mutex_);
-    std::vector<std::shared_ptr<KeptSession>> all() ROCKLOCK_EXCLUDES(mutex_);
-    // When this session wants to be looked at next.
-    std::optional<BootTime> attend(KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
-    void renew(KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
+    // A round of the thread.
+    std::optional<BootTime> round() ROCKLOCK_EXCLUDES(mutex_);
+    // Attends to those whose moment has come, but to so many at most.
+    void attend(std::size_t most) ROCKLOCK_EXCLUDES(mutex_);
+    Sessions take_due(std::size_t most) ROCKLOCK_EXCLUDES(mutex_);
+    void renew(const Sessions& sessions) ROCKLOCK_EXCLUDES(mutex_);
+    void take_in(KeptSession& session, const Result<SessionInfo>& renewed)
+        ROCKLOCK_EXCLUDES(mutex_);
+    void place(Entry& entry, std::optional<BootTime> at) ROCKLOCK_REQUIRES(mutex_);
+    std::optional<BootTime> next() const ROCKLOCK_REQUIRES(mutex_);
+    void add_news(News news) ROCKLOCK_EXCLUDES(mutex_);
     std::chrono::milliseconds jitter(const KeepingTimes& times) ROCKLOCK_EXCLUDES(mutex_);
 
     LockService& service_;
+    RemoteService* const remote_;
     Clock& clock_;
     const bool background_;
+    // Before that of a session, where both are taken.
     Mutex mutex_;
-    std::map<SessionId, std::weak_ptr<KeptSession>> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<SessionId, Entry> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
+    // When each is to be looked at, the first one first.
+    std::set<std::pair<BootTime, SessionId>> queue_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Of the thread; the earliest there is while it does not sleep.
+    BootTime sleeps_until_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::min();
     std::deque<News> news_ ROCKLOCK_GUARDED_BY(mutex_);
     std::uint64_t jitter_state_ ROCKLOCK_GUARDED_BY(mutex_) = 0x9E3779B97F4A7C15U;
     WakeThread thread_;

@@ -95,6 +95,38 @@ BOOST_AUTO_TEST_CASE(a_session_is_renewed_long_past_its_lease) {
     BOOST_TEST(kept.renew().has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_session_is_renewed_in_time_after_its_lease_was_made_shorter) {
+    Session kept = database.open_session("ann").value();
+    // By now the keeper sleeps, for nine seconds.
+    std::this_thread::sleep_for(100ms);
+    const auto before = database.statistics().renewals;
+    BOOST_TEST(kept.renew(600ms).has_value());
+    const auto give_up = std::chrono::steady_clock::now() + 5s;
+    while (database.statistics().renewals < before + 5) {
+        BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
+        std::this_thread::yield();
+    }
+    BOOST_TEST(kept.renew().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(many_sessions_are_all_renewed_in_time) {
+    SessionOptions options;
+    options.lease = 3s;
+    std::vector<Session> sessions;
+    for (int i = 0; i < 200; ++i) {
+        sessions.push_back(database.open_session("ann", options).value());
+    }
+    // Each of them more than twice: longer than a lease.
+    const auto give_up = std::chrono::steady_clock::now() + 30s;
+    while (database.statistics().renewals < 800) {
+        BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
+        std::this_thread::sleep_for(1ms);
+    }
+    for (const Session& session : sessions) BOOST_TEST(session.valid());
+    BOOST_TEST(database.statistics().sessions == 200U);
+    BOOST_TEST(database.statistics().sessions_expired == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_that_runs_out_is_warned_of_and_then_lost) {
     Session session = database.open_session("ann", short_lease(false)).value();
     Events events;

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -107,9 +108,17 @@ public:
         }
         return std::nullopt;
     }
-    void reply(const Reply& reply, milliseconds held = {}) {
+    void reply(const Reply& with, milliseconds held = {}) { reply_to(number_, with, held); }
+    // Of the last call.
+    std::uint64_t number() const { return number_; }
+    void reply_to(std::uint64_t number, const Reply& reply, milliseconds held = {}) {
         std::string bytes;
-        append_reply(bytes, number_, held, reply);
+        append_reply(bytes, number, held, reply);
+        send(bytes);
+    }
+    void refuse(const Error& error) const {
+        std::string bytes;
+        append_refusal(bytes, number_, error);
         send(bytes);
     }
     std::optional<Call> answer(const Reply& with) {
@@ -170,6 +179,41 @@ Grant grant_of(std::uint64_t id, std::string resource) {
     grant.deadline = BootTime{std::chrono::hours{1'000'000}};
     return grant;
 }
+
+SessionInfo one_of(std::uint8_t number, milliseconds lease) {
+    auto session = thirty_seconds();
+    session.id.bytes[0] = number;
+    session.lease = session.remaining = lease;
+    return session;
+}
+
+// Three sessions that renew themselves, of a program without threads of its own.
+struct Three {
+    SimulatedClock clock;
+    Database database;
+    std::vector<Session> sessions;
+    std::vector<int> warnings{0, 0, 0};
+
+    Three(const ScriptedDaemon& daemon, milliseconds lease) : database(connect(daemon, clock)) {
+        SessionOptions options;
+        options.lease = lease;
+        for (int& count : warnings) {
+            sessions.push_back(database.open_session("ann", options).value());
+            sessions.back().on_warning([&count](milliseconds) { ++count; });
+        }
+    }
+    Three(const Three&) = delete;
+    Three& operator=(const Three&) = delete;
+    ~Three() {
+        for (Session& session : sessions) session.detach();
+    }
+    static Database connect(const ScriptedDaemon& daemon, Clock& clock) {
+        ConnectOptions options = soon();
+        options.clock = &clock;
+        options.background = false;
+        return Database::connect(daemon.path(), options).value();
+    }
+};
 
 SessionOptions by_hand() {
     SessionOptions options;
@@ -496,6 +540,86 @@ BOOST_AUTO_TEST_CASE(ends_when_the_daemon_is_silent) {
     clock.advance(6s);
     BOOST_TEST(!session.valid());
     session.detach();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(renewals_that_are_due_together)
+
+// The daemon answers none before it has all, and then the last one first.
+BOOST_AUTO_TEST_CASE(are_asked_for_together_and_each_gets_its_own_answer) {
+    std::atomic<int> together{0};
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        for (std::uint8_t one = 1; one <= 3; ++one) its.answer(one_of(one, 30s));
+        std::vector<std::pair<std::uint64_t, SessionInfo>> answers;
+        while (answers.size() < 3) {
+            const auto call = its.next();
+            if (!call) return;
+            const auto one = std::get<RenewSession>(call->body).session.bytes[0];
+            answers.emplace_back(its.number(), one_of(one, one * 10s));
+            ++together;
+        }
+        std::reverse(answers.begin(), answers.end());
+        for (const auto& [number, session] : answers) its.reply_to(number, session);
+        while (its.next()) its.reply(Pong{});
+    });
+    Three three(daemon, 30s);
+    three.clock.advance(10s);
+    three.database.tick();
+    BOOST_TEST(together == 3);
+    // A lease less its margin of 3 s.
+    BOOST_TEST((three.sessions[0].remaining() == 7s));
+    BOOST_TEST((three.sessions[1].remaining() == 17s));
+    BOOST_TEST((three.sessions[2].remaining() == 27s));
+}
+
+BOOST_AUTO_TEST_CASE(fail_each_by_itself) {
+    std::atomic<int> asked{0};
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        for (std::uint8_t one = 1; one <= 3; ++one) its.answer(one_of(one, 30s));
+        while (const auto call = its.next()) {
+            ++asked;
+            const auto one = std::get<RenewSession>(call->body).session.bytes[0];
+            if (one == 2) {
+                its.refuse(Error(ErrorCode::session_expired, "it is over"));
+            } else if (one == 3) {
+                its.refuse(Error(ErrorCode::io_error, "not now"));
+            } else {
+                its.reply(one_of(one, 30s));
+            }
+        }
+    });
+    Three three(daemon, 30s);
+    three.clock.advance(10s);
+    three.database.tick();
+    BOOST_TEST(asked == 3);
+    BOOST_TEST((three.sessions[0].remaining() == 27s));
+    BOOST_TEST(!three.sessions[1].valid());
+    BOOST_TEST((three.sessions[2].remaining() == 17s));
+    // The third is tried again soon, and the others are not.
+    three.clock.advance(3s);
+    three.database.tick();
+    BOOST_TEST(asked == 4);
+}
+
+BOOST_AUTO_TEST_CASE(are_given_up_together_by_a_daemon_that_is_silent) {
+    ScriptedDaemon daemon([](ScriptedDaemon& its) {
+        its.welcome();
+        for (std::uint8_t one = 1; one <= 3; ++one) its.answer(one_of(one, 600ms));
+        while (its.next()) {
+        }
+    });
+    Three three(daemon, 600ms);
+    three.clock.advance(410ms);
+    three.database.tick();
+    BOOST_TEST((three.warnings == std::vector<int>{1, 1, 1}));
+    for (const Session& session : three.sessions) BOOST_TEST(session.valid());
+    three.clock.advance(200ms);
+    three.database.tick();
+    for (const Session& session : three.sessions) BOOST_TEST(!session.valid());
+    BOOST_TEST((three.warnings == std::vector<int>{1, 1, 1}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

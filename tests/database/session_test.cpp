@@ -13,6 +13,17 @@
 #include "database/simulated_database.hpp"
 
 namespace rocklock::testing {
+namespace {
+
+// Of the lease of the session that has the least.
+milliseconds least_left(Database& manager) {
+    milliseconds least = milliseconds::max();
+    const auto views = manager.sessions().value();
+    for (const SessionView& view : views) least = std::min(least, view.remaining);
+    return least;
+}
+
+}  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(a_session_that_renews_itself, SimulatedDatabase)
 
@@ -60,6 +71,17 @@ BOOST_AUTO_TEST_CASE(spreads_its_renewals_a_little) {
     BOOST_TEST((*most - *least <= 1s));
 }
 
+BOOST_AUTO_TEST_CASE(is_renewed_in_time_after_its_lease_was_made_shorter_by_hand) {
+    Session session = database.open_session("ann").value();
+    const Guard guard = session.acquire("a").value();
+    BOOST_TEST(session.renew(3s).has_value());
+    for (int step = 0; step < 20; ++step) {
+        pass(1s);
+        BOOST_TEST((manager_says(session.id()).value_or(0ms) >= 2s));
+        BOOST_TEST(manager_holds(session.id(), "a"));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(is_neither_warned_nor_robbed_while_that_goes_well) {
     Session session = database.open_session("ann").value();
     Told told;
@@ -80,6 +102,51 @@ BOOST_AUTO_TEST_CASE(that_is_over_is_not_revived) {
     BOOST_TEST(!session.valid());
     BOOST_TEST(failure_of(session.renew()) == "session_expired");
     BOOST_TEST(failure_of(session.acquire("b")) == "session_expired");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_thousand_sessions, SimulatedDatabase)
+
+BOOST_AUTO_TEST_CASE(are_all_renewed_in_time_one_after_the_other) {
+    // Over a socket each step takes four answers.
+    const int count = over_a_socket() ? 100 : 1'000;
+    std::vector<Session> sessions;
+    for (int i = 0; i < count; ++i) {
+        sessions.push_back(database.open_session("ann").value());
+        pass(milliseconds{10'000 / count});
+    }
+    for (int step = 0; step < 20; ++step) {
+        pass(1s);
+        BOOST_TEST((least_left(host.manager(database)) >= 20s));
+    }
+    BOOST_TEST(database.statistics().sessions == static_cast<std::uint64_t>(count));
+}
+
+BOOST_AUTO_TEST_CASE(are_all_renewed_at_once_when_all_are_due) {
+    std::vector<Session> sessions;
+    for (int i = 0; i < 1'000; ++i) sessions.push_back(database.open_session("ann").value());
+    const auto before = database.statistics().renewals;
+    clock.advance(10s);
+    database.tick();
+    BOOST_TEST((least_left(host.manager(database)) == 30s));
+    BOOST_TEST(database.statistics().renewals == before + 1'000);
+    for (const Session& session : sessions) BOOST_TEST((session.remaining() == 27s));
+}
+
+BOOST_AUTO_TEST_CASE(close_one_after_the_other_and_the_rest_is_renewed) {
+    std::vector<Session> sessions;
+    for (int i = 0; i < 1'000; ++i) sessions.push_back(database.open_session("ann").value());
+    while (sessions.size() > 100) {
+        sessions.back().close().value();
+        sessions.pop_back();
+    }
+    const auto before = database.statistics().renewals;
+    clock.advance(10s);
+    database.tick();
+    BOOST_TEST(database.statistics().renewals == before + 100);
+    BOOST_TEST((least_left(host.manager(database)) == 30s));
+    BOOST_TEST(database.statistics().sessions == 100U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

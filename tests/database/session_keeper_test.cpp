@@ -1,0 +1,142 @@
+// The keeper by itself: which sessions it has, and when it wants to look at them.
+#include "database/session_keeper.hpp"
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "database/simulated_database.hpp"
+#include "lock/lock_manager.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+struct Keeping {
+    SimulatedClock clock;
+    std::unique_ptr<Storage> storage = make_memory_storage(clock);
+    std::unique_ptr<LockManager> manager = LockManager::open(*storage, clock, quiet()).value();
+    SessionKeeper keeper{*manager, nullptr, clock, false};
+
+    static LockManagerOptions quiet() {
+        LockManagerOptions options;
+        options.background = false;
+        return options;
+    }
+    std::shared_ptr<KeptSession> keep(const SessionOptions& options = {}) {
+        OpenSession open;
+        open.principal = "ann";
+        open.lease = options.lease;
+        return keeper.keep(manager->ask(open).value(), keeping_times(options).value());
+    }
+    // How long the keeper would sleep now.
+    std::optional<milliseconds> sleeps() {
+        const auto next = keeper.work();
+        if (!next) return std::nullopt;
+        return std::chrono::duration_cast<milliseconds>(*next - clock.now().boot);
+    }
+};
+
+SessionOptions by_hand_of(milliseconds lease) {
+    SessionOptions options;
+    options.renew = false;
+    options.lease = lease;
+    return options;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(the_keeper, Keeping)
+
+BOOST_AUTO_TEST_CASE(sleeps_until_the_first_session_wants_something) {
+    BOOST_TEST(!sleeps().has_value());
+    const auto late = keep(by_hand_of(60s));
+    BOOST_TEST((sleeps() == 40s));
+    const auto early = keep(by_hand_of(30s));
+    BOOST_TEST((sleeps() == 20s));
+    clock.advance(20s);
+    // It is warned, and then comes its end; the other one's warning is at the same time.
+    BOOST_TEST((sleeps() == 10s));
+    clock.advance(10s);
+    BOOST_TEST((sleeps() == 10s));
+    clock.advance(10s);
+    BOOST_TEST((sleeps() == 20s));
+    clock.advance(20s);
+    BOOST_TEST(!sleeps().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(forgets_whom_their_owners_let_go) {
+    std::vector<std::weak_ptr<KeptSession>> gone;
+    const auto stays = keep(by_hand_of(60s));
+    for (int i = 0; i < 1'000; ++i) {
+        const auto kept = keep();
+        gone.push_back(kept);
+        kept->let_go();
+    }
+    for (const auto& session : gone) BOOST_TEST(session.expired());
+    BOOST_TEST((sleeps() == 40s));
+    stays->let_go();
+    BOOST_TEST(!sleeps().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(keeps_one_that_was_resumed_when_its_owner_before_lets_go) {
+    const auto before = keep(by_hand_of(30s));
+    const auto renewed = manager->ask(RenewSession{before->id, {}, {}, {}, {}}).value();
+    const auto after = keeper.keep(renewed, keeping_times(by_hand_of(30s)).value());
+    before->let_go();
+    BOOST_TEST((sleeps() == 20s));
+    after->let_go();
+    BOOST_TEST(!sleeps().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(looks_earlier_at_one_whose_lease_was_made_shorter) {
+    const auto other = keep();
+    const auto kept = keep();
+    BOOST_TEST((sleeps() > 8s));
+    kept->renewed(manager->ask(RenewSession{kept->id, 3s, {}, {}, {}}).value(), 0ms);
+    keeper.changed(*kept);
+    // It is warned at once, for less is left than the owner wanted to be warned of.
+    BOOST_TEST((sleeps() == 1s));
+}
+
+BOOST_AUTO_TEST_CASE(looks_again_at_one_that_lives_on_after_its_end_was_seen) {
+    int warnings = 0;
+    const auto kept = keep(by_hand_of(30s));
+    kept->on_warning.set([&](milliseconds) { ++warnings; });
+    clock.advance(30s);
+    BOOST_TEST(!sleeps().has_value());
+    // As one that the daemon has had for longer.
+    Grant grant;
+    grant.remaining = 30s;
+    grant.deadline = clock.now().boot + grant.remaining;
+    kept->granted(grant);
+    BOOST_TEST((sleeps() == 20s));
+    BOOST_TEST(warnings == 0);
+    clock.advance(20s);
+    keeper.work();
+    BOOST_TEST(warnings == 1);
+}
+
+BOOST_AUTO_TEST_CASE(loses_nobody_when_a_callback_throws) {
+    const auto first = keep(by_hand_of(30s));
+    const auto second = keep(by_hand_of(30s));
+    int warnings = 0;
+    const auto warned = [&](milliseconds) {
+        if (++warnings == 1) throw std::runtime_error("as its owner likes");
+    };
+    first->on_warning.set(warned);
+    second->on_warning.set(warned);
+    clock.advance(20s);
+    BOOST_CHECK_THROW(keeper.work(), std::runtime_error);
+    BOOST_TEST((sleeps() == 10s));
+    BOOST_TEST(warnings == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
