@@ -105,16 +105,33 @@ Result<std::optional<GrantRecord>> read_grant(const Storage& storage, GrantId gr
     return record;
 }
 
+namespace {
+
+// How a session has ended: its own record says so, or that of the grant that it was made for.
+Result<std::optional<Ending>> end_of_session(const Storage& storage,
+                                             const records::SessionRecord& session) {
+    if (session.ended || session.made_for == GrantId{}) return session.ended;
+    const auto grant = read_grant(storage, session.made_for);
+    if (!grant) return grant.error();
+    if (!*grant || !(*grant)->ends_session) return std::optional<Ending>{};
+    return (*grant)->ended;
+}
+
+}  // namespace
+
 Error past_session_error(const Storage& storage, const SessionId& session) {
     const auto value = storage.get(Family::locks, records::session_key(session));
     if (!value) return value.error();
     const auto record = *value ? records::decode_session(session, **value) : std::nullopt;
-    if (!record || !record->ended) {
+    const auto ended = record ? end_of_session(storage, *record)
+                              : Result<std::optional<Ending>>(std::optional<Ending>());
+    if (!ended) return ended.error();
+    if (!*ended) {
         return {ErrorCode::session_not_found,
                 "there is no such session, or it ended long ago: open a new one"};
     }
     Error error(ErrorCode::session_expired, "the session has ended: open a new one");
-    error.ended = record->ended;
+    error.ended = **ended;
     return error;
 }
 
@@ -299,6 +316,11 @@ void HistoryTrimmer::look_at_grant(std::string_view key, std::string_view value,
         const auto set = snapshot.get(Family::locks, records::set_key(*id));
         if (set && *set) records::decode_set(**set, *record);
         round.batch.writes.push_back({Family::locks, records::set_key(*id), std::nullopt});
+    }
+    if (record->ends_session) {
+        const std::string session = records::session_key(record->session);
+        round.batch.writes.push_back({Family::locks, session, std::nullopt});
+        ++round.sessions;
     }
     ForgottenGrant forgotten{*id, {}, record->request.high, record->request.low};
     for (records::Lock& lock : record->locks) {

@@ -80,7 +80,7 @@ void LockTable::Core::withdraw(Ticket waiting) {
 void LockTable::Core::handle(const Tick& event) {
     serve_time(event.budget);
     settle();
-    sweep(event.budget);
+    if (event.sweeps) sweep(event.budget);
     if (event.search) search();
 }
 
@@ -187,13 +187,21 @@ void LockTable::apply(const Event& event, Ticket ticket, const SessionId& fresh,
 
 std::optional<BootTime> LockTable::next_wake() const {
     BootTime next = BootTime::max();
-    for (const TimerHeap* heap : {&core_->session_timers, &core_->grant_timers, &core_->wait_timers,
-                                  &core_->closure_timers}) {
+    for (const TimerHeap* heap :
+         {&core_->grant_timers, &core_->wait_timers, &core_->closure_timers}) {
         if (!heap->empty()) next = std::min(next, heap->top().at);
     }
+    if (!core_->session_timers.empty()) next = std::min(next, core_->next_session());
     if (!core_->ending_sessions.empty()) next = core_->now.boot;
     if (next == BootTime::max()) return std::nullopt;
     return next;
+}
+
+bool LockTable::waits_due(BootTime now) const {
+    for (const TimerHeap* heap : {&core_->wait_timers, &core_->closure_timers}) {
+        if (!heap->empty() && heap->top().at <= now) return true;
+    }
+    return false;
 }
 
 Result<void> LockTable::recover(const Snapshot& records, const RecoveryFacts& facts,
@@ -208,10 +216,9 @@ Result<void> LockTable::recover(const Snapshot& records, const RecoveryFacts& fa
 void LockTable::forget(const ForgottenGrant& grant) {
     if (core_->ended_records > 0) --core_->ended_records;
     for (const std::string& name : grant.resources) {
-        const auto found = core_->last_grants.find(fnv1a(name));
-        if (found != core_->last_grants.end() && found->second.grant() == grant.grant) {
-            core_->last_grants.erase(found);
-        }
+        const std::uint64_t hash = fnv1a(name);
+        const table::LastGrant* const last = core_->last_grants.find(hash);
+        if (last != nullptr && last->grant() == grant.grant) core_->last_grants.forget(hash);
     }
     const auto request = core_->requests.find({grant.request_high, grant.request_low});
     if (request != core_->requests.end() && request->second.grant == grant.grant) {

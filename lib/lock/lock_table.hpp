@@ -49,6 +49,8 @@ struct CancelWait {
 // that have ended.
 struct Tick {
     std::size_t budget = 1024;
+    // Without: only those who wait are served.
+    bool sweeps = true;
     // Looks besides, at some of those who wait, for any that should have been granted before: a
     // safety net that must find nothing.
     bool search = false;
@@ -166,6 +168,8 @@ public:
 
     // When tick() has something to do next, if nothing else happens before.
     std::optional<BootTime> next_wake() const;
+    // Whether anybody who waits is to be served at `now`, before what is over is cleaned up.
+    bool waits_due(BootTime now) const;
 
     // Rebuilds the table from its records. Only on a new table. `decision` gets what must be
     // committed before anything else. Errors: corrupt.

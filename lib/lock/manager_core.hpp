@@ -40,6 +40,10 @@ namespace manager {
 // Between two searches for waiters that were forgotten, and between two rounds of trimming.
 inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
+// So many who wait for the time are served in one decision; and so many of those come before one
+// that cleans up, while there are more.
+inline constexpr std::size_t served_at_once = 128;
+inline constexpr unsigned serves_before_a_sweep = 16;
 // Between two steps of that search.
 inline constexpr std::chrono::milliseconds search_step_every{5};
 // Between two steps of a question others take their turn: whoever unlocks a mutex and locks it
@@ -198,6 +202,8 @@ struct LockManager::Core {
     BootTime wakes_at ROCKLOCK_GUARDED_BY(mutex){BootTime::max()};
     BootTime next_search ROCKLOCK_GUARDED_BY(mutex){};
     BootTime next_trim ROCKLOCK_GUARDED_BY(mutex){};
+    // How many ticks since the last one that cleaned up.
+    unsigned served_in_a_row ROCKLOCK_GUARDED_BY(mutex) = 0;
     // Deferred commits may be in the queue that nobody has waited for. The thread has been called
     // then, and writes them at `linger_until`, which it sets.
     std::atomic<bool> lingering{false};
@@ -304,6 +310,7 @@ struct LockManager::Core {
     // What is withdrawn rather than asked.
     void end_now(const Event& event) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> decide_due() ROCKLOCK_EXCLUDES(mutex);
+    Tick next_tick(BootTime now, bool search) ROCKLOCK_REQUIRES(mutex);
     void trim() ROCKLOCK_EXCLUDES(trimming, mutex);
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
     bool take_delivery(Delivery& delivery, std::size_t& refusals) ROCKLOCK_REQUIRES(mutex);

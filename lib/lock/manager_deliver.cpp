@@ -10,6 +10,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t trim_budget = 4096;
+// While something else is due.
+constexpr std::size_t trim_budget_when_busy = 256;
 // After so many refusals the thread sees to commits again: refusals may come without end.
 constexpr std::size_t refusals_at_once = 64;
 
@@ -292,9 +294,7 @@ std::optional<BootTime> LockManager::Core::decide_due() {
         const auto due = table.next_wake();
         const bool search = now >= next_search;
         if (!stalled_since && ((due && *due <= now) || search)) {
-            Tick tick;
-            tick.search = search;
-            decide(tick, Ticket{}, after);
+            decide(next_tick(now, search), Ticket{}, after);
             if (search) {
                 next_search =
                     now + (table.searching() ? manager::search_step_every : manager::search_every);
@@ -312,10 +312,29 @@ std::optional<BootTime> LockManager::Core::decide_due() {
     return next;
 }
 
+// Those who wait come first, in decisions of their own and few at a time, so that none of them
+// waits for the commit of very many others, or of what is merely cleaned up. But that has its turn
+// too.
+Tick LockManager::Core::next_tick(BootTime now, bool search) {
+    Tick tick;
+    tick.search = search;
+    // Without a thread a call does all there is to do.
+    if (!options.background) return tick;
+    if (!table.waits_due(now) || served_in_a_row == manager::serves_before_a_sweep) {
+        served_in_a_row = 0;
+        return tick;
+    }
+    ++served_in_a_row;
+    tick.budget = manager::served_at_once;
+    tick.sweeps = false;
+    return tick;
+}
+
 void LockManager::Core::trim() {
     MutexLock alone(trimming);
     HistoryTrimmer::Facts facts;
     std::unique_ptr<Snapshot> snapshot;
+    std::size_t budget = trim_budget;
     {
         MutexLock lock(mutex);
         facts.now = std::max(clock.now().boot, last_decided);
@@ -325,9 +344,11 @@ void LockManager::Core::trim() {
         facts.ended_records = table.ended_records();
         facts.ended_sessions = table.ended_sessions();
         facts.cleaning = table.cleaning();
+        const auto due = table.next_wake();
+        if (due && *due <= facts.now) budget = trim_budget_when_busy;
         snapshot = storage.snapshot();
     }
-    HistoryTrimmer::Round round = trimmer.look(*snapshot, facts, trim_budget);
+    HistoryTrimmer::Round round = trimmer.look(*snapshot, facts, budget);
     if (round.batch.empty()) return;
     Standing standing;
     {

@@ -22,6 +22,8 @@ enum : std::uint16_t {
     has_closures = 1 << 6,
     was_waiting = 1 << 7,
     is_single = 1 << 8,
+    ends_session = 1 << 9,
+    has_made_for = 1 << 10,
 };
 
 // The last byte of a class that keeps drafts.
@@ -175,6 +177,7 @@ std::uint16_t parts_of(const table::Grant& grant, const Ending* ending,
     if (grant.waited) parts |= was_waiting;
     if (grant.session->single) parts |= is_single;
     if (ending != nullptr) parts |= is_ended;
+    if (ending != nullptr && grant.session->ends_with_grant) parts |= ends_session;
     if (!closures.empty()) parts |= has_closures;
     return static_cast<std::uint16_t>(parts);
 }
@@ -272,6 +275,7 @@ std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
     const unsigned parts = in.u16();
     record.waited = (parts & was_waiting) != 0;
     record.single = (parts & is_single) != 0;
+    record.ends_session = (parts & ends_session) != 0;
     record.boot_epoch = in.varint32();
     record.session = in.session();
     record.token = Token{in.varint()};
@@ -312,6 +316,7 @@ std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
         }
     }
     if (!in.done() || record.more_locks >= limits::resources_per_grant) return std::nullopt;
+    if (record.ends_session && !record.ended) return std::nullopt;
     return record;
 }
 
@@ -331,6 +336,7 @@ std::string encode(const SessionRecord& record) {
     if (record.request) parts |= has_request;
     if (record.single) parts |= is_single;
     if (record.ended) parts |= is_ended;
+    if (record.made_for != GrantId{}) parts |= has_made_for;
     append_u64(out, record.version);
     append_u16(out, static_cast<std::uint16_t>(parts));
     append_varint(out, record.boot_epoch);
@@ -350,6 +356,7 @@ std::string encode(const SessionRecord& record) {
     if (parts & has_texts) append_texts(out, record.note, record.metadata);
     if (parts & has_request) append_request(out, record.request);
     if (record.ended) append_ending(out, *record.ended);
+    if (parts & has_made_for) append_varint(out, number(record.made_for));
     return out;
 }
 
@@ -381,6 +388,7 @@ std::optional<SessionRecord> decode_session(const SessionId& id, std::string_vie
     if (parts & has_texts) in.texts(record.note, record.metadata);
     if (parts & has_request) record.request = in.request();
     if (parts & is_ended) record.ended = in.ending();
+    if (parts & has_made_for) record.made_for = GrantId{in.varint()};
     if (!in.done()) return std::nullopt;
     return record;
 }

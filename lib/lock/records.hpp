@@ -95,6 +95,8 @@ struct GrantRecord {
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
     bool single = false;
+    // Its session ended with it, which that one's own record does not say.
+    bool ends_session = false;
     std::vector<Closure> closures;
 };
 
@@ -107,6 +109,8 @@ struct SessionRecord {
     std::string principal;
     Bound bound = Bound::none;
     bool single = false;
+    // Of a single one: the grant that it was made for, whose record may say that both have ended.
+    GrantId made_for{};
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
     std::vector<ProcessId> processes;

@@ -519,6 +519,7 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
     if (planted(Bug::shared_lease)) share_lease(grant);
     if (session.unborn) {
         session.unborn = false;
+        session.made_for = grant.id;
         write_session(session);
     }
     write_grant(grant);

@@ -28,6 +28,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "lock/hot_names.hpp"
+#include "lock/last_grants.hpp"
 #include "lock/lock_class.hpp"
 #include "lock/lock_table.hpp"
 #include "lock/modes.hpp"
@@ -60,10 +61,6 @@ struct SessionIdHash {
         std::memcpy(&word, id.bytes.data(), sizeof word);
         return word * 0x9E3779B97F4A7C15U;
     }
-};
-struct NumberHash {
-    using is_avalanching = void;
-    std::size_t operator()(std::uint64_t value) const { return spread(value); }
 };
 
 // What a request id was used for.
@@ -189,12 +186,12 @@ struct LockTable::Core {
     Wait* youngest_wait = nullptr;
     Wait* next_searched = nullptr;
     boost::unordered_flat_map<RequestKey, table::Remembered, table::RequestKeyHash> requests;
-    // The last grant on names that are not in use: by hash of the name, since the records tell them
-    // apart.
-    boost::unordered_flat_map<std::uint64_t, table::LastGrant, table::NumberHash> last_grants;
+    table::LastGrants last_grants;
     ClassTable classes;
     // Sessions' deadlines and grants' caps: what the sweep cleans up.
     TimerHeap session_timers;
+    // Not before, whatever the timers say.
+    BootTime sweeps_from{};
     TimerHeap grant_timers;
     // Waiters and closures: what must happen on time.
     TimerHeap wait_timers;
@@ -292,6 +289,7 @@ struct LockTable::Core {
     void write_deadline(Session& session);
     // Ends it: from now on none of its grants lives. They are cleaned up by clean().
     void end_session(Session& session, Ending ending, std::size_t budget = Tick{}.budget);
+    void note_shared_end(Session& session);
     // Cleans up at most `budget` grants of ended sessions; frees a session that has none left.
     std::size_t clean(Session& session, std::size_t budget);
     void forget_session(Session& session);
@@ -426,6 +424,9 @@ struct LockTable::Core {
     void serve(Resource& resource);
     void serve_time(std::size_t budget);
     void sweep(std::size_t budget);
+    void sweep_sessions(std::size_t budget);
+    // When the next of them may end, or is to be warned.
+    BootTime next_session() const { return std::max(session_timers.top().at, sweeps_from); }
     // The safety net, a step of it: counts and serves waiters that should have been granted before.
     void search();
 

@@ -102,6 +102,7 @@ void LockTable::Core::handle(const Release& request) {
 
 void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     Session& session = *grant.session;
+    if (!session.ended) note_shared_end(session);
     const std::vector<Closure> closures = close_resources(grant, ending.outcome);
     grant.version = take_version();
     write(Family::locks, records::grant_key(grant.id),
@@ -202,6 +203,8 @@ std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcom
 void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
     decision->lost.push_back({grant.session->id, view(grant), ending});
     decision->lost.back().grant.ended = ending;
+    // It can't be renewed any more.
+    if (grant.session->ended) return;
     auto& news = grant.session->lost;
     if (news.size() == losses_kept) news.erase(news.begin());
     news.push_back({grant.id, ending});

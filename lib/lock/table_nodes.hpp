@@ -344,6 +344,9 @@ struct Session : InArena {
     Bound bound = Bound::none;
     // Made for one grant, and ends with it.
     bool single = false;
+    // It has ended with the last grant that it had, the one that it was made for: that one's record
+    // says so, and its own is left as it is.
+    bool ends_with_grant = false;
     // Waits for its first grant: not written yet, and without a deadline.
     bool unborn = false;
     // Told that its lease runs low.
@@ -356,6 +359,8 @@ struct Session : InArena {
     WallTime opened;
     // Order of opening.
     std::uint64_t order = 0;
+    // Of a single one; none in a store that was written before this was kept.
+    GrantId made_for{};
     std::string note;
     Metadata metadata;
     RequestKey request;

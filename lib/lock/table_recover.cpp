@@ -139,6 +139,7 @@ Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
         session->lease = record->lease;
         session->bound = record->bound;
         session->single = record->single;
+        session->made_for = record->made_for;
         session->uid = record->uid;
         session->pid = record->pid;
         session->processes = record->processes;
@@ -304,12 +305,16 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
     if (session != sessions.end()) {
         recover_deadline(*session->second,
                          {record.version, record.boot_epoch, record.deadline, record.lease}, facts);
+        if (record.ends_session) session->second->ended = record.ended;
     }
     for (const Lock& lock : record.locks) {
         // In order of grants, so the last one stays.
-        Resource* known = find(lock.resource);
-        (known != nullptr ? known->last : last_grants[fnv1a(lock.resource)]) =
-            table::LastGrant(record.id);
+        const table::LastGrant last(record.id);
+        if (Resource* const known = find(lock.resource)) {
+            known->last = last;
+        } else {
+            last_grants.keep(fnv1a(lock.resource), last);
+        }
     }
     const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
     for (const Closure& closure : record.closures) {
@@ -376,10 +381,10 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
         if (up.token > number(last.grant())) last.note_conversion_of(up.grant);
     };
     for (const Converted& up : converted) {
-        Resource* known = find(up.name);
-        const auto at = last_grants.find(fnv1a(up.name));
-        if (known != nullptr) mark(known->last, up);
-        if (known == nullptr && at != last_grants.end()) mark(at->second, up);
+        Resource* const known = find(up.name);
+        table::LastGrant* const last =
+            known != nullptr ? &known->last : last_grants.find(fnv1a(up.name));
+        if (last != nullptr) mark(*last, up);
     }
     converted.clear();
     converted.shrink_to_fit();

@@ -231,9 +231,12 @@ SessionInfo LockTable::Core::info(const Session& session) const {
 // From now on for a full lease. The timer stays where it is when the deadline moves away from it:
 // it finds out when it fires, so a renewal costs the same however many sessions there are.
 void LockTable::Core::extend(Session& session) {
-    session.deadline = now.boot + session.lease;
+    const BootTime before = std::exchange(session.deadline, now.boot + session.lease);
     session.warned = false;
     if (!session.timer.armed() || warning_time(session) < session.timer.at) arm_session(session);
+    // None of its waits is looked at later than at the deadline that it had. It may have very many,
+    // and be granted one after the other.
+    if (session.deadline >= before) return;
     for (Wait* wait : session.waits) {
         if (session.deadline < wait->timer.at) recheck(*wait);
     }
@@ -249,6 +252,7 @@ void LockTable::Core::write_session(const Session& session) {
     record.principal = session.principal;
     record.bound = session.bound;
     record.single = session.single;
+    record.made_for = session.made_for;
     record.uid = session.uid;
     record.pid = session.pid;
     record.processes = session.processes;
@@ -274,15 +278,23 @@ void LockTable::Core::end_session(Session& session, Ending ending, std::size_t b
     session.ended = std::move(ending);
     session_timers.remove(session.timer);
     if (session.request) requests.erase(session.request);
+    if (budget > 0) note_shared_end(session);
     if (!session.unborn) {
         ++ended_sessions;
-        write_session(session);
+        if (!session.ends_with_grant) write_session(session);
         if (session.renewed) erase(Family::locks, records::deadline_key(session.id));
     }
     // They find out that their session has ended, and are answered so.
     for (Wait* wait : session.waits) recheck(*wait);
     ending_sessions.push_back(&session);
     clean(session, budget);
+}
+
+// Where it ends together with the one grant that it was made for, the record of that says so for
+// both: half of what is to be written, and in the order of the keys.
+void LockTable::Core::note_shared_end(Session& session) {
+    if (!session.single || session.grants != 1 || session.first->id != session.made_for) return;
+    session.ends_with_grant = true;
 }
 
 std::size_t LockTable::Core::clean(Session& session, std::size_t budget) {

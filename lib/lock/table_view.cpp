@@ -49,8 +49,8 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
 
 GrantId LockTable::last_grant(std::string_view resource) const {
     if (const Resource* at = core_->find(resource)) return at->last.grant();
-    const auto last = core_->last_grants.find(fnv1a(resource));
-    return last == core_->last_grants.end() ? GrantId{} : last->second.grant();
+    const table::LastGrant* const last = core_->last_grants.find(fnv1a(resource));
+    return last == nullptr ? GrantId{} : last->grant();
 }
 
 SessionView LockTable::Core::show_session(const Session& session) const {

@@ -25,6 +25,12 @@ constexpr std::size_t read_limit = 1000;
 constexpr std::size_t searched_a_step = 512;
 // What a session keeps for its next renewal, at most.
 constexpr std::size_t wants_kept = 100;
+// A timer of a session is ahead of its time by less.
+constexpr std::chrono::milliseconds longest_ahead{4};
+// So many of those are armed anew, each for its very moment. Where there are more they keep their
+// order, and all are looked at again soon.
+constexpr std::size_t few_early = 64;
+constexpr std::chrono::microseconds early_pause{250};
 
 // Whether a name of this class may be kept closed when a grant of it is over.
 bool closes(const LockClass& lock_class) {
@@ -82,12 +88,10 @@ Resource& LockTable::Core::resource(std::string_view name) {
 Resource& LockTable::Core::enter(Resource& made) {
     resources.insert(made);
     if (const auto parent = parent_path(made.name())) made.set_parent(resource(*parent));
-    if (!last_grants.empty()) {
-        const auto last = last_grants.find(fnv1a(made.name()));
-        if (last != last_grants.end()) {
-            made.last = last->second;
-            last_grants.erase(last);
-        }
+    const std::uint64_t hash = fnv1a(made.name());
+    if (const table::LastGrant* const last = last_grants.find(hash)) {
+        made.last = *last;
+        last_grants.forget(hash);
     }
     return made;
 }
@@ -102,7 +106,9 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
     if (resource.needed(now.boot)) return;
     ROCKLOCK_ASSERT(resource.first == nullptr && !resource.dirty);
     if (resource.extra) closure_timers.remove(resource.extra->timer);
-    if (resource.last.grant() != GrantId{}) last_grants[fnv1a(resource.name())] = resource.last;
+    if (resource.last.grant() != GrantId{}) {
+        last_grants.keep(fnv1a(resource.name()), resource.last);
+    }
     if (resource.parent != nullptr) {
         resource.leave_parent();
         touch(*resource.parent);
@@ -701,18 +707,31 @@ void LockTable::Core::sweep(std::size_t budget) {
         need(Durability::durable);
         --left;
     }
-    while (left > 0 && !session_timers.empty() && session_timers.top().at <= now.boot) {
+    sweep_sessions(left);
+}
+
+void LockTable::Core::sweep_sessions(std::size_t budget) {
+    std::size_t early = 0;
+    while (budget > 0 && !session_timers.empty() && next_session() <= now.boot) {
         Timer& timer = session_timers.top();
         auto& session = *static_cast<Session*>(timer.owner);
-        if (session.deadline > now.boot) {
-            if (warning_time(session) <= now.boot) left -= std::min(left, warn(session));
-            arm_session(session);
+        if (session.deadline <= now.boot) {
+            ++counts.sessions_expired;
+            need(Durability::durable);
+            budget -= std::min<std::size_t>(budget, session.grants + 1);
+            end_session(session, {Outcome::expired, {}, {}, wall_of(session.deadline)});
             continue;
         }
-        ++counts.sessions_expired;
-        need(Durability::durable);
-        left -= std::min<std::size_t>(left, session.grants + 1);
-        end_session(session, {Outcome::expired, {}, {}, wall_of(session.deadline)});
+        --budget;
+        if (warning_time(session) <= now.boot) budget -= std::min(budget, warn(session));
+        const BootTime due = warning_time(session);
+        if (due - now.boot > longest_ahead) {
+            arm_session(session);
+        } else if (++early <= few_early) {
+            session_timers.set(timer, due);
+        } else {
+            sweeps_from = now.boot + early_pause;
+        }
     }
 }
 

@@ -1,12 +1,15 @@
-// A binary heap of moments, with its entries embedded in what they belong to.
+// A heap of moments, with its entries embedded in what they belong to.
 //
 // An entry knows its place, so it can be moved or taken out without a search. Entries do not move
 // in memory while they are in a heap.
+//
+// Each place has the moment beside the pointer, and four places below it: to find the next of a
+// million takes few looks, and none at the entries themselves, which lie anywhere.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <rocklock/clock.hpp>
@@ -31,66 +34,75 @@ public:
     bool empty() const { return heap_.empty(); }
     std::size_t size() const { return heap_.size(); }
     // The earliest. Undefined when empty.
-    Timer& top() const { return *heap_.front(); }
+    Timer& top() const { return *heap_.front().timer; }
 
     // Arms the timer, or moves it when it is armed already.
     void set(Timer& timer, BootTime at) {
-        if (!timer.armed()) {
-            timer.at = at;
-            timer.place = static_cast<std::uint32_t>(heap_.size());
-            heap_.push_back(&timer);
-            rise(timer.place);
-            return;
-        }
-        const bool earlier = at < timer.at;
         timer.at = at;
-        earlier ? rise(timer.place) : sink(timer.place);
+        if (!timer.armed()) {
+            heap_.emplace_back();
+            return rise(size() - 1, {at, &timer});
+        }
+        settle(timer.place, {at, &timer});
     }
 
     void remove(Timer& timer) {
         if (!timer.armed()) return;
-        const std::uint32_t place = timer.place;
-        ROCKLOCK_ASSERT(place < heap_.size() && heap_[place] == &timer);
-        exchange(place, static_cast<std::uint32_t>(heap_.size() - 1));
-        heap_.pop_back();
+        const std::size_t place = timer.place;
+        ROCKLOCK_ASSERT(place < heap_.size() && heap_[place].timer == &timer);
         timer.place = Timer::idle;
-        if (place < heap_.size()) {
-            rise(place);
-            sink(place);
-        }
+        const Entry last = heap_.back();
+        heap_.pop_back();
+        if (place < heap_.size()) settle(place, last);
     }
 
 private:
-    void exchange(std::uint32_t a, std::uint32_t b) {
-        std::swap(heap_[a], heap_[b]);
-        heap_[a]->place = a;
-        heap_[b]->place = b;
+    struct Entry {
+        BootTime at{};
+        Timer* timer = nullptr;
+    };
+    static constexpr std::size_t branches = 4;
+
+    void put(std::size_t place, const Entry& entry) {
+        heap_[place] = entry;
+        entry.timer->place = static_cast<std::uint32_t>(place);
     }
 
-    void rise(std::uint32_t place) {
+    // Puts it at that place, which is free, or where it belongs above or below.
+    void settle(std::size_t place, const Entry& entry) {
+        const bool above = place > 0 && entry.at < heap_[(place - 1) / branches].at;
+        above ? rise(place, entry) : sink(place, entry);
+    }
+
+    void rise(std::size_t place, const Entry& entry) {
         while (place > 0) {
-            const std::uint32_t parent = (place - 1) / 2;
-            if (heap_[parent]->at <= heap_[place]->at) return;
-            exchange(parent, place);
+            const std::size_t parent = (place - 1) / branches;
+            if (heap_[parent].at <= entry.at) break;
+            put(place, heap_[parent]);
             place = parent;
         }
+        put(place, entry);
     }
 
-    void sink(std::uint32_t place) {
-        const auto size = static_cast<std::uint32_t>(heap_.size());
+    void sink(std::size_t place, const Entry& entry) {
         for (;;) {
-            std::uint32_t least = place;
-            for (std::uint32_t child = 2 * place + 1; child <= 2 * place + 2 && child < size;
-                 ++child) {
-                if (heap_[child]->at < heap_[least]->at) least = child;
+            const std::size_t first = branches * place + 1;
+            const std::size_t end = std::min(first + branches, heap_.size());
+            std::size_t least = place;
+            BootTime earliest = entry.at;
+            for (std::size_t child = first; child < end; ++child) {
+                if (heap_[child].at >= earliest) continue;
+                least = child;
+                earliest = heap_[child].at;
             }
-            if (least == place) return;
-            exchange(least, place);
+            if (least == place) break;
+            put(place, heap_[least]);
             place = least;
         }
+        put(place, entry);
     }
 
-    std::vector<Timer*> heap_;
+    std::vector<Entry> heap_;
 };
 
 }  // namespace rocklock
