@@ -569,7 +569,7 @@ Result<void> serve(const ServerOptions& options) {
     // What asks other daemons for something that we do not do must not end us.
     for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
     // What calls need comes and goes all the time. It is asked of the system in larger pieces, of
-    // which one at a time is kept.
+    // which one at a time is kept. That is for glibc's allocator, where jemalloc is not there.
     ::mallopt(M_TOP_PAD, 1 << 20);
     ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
     auto served = serve_store(options);
