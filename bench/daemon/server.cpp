@@ -27,6 +27,8 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 using Words = std::vector<std::string>;
 
+constexpr std::chrono::seconds patience_with_ends{10};
+
 sockaddr_in loopback(int port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -86,6 +88,12 @@ Server::Server(Contestant contestant) : contestant_(std::move(contestant)) { sta
 Server::~Server() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGINT);
+    // A virtual machine for Java was seen not to end for as long as one waited.
+    for (const auto until = Steady::now() + patience_with_ends; Steady::now() < until;) {
+        if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
+        std::this_thread::sleep_for(milliseconds{10});
+    }
+    ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
 }
 

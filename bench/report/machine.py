@@ -5,7 +5,9 @@ import glob
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import zipfile
 
 # How each says which version it is.
 VERSIONS = {
@@ -60,9 +62,36 @@ def file_system(directory, mounts=None):
     return kind
 
 
-def versions():
+def version_of_dynalite(program):
+    """What the package of a program says that lies in it, or is linked to from elsewhere."""
+    place = shutil.which(program or "dynalite")
+    package = read(pathlib.Path(os.path.realpath(place)).parent / "package.json") if place else ""
+    found = re.search(r'"version":\s*"([^"]+)"', package)
+    return found.group(1) if found else ""
+
+
+def version_of_dynamodb_local(folder):
+    """What its archive has in its name, or in its manifest."""
+    for archive in sorted(pathlib.Path(folder).glob("DynamoDBLocal*.jar")) if folder else []:
+        in_name = VERSION.search(archive.stem)
+        if in_name:
+            return in_name.group()
+        try:
+            with zipfile.ZipFile(archive) as files:
+                manifest = files.read("META-INF/MANIFEST.MF").decode(errors="replace")
+        except (OSError, KeyError, zipfile.BadZipFile):
+            continue
+        found = re.search(r"^(?:Implementation|Bundle)-Version:\s*(\S+)", manifest, re.MULTILINE)
+        if found:
+            return found.group(1)
+    return ""
+
+
+def versions(dynalite=None, dynamodb_local=None):
     """The version of each contestant that says it."""
-    found = {}
+    found = {"dynalite": version_of_dynalite(dynalite),
+             "DynamoDB Local": version_of_dynamodb_local(dynamodb_local)}
+    found = {name: version for name, version in found.items() if version}
     for name, command in VERSIONS.items():
         if name == "PostgreSQL":
             # Debian does not put it into PATH.
@@ -81,7 +110,7 @@ def commit(root):
     return name, bool(changed)
 
 
-def run_record(root, directory, settings):
+def run_record(root, directory, settings, versions_):
     """The line `run`. What names a place on this machine is left out of it."""
     name, changed = commit(root)
     return {
@@ -96,7 +125,7 @@ def run_record(root, directory, settings):
         "load_before": round(os.getloadavg()[0], 2),
         "commit": name,
         "changed_since": changed,
-        "versions": versions(),
+        "versions": versions_,
         "settings": settings,
     }
 

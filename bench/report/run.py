@@ -209,7 +209,9 @@ def measure_anew(arguments):
         sys.exit(0)
 
     found = results.Results()
-    found.add(machine.run_record(ROOT, arguments.directory, settings(arguments)))
+    found.add(machine.run_record(
+        ROOT, arguments.directory, settings(arguments),
+        machine.versions(arguments.dynalite, arguments.dynamodb_local)))
     if machine.file_system(arguments.directory) in ("tmpfs", "ramfs"):
         print(f"{arguments.directory} is in memory: nothing will be durable. --directory DIR chooses a "
               "disk.", file=sys.stderr)

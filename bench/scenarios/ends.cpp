@@ -43,6 +43,16 @@ public:
 
     // False where it took longer than that.
     bool take_until(BootTime end) {
+        const bool all = submit_until(end);
+        // Whose answers are still to come needs this object.
+        for (std::size_t i = 0; i < at_once; ++i) under_way_.acquire();
+        return all && now() + milliseconds{100} < end;
+    }
+
+private:
+    static constexpr std::ptrdiff_t at_once = 1024;
+
+    bool submit_until(BootTime end) {
         for (std::size_t i = 0; i < count(); ++i) {
             const auto left = std::chrono::duration_cast<milliseconds>(end - now());
             if (left < limits::lease_min) return false;
@@ -52,12 +62,8 @@ public:
                 under_way_.release();
             });
         }
-        for (std::size_t i = 0; i < at_once; ++i) under_way_.acquire();
-        return now() + milliseconds{100} < end;
+        return true;
     }
-
-private:
-    static constexpr std::ptrdiff_t at_once = 1024;
 
     static Acquire request_for(std::size_t number, milliseconds lease) {
         Acquire acquire;

@@ -17,6 +17,7 @@ import tempfile
 import time
 import unittest
 import unittest.mock
+import zipfile
 
 import machine
 import program
@@ -289,6 +290,23 @@ class Machine(unittest.TestCase):
     def test_file_systems(self):
         for place, kind in (("/tmp", "tmpfs"), ("/tmp/x", "tmpfs"), ("/tmpx", "ext4"), ("/", "ext4"), ("/a b/c", "xfs")):
             self.assertEqual(machine.file_system(place, self.MOUNTS), kind)
+
+    def test_versions_of_what_is_given(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            (place / "package").mkdir()
+            (place / "package/cli.js").write_text("", encoding="utf-8")
+            (place / "package/cli.js").chmod(0o755)
+            (place / "package/package.json").write_text('{"version": "4.5.6"}', encoding="utf-8")
+            (place / "dynalite").symlink_to("package/cli.js")
+            (place / "DynamoDBLocal-x.jar").write_text("no archive", encoding="utf-8")
+            with zipfile.ZipFile(place / "DynamoDBLocal.jar", "w") as archive:
+                archive.writestr("META-INF/MANIFEST.MF", "A: b\r\nImplementation-Version: 2.3.4\r\n")
+            found = machine.versions(str(place / "dynalite"), place)
+            self.assertEqual((found["dynalite"], found["DynamoDB Local"]), ("4.5.6", "2.3.4"))
+            (place / "DynamoDBLocal-9.8.7.jar").touch()
+            self.assertEqual(machine.versions(None, place)["DynamoDB Local"], "9.8.7")
+            self.assertEqual(machine.version_of_dynalite(str(place / "none")), "")
 
     def test_a_store_in_memory_is_told_of(self):
         self.assertIn("Note", dict(machine.facts({"file_system": "tmpfs"})))
