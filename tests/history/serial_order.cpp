@@ -1,6 +1,7 @@
 #include "history/serial_order.hpp"
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <optional>
 #include <random>
@@ -60,12 +61,14 @@ struct Piece {
     bool ends_absent = true;
 };
 
+// Of an item: those that begin nobody knows with what, and end with no item.
+using Removers = std::vector<const Piece*>;
+
 // One of the two is before the other.
 struct Choice {
     const Piece* one = nullptr;
     const Piece* other = nullptr;
-    bool one_first = true;
-    bool other_first = true;
+    const Removers* removers = nullptr;
 };
 
 class Story {
@@ -101,6 +104,8 @@ private:
     // Choices.
     bool settle(PartialOrder& order, std::vector<Choice>& choices, std::string& wrong) const;
     static bool may_be_first(const PartialOrder& order, const Piece& one, const Piece& other);
+    static bool may_be_first(const PartialOrder& order, const Piece& one, const Piece& other,
+                             const Removers& removers);
     static void put_first(PartialOrder& order, const Piece& one, const Piece& other);
     std::optional<std::string> guess(PartialOrder order, std::vector<Choice> choices,
                                      std::mt19937& random, int attempt);
@@ -114,6 +119,7 @@ private:
     std::map<std::uint32_t, KeyStory> keys_;
     Reasons reasons_;
     std::vector<Piece> pieces_;
+    std::list<Removers> removers_;
     std::vector<Choice> choices_;
     Explanation figures_;
 };
@@ -368,19 +374,14 @@ void Story::collect_pieces() {
     for (const std::size_t end : ends) collect_choices(std::exchange(begin, end), end);
 }
 
-// Behind a piece that leaves an item comes nothing but one of which nobody knows what it replaced.
 void Story::collect_choices(std::size_t begin, std::size_t end) {
-    std::size_t unknown = 0;
-    for (std::size_t i = begin; i < end; ++i) unknown += pieces_[i].begins_absent ? 0 : 1;
-    const auto may_be_first = [&](const Piece& one, const Piece& other) {
-        return one.ends_absent || !other.begins_absent || unknown > (one.begins_absent ? 0U : 1U);
-    };
+    Removers& removers = removers_.emplace_back();
     for (std::size_t i = begin; i < end; ++i) {
+        const Piece& piece = pieces_[i];
+        if (!piece.begins_absent && piece.ends_absent) removers.push_back(&piece);
         for (std::size_t j = i + 1; j < end; ++j) {
-            const Piece& one = pieces_[i];
-            const Piece& other = pieces_[j];
-            if (one.reads_only && other.reads_only) continue;
-            choices_.push_back({&one, &other, may_be_first(one, other), may_be_first(other, one)});
+            if (piece.reads_only && pieces_[j].reads_only) continue;
+            choices_.push_back({&piece, &pieces_[j], &removers});
         }
     }
 }
@@ -390,6 +391,16 @@ void Story::collect_choices(std::size_t begin, std::size_t end) {
 bool Story::may_be_first(const PartialOrder& order, const Piece& one, const Piece& other) {
     return std::none_of(one.lasts.begin(), one.lasts.end(), [&](std::size_t last) {
         return order.is_before(other.first, last) || last == other.first;
+    });
+}
+
+// What begins with no item comes behind a piece that leaves one only where a remover is between.
+bool Story::may_be_first(const PartialOrder& order, const Piece& one, const Piece& other,
+                         const Removers& removers) {
+    if (!may_be_first(order, one, other)) return false;
+    if (one.ends_absent || !other.begins_absent) return true;
+    return std::any_of(removers.begin(), removers.end(), [&](const Piece* between) {
+        return may_be_first(order, one, *between) && may_be_first(order, *between, other);
     });
 }
 
@@ -404,22 +415,19 @@ bool Story::settle(PartialOrder& order, std::vector<Choice>& choices, std::strin
     for (bool changed = true; changed;) {
         changed = false;
         for (std::size_t at = 0; at < choices.size();) {
-            const Choice& choice = choices[at];
-            const bool one_first =
-                choice.one_first && may_be_first(order, *choice.one, *choice.other);
-            const bool other_first =
-                choice.other_first && may_be_first(order, *choice.other, *choice.one);
+            const auto& [one, other, removers] = choices[at];
+            const bool one_first = may_be_first(order, *one, *other, *removers);
+            const bool other_first = may_be_first(order, *other, *one, *removers);
             if (one_first && other_first) {
                 ++at;
                 continue;
             }
             if (!one_first && !other_first) {
                 wrong = "neither what begins with one of these can be before the other:\n  " +
-                        told(choice.one->first) + "\n  " + told(choice.other->first);
+                        told(one->first) + "\n  " + told(other->first);
                 return false;
             }
-            put_first(order, one_first ? *choice.one : *choice.other,
-                      one_first ? *choice.other : *choice.one);
+            put_first(order, one_first ? *one : *other, one_first ? *other : *one);
             choices[at] = choices.back();
             choices.pop_back();
             changed = true;

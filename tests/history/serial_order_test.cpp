@@ -120,6 +120,16 @@ BOOST_AUTO_TEST_CASE(a_write_without_a_reply_has_happened_or_not) {
     BOOST_TEST(believed({operation(1, {put(0, Trail{})}), write, operation(4, {saw(0, {2})})}));
     BOOST_TEST(believed({operation(1, {put(0, Trail{})}), write, operation(4, {saw(0, {1})})}));
 }
+// Each of the reads came back behind the put, and was before it.
+BOOST_AUTO_TEST_CASE(many_saw_no_item_before_a_put_without_a_reply_replaced_another) {
+    TableHistory history = {at(0, 50, operation(1, {put(0, Trail{})})),
+                            lost(at(60, 90, operation(2, {put(0, std::nullopt)}))),
+                            operation(100, {saw(0, {2})})};
+    for (std::uint64_t read = 10; read < 30; ++read) {
+        history.push_back(at(0, 51, operation(read, {saw(0, {})})));
+    }
+    BOOST_TEST(believed(history));
+}
 BOOST_AUTO_TEST_CASE(a_removal_without_a_reply_has_happened_or_not) {
     const auto gone = lost(at(20, 30, operation(2, {provided(removal(0, std::nullopt), 1)})));
     BOOST_TEST(believed({operation(1, {put(0, Trail{})}), gone, operation(4, {saw(0, {})})}));
