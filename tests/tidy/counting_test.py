@@ -71,6 +71,13 @@ class Counting(unittest.TestCase):
     def test_a_program_without_a_count_is_one_test(self):
         self.assertEqual(self.count().passed, 1)
 
+    def test_the_last_words_of_what_failed_are_told(self):
+        said = {"stdout": "first\n\n", "stderr": "\n".join(map(str, range(40)))}
+        told = run_tests.last_words({"result": "FAIL", **said})
+        self.assertEqual((len(told), told[0], told[-1]), (30, "    | 10", "    | 39"))
+        self.assertEqual(run_tests.last_words({"result": "TIMEOUT", "stdout": "first\n"}), ["    | first"])
+        self.assertEqual(run_tests.last_words({"result": "OK", **said}), [])
+
 
 if __name__ == "__main__":
     tap.main()
