@@ -73,13 +73,13 @@ CallBook::CallBook(const Log& log, std::function<void(const Error&)> storage_fai
 
 Dispatcher::Done CallBook::observe(const Call& call, const Caller& caller, Dispatcher::Done done) {
     if (auto event = administration(call, caller)) {
-        done = [this, event = *std::move(event), done = std::move(done)](Result<Reply> reply) {
+        done = [this, event = *std::move(event), done = std::move(done)](Result<Reply>&& reply) {
             if (reply) log_.write(event);
             done(std::move(reply));
         };
     }
     return [this, verb = call.body.index(), decides = is_decision(call.body),
-            start = steady_clock::now(), done = std::move(done)](Result<Reply> reply) {
+            start = steady_clock::now(), done = std::move(done)](Result<Reply>&& reply) {
         std::optional<Error> error;
         if (!reply) error = reply.error();
         counters_.add(verb, error ? std::optional(error->code) : std::nullopt,

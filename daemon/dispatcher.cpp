@@ -46,7 +46,7 @@ bool is_administration(const CallBody& body) {
 }
 
 // What the caller knows already, or must not learn again, is left out of a reply.
-Reply reply_of(Answer answer, bool opened) {
+Reply reply_of(Answer&& answer, bool opened) {
     return std::visit(
         [&](auto& value) {
             if constexpr (std::is_same_v<std::decay_t<decltype(value)>, SessionInfo>) {
@@ -306,7 +306,7 @@ Result<void> Dispatcher::prove(const Call& call, ProvenSession* proven) {
 Ticket Dispatcher::decide(Request request, Binding binding, Done done) {
     const bool opens = std::holds_alternative<OpenSession>(request);
     auto completion = [watch = watch_, binding = std::move(binding), opens,
-                       done = std::move(done)](Result<Answer> answer) {
+                       done = std::move(done)](Result<Answer>&& answer) {
         if (!answer) return done(std::move(answer).error());
         if (watch != nullptr && !binding.processes.empty()) {
             const auto session = binding.joined ? binding.joined : opened_session(*answer);

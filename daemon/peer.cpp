@@ -43,7 +43,7 @@ void Peer::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
     }
     const auto ticket = dispatcher_.submit(
         std::move(call), caller_,
-        [self = shared_from_this(), number, done = std::move(done)](Result<Reply> reply) {
+        [self = shared_from_this(), number, done = std::move(done)](Result<Reply>&& reply) {
             self->answered(number, std::move(reply), done);
         },
         &proven_);
@@ -71,7 +71,7 @@ void Peer::cancel(std::uint64_t number) {
     if (ticket) dispatcher_.cancel(*ticket);
 }
 
-void Peer::answered(std::uint64_t number, Result<Reply> reply, const Dispatcher::Done& done) {
+void Peer::answered(std::uint64_t number, Result<Reply>&& reply, const Dispatcher::Done& done) {
     bool gone = false;
     Asked asked;
     const auto session = session_of(reply);

@@ -64,7 +64,7 @@ private:
     };
 
     std::vector<Ticket> tickets() const ROCKLOCK_REQUIRES(mutex_);
-    void answered(std::uint64_t number, Result<Reply> reply, const Dispatcher::Done& done)
+    void answered(std::uint64_t number, Result<Reply>&& reply, const Dispatcher::Done& done)
         ROCKLOCK_EXCLUDES(mutex_);
 
     Dispatcher& dispatcher_;

@@ -57,15 +57,13 @@ bool boot_clock_is_the_machines() {
 // Both clocks are read one after the other, so what lies between them seems to vary by little. It
 // is kept in whole milliseconds, until it differs by more than one: then the wall clock was set, or
 // has drifted so far. A moment of the one clock is thus the same moment of the other, whoever
-// reckons it and whenever.
+// reckons it and whenever. Whether it was set is looked at once a millisecond: each clock takes as
+// long to read as a small decision.
 class SystemClock final : public Clock {
 public:
     Instant now() override {
         const auto boot = read_clock(CLOCK_BOOTTIME);
-        const auto apart = read_clock(CLOCK_REALTIME) - boot;
-        auto kept = milliseconds(apart_.load(std::memory_order_relaxed));
-        if (std::chrono::abs(apart - kept) > milliseconds{1}) kept = measure();
-        return {BootTime(boot), WallTime(std::chrono::floor<milliseconds>(boot) + kept)};
+        return {BootTime(boot), WallTime(std::chrono::floor<milliseconds>(boot) + apart(boot))};
     }
 
     std::string boot_id() override {
@@ -77,6 +75,18 @@ public:
 
 private:
     using milliseconds = std::chrono::milliseconds;
+    using nanoseconds = std::chrono::nanoseconds;
+
+    milliseconds apart(nanoseconds boot) {
+        const auto looked = nanoseconds(looked_.load(std::memory_order_acquire));
+        const auto kept = milliseconds(apart_.load(std::memory_order_relaxed));
+        if (boot - looked < milliseconds{1}) return kept;
+        const bool set =
+            std::chrono::abs(read_clock(CLOCK_REALTIME) - boot - kept) > milliseconds{1};
+        const auto found = set ? measure() : kept;
+        looked_.store(boot.count(), std::memory_order_release);
+        return found;
+    }
 
     // Between two readings of the one clock, since we may be held up between that and the other.
     milliseconds measure() {
@@ -93,6 +103,8 @@ private:
     }
 
     std::atomic<milliseconds::rep> apart_{0};
+    // The boot clock when that was last compared.
+    std::atomic<nanoseconds::rep> looked_{0};
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 // It takes an event and the time, and returns a Decision: the batch to commit, the answers to give,
 // and what to tell others. It does no I/O, takes no mutex, starts no thread and never asks for the
 // time, so that a whole life of it can be replayed from a list of events. What waits, sleeps or
-// writes is around it (lock_manager.hpp).
+// writes is around it (lock_manager.hpp). Only recover() reads, from a snapshot, and has threads
+// that help it while it does.
 //
 // A grant lives, at a given moment, when it has not been ended, its session has not ended, the
 // session's deadline lies ahead, and so does the grant's own cap (`max_hold`). That predicate is

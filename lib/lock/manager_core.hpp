@@ -74,16 +74,21 @@ struct Pending {
     LockService::Completion done;
 };
 
-// Something to be told once its commit is as durable as it must be.
+// What a decision tells others than its caller.
+struct News {
+    std::vector<LostNotice> lost;
+    std::vector<WantedNotice> wanted;
+    std::vector<SlowWait> slow;
+};
+
+// Something to be told once its commit is as durable as it must be. It is moved about often.
 struct Delivery {
     Standing standing;
     LockService::Completion done;
     std::optional<Result<Answer>> answer;
     // The answer is to be looked up in the history, under this ticket.
     std::optional<AskHistory> history;
-    std::vector<LostNotice> lost;
-    std::vector<WantedNotice> wanted;
-    std::vector<SlowWait> slow;
+    std::unique_ptr<News> news;
     // Of an acquire that did not wait, with `timings`.
     std::optional<BootTime> acquired_at;
 };
@@ -313,8 +318,9 @@ struct LockManager::Core {
     Tick next_tick(BootTime now, bool search) ROCKLOCK_REQUIRES(mutex);
     void trim() ROCKLOCK_EXCLUDES(trimming, mutex);
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
-    bool take_delivery(Delivery& delivery, std::size_t& refusals) ROCKLOCK_REQUIRES(mutex);
+    std::optional<Delivery> take_delivery(std::size_t& refusals) ROCKLOCK_REQUIRES(mutex);
     void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);
+    void tell_news(const manager::News& news) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool tell_settler_of_it() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);

@@ -117,12 +117,11 @@ void LockManager::Core::distribute(Ticket own, const Standing& standing, Afterma
     const bool slow = !decision.slow.empty() && options.on_slow_wait;
     if (decision.lost.empty() && decision.wanted.empty() && !slow) return;
     if (!tell_lost && !tell_wanted && !slow) return;
-    Delivery news;
-    if (!planted(Bug::told_before_durable)) news.standing = standing;
-    news.lost = std::move(decision.lost);
-    news.wanted = std::move(decision.wanted);
-    news.slow = std::move(decision.slow);
-    committing.push_back(std::move(news));
+    Delivery delivery;
+    if (!planted(Bug::told_before_durable)) delivery.standing = standing;
+    delivery.news = std::make_unique<manager::News>(manager::News{
+        std::move(decision.lost), std::move(decision.wanted), std::move(decision.slow)});
+    committing.push_back(std::move(delivery));
     after.tell = true;
 }
 

@@ -205,19 +205,18 @@ void LockManager::Core::end_now(const Event& event) {
     [[maybe_unused]] const auto left = leave(after.standing);
 }
 
-bool LockManager::Core::take_delivery(Delivery& delivery, std::size_t& refusals) {
+std::optional<manager::Delivery> LockManager::Core::take_delivery(std::size_t& refusals) {
+    std::optional<Delivery> delivery;
     if (!ready.empty() && (refusals > 0 || closing)) {
         // Without a thread everything is told that there is to tell.
         if (options.background && refusals > 0) --refusals;
-        delivery = std::move(ready.front());
+        delivery.emplace(std::move(ready.front()));
         ready.pop_front();
-        return true;
+    } else if (!committing.empty() && committing.front().standing.done(storage)) {
+        delivery.emplace(std::move(committing.front()));
+        committing.pop_front();
     }
-    if (committing.empty()) return false;
-    if (!committing.front().standing.done(storage)) return false;
-    delivery = std::move(committing.front());
-    committing.pop_front();
-    return true;
+    return delivery;
 }
 
 void LockManager::Core::deliver_done() {
@@ -228,9 +227,10 @@ void LockManager::Core::deliver_done() {
         delivering = true;
         const std::size_t before = committing.size();
         std::size_t refusals = refusals_at_once;
-        for (Delivery delivery; take_delivery(delivery, refusals); delivery = {}) {
+        while (auto delivery = take_delivery(refusals)) {
             lock.unlock();
-            deliver(delivery);
+            deliver(*delivery);
+            delivery.reset();
             lock.lock();
         }
         delivering = false;
@@ -265,6 +265,10 @@ void LockManager::Core::deliver(Delivery& delivery) {
         }
         return delivery.done(*std::move(delivery.answer));
     }
+    if (delivery.news) tell_news(*delivery.news);
+}
+
+void LockManager::Core::tell_news(const manager::News& news) {
     std::function<void(const LostNotice&)> lost;
     std::function<void(const WantedNotice&)> wanted;
     {
@@ -272,13 +276,13 @@ void LockManager::Core::deliver(Delivery& delivery) {
         lost = tell_lost;
         wanted = tell_wanted;
     }
-    for (const LostNotice& notice : delivery.lost) {
+    for (const LostNotice& notice : news.lost) {
         if (lost) lost(notice);
     }
-    for (const WantedNotice& notice : delivery.wanted) {
+    for (const WantedNotice& notice : news.wanted) {
         if (wanted) wanted(notice);
     }
-    for (const SlowWait& slow : delivery.slow) options.on_slow_wait(slow);
+    for (const SlowWait& slow : news.slow) options.on_slow_wait(slow);
 }
 
 // ---- Time ----

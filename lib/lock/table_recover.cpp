@@ -1,9 +1,12 @@
 // Classes, and from the records back to the table.
 #include <algorithm>
+#include <future>
 #include <utility>
 
+#include "base/aside.hpp"
 #include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
+#include "storage/read_ahead.hpp"
 
 namespace rocklock {
 
@@ -70,6 +73,9 @@ void LockTable::Core::classes_changed() {
 
 namespace {
 
+// Fewer grants are entered before a thread is at work.
+constexpr std::size_t worth_a_thread = 4096;
+
 Error corrupt(std::string_view what) {
     return {ErrorCode::corrupt, "the lock table's records contradict themselves (" +
                                     std::string(what) +
@@ -81,12 +87,12 @@ template <typename F>
 Result<void> each(const Snapshot& records, char tag, const F& read) {
     const std::string first(1, tag);
     const std::string last(1, static_cast<char>(tag + 1));
-    const auto cursor = records.scan(Family::locks, first, last);
-    for (; cursor->valid(); cursor->next()) {
-        auto done = read(cursor->key(), cursor->value());
+    ReadAhead cursor(records.scan(Family::locks, first, last));
+    for (; cursor.valid(); cursor.next()) {
+        auto done = read(cursor.key(), cursor.value());
         if (!done) return done;
     }
-    return cursor->status();
+    return cursor.status();
 }
 
 }  // namespace
@@ -273,10 +279,19 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     return {};
 }
 
-// All at once, since a table that grows costs as much as one that is filled.
+// All at once, since a table that grows costs as much as one that is filled; and the two tables
+// meanwhile, each with half of the work.
 void LockTable::Core::enter_recovered() {
-    grants.reserve(recovered.size());
-    grants.insert(recovered.begin(), recovered.end());
+    const auto enter_by_number = [this] {
+        grants.reserve(recovered.size());
+        grants.insert(recovered.begin(), recovered.end());
+    };
+    std::future<void> helper;
+    if (recovered.size() >= worth_a_thread) {
+        helper = aside(enter_by_number);
+    } else {
+        enter_by_number();
+    }
     std::size_t holds = 0;
     for (const Grant* grant : recovered) holds += grant->hold_count;
     resources.reserve(resources.size() + holds);
@@ -295,6 +310,7 @@ void LockTable::Core::enter_recovered() {
             if (last.grant() > grant->id) hold.resource->last = last;
         }
     }
+    if (helper.valid()) helper.get();
     recovered = {};
 }
 

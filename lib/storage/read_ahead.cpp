@@ -1,0 +1,53 @@
+#include "storage/read_ahead.hpp"
+
+#include <utility>
+
+#include "base/aside.hpp"
+
+namespace rocklock {
+
+ReadAhead::ReadAhead(std::unique_ptr<Snapshot::Cursor> cursor) : cursor_(std::move(cursor)) {
+    fetched_ = fetch({});
+    fetch_more();
+}
+
+std::string_view ReadAhead::key() const {
+    return std::string_view(fetched_.bytes)
+        .substr(start(), fetched_.records[at_].key_end - start());
+}
+
+std::string_view ReadAhead::value() const {
+    const auto [key_end, end] = fetched_.records[at_];
+    return std::string_view(fetched_.bytes).substr(key_end, end - key_end);
+}
+
+void ReadAhead::next() {
+    if (++at_ < fetched_.records.size() || !more_.valid()) return;
+    fetched_ = more_.get();
+    at_ = 0;
+    fetch_more();
+}
+
+Result<void> ReadAhead::status() const {
+    // What stands here was read.
+    if (valid()) return {};
+    return cursor_->status();
+}
+
+ReadAhead::Records ReadAhead::fetch(Records into) const {
+    for (; cursor_->valid(); cursor_->next()) {
+        if (into.records.size() == most_records || into.bytes.size() >= most_bytes) break;
+        into.bytes += cursor_->key();
+        const std::size_t key_end = into.bytes.size();
+        into.bytes += cursor_->value();
+        into.records.push_back({key_end, into.bytes.size()});
+    }
+    return into;
+}
+
+void ReadAhead::fetch_more() {
+    if (!cursor_->valid()) return;
+    more_ = aside([this] { return fetch({}); });
+}
+
+}  // namespace rocklock
