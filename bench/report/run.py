@@ -104,13 +104,15 @@ def give_up(why, status=2):
 
 
 def build():
-    done = subprocess.run([str(ROOT / "scripts/build")], stdin=subprocess.DEVNULL, stdout=sys.stderr,
-                          check=False)
+    """Only what is measured; and together where nothing was built before, in a third of the time."""
+    words = [str(ROOT / "scripts/build")]
+    for made in (SCENARIOS, ROCKLOCK):
+        words += ["--target", str(made.relative_to(ROOT / "build"))]
+    done = subprocess.run([*words, "--unity=on", "-Dunity_size=12"], stdin=subprocess.DEVNULL,
+                          stdout=sys.stderr, check=False)
     if done.returncode != 0:
-        give_up("the build failed; nothing is measured", 1)
-    if not SCENARIOS.exists():
-        give_up("build/ is without benchmarks: meson configure build -Dbench=enabled "
-                "-Ddaemon=enabled", 1)
+        give_up("the build failed; nothing is measured. If build/ is without benchmarks: "
+                "meson configure build -Dbench=enabled -Ddaemon=enabled", 1)
 
 
 def chosen(names, known):
