@@ -75,10 +75,9 @@ public:
 
 private:
     using milliseconds = std::chrono::milliseconds;
-    using nanoseconds = std::chrono::nanoseconds;
 
-    milliseconds apart(nanoseconds boot) {
-        const auto looked = nanoseconds(looked_.load(std::memory_order_acquire));
+    milliseconds apart(std::chrono::nanoseconds boot) {
+        const auto looked = std::chrono::nanoseconds(looked_.load(std::memory_order_acquire));
         const auto kept = milliseconds(apart_.load(std::memory_order_relaxed));
         if (boot - looked < milliseconds{1}) return kept;
         const bool set =
@@ -104,7 +103,7 @@ private:
 
     std::atomic<milliseconds::rep> apart_{0};
     // The boot clock when that was last compared.
-    std::atomic<nanoseconds::rep> looked_{0};
+    std::atomic<std::chrono::nanoseconds::rep> looked_{0};
 };
 
 }  // namespace

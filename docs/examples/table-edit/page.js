@@ -113,13 +113,25 @@ function stateOf(table) {
     return "normal";
 }
 
+// Answers may overtake each other: nothing is shown that was asked for before what is shown.
+const looks = {asked: 0};
+
+async function look(path, members) {
+    const number = ++looks.asked;
+    const found = await ask(path, members);
+    if (number < looks[path]) return null;
+    looks[path] = number;
+    return found;
+}
+
 async function showTables() {
     let tables;
     try {
-        tables = await ask("/state");
+        tables = await look("/state");
     } catch (error) {
         return say(error.message);
     }
+    if (!tables) return;
     $("tables").replaceChildren(...tables.map(table => {
         const row = document.createElement("tr");
         row.id = `row-${table.name}`;
@@ -133,7 +145,8 @@ async function showTables() {
 
 async function showDrafts() {
     const editor = $("editor").value;
-    const drafts = editor ? await ask("/drafts", {editor}).catch(() => []) : [];
+    const drafts = editor ? await look("/drafts", {editor}).catch(() => null) : [];
+    if (!drafts) return;
     $("drafts").hidden = !drafts.length;
     $("draft-list").replaceChildren(...drafts.map(draft => {
         const row = document.createElement("li");
