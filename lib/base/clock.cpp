@@ -57,8 +57,8 @@ bool boot_clock_is_the_machines() {
 // Both clocks are read one after the other, so what lies between them seems to vary by little. It
 // is kept in whole milliseconds, until it differs by more than one: then the wall clock was set, or
 // has drifted so far. A moment of the one clock is thus the same moment of the other, whoever
-// reckons it and whenever. Whether it was set is looked at once a millisecond: each clock takes as
-// long to read as a small decision.
+// reckons it and whenever. Whether it was set is looked at once a millisecond: a decision reads the
+// time more than once, and two clocks take twice as long.
 class SystemClock final : public Clock {
 public:
     Instant now() override {
@@ -80,25 +80,32 @@ private:
         const auto looked = std::chrono::nanoseconds(looked_.load(std::memory_order_acquire));
         const auto kept = milliseconds(apart_.load(std::memory_order_relaxed));
         if (boot - looked < milliseconds{1}) return kept;
-        const bool set =
-            std::chrono::abs(read_clock(CLOCK_REALTIME) - boot - kept) > milliseconds{1};
-        const auto found = set ? measure() : kept;
+        const auto found = differs(read_clock(CLOCK_REALTIME) - boot, kept) ? measure(kept) : kept;
         looked_.store(boot.count(), std::memory_order_release);
         return found;
     }
 
-    // Between two readings of the one clock, since we may be held up between that and the other.
-    milliseconds measure() {
+    static bool differs(std::chrono::nanoseconds apart, milliseconds kept) {
+        return std::chrono::abs(apart - kept) > milliseconds{1};
+    }
+
+    // Between two readings of the one clock, since we may be held up between that and the other:
+    // what seemed to differ may be as it was.
+    milliseconds measure(milliseconds kept) {
         constexpr std::chrono::microseconds close{100};
         constexpr int most_tries = 10;
-        milliseconds apart{};
+        std::chrono::nanoseconds apart{};
         for (int tries = 0; tries < most_tries; ++tries) {
             const auto before = read_clock(CLOCK_BOOTTIME);
-            apart = std::chrono::round<milliseconds>(read_clock(CLOCK_REALTIME) - before);
+            apart = read_clock(CLOCK_REALTIME) - before;
             if (read_clock(CLOCK_BOOTTIME) - before < close) break;
         }
-        apart_.store(apart.count(), std::memory_order_relaxed);
-        return apart;
+        if (!differs(apart, kept)) return kept;
+        const auto found = std::chrono::round<milliseconds>(apart);
+        auto known = kept.count();
+        // Of several who find it together one says how far.
+        if (apart_.compare_exchange_strong(known, found.count())) return found;
+        return milliseconds(known);
     }
 
     std::atomic<milliseconds::rep> apart_{0};

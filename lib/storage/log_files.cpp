@@ -159,10 +159,12 @@ public:
                              std::unique_ptr<FSWritableFile>* result,
                              IODebugContext* debug) override {
         if (!is_log(path)) return target()->NewWritableFile(path, options, result, debug);
-        if (auto status = sync_last(path, debug); !status.ok()) return status;
+        if (auto status = sync_last(debug); !status.ok()) return status;
         auto status = target()->NewWritableFile(path, options, result, debug);
         if (!status.ok()) return status;
         *result = std::make_unique<WrittenLog>(std::move(*result), path);
+        MutexLock lock(mutex_);
+        last_ = path;
         return status;
     }
 
@@ -200,11 +202,11 @@ private:
     }
 
     // The log that was begun before this one, if it is still there.
-    IOStatus sync_last(const std::string& path, IODebugContext* debug) {
+    IOStatus sync_last(IODebugContext* debug) {
         std::string last;
         {
             MutexLock lock(mutex_);
-            last = std::exchange(last_, path);
+            last = last_;
         }
         if (last.empty() || !target()->FileExists(last, IOOptions(), debug).ok()) return {};
         std::unique_ptr<rocksdb::FSRandomRWFile> file;

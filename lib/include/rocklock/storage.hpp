@@ -100,8 +100,8 @@ public:
     // process that opened the store.
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
 
-    // Walks keys in bytewise order, or in the opposite one. One thread; must end before its
-    // Snapshot does.
+    // Walks keys in bytewise order, or in the opposite one. One thread at a time, which may be
+    // another than the one before; must end before its Snapshot does.
     class Cursor {
     public:
         Cursor() = default;
