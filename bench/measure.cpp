@@ -68,8 +68,9 @@ double rate(std::size_t threads, std::chrono::milliseconds duration,
     const auto start = Clock::now();
     std::this_thread::sleep_for(duration);
     stop = true;
-    const double seconds = seconds_since(start);
+    // What is under way is finished, and counts.
     running.clear();
+    const double seconds = seconds_since(start);
     std::uint64_t sum = 0;
     for (const std::uint64_t count : done) sum += count;
     return static_cast<double>(sum) / seconds;

@@ -11,8 +11,9 @@
 namespace rocklock::bench {
 
 void give_up(const std::string& why) {
-    std::cerr << "bench_daemon: " << why << std::endl;
-    std::exit(1);
+    std::cerr << "bench: " << why << std::endl;
+    // Other threads are at work.
+    std::_Exit(1);
 }
 
 Client::Client(int fd) : fd_(fd) {

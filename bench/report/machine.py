@@ -2,6 +2,7 @@
 
 import datetime
 import glob
+import json
 import os
 import pathlib
 import re
@@ -17,6 +18,9 @@ VERSIONS = {
     "PostgreSQL": ["postgres", "--version"],
     "etcd": ["etcd", "--version"],
 }
+# Options of a build whose figures count.
+FIT = {"optimization": ("2", "3"), "b_sanitize": ("none",), "b_coverage": ("False",),
+       "planted_bugs": ("False",)}
 VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 
@@ -110,6 +114,24 @@ def commit(root):
     return name, bool(changed)
 
 
+def build(root):
+    """How what is measured was built; `unfit` says why its figures would mislead."""
+    place = root / "build"
+    try:
+        options = {option["name"]: option["value"]
+                   for option in json.loads(read(place / "meson-info/intro-buildoptions.json"))}
+        compiler = json.loads(read(place / "meson-info/intro-compilers.json"))["host"]["cpp"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    linked = said("ldd", str(place / "daemon/rocklock"))
+    unfit = [f"{name} is {options[name]}" for name, good in FIT.items()
+             if str(options.get(name, good[0])) not in good]
+    return {"compiler": f"{compiler.get('id', '')} {compiler.get('version', '')}".strip(),
+            "optimization": f"-O{options.get('optimization', '')}",
+            "unity": options.get("unity") == "on", "jemalloc": "libjemalloc" in linked,
+            "unfit": unfit}
+
+
 def run_record(root, directory, settings, versions_):
     """The line `run`. What names a place on this machine is left out of it."""
     name, changed = commit(root)
@@ -125,6 +147,7 @@ def run_record(root, directory, settings, versions_):
         "load_before": round(os.getloadavg()[0], 2),
         "commit": name,
         "changed_since": changed,
+        "build": build(root),
         "versions": versions_,
         "settings": settings,
     }
@@ -138,6 +161,7 @@ def facts(run):
 
     settings = get("settings", dict, {})
     versions_ = get("versions", dict, {})
+    built = get("build", dict, {})
     of_machine = [get("processor", str, ""), f"{get('cores', int, 0)} cores",
                   f"{get('memory_gb', (int, float), 0):g} GB of memory"]
     told = {"Date": get("date", str, ""),
@@ -145,6 +169,10 @@ def facts(run):
             "System": f"{get('kernel', str, '')}, {get('file_system', str, '')}" if run else "",
             "Load before": f"{get('load_before', (int, float), 0):.2f}" if run else "",
             "Rocklock": get("commit", str, "") + (", with changes" if run.get("changed_since") else ""),
+            "Build": ", ".join(filter(None, [
+                built.get("compiler"), built.get("optimization"),
+                "files compiled together" if built.get("unity") else "",
+                "daemon with jemalloc" if built.get("jemalloc") else "", *built.get("unfit", [])])),
             "Others": ", ".join(f"{name} {version}" for name, version in versions_.items()),
             "Settings": ", ".join(f"{name} {value}" for name, value in settings.items())}
     found = [(name, value) for name, value in told.items() if value.strip()]

@@ -51,9 +51,11 @@ th { color: var(--soft); font-weight: 600; }
 nav ol { padding-left: 1.6em; columns: 20em 2; }
 """
 HOW_TO_READ = ("Each value is the median of the rounds, with the lowest and the highest in brackets. "
-               "The contestants of a row took turns in every round; a ratio is taken in each round, and "
-               "tells how many times better Rocklock was: below 1 it was worse. What fell short of what "
-               "it was to reach is marked short.")
+               "The contestants of a row took turns in every round, but for memory and for the sessions "
+               "that are renewed, which were measured one after the other; a ratio is taken in each "
+               "round, and tells how many times better Rocklock was: below 1 it was worse. What fell "
+               "short of what it was to reach is marked short. A pair is one acquire and one release. "
+               "Durable: on the disk before it is answered; written: handed to the operating system.")
 
 
 def _escaped(text):

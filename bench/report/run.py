@@ -123,9 +123,9 @@ def chosen(names, known):
     return {name: scenario for name, scenario in known.items() if name in names or not names}
 
 
-def command(arguments, name):
+def command(arguments, name, place):
     words = [str(arguments.scenarios or SCENARIOS), "--program", str(ROCKLOCK),
-             "--directory", str(arguments.directory)]
+             "--directory", str(place)]
     if arguments.quick:
         words.append("--quick")
     for option in ("rounds", "seconds", "dynamodb_local"):
@@ -152,7 +152,13 @@ def measure(arguments, wanted, found):
     try:
         for scenario in wanted.values():
             progress.scenario(scenario.title)
-            progress.ended(program.measure(command(arguments, scenario.name), scenario, found, progress))
+            # Whatever becomes of it, its stores go with it.
+            with tempfile.TemporaryDirectory(prefix="rocklock-bench-", dir=arguments.directory,
+                                             ignore_cleanup_errors=True) as place:
+                # Servers that do not run as root make their folders in it.
+                os.chmod(place, 0o755)
+                words = command(arguments, scenario.name, place)
+                progress.ended(program.measure(words, scenario, found, progress))
             keep(arguments, found)
     except KeyboardInterrupt:
         return False
@@ -211,9 +217,13 @@ def measure_anew(arguments):
         sys.exit(0)
 
     found = results.Results()
-    found.add(machine.run_record(
-        ROOT, arguments.directory, settings(arguments),
-        machine.versions(arguments.dynalite, arguments.dynamodb_local)))
+    run = machine.run_record(ROOT, arguments.directory, settings(arguments),
+                             machine.versions(arguments.dynalite, arguments.dynamodb_local))
+    unfit = run["build"].get("unfit")
+    if unfit and arguments.output and not arguments.scenarios:
+        give_up(f"figures of this build would mislead, {', '.join(unfit)}: meson configure build, or "
+                "move build/ away")
+    found.add(run)
     if machine.file_system(arguments.directory) in ("tmpfs", "ramfs"):
         print(f"{arguments.directory} is in memory: nothing will be durable. --directory DIR chooses a "
               "disk.", file=sys.stderr)

@@ -124,7 +124,7 @@ Scenario coarse() {
           "more"},
          {"shared", "Sixteen editors of sixteen orders", x, Scale::log, "edits a second",
           Scale::log, "more"},
-         {"late", "Sixteen editors: the longest of a hundred waits to begin", x, Scale::log,
+         {"late", "Sixteen editors: time to wait to begin, 99th percentile", x, Scale::log,
           "microseconds", Scale::log, "less"}},
         run};
 }

@@ -109,7 +109,7 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario deaths() {
-    const std::string x = "of a hundred holders, those that die";
+    const std::string x = "holders that die, percent";
     return {
         "deaths",
         "Holders that die with what they hold",
@@ -119,8 +119,8 @@ Scenario deaths() {
         "its connection ends with it, which the kernel closes when the process is gone.",
         {{"rate", "Work done where holders die", x, Scale::linear, "times held, a second",
           Scale::log, "more"},
-         {"late", "The slowest of a hundred, from the request to the end of the work", x,
-          Scale::linear, "microseconds", Scale::log, "less"}},
+         {"late", "Time from the request to the end of the work, 99th percentile", x, Scale::linear,
+          "microseconds", Scale::log, "less"}},
         run};
 }
 

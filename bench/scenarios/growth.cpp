@@ -112,14 +112,16 @@ Scenario growth() {
         "store; and by so many connections at once, each of which asks again as soon as it is "
         "answered. Lines that stay level say that a lock costs the same in a large store as in a "
         "small one.",
-        {{"held", "Pairs beside held locks, written", "locks that are held", Scale::log,
+        {{"held", "Acquire and release while many other locks are held, written",
+          "locks that are held", Scale::log, "acquire and release, pairs a second", Scale::log,
+          "more"},
+         {"held-processor", "Processor time of an acquire and release while others are held",
+          "locks that are held", Scale::log, "microseconds of processor time", Scale::linear,
+          "less"},
+         {"connections", "Acquire and release by many connections", "connections", Scale::log,
           "acquire and release, pairs a second", Scale::log, "more"},
-         {"held-processor", "What a pair costs beside held locks", "locks that are held",
-          Scale::log, "microseconds of processor time", Scale::linear, "less"},
-         {"connections", "Pairs by many connections", "connections", Scale::log,
-          "acquire and release, pairs a second", Scale::log, "more"},
-         {"connections-late", "The slowest of a hundred acquires, by many connections",
-          "connections", Scale::log, "microseconds", Scale::log, "less"}},
+         {"connections-late", "Time to acquire by many connections, 99th percentile", "connections",
+          Scale::log, "microseconds", Scale::log, "less"}},
         [](Setting& setting) {
             measure_held(setting);
             measure_connections(setting);

@@ -84,9 +84,9 @@ Scenario optimistic() {
             "costs more; with many, what was done in vain is.",
             {{"rate", "Transfers between accounts, durable", x, Scale::log, "transfers a second",
               Scale::log, "more"},
-             {"late", "The longest of a hundred, from the wish to the saved transfer", x,
-              Scale::log, "microseconds", Scale::log, "less"},
-             {"vain", "What was thought in vain", x, Scale::log, "percent of all attempts",
+             {"late", "Time from the wish to the saved transfer, 99th percentile", x, Scale::log,
+              "microseconds", Scale::log, "less"},
+             {"vain", "Attempts that had to be repeated", x, Scale::log, "percent of all attempts",
               Scale::linear, "less"}},
             run};
 }

@@ -50,7 +50,7 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario readers_and_writers() {
-    const std::string x = "readers among a hundred requests";
+    const std::string x = "requests to read, percent";
     return {
         "readers_and_writers",
         "Readers and writers of one resource",
@@ -59,9 +59,9 @@ Scenario readers_and_writers() {
         "wait stays bounded however many they are.",
         {{"rate", "Work done under one lock", x, Scale::linear, "times held, a second", Scale::log,
           "more"},
-         {"writer", "The longest of a hundred waits of writers", x, Scale::linear, "microseconds",
+         {"writer", "Time that writers wait, 99th percentile", x, Scale::linear, "microseconds",
           Scale::log, "less"},
-         {"reader", "The longest of a hundred waits of readers", x, Scale::linear, "microseconds",
+         {"reader", "Time that readers wait, 99th percentile", x, Scale::linear, "microseconds",
           Scale::log, "less"}},
         run};
 }

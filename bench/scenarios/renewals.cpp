@@ -114,7 +114,7 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario renewals() {
-    const std::string x = "sessions that renew themselves, every ten seconds";
+    const std::string x = "sessions that renew themselves every ten seconds";
     return {
         "renewals",
         "Sessions that renew themselves",
@@ -124,11 +124,11 @@ Scenario renewals() {
         "together.",
         {{"processor", "Processor time for renewals alone", x, Scale::log,
           "percent of one processor", Scale::linear, "less"},
-         {"renewals", "Renewals that are done", x, Scale::log, "renewals a second", Scale::log, ""},
-         {"half", "An acquire by another, at the median", x, Scale::log, "microseconds", Scale::log,
-          "less"},
-         {"late", "The slowest of a hundred acquires by another", x, Scale::log, "microseconds",
-          Scale::log, "less"}},
+         {"renewals", "Renewals", x, Scale::log, "renewals a second", Scale::log, ""},
+         {"half", "Time to acquire beside these sessions, median", x, Scale::log, "microseconds",
+          Scale::log, "less"},
+         {"late", "Time to acquire beside these sessions, 99th percentile", x, Scale::log,
+          "microseconds", Scale::log, "less"}},
         run};
 }
 

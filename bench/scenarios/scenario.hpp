@@ -3,6 +3,10 @@
 //     bench_scenarios ──► Scenario::run(Setting&) ──► points and rows, one JSON object a line
 //
 // scripts/bench runs each in a process of its own, and makes the table, the charts and the page.
+//
+// To add one: write a file with a function that returns a Scenario, name the function in all.hpp
+// and in the list of main.cpp, and the file in bench/meson.build. Setting::measure() lets the
+// contestants take turns and tells the points of the charts; compare() tells a row of ratios.
 #pragma once
 
 #include <chrono>

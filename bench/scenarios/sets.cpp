@@ -92,7 +92,7 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario sets() {
-    const std::string x = "resources in a set, of 64";
+    const std::string x = "resources in a set, out of 64";
     return {
         "sets",
         "Sets of resources that overlap",
@@ -101,9 +101,9 @@ Scenario sets() {
         "waiters is refused and begins again.",
         {{"rate", "Sets that overlap, durable", x, Scale::linear, "sets a second", Scale::log,
           "more"},
-         {"late", "The longest of a hundred waits for a whole set", x, Scale::linear,
-          "microseconds", Scale::log, "less"},
-         {"vain", "What was begun in vain", x, Scale::linear, "percent of all attempts",
+         {"late", "Time to wait for a whole set, 99th percentile", x, Scale::linear, "microseconds",
+          Scale::log, "less"},
+         {"vain", "Attempts that had to be repeated", x, Scale::linear, "percent of all attempts",
           Scale::linear, "less"}},
         run};
 }

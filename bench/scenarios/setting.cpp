@@ -246,6 +246,7 @@ void Setting::row(const Row& row) {
         json.number(*row.target);
         json.key("reached");
         json.boolean(row.reached());
+        if (row.against.empty() && row.less_is_better) write(json, "better", "less");
     }
     json.end_object();
     print(std::move(json));

@@ -53,7 +53,7 @@ Scenario table_edit() {
         "editors share them; held in write, they wait for each other.",
         {{"rate", "Edits of tables whose foreign keys point to the same tables", "editors",
           Scale::log, "edits a second", Scale::log, "more"},
-         {"late", "The longest of a hundred waits to begin an edit", "editors", Scale::log,
+         {"late", "Time to wait to begin an edit, 99th percentile", "editors", Scale::log,
           "microseconds", Scale::log, "less"}},
         run};
 }

@@ -16,7 +16,7 @@ struct Targets {
     double target;
 };
 
-// speed.md's rows of the daemon, column "first".
+// What a daemon was asked to reach first, as in docs/performance.md.
 std::vector<Targets> targets_of(Store store) {
     switch (store) {
         case Store::durable:
@@ -91,8 +91,8 @@ Scenario uncontended() {
         return std::vector<Chart>{
             {name, "Locks that nobody else wants, " + kind, "clients", Scale::log,
              "acquire and release, pairs a second", Scale::log, "more"},
-            {name + "-late", "The slowest of a hundred acquires, " + kind, "clients", Scale::log,
-             "microseconds", Scale::log, "less"}};
+            {name + "-late", "Time to acquire, 99th percentile, " + kind, "clients", Scale::log,
+             "microseconds from asking to holding", Scale::log, "less"}};
     };
     Scenario scenario{
         "uncontended",

@@ -93,7 +93,7 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario upgrades() {
-    const std::string x = "of a hundred who read, those who then write";
+    const std::string x = "readers that go on to write, percent";
     return {
         "upgrades",
         "Those who read first, and then want to write",
@@ -103,9 +103,9 @@ Scenario upgrades() {
         "and has read in vain, so converting pays as long as few write.",
         {{"rate", "Documents that are read, and some written", x, Scale::linear,
           "documents a second", Scale::log, "more"},
-         {"late", "The longest of a hundred, from the first request to the end", x, Scale::linear,
+         {"late", "Time from the first request to the end, 99th percentile", x, Scale::linear,
           "microseconds", Scale::log, "less"},
-         {"vain", "What was begun in vain", x, Scale::linear, "percent of all attempts",
+         {"vain", "Attempts that had to be repeated", x, Scale::linear, "percent of all attempts",
           Scale::linear, "less"}},
         run};
 }

@@ -38,17 +38,17 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario zipf() {
-    const std::string x = "skew: 0 all alike, 1.5 the first as often as a third of all";
+    const std::string x = "skew (0: all equally popular; 1.5: four of ten requests want the first)";
     return {"zipf",
             "Ten thousand resources of which some are wanted more",
             "Sixteen clients take one of 10,000 resources, of which the k-th is wanted as often as "
             "1/k^skew. To the left everybody finds his free, to the right most stand in one queue.",
-            {{"rate", "Popular resources", x, Scale::linear, "acquire and release, pairs a second",
-              Scale::log, "more"},
-             {"late", "The slowest of a hundred acquires", x, Scale::linear, "microseconds",
-              Scale::log, "less"},
-             {"fair", "How fairly the clients fare", x, Scale::linear, "Jain's index: 1 is fair",
-              Scale::linear, "more"}},
+            {{"rate", "Locks on resources of which some are popular", x, Scale::linear,
+              "acquire and release, pairs a second", Scale::log, "more"},
+             {"late", "Time to acquire, 99th percentile", x, Scale::linear,
+              "microseconds from asking to holding", Scale::log, "less"},
+             {"fair", "How evenly the clients are served", x, Scale::linear,
+              "Jain's index: 1 is fair", Scale::linear, "more"}},
             run};
 }
 

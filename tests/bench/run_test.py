@@ -308,6 +308,22 @@ class Machine(unittest.TestCase):
             self.assertEqual(machine.versions(None, place)["DynamoDB Local"], "9.8.7")
             self.assertEqual(machine.version_of_dynalite(str(place / "none")), "")
 
+    def test_how_it_was_built(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(machine.build(pathlib.Path(folder)), {})
+            info = pathlib.Path(folder) / "build/meson-info"
+            info.mkdir(parents=True)
+            (info / "intro-compilers.json").write_text(
+                '{"host": {"cpp": {"id": "gcc", "version": "12.2.0"}}}', encoding="utf-8")
+            for sanitize, unfit in (("none", []), ("address", ["b_sanitize is address"])):
+                options = {"optimization": "2", "unity": "on", "b_sanitize": sanitize, "b_coverage": False}
+                (info / "intro-buildoptions.json").write_text(
+                    json.dumps([{"name": name, "value": value} for name, value in options.items()]), encoding="utf-8")
+                found = machine.build(pathlib.Path(folder))
+                self.assertEqual((found["compiler"], found["optimization"], found["unity"], found["unfit"]),
+                                 ("gcc 12.2.0", "-O2", True, unfit))
+            self.assertIn("b_sanitize is address", dict(machine.facts({"build": found}))["Build"])
+
     def test_a_store_in_memory_is_told_of(self):
         self.assertIn("Note", dict(machine.facts({"file_system": "tmpfs"})))
         self.assertNotIn("Note", dict(machine.facts({"file_system": "ext4"})))
