@@ -1,5 +1,6 @@
 #include "guard/guarded_tables.hpp"
 
+#include <thread>
 #include <utility>
 
 #include "support.hpp"
@@ -59,17 +60,24 @@ GuardedTables::GuardedTables(const std::string& folder, Durability durability, s
     create(tables_, Table::unbound);
     must(database_.bind_table({name_of(Table::bound), "orders/{customer}/{order}"}),
          "bind the table");
-    for (std::size_t thread = 0; thread < threads; ++thread) add_place(thread);
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+        places_.push_back(
+            {must(database_.open_session("clerk-" + std::to_string(thread)), "open a session"),
+             {},
+             std::vector<std::uint64_t>(items_of_a_thread)});
+    }
+    // They share their syncs.
+    std::vector<std::jthread> fill;
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+        fill.emplace_back([this, thread] { fill_place(thread); });
+    }
 }
 
-void GuardedTables::add_place(std::size_t thread) {
-    Place place{must(database_.open_session("clerk-" + std::to_string(thread)), "open a session"),
-                {},
-                std::vector<std::uint64_t>(items_of_a_thread)};
+void GuardedTables::fill_place(std::size_t thread) {
+    Place& place = places_[thread];
     for (std::size_t item = 0; item < items_of_a_thread; ++item) {
         place.guards.push_back(must(place.session.acquire(resource_of(thread, item)), "acquire"));
     }
-    places_.push_back(std::move(place));
     for (std::size_t item = 0; item < items_of_a_thread; ++item) {
         put_guarded(thread, item);
         put(thread, item);

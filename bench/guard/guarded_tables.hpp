@@ -50,7 +50,7 @@ private:
         std::size_t next();
     };
 
-    void add_place(std::size_t thread);
+    void fill_place(std::size_t thread);
     void put(std::size_t thread, std::size_t item);
     void put_guarded(std::size_t thread, std::size_t item);
 
