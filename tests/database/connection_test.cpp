@@ -1,6 +1,5 @@
 // What only a connection can do: break, come back, be slow, and leave somebody in doubt.
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +24,7 @@
 #include "database/orders.hpp"
 #include "database/served_database.hpp"
 #include "database/simulated_database.hpp"
+#include "support/in_child.hpp"
 #include "support/temporary_directory.hpp"
 #include "wire/call_frame.hpp"
 
@@ -759,15 +759,12 @@ BOOST_FIXTURE_TEST_SUITE(a_child_of_the_process, Connected)
 BOOST_AUTO_TEST_CASE(has_no_right_to_the_connection) {
     Session session = database.open_session("ann").value();
     Guard guard = session.acquire("a").value();
-    const pid_t child = ::fork();
-    if (child == 0) {
+    const int status = in_child([&] {
         const bool refused = failure_of(database.open_session("bob")) == "store_in_use" &&
                              failure_of(session.acquire("b")) == "store_in_use" &&
                              failure_of(database.show("a")) == "store_in_use" && !guard.valid();
-        ::_exit(refused ? 0 : 1);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
+        return refused ? 0 : 1;
+    });
     BOOST_TEST(status == 0);
     BOOST_TEST(guard.valid());
     BOOST_TEST(store.service().holds(session.id(), "a", Mode::write));
