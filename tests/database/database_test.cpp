@@ -216,11 +216,13 @@ BOOST_AUTO_TEST_CASE(is_opened_by_one_process_at_a_time) {
     std::array<int, 2> leave{};
     BOOST_REQUIRE(pipe(ready.data()) == 0);
     BOOST_REQUIRE(pipe(leave.data()) == 0);
-    const pid_t child = start_child([&] {
+    const pid_t child = start_child([&]() -> int {
         const auto database = open();
         char byte = database ? 'y' : 'n';
-        if (write(ready[1], &byte, 1) != 1) return 1;
-        return read(leave[0], &byte, 1) == 1 ? 0 : 1;
+        if (write(ready[1], &byte, 1) != 1) _exit(1);
+        const bool left = read(leave[0], &byte, 1) == 1;
+        // Without closing the store, which takes threads that the child has not.
+        _exit(left ? 0 : 1);
     });
     char byte = 'n';
     BOOST_REQUIRE(read(ready[0], &byte, 1) == 1);
