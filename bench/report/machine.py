@@ -120,13 +120,14 @@ def build(root):
     try:
         options = {option["name"]: option["value"]
                    for option in json.loads(read(place / "meson-info/intro-buildoptions.json"))}
-        compiler = json.loads(read(place / "meson-info/intro-compilers.json"))["host"]["cpp"]
     except (ValueError, KeyError, TypeError):
         return {}
+    compiler = re.search(r"^C\+\+ compiler for the host machine: .*?\((\S+ [\d.]+)",
+                         read(place / "meson-logs/meson-log.txt"), re.MULTILINE)
     linked = said("ldd", str(place / "daemon/rocklock"))
     unfit = [f"{name} is {options[name]}" for name, good in FIT.items()
              if str(options.get(name, good[0])) not in good]
-    return {"compiler": f"{compiler.get('id', '')} {compiler.get('version', '')}".strip(),
+    return {"compiler": compiler.group(1) if compiler else "",
             "optimization": f"-O{options.get('optimization', '')}",
             "unity": options.get("unity") == "on", "jemalloc": "libjemalloc" in linked,
             "unfit": unfit}

@@ -313,8 +313,9 @@ class Machine(unittest.TestCase):
             self.assertEqual(machine.build(pathlib.Path(folder)), {})
             info = pathlib.Path(folder) / "build/meson-info"
             info.mkdir(parents=True)
-            (info / "intro-compilers.json").write_text(
-                '{"host": {"cpp": {"id": "gcc", "version": "12.2.0"}}}', encoding="utf-8")
+            (info.parent / "meson-logs").mkdir()
+            (info.parent / "meson-logs/meson-log.txt").write_text(
+                'C++ compiler for the host machine: ccache c++ (gcc 12.2.0 "c++ (Debian) 12.2.0")\n', encoding="utf-8")
             for sanitize, unfit in (("none", []), ("address", ["b_sanitize is address"])):
                 options = {"optimization": "2", "unity": "on", "b_sanitize": sanitize, "b_coverage": False}
                 (info / "intro-buildoptions.json").write_text(
