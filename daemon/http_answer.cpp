@@ -5,6 +5,9 @@
 namespace rocklock {
 namespace {
 
+// Of the lines that each answer has, or less.
+constexpr std::size_t head_bytes = 128;
+
 std::string_view reason_phrase(int status) {
     switch (status) {
         case 200:
@@ -33,6 +36,7 @@ std::string_view reason_phrase(int status) {
 }  // namespace
 
 void append_answer(std::string& out, const HttpAnswer& answer, HttpManner manner) {
+    out.reserve(out.size() + head_bytes + answer.more_headers.size() + answer.body.size());
     out += "HTTP/1.1 ";
     out += std::to_string(answer.status);
     out += ' ';

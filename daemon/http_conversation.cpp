@@ -74,7 +74,7 @@ void HttpConversation::receive(std::string_view bytes) {
             paused_ = !ending_ && (!has_room() || turn.over());
             return !ending_ && !paused_;
         },
-        [this](HttpRequest request) { take(std::move(request)); });
+        [this](HttpRequest&& request) { take(std::move(request)); });
     const auto too_much = count_held();
     if (!problem) problem = too_much;
     if (problem) {
@@ -110,14 +110,14 @@ void HttpConversation::end_of_input() {
     if (slots_.empty()) output_ready_();
 }
 
-void HttpConversation::take(HttpRequest request) {
+void HttpConversation::take(HttpRequest&& request) {
     const auto number = ++last_number_;
     slots_.push_back({number, {request.keep_alive, request.method == "HEAD"}, std::nullopt});
     if (!request.keep_alive) ending_ = true;
     ask(std::move(request), number);
 }
 
-void HttpConversation::ask(HttpRequest request, std::uint64_t number) {
+void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
     if (site_.tcp) {
         if (const auto foreign = refuse_foreign(request)) {
             const auto name =
@@ -138,7 +138,7 @@ void HttpConversation::ask(HttpRequest request, std::uint64_t number) {
                            "there is nothing at " + request.target + ": calls go to POST /"));
 }
 
-void HttpConversation::ask_tables(HttpRequest request, std::uint64_t number) {
+void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
     if (const auto at_hand = site_.tables->ask_at_hand(request)) return answer(number, *at_hand);
     keep_back(number);
     auto counted = std::make_shared<CountedBytes>(site_.memory, request.body.size());
@@ -304,9 +304,12 @@ void HttpConversation::output_taken() {
 void HttpConversation::answer(std::uint64_t number, const HttpAnswer& answer) {
     const bool full = !has_room();
     if (auto* const slot = find_slot(number)) {
-        slot->answer.emplace();
-        append_answer(*slot->answer, answer, slot->manner);
-        unsent_ += slot->answer->size();
+        // What the first one waits for need not wait for it.
+        auto& text = slot == &slots_.front() ? output_ : slot->answer.emplace();
+        const auto before = text.size();
+        append_answer(text, answer, slot->manner);
+        unsent_ += text.size() - before;
+        if (!slot->answer) slot->answer.emplace();
         if (slot->search) --searches_;
     }
     flush();

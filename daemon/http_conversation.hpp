@@ -95,8 +95,8 @@ private:
         bool open = false;
     };
 
-    void take(HttpRequest request);
-    void ask(HttpRequest request, std::uint64_t number);
+    void take(HttpRequest&& request);
+    void ask(HttpRequest&& request, std::uint64_t number);
     void call(HttpRequest request, std::uint64_t number);
     void read_aside(Call call, std::string body, std::uint64_t number);
     void was_read(Result<Call> call, std::uint64_t number);
@@ -105,7 +105,7 @@ private:
     Slot* find_slot(std::uint64_t number);
     void keep_back(std::uint64_t number);
     void take_up_more(std::uint64_t number);
-    void ask_tables(HttpRequest request, std::uint64_t number);
+    void ask_tables(HttpRequest&& request, std::uint64_t number);
     void ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number);
     void start_stream(const HttpRequest& request, std::uint64_t number);
     void ask_for_events();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <boost/beast/core/string.hpp>
+
 #include "daemon/loopback.hpp"
 #include "daemon/table_site.hpp"
 
@@ -32,11 +34,11 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-// Without its parameters.
-std::string media_type(std::string_view content_type) {
+// With parameters or without.
+bool is_of_type(std::string_view content_type, std::string_view wanted) {
     auto type = content_type.substr(0, content_type.find(';'));
     while (type.ends_with(' ')) type.remove_suffix(1);
-    return lower(type);
+    return boost::beast::iequals(type, wanted);
 }
 
 // Whether a browser says that another site makes it ask. Following a link to a page of ours is no
@@ -51,11 +53,11 @@ bool asked_by_another_site(const HttpRequest& request) {
 }  // namespace
 
 bool is_json(std::string_view content_type) {
-    return media_type(content_type) == "application/json" || is_sdk_json(content_type);
+    return is_sdk_json(content_type) || is_of_type(content_type, "application/json");
 }
 
 bool is_sdk_json(std::string_view content_type) {
-    return media_type(content_type) == "application/x-amz-json-1.0";
+    return is_of_type(content_type, "application/x-amz-json-1.0");
 }
 
 std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {

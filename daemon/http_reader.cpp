@@ -82,9 +82,9 @@ public:
         body_limit(http_body_bytes);
     }
 
-    HttpRequest take() {
+    HttpRequest& whole() {
         request_.keep_alive = keep_alive();
-        return std::move(request_);
+        return request_;
     }
     std::size_t held_bytes() const { return request_.body.size(); }
     bool expects_continue() const { return expects_continue_; }
@@ -172,7 +172,7 @@ HttpReader::~HttpReader() = default;
 
 std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
                                                const std::function<bool()>& wanted,
-                                               const std::function<void(HttpRequest)>& take) {
+                                               const std::function<void(HttpRequest&&)>& take) {
     unread_.append(bytes);
     std::size_t used = 0;
     std::optional<HttpProblem> problem;
@@ -195,7 +195,7 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
             // What the parser leaves of a body is the header of a chunk, or what follows the last.
             problem = too_long();
         } else if (parser_->is_done()) {
-            take(parser_->take());
+            take(std::move(parser_->whole()));
             parser_.reset();
         }
         if (problem || starved || size == 0) break;

@@ -61,7 +61,7 @@ public:
     // Calls `take` for each request that these bytes complete, as long as more are wanted; what is
     // left waits for the next call.
     std::optional<HttpProblem> receive(std::string_view bytes, const std::function<bool()>& wanted,
-                                       const std::function<void(HttpRequest)>& take);
+                                       const std::function<void(HttpRequest&&)>& take);
 
     // What has come of a request that is not whole yet.
     std::size_t held_bytes() const;

@@ -135,6 +135,7 @@ private:
     asio::awaitable<void> catch_up();
     bool somebody_waits();
     void settle_soon();
+    std::function<void()> settling_of_tables();
     void judge(const Error& error);
     bool idle();
     void request_stop(const char* reason);
@@ -209,7 +210,7 @@ Server::Server(const Parts& parts)
               &edits_),
       signals_(control_, SIGTERM, SIGINT),
       tables_(*parts.database.tables().value(), parts.database.service(),
-              [this](const Error& error) { judge(error); }),
+              [this](const Error& error) { judge(error); }, settling_of_tables()),
       edits_(*parts.database.tables().value(), parts.database.service(),
              [this](const Error& error) { judge(error); }) {
     // A terminal that closes takes us along; elsewhere it says nothing to us.
@@ -219,6 +220,7 @@ Server::Server(const Parts& parts)
     for (unsigned i = 0; i < count; ++i) {
         threads_.push_back(std::make_unique<IoThread>([this] {
             dispatcher_.see_off();
+            tables_.settle();
             return parts_.database.service().settle();
         }));
     }
@@ -234,6 +236,14 @@ void Server::settle_soon() {
     auto* thread = IoThread::current();
     if (thread != nullptr) return thread->settle_soon();
     threads_.front()->post([this] { threads_.front()->settle_soon(); });
+}
+
+// A write that waits for no device takes less than to wake another thread and be woken by it.
+std::function<void()> Server::settling_of_tables() {
+    const bool waits = parts_.options.durability == Durability::durable &&
+                       parts_.database.storage().syncs();
+    if (waits) return {};
+    return [this] { settle_soon(); };
 }
 
 // A look that fails may only have met a bad place on the disk; a storage that has failed has ended.

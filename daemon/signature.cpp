@@ -11,14 +11,12 @@ constexpr std::string_view invalid_signature = "InvalidSignatureException";
 
 // Whether a list with that separator has `name=` with something behind it.
 bool has_part(std::string_view list, std::string_view name, std::string_view separators) {
-    std::size_t begin = 0;
-    while (begin < list.size()) {
-        const auto end = std::min(list.find_first_of(separators, begin), list.size());
-        const auto part = list.substr(begin, end - begin);
-        if (part.starts_with(name) && part.size() > name.size() + 1 && part[name.size()] == '=') {
-            return true;
-        }
-        begin = end + 1;
+    const auto separates = [&](char letter) { return separators.find(letter) != separators.npos; };
+    for (auto at = list.find(name); at != list.npos; at = list.find(name, at + 1)) {
+        const auto value = at + name.size() + 1;
+        if (value >= list.size()) return false;
+        const bool begins = at == 0 || separates(list[at - 1]);
+        if (begins && list[value - 1] == '=' && !separates(list[value])) return true;
     }
     return false;
 }

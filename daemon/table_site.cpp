@@ -1,7 +1,10 @@
 #include "daemon/table_site.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,19 +29,35 @@ constexpr int internal_status = 500;
 // A longer body takes a while to read.
 constexpr std::size_t longest_at_hand = 8U << 10;
 
-// 52 characters, as the service's are.
-std::string request_id() {
+std::mt19937_64 seeded_generator() {
+    const auto bytes = random_bytes<64>();
+    std::seed_seq seed(bytes.begin(), bytes.end());
+    return std::mt19937_64(seed);
+}
+
+// 52 characters, as the service's are. No secret: no two are to be the same, and that is all.
+void append_request_id(std::string& out) {
     static constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
-    static constexpr std::size_t length = 52;
-    const auto bytes = random_bytes<length>();
-    std::string id;
-    for (const auto byte : bytes) id += digits[byte % digits.size()];
-    return id;
+    static constexpr std::size_t bits_each = 5;
+    thread_local std::mt19937_64 generator = seeded_generator();
+    std::array<char, 52> id{};
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < id.size(); ++i, bits >>= bits_each) {
+        if (i % (64 / bits_each) == 0) bits = generator();
+        id[i] = digits[bits % digits.size()];
+    }
+    out.append(id.data(), id.size());
 }
 
 HttpAnswer with_headers(int status, std::string body) {
-    std::string headers = "x-amzn-RequestId: " + request_id() +
-                          "\r\nx-amz-crc32: " + std::to_string(crc32_of(body)) + "\r\n";
+    std::string headers;
+    // Both of them, and a version.
+    headers.reserve(160);
+    headers += "x-amzn-RequestId: ";
+    append_request_id(headers);
+    headers += "\r\nx-amz-crc32: ";
+    headers += std::to_string(crc32_of(body));
+    headers += "\r\n";
     return {status, json_type, std::move(headers), std::move(body), std::nullopt};
 }
 
@@ -159,10 +178,11 @@ std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableServic
 }
 
 TableSite::TableSite(TableService& tables, LockService& locks,
-                     std::function<void(const Error&)> failed)
+                     std::function<void(const Error&)> failed, std::function<void()> settle_soon)
     : tables_(tables),
       locks_(locks),
       failed_(std::move(failed)),
+      settle_soon_(std::move(settle_soon)),
       operations_(counted_operations()),
       counters_("table_", "operation", operations_),
       threads_(most_at_once) {}
@@ -211,21 +231,28 @@ void TableSite::queue(Queued write) {
         queued_.push_back(std::move(write));
         if (std::exchange(finishing_, true)) return;
     }
+    if (settle_soon_) return settle_soon_();
     threads_.run([this] { finish_queued(); });
 }
 
+void TableSite::settle() {
+    if (settle_soon_) finish_those_queued();
+}
+
 void TableSite::finish_queued() {
-    std::vector<Queued> writes;
-    while (true) {
-        {
-            const MutexLock lock(mutex_);
-            writes.swap(queued_);
-            finishing_ = !writes.empty();
-            if (!finishing_) return;
-        }
-        for (Queued& write : writes) finish(write);
-        writes.clear();
+    while (finish_those_queued()) {
     }
+}
+
+bool TableSite::finish_those_queued() {
+    std::vector<Queued> writes;
+    {
+        const MutexLock lock(mutex_);
+        writes.swap(queued_);
+        finishing_ = !writes.empty() && !settle_soon_;
+    }
+    for (Queued& write : writes) finish(write);
+    return !writes.empty();
 }
 
 void TableSite::finish(Queued& write) {

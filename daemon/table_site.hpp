@@ -45,14 +45,20 @@ std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableServic
 // Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
 class TableSite {
 public:
-    TableSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed);
+    // `settle_soon`, where writes wait for no device: has settle() called soon, on any thread.
+    // Without it one of the site's own threads waits for them.
+    TableSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
+              std::function<void()> settle_soon = {});
 
     // Any thread, and it is kept for some microseconds only. Nothing: ask().
     std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request);
     using Done = std::function<void(HttpAnswer)>;
 
-    // Calls `done` once, from one of its threads.
+    // Calls `done` once, from one of its threads or from settle().
     void ask(HttpRequest request, Done done);
+
+    // Commits the writes that were asked for meanwhile, together, and answers them.
+    void settle();
 
     // Of all that was answered, by operation; what names none that is known counts as `other`.
     const CallCounters& counters() const { return counters_; }
@@ -71,6 +77,8 @@ private:
     void hand_over(HttpRequest request, Done done);
     void queue(Queued write) ROCKLOCK_EXCLUDES(mutex_);
     void finish_queued() ROCKLOCK_EXCLUDES(mutex_);
+    // False: none.
+    bool finish_those_queued() ROCKLOCK_EXCLUDES(mutex_);
     void finish(Queued& write);
 
     // Writes that wait for one sync share it: as many as there are threads.
@@ -79,11 +87,12 @@ private:
     TableService& tables_;
     LockService& locks_;
     const std::function<void(const Error&)> failed_;
+    const std::function<void()> settle_soon_;
     const std::vector<std::string_view> operations_;
     CallCounters counters_;
     Mutex mutex_;
     std::vector<Queued> queued_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Whether one of the threads sees to those.
+    // Whether one of the threads, or the next settle(), sees to those.
     bool finishing_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     WorkThreads threads_;
 };

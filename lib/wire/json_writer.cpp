@@ -10,6 +10,25 @@ namespace {
 
 constexpr std::string_view hex = "0123456789abcdef";
 
+// DEL is allowed in JSON, but no terminal should get it.
+constexpr bool is_plain(unsigned char byte) {
+    return byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7F;
+}
+
+// How many bytes from there on stand for themselves.
+std::size_t plain_length(std::string_view text, std::size_t from) {
+    static constexpr auto plain = [] {
+        std::array<bool, 256> table{};
+        for (std::size_t i = 0; i < table.size(); ++i) {
+            table[i] = is_plain(static_cast<unsigned char>(i));
+        }
+        return table;
+    }();
+    std::size_t end = from;
+    while (end < text.size() && plain[static_cast<unsigned char>(text[end])]) ++end;
+    return end - from;
+}
+
 }  // namespace
 
 void JsonWriter::key(std::string_view name) {
@@ -84,37 +103,38 @@ void JsonWriter::close(char bracket) {
 
 void JsonWriter::quote(std::string_view text) {
     text_ += '"';
-    std::size_t plain = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        // DEL is allowed in JSON, but no terminal should get it.
-        if (byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7F) continue;
-        text_.append(text, plain, i - plain);
-        plain = i + 1;
-        switch (byte) {
-            case '"':
-                text_ += "\\\"";
-                break;
-            case '\\':
-                text_ += "\\\\";
-                break;
-            case '\n':
-                text_ += "\\n";
-                break;
-            case '\r':
-                text_ += "\\r";
-                break;
-            case '\t':
-                text_ += "\\t";
-                break;
-            default:
-                text_ += "\\u00";
-                text_ += hex[byte >> 4];
-                text_ += hex[byte & 0xF];
-        }
+    for (std::size_t i = 0;; ++i) {
+        const auto length = plain_length(text, i);
+        text_.append(text, i, length);
+        i += length;
+        if (i == text.size()) break;
+        escape(static_cast<unsigned char>(text[i]));
     }
-    text_.append(text, plain);
     text_ += '"';
+}
+
+void JsonWriter::escape(unsigned char byte) {
+    switch (byte) {
+        case '"':
+            text_ += "\\\"";
+            break;
+        case '\\':
+            text_ += "\\\\";
+            break;
+        case '\n':
+            text_ += "\\n";
+            break;
+        case '\r':
+            text_ += "\\r";
+            break;
+        case '\t':
+            text_ += "\\t";
+            break;
+        default:
+            text_ += "\\u00";
+            text_ += hex[byte >> 4];
+            text_ += hex[byte & 0xF];
+    }
 }
 
 }  // namespace rocklock

@@ -21,6 +21,8 @@ namespace rocklock {
 
 class JsonWriter {
 public:
+    JsonWriter() { text_.reserve(usual_bytes); }
+
     void begin_object() { open('{'); }
     void end_object() { close('}'); }
     void begin_array() { open('['); }
@@ -49,10 +51,14 @@ public:
     std::string take() { return std::move(text_); }
 
 private:
+    // Most answers are no longer.
+    static constexpr std::size_t usual_bytes = 256;
+
     void separate();
     void open(char bracket);
     void close(char bracket);
     void quote(std::string_view text);
+    void escape(unsigned char byte);
 
     std::string text_;
     bool comma_ = false;
