@@ -5,7 +5,9 @@
 // varint and then its bytes.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,13 +18,26 @@ inline void append_u8(std::string& out, std::uint8_t value) {
     out.push_back(static_cast<char>(value));
 }
 
+// The same value with its bytes in big-endian order, on any machine.
+template <typename Unsigned>
+Unsigned big_endian_of(Unsigned value) {
+    if constexpr (std::endian::native == std::endian::big || sizeof(Unsigned) == 1) {
+        return value;
+    } else if constexpr (sizeof(Unsigned) == 2) {
+        return __builtin_bswap16(value);
+    } else if constexpr (sizeof(Unsigned) == 4) {
+        return __builtin_bswap32(value);
+    } else {
+        static_assert(sizeof(Unsigned) == 8);
+        return __builtin_bswap64(value);
+    }
+}
+
 template <typename Unsigned>
 void append_big_endian(std::string& out, Unsigned value) {
+    const Unsigned swapped = big_endian_of(value);
     char bytes[sizeof(Unsigned)];
-    for (std::size_t i = sizeof(Unsigned); i-- > 0;) {
-        bytes[i] = static_cast<char>(value & 0xFF);
-        value = static_cast<Unsigned>(value >> 8);
-    }
+    std::memcpy(bytes, &swapped, sizeof bytes);
     out.append(bytes, sizeof bytes);
 }
 
@@ -31,6 +46,8 @@ inline void append_u32(std::string& out, std::uint32_t value) { append_big_endia
 inline void append_u64(std::string& out, std::uint64_t value) { append_big_endian(out, value); }
 
 inline void append_varint(std::string& out, std::uint64_t value) {
+    // Most are short.
+    if (value < 0x80) return out.push_back(static_cast<char>(value));
     char bytes[10];
     std::size_t size = 0;
     for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
@@ -56,19 +73,11 @@ public:
     std::optional<std::uint64_t> u64() { return big_endian<std::uint64_t>(); }
 
     std::optional<std::uint64_t> varint() {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0; shift < 64; shift += 7) {
-            const auto byte = u8();
-            if (!byte) return std::nullopt;
-            const std::uint64_t bits = *byte & 0x7F;
-            if (shift == 63 && bits > 1) return fail();
-            value |= bits << shift;
-            if (*byte < 0x80) {
-                if (bits == 0 && shift > 0) return fail();
-                return value;
-            }
-        }
-        return fail();
+        if (!ok_ || rest_.empty()) return fail();
+        const auto first = static_cast<std::uint8_t>(rest_.front());
+        if (first >= 0x80) return long_varint();
+        rest_.remove_prefix(1);
+        return first;
     }
 
     // A view into the bytes being read.
@@ -97,11 +106,27 @@ private:
         const auto taken = bytes(sizeof(Unsigned));
         if (!taken) return std::nullopt;
         Unsigned value = 0;
-        for (const char byte : *taken) {
-            value = static_cast<Unsigned>(static_cast<std::uint64_t>(value) << 8 |
-                                          static_cast<std::uint8_t>(byte));
+        std::memcpy(&value, taken->data(), sizeof value);
+        return big_endian_of(value);
+    }
+
+    // Of two bytes or more.
+    std::optional<std::uint64_t> long_varint() {
+        std::uint64_t value = 0;
+        std::size_t used = 0;
+        for (unsigned shift = 0; shift < 64; shift += 7) {
+            if (used == rest_.size()) break;
+            const auto byte = static_cast<std::uint8_t>(rest_[used++]);
+            const std::uint64_t bits = byte & 0x7F;
+            if (shift == 63 && bits > 1) break;
+            value |= bits << shift;
+            if (byte >= 0x80) continue;
+            if (bits == 0) break;
+            rest_.remove_prefix(used);
+            return value;
         }
-        return value;
+        rest_.remove_prefix(used);
+        return fail();
     }
 
     std::nullopt_t fail() {
