@@ -1,13 +1,14 @@
 // The versions of keys that were asked for lately.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <rocklock/storage.hpp>
 
@@ -18,6 +19,8 @@ namespace rocklock {
 // 22 % of the processor time of a guarded put; here it takes two comparisons.
 //
 // Each key has one place, which it shares with others: the last one has it. Long keys have none.
+// There are as many places as it takes, up to a limit: more once as many keys as there are places
+// had to give way.
 //
 // Threads: one at a time.
 class RecentVersions {
@@ -35,10 +38,12 @@ public:
     void keep(Family family, std::string_view key, Version version) {
         if (key.empty() || key.size() > longest_key) return;
         Place& place = places_[place_of(family, key)];
+        const bool displaces = !place.key.empty() && !place.is_of(family, key);
         // What may throw comes first: a place is of one key, or of the one before.
         place.key = key;
         place.family = family;
         place.version = version;
+        if (displaces && ++displaced_ >= places_.size() && places_.size() < most_places) grow();
     }
 
     // What was written to the store: changes what is known, and makes nothing known that was not,
@@ -48,10 +53,13 @@ public:
         if (place.is_of(family, key)) place.version = version;
     }
 
-    void forget() { places_.fill({}); }
+    void forget() {
+        for (Place& place : places_) place = {};
+    }
 
 private:
-    static constexpr std::size_t places = 2048;
+    static constexpr std::size_t first_places = 512;
+    static constexpr std::size_t most_places = 8192;
     static constexpr std::size_t longest_key = 128;
 
     // Without a key, of none.
@@ -65,12 +73,23 @@ private:
         }
     };
 
-    static std::size_t place_of(Family family, std::string_view key) {
+    std::size_t place_of(Family family, std::string_view key) const {
         const auto hash = std::hash<std::string_view>()(key) + static_cast<std::size_t>(family);
-        return hash % places;
+        return hash % places_.size();
     }
 
-    std::array<Place, places> places_;
+    void grow() {
+        std::vector<Place> before(2 * places_.size());
+        places_.swap(before);
+        for (Place& place : before) {
+            if (!place.key.empty()) places_[place_of(place.family, place.key)] = std::move(place);
+        }
+        displaced_ = 0;
+    }
+
+    std::vector<Place> places_ = std::vector<Place>(first_places);
+    // Since there are so many places.
+    std::size_t displaced_ = 0;
 };
 
 }  // namespace rocklock
