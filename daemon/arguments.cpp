@@ -107,9 +107,12 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
     if (verb.takes_command && (!separated || arguments.command.empty())) {
         return misused(verb, "the command to run is missing: write it after --");
     }
-    if (count < verb.fewest || (verb.most >= 0 && count > verb.most)) {
-        return misused(verb, (count < verb.fewest ? "something is missing: rocklock "
-                                                  : "too much is given: rocklock ") +
+    const bool too_many = verb.most >= 0 && count > verb.most;
+    if (count < verb.fewest || too_many) {
+        const auto surplus = [&] {
+            return "'" + arguments.operands[static_cast<std::size_t>(verb.most)] + "' is too much";
+        };
+        return misused(verb, (too_many ? surplus() : "something is missing") + ": rocklock " +
                                  std::string(verb.name) + (verb.operands.empty() ? "" : " ") +
                                  std::string(verb.operands));
     }

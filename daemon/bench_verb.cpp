@@ -39,6 +39,7 @@ public:
     void add(std::vector<microseconds> waits) {
         const std::lock_guard lock(mutex_);
         waits_.insert(waits_.end(), waits.begin(), waits.end());
+        shares_.push_back(static_cast<double>(waits.size()));
     }
     void fail(const Error& error) {
         const std::lock_guard lock(mutex_);
@@ -53,9 +54,22 @@ public:
         return waits_[std::min(waits_.size() - 1, waits_.size() * thousandth / 1000)];
     }
 
+    // Jain's index of how often each client got its lock: 1 where all did as often, 1/n where one
+    // did alone (Jain, Chiu, Hawe: A Quantitative Measure of Fairness, 1984).
+    double fairness() const {
+        double sum = 0;
+        double squares = 0;
+        for (const double share : shares_) {
+            sum += share;
+            squares += share * share;
+        }
+        return squares == 0 ? 1 : sum * sum / (static_cast<double>(shares_.size()) * squares);
+    }
+
 private:
     std::mutex mutex_;
     std::vector<microseconds> waits_;
+    std::vector<double> shares_;
     std::optional<Error> error_;
 };
 
@@ -140,6 +154,12 @@ std::string per_second(std::size_t count, steady_clock::duration took) {
     return std::to_string(static_cast<std::uint64_t>(static_cast<double>(count) / seconds));
 }
 
+std::string two_digits(double value) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%.2f", value);
+    return text;
+}
+
 void print_result(const Plan& plan, const Tally& tally, steady_clock::duration took,
                   const Arguments& arguments) {
     const auto rate = per_second(tally.count(), took);
@@ -155,18 +175,22 @@ void print_result(const Plan& plan, const Tally& tally, steady_clock::duration t
         json.number(tally.count());
         json.key("PairsPerSecond");
         json.number(std::stoull(rate));
-        for (const auto& [key, thousandth] :
-             {std::pair("P50Us", 500), std::pair("P99Us", 990), std::pair("MaxUs", 1000)}) {
+        for (const auto& [key, thousandth] : {std::pair("P50Us", 500), std::pair("P99Us", 990),
+                                              std::pair("P999Us", 999), std::pair("MaxUs", 1000)}) {
             json.key(key);
             json.number(micros(static_cast<std::size_t>(thousandth)));
         }
+        json.key("Fairness");
+        json.number(tally.fairness());
         json.end_object();
         return print(json.take());
     }
-    Table table({"CLIENTS", "LOCKS", "PAIRS", "PAIRS/S", "P50 US", "P99 US", "MAX US"});
+    Table table({"CLIENTS", "LOCKS", "PAIRS", "PAIRS/S", "P50 US", "P99 US", "P99.9 US", "MAX US",
+                 "FAIRNESS"});
     table.add({std::to_string(plan.clients), plan.same ? "the same" : "one each",
                std::to_string(tally.count()), rate, std::to_string(micros(500)),
-               std::to_string(micros(990)), std::to_string(micros(1000))});
+               std::to_string(micros(990)), std::to_string(micros(999)),
+               std::to_string(micros(1000)), two_digits(tally.fairness())});
     print_table(table, arguments);
 }
 

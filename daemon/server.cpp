@@ -209,8 +209,9 @@ Server::Server(const Parts& parts)
               {parts.listeners.all.front().name(), durability_word(parts.options)}, &tables_,
               &edits_),
       signals_(control_, SIGTERM, SIGINT),
-      tables_(*parts.database.tables().value(), parts.database.service(),
-              [this](const Error& error) { judge(error); }, settling_of_tables()),
+      tables_(
+          *parts.database.tables().value(), parts.database.service(),
+          [this](const Error& error) { judge(error); }, settling_of_tables()),
       edits_(*parts.database.tables().value(), parts.database.service(),
              [this](const Error& error) { judge(error); }) {
     // A terminal that closes takes us along; elsewhere it says nothing to us.
@@ -240,8 +241,8 @@ void Server::settle_soon() {
 
 // A write that waits for no device takes less than to wake another thread and be woken by it.
 std::function<void()> Server::settling_of_tables() {
-    const bool waits = parts_.options.durability == Durability::durable &&
-                       parts_.database.storage().syncs();
+    const bool waits =
+        parts_.options.durability == Durability::durable && parts_.database.storage().syncs();
     if (waits) return {};
     return [this] { settle_soon(); };
 }

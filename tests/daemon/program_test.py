@@ -432,11 +432,16 @@ class Bench(Sandbox):
                 result = json.loads(done.stdout)
                 self.assertEqual((result["Clients"], result["Same"]), (3, bool(same)))
                 self.assertGreater(result["Pairs"], 0)
-                self.assertLessEqual(result["P50Us"], result["MaxUs"])
+                waits = [result[name] for name in ("P50Us", "P99Us", "P999Us", "MaxUs")]
+                self.assertEqual(waits, sorted(waits))
+                self.assertTrue(1 / 3 <= result["Fairness"] <= 1, result)
                 self.assertEqual(self.list(*where), [])
         self.assertIn("PAIRS/S", self.rocklock("bench", "--duration", "50ms").stdout)
         for words in (("--clients", "0"), ("--clients", "x"), ("--duration", "0"), ("--duration", "1h")):
             self.assertEqual(self.rocklock("bench", *words).returncode, 64, words)
+        surplus = self.rocklock("bench", "twice")
+        self.assertEqual(surplus.returncode, 64)
+        self.assertIn("'twice' is too much", surplus.stderr)
 
 
 class Embedded(Sandbox):
