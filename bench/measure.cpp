@@ -77,11 +77,12 @@ double rate(std::size_t threads, std::chrono::milliseconds duration,
 }
 
 Spread spread_of(std::vector<double> values) {
+    std::vector<double> rounds = values;
     std::sort(values.begin(), values.end());
     const std::size_t half = values.size() / 2;
     const double median =
         values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-    return {median, values.front(), values.back()};
+    return {median, values.front(), values.back(), std::move(rounds)};
 }
 
 double jains_index(const std::vector<std::uint64_t>& counts) {

@@ -27,6 +27,8 @@ struct Spread {
     double median = 0;
     double low = 0;
     double high = 0;
+    // Each round's, in their order.
+    std::vector<double> rounds{};
 };
 Spread spread_of(std::vector<double> values);
 

@@ -48,9 +48,8 @@ CommonOptions read_arguments(int argc, char** argv, const std::string& own_usage
 
 void Report::add(Row row) {
     if (options_.json) print_json(std::cout, row);
-    const auto& [median, low, high] = row.ours;
-    std::fprintf(stderr, "  %-60s %10.4g (%.4g-%.4g) %s", row.name.c_str(), median, low, high,
-                 row.unit.c_str());
+    std::fprintf(stderr, "  %-60s %10.4g (%.4g-%.4g) %s", row.name.c_str(), row.ours.median,
+                 row.ours.low, row.ours.high, row.unit.c_str());
     if (!row.against.empty()) std::fprintf(stderr, " %6.2f x", row.ratio.median);
     std::fputc('\n', stderr);
     rows_.push_back(std::move(row));

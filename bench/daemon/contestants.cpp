@@ -36,8 +36,12 @@ const char* unprivileged_user() { return ::geteuid() == 0 ? "postgres" : nullptr
 
 Words as_user(const char* user, Words command) {
     if (user == nullptr) return command;
-    Words words = {"setpriv", std::string("--reuid=") + user, std::string("--regid=") + user,
-                   "--init-groups", "--"};
+    Words words = {"setpriv",
+                   std::string("--reuid=") + user,
+                   std::string("--regid=") + user,
+                   "--init-groups",
+                   "--pdeathsig=QUIT",
+                   "--"};
     words.insert(words.end(), command.begin(), command.end());
     return words;
 }
@@ -111,7 +115,7 @@ void add_postgres(std::vector<Contestant>& all, const std::string& directory) {
         if (!programs.empty()) {
             contestant.command =
                 as_user(user, {programs + "/postgres", "-D", place, "-c", "listen_addresses=", "-c",
-                               "unix_socket_directories=" + place, "-c", "max_connections=200"});
+                               "unix_socket_directories=" + place, "-c", "max_connections=300"});
         }
         all.push_back(std::move(contestant));
     }

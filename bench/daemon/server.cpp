@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -28,6 +29,9 @@ using Steady = std::chrono::steady_clock;
 using Words = std::vector<std::string>;
 
 constexpr std::chrono::seconds patience_with_ends{10};
+constexpr std::chrono::seconds patience_with_starts{60};
+// As a shell has it.
+constexpr int not_started = 127;
 
 sockaddr_in loopback(int port) {
     sockaddr_in address{};
@@ -61,24 +65,86 @@ bool installed(const std::string& program) {
     return false;
 }
 
-// -1: it can't be started.
+// A process and those that it has started.
+std::vector<int> family_of(int pid) {
+    std::vector<int> family{pid};
+    const std::string number = std::to_string(pid);
+    std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+    for (int child = 0; children >> child;) family.push_back(child);
+    return family;
+}
+
+double seconds_of(int pid) {
+    clockid_t clock{};
+    timespec used{};
+    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+// Of the processes that it started and that have ended: in hundredths of a second, which is what
+// the kernel tells of them (proc(5), cutime and cstime).
+double seconds_of_ended(int pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string before;
+    // The name may have anything in it.
+    std::getline(file, before, ')');
+    std::string word;
+    for (int member = 3; member < 16; ++member) file >> word;
+    double user = 0;
+    double system = 0;
+    file >> user >> system;
+    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+double kilobytes_of(int pid) {
+    std::ifstream lines("/proc/" + std::to_string(pid) + "/smaps_rollup");
+    std::string word;
+    while (lines >> word) {
+        if (word != "Pss:") continue;
+        double kilobytes = 0;
+        lines >> kilobytes;
+        return kilobytes;
+    }
+    return 0;
+}
+
+// In the child: never comes back.
+[[noreturn]] void become(char* const* words, const std::string& directory, pid_t parent) {
+    // Whatever ends us, ends it. A parent that ended meanwhile is no parent any more.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) std::_Exit(not_started);
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    ::dup2(nowhere, STDOUT_FILENO);
+    ::dup2(nowhere, STDERR_FILENO);
+    if (directory.empty() || ::chdir(directory.c_str()) == 0) ::execvp(words[0], words);
+    std::_Exit(not_started);
+}
+
+// -1: it can't be started. By the main thread, whose end would be theirs.
 int spawn(const Words& command, const std::string& directory = {}) {
     Words words = command;
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    if (!directory.empty()) {
-        ::posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child == 0) become(arguments.data(), directory, parent);
+    return child;
+}
+
+// Leaves it to be waited for.
+bool has_ended(int pid) {
+    siginfo_t info{};
+    const auto id = static_cast<id_t>(pid);
+    return ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+// How a process has ended, for people.
+std::string ending_of(int status) {
+    if (WIFSIGNALED(status)) {
+        return "it was ended by signal " + std::to_string(WTERMSIG(status));
     }
-    pid_t pid = -1;
-    const int failed =
-        ::posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    return failed == 0 ? pid : -1;
+    return "it ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
 }  // namespace
@@ -108,14 +174,14 @@ void Server::start() {
         const int pid = spawn(contestant_.prepare);
         if (pid > 0) ::waitpid(pid, &status, 0);
         if (status != 0) {
-            why_not_ = contestant_.prepare.front() + " fails";
+            why_not_ = contestant_.prepare.front() + ": " + ending_of(status);
             return;
         }
     }
     pid_ = spawn(command, contestant_.directory);
     const int fd = pid_ > 0 ? connect_soon(Way::socket) : -1;
     if (fd < 0) {
-        why_not_ = "it can't be started";
+        why_not_ = why_not_connected();
         return;
     }
     const auto& said = contestant_.makes_queue;
@@ -123,23 +189,38 @@ void Server::start() {
     ::close(fd);
 }
 
+std::string Server::why_not_connected() {
+    if (pid_ <= 0) return "there is no room for another process";
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) != pid_) {
+        return "it does not listen after " + std::to_string(patience_with_starts.count()) + " s";
+    }
+    pid_ = -1;
+    return ending_of(status);
+}
+
 int Server::connect_soon(Way way) const {
     const bool by_port = contestant_.port != 0 && (way == Way::port || contestant_.socket.empty());
-    const auto deadline = Steady::now() + std::chrono::seconds{60};
+    const auto deadline = Steady::now() + patience_with_starts;
     while (Steady::now() < deadline) {
         const int fd = by_port ? connect_port(contestant_.port) : connect_unix(contestant_.socket);
         if (fd >= 0) return fd;
-        if (::waitpid(pid_, nullptr, WNOHANG) == pid_) break;
+        if (has_ended(pid_)) break;
         std::this_thread::sleep_for(milliseconds{1});
     }
     return -1;
 }
 
 double Server::processor_seconds() const {
-    clockid_t clock{};
-    timespec used{};
-    if (::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
-    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+    double sum = seconds_of_ended(pid_);
+    for (const int pid : family_of(pid_)) sum += seconds_of(pid);
+    return sum;
+}
+
+double Server::megabytes() const {
+    double sum = 0;
+    for (const int pid : family_of(pid_)) sum += kilobytes_of(pid) / 1024;
+    return sum;
 }
 
 std::size_t Server::resident_bytes() const {

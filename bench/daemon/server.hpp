@@ -47,13 +47,16 @@ public:
     std::unique_ptr<LockClient> connect() const;
     // A socket that is connected.
     int connect_soon(Way way) const;
-    // Of processors, that it has used so far.
+    // Of processors, that it and the processes that it started have used so far.
     double processor_seconds() const;
-    // Of memory, that it has now.
+    // Of memory, that they have now; what they share counts once.
+    double megabytes() const;
+    // Of memory, that it alone has now.
     std::size_t resident_bytes() const;
 
 private:
     void start();
+    std::string why_not_connected();
 
     const Contestant contestant_;
     std::string why_not_;

@@ -1,4 +1,8 @@
-"""Bars of medians for each word, lying, with their ranges and values; the names of the series above."""
+"""Bars of medians for each word, lying, with their ranges and values; the names of the series above.
+
+The length of a bar says how much it is, so bars stand on zero and a linear scale. Where the smallest
+would not be seen there are points on a logarithmic scale instead.
+"""
 
 import canvas
 import figures
@@ -13,7 +17,9 @@ WORD_WIDTH = 180
 NARROW_WORD_WIDTH = 110
 VALUE_SIZE = 11.5
 VALUE_WIDTH = 60
-NOTE = "Bars are medians of the rounds; the thin lines reach from the lowest round to the highest."
+# By how many times values may differ and have bars.
+FURTHEST = 100
+NOTE = "{} are medians of the rounds; the thin lines reach from the lowest round to the highest."
 
 
 class BarChart:
@@ -36,13 +42,12 @@ class BarChart:
         self.right = self.canvas.width - MARGIN - VALUE_WIDTH
         values = [value for point in self.chart.points
                   for value in (point.low, point.median, point.high)]
-        if self.chart.y_scale == "log":
-            # So that the smallest has a bar to be seen.
-            values += [value / 1.6 for value in values if value > 0]
-        self.scale = Scale(self.chart.y_scale, values, self.left, self.right, from_zero=True)
+        medians = [point.median for point in self.chart.points if point.median > 0]
+        far = bool(medians) and max(medians) > FURTHEST * min(medians)
+        self.scale = Scale("log" if far else "linear", values, self.left, self.right, from_zero=True)
 
     def draw(self):
-        self.canvas.legend({name: self.marks[name] for name in self.series}, swatches=True)
+        self.canvas.legend({name: self.marks[name] for name in self.series}, swatches=not self.scale.log)
         if self.chart.x:
             self.canvas.y = self.canvas.title(self.canvas.y + 24, self.chart.x)
         self.top = self.canvas.y + 10
@@ -51,11 +56,13 @@ class BarChart:
         for word, (middle, bars) in middles.items():
             self.canvas.lines(self.left - 10, middle, self.words[word], anchor="end")
             for name, y in bars.items():
-                self._bar(word, name, y)
+                self._value(word, name, y)
+        if self.scale.zero:
+            self.canvas.axis_break(self.scale.broken(), self.bottom, False)
         start = self.scale.position(0) if not self.scale.log else self.left
         self.canvas.line(start, self.top, start, self.bottom, "rl-axis")
         if any(point.low < point.high for point in self.chart.points):
-            self.canvas.note(NOTE)
+            self.canvas.note(NOTE.format("Points" if self.scale.log else "Bars"))
 
     def _places(self):
         """The middle of each word's group, and where each of its bars begins."""
@@ -87,21 +94,25 @@ class BarChart:
         title = canvas.axis_title(self.chart.y, self.scale, self.chart.better, False)
         self.canvas.y = draw.title(self.bottom + 40, title, (self.left + self.right) / 2) + 22
 
-    def _bar(self, word, name, y):
+    def _value(self, word, name, y):
+        """A bar, or a point where the scale is logarithmic, with its range and its value."""
         draw, point, mark = self.canvas, self.groups[word][name], self.marks[name]
-        start = self.left if self.scale.log else self.scale.position(0)
         end = self.scale.position(point.median)
         low, high = self.scale.position(point.low), self.scale.position(point.high)
         group = draw.group(mark)
-        bar = draw.add("rect", group, x=float(min(start, end)), y=float(y),
-                       width=float(max(abs(end - start), 1)), height=BAR, **canvas.filling(mark))
-        draw.add("title", bar).text = canvas.clean(
-            f"{name}, {word}: {figures.spread(point)} {self.chart.y}")
+        tip = f"{name}, {word}: {figures.spread(point)} {self.chart.y}"
         middle = y + BAR / 2
+        start = end if self.scale.log else self.scale.position(0)
+        if not self.scale.log:
+            bar = draw.add("rect", group, x=float(min(start, end)), y=float(y),
+                           width=float(max(abs(end - start), 1)), height=BAR, **canvas.filling(mark))
+            draw.add("title", bar).text = canvas.clean(tip)
         if point.low < point.high:
             # On the bar and beyond it to be seen.
             path = f"M{low:.1f} {middle - 4:.1f}v8m0 -4H{high:.1f}m0 -4v8"
             draw.add("path", d=path, kind="rl-halo", fill="none", stroke_width=3)
             draw.add("path", d=path, kind="rl-range", fill="none")
+        if self.scale.log:
+            draw.marker(group, mark, end, middle, tip)
         draw.text(max(end, high, start) + 7, middle + VALUE_SIZE * 0.36, figures.short(point.median),
                   size=VALUE_SIZE, bold=mark.heavy)

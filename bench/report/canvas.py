@@ -78,6 +78,13 @@ class Canvas:
         self.add("line", parent, x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), kind=kind,
                  **more)
 
+    def axis_break(self, x, y, upright):
+        """Two strokes across an axis that goes on elsewhere; `upright`: across one that stands."""
+        for shift in (-3, 3):
+            path = (f"M{x - 5:.1f} {y + shift + 2:.1f}l10 -4" if upright
+                    else f"M{x + shift - 2:.1f} {y + 5:.1f}l4 -10")
+            self.add("path", d=path, kind="rl-axis", fill="none", stroke_width=1.5)
+
     def group(self, mark):
         """What is drawn in it has the colour of the mark."""
         return self.add("g", kind=f"rl-{mark.colour}", fill="currentColor", stroke="currentColor")
@@ -154,6 +161,6 @@ def filling(mark):
 
 def axis_title(what, scale, better, upright):
     """The quantity, its kind of scale, and which way is better."""
-    what += " (log scale)" if scale.log else ""
+    what += (" (log scale; 0 lies apart)" if scale.zero else " (log scale)") if scale.log else ""
     arrow = ARROWS.get((better, upright))
     return f"{what} – {arrow}" if arrow else what

@@ -28,7 +28,9 @@ def short(value):
 
 
 def spread(spread_, unit=""):
-    """The median, and the range where there is one."""
+    """The median, and the range where there is one, or that there was but one round."""
+    if len(spread_.rounds) == 1:
+        return f"{short(spread_.median)}{unit} (one round)"
     if spread_.low == spread_.high:
         return short(spread_.median) + unit
     return f"{short(spread_.median)}{unit} ({short(spread_.low)}–{short(spread_.high)})"

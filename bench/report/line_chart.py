@@ -1,5 +1,7 @@
 """Lines of medians over a number, with their ranges, each with its name where it ends."""
 
+import itertools
+
 import canvas
 import figures
 import lettering
@@ -86,6 +88,11 @@ class LineChart:
             draw.line(x, self.bottom, x, self.bottom + 5, "rl-axis")
             draw.text(x, self.bottom + 20, figures.tick(tick), "rl-soft", "middle")
         draw.line(self.left, self.bottom, self.right, self.bottom, "rl-axis")
+        if self.y.zero:
+            draw.line(self.left, self.top, self.left, self.bottom, "rl-axis")
+            draw.axis_break(self.left, self.y.broken(), True)
+        if self.x.zero:
+            draw.axis_break(self.x.broken(), self.bottom, False)
         what = self.chart.x + (" (log scale)" if self.x.log else "")
         draw.y = draw.title(self.bottom + 42, what, (self.left + self.right) / 2) + 22
 
@@ -98,13 +105,21 @@ class LineChart:
                 low, high = self.y.position(point.low), self.y.position(point.high)
                 bar = f"M{x - 3:.1f} {low:.1f}h6m-3 0V{high:.1f}m-3 0h6"
                 draw.add("path", group, d=bar, fill="none", stroke_opacity=0.75)
-        if len(places) > 1:
-            draw.add("polyline", group, points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places),
+        for part in self._parts(points):
+            draw.add("polyline", group, points=" ".join(f"{x:.1f},{y:.1f}" for x, y in part),
                      fill="none", stroke_width=3 if mark.heavy else 1.7, stroke_linejoin="round",
                      stroke_dasharray=DASHES[mark.dash])
         for point, (x, y) in zip(points, places):
             draw.marker(group, mark, x, y, f"{name}: {figures.spread(point)} {self.chart.y}, "
                                            f"at {figures.tick(point.x)} {self.chart.x}")
+
+    def _parts(self, points):
+        """The places of the points that a line joins. Where zero lies apart none leads from it to
+        another value."""
+        for _, part in itertools.groupby(points, lambda point: self.y.zero and point.median <= 0):
+            places = [(self.x.position(point.x), self.y.position(point.median)) for point in part]
+            if len(places) > 1:
+                yield places
 
     def _labels(self):
         ends = [self.y.position(points[-1].median) for points in self.series.values()]

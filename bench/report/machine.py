@@ -154,6 +154,16 @@ def run_record(root, directory, settings, versions_):
     }
 
 
+def _told_settings(settings):
+    """The settings of a run, for people."""
+    rounds, each = settings.get("rounds"), settings.get("seconds")
+    if not all(isinstance(value, (int, float)) for value in (rounds, each)):
+        return ", ".join(f"{name} {value}" for name, value in settings.items())
+    told = f"{rounds} rounds of {each:g} s each" if rounds != 1 else f"1 round of {each:g} s"
+    others = [f"{name} {value}" for name, value in settings.items() if name not in ("rounds", "seconds")]
+    return ", ".join([told, "after one that does not count", *others])
+
+
 def facts(run):
     """Pairs of what is told of a run, for people."""
     def get(name, kind, default):
@@ -175,7 +185,7 @@ def facts(run):
                 "files compiled together" if built.get("unity") else "",
                 "daemon with jemalloc" if built.get("jemalloc") else "", *built.get("unfit", [])])),
             "Others": ", ".join(f"{name} {version}" for name, version in versions_.items()),
-            "Settings": ", ".join(f"{name} {value}" for name, value in settings.items())}
+            "Settings": _told_settings(settings)}
     found = [(name, value) for name, value in told.items() if value.strip()]
     if run.get("file_system") in ("tmpfs", "ramfs"):
         found.append(("Note", "The store lay in memory: nothing was durable, whatever a row says."))

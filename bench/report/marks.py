@@ -1,22 +1,33 @@
 """How series look: colours that are told apart without seeing red or green, a marker of its own for
 each, and heavier lines for Rocklock's.
+
+A contestant looks the same in all charts, since its name decides: of which family it is, and how it
+keeps what it is told. Names of no family have what is left.
 """
 
+import itertools
 import math
+import re
 from dataclasses import dataclass
 
-# On white, and on dark: as far apart as can be (a distance of 30 and more in CIELAB) for all eyes,
-# with those that lack one of the three kinds of cones, and with a contrast of 3 and more.
+# On white, and on dark: apart (a distance of 20 and more in CIELAB) for all eyes, with those that
+# lack one of the three kinds of cones, and with a contrast of 3 and more.
 COLOURS = [("#0058cf", "#0083ef"), ("#d77c00", "#ee6600"), ("#739d65", "#7eed95"),
            ("#8e0076", "#e8b1ff"), ("#6e5200", "#fffb69"), ("#199ae1", "#d5fff5"),
-           ("#571c17", "#a76243"), ("#a28b9f", "#737f91")]
+           ("#571c17", "#a76243"), ("#a28b9f", "#737f91"), ("#180024", "#7830fc"),
+           ("#000084", "#8454a8")]
 DASHES = ["", "7 4", "2 3"]
 
-# Who has the same colour wherever that can be.
-PREFERRED = {"Rocklock": 0, "Redis": 1, "PostgreSQL": 2, "etcd": 3, "memcached": 4, "DynamoDB": 4,
-             "RocksDB": 6, "raw": 6, "dynalite": 7}
-# What is left for Rocklock's others: near its blue, then what others seldom have.
-OURS = [0, 5, 6, 3, 2, 7, 4, 1]
+# Each family with its colour, which is its marker too. The first that a name begins with counts.
+FAMILIES = [(re.compile(pattern), colour) for pattern, colour in (
+    (r"(Rocklock|daemon)\b.*\bHTTP\b", 9), (r"(Rocklock,? )?embedded\b", 5),
+    (r"(Rocklock|daemon)\b", 0), (r"Redis\b", 1), (r"PostgreSQL\b", 2), (r"etcd\b", 3),
+    (r"memcached\b", 4), (r"(RocksDB|raw)\b", 6), (r"dynalite\b", 7), (r"DynamoDB\b", 8))]
+OURS = (0, 5, 9)
+# The variants of a family: durable, handed to the operating system, in memory.
+KEEPING = [re.compile(pattern) for pattern in (
+    r"\bdurable\b|\balways synced\b|\brow lock\b|\bon file\b|\bLevelDB\b",
+    r"\bwritten\b|\bevery second\b", r"\bin memory\b|\bno log\b|\badvisory lock\b")]
 
 STYLE = """
 .rl-back { fill: #ffffff; }
@@ -47,8 +58,18 @@ class Mark:
     heavy: bool
 
 
+def family(series):
+    """The colour of a name's family; None: it is of none."""
+    return next((colour for pattern, colour in FAMILIES if pattern.match(series)), None)
+
+
+def _variant(series):
+    """Which variant of its family a name tells of; None: of none."""
+    return next((variant for variant, words in enumerate(KEEPING) if words.search(series)), None)
+
+
 def is_ours(series):
-    return series.startswith("Rocklock")
+    return family(series) in OURS
 
 
 def in_order(series):
@@ -59,26 +80,21 @@ def in_order(series):
 def marks(series):
     """A mark for each series of a scenario's charts, in order."""
     names = in_order(series)
-    found = {}
-    rounds = 0
-    while len(found) < len(names):
-        waiting = [name for name in names if name not in found]
-        free = dict.fromkeys(range(len(COLOURS)))
-        taken = {}
-        for name in waiting:
-            wanted = next((colour for word, colour in PREFERRED.items() if name.startswith(word)), None)
-            if wanted in free:
-                del free[wanted]
-                taken[name] = wanted
-        for name in waiting:
-            if name not in taken and free:
-                taken[name] = next(colour for colour in (OURS if is_ours(name) else free) if colour in free)
-                del free[taken[name]]
-        for name, colour in taken.items():
-            found[name] = Mark(colour, (colour + 3 * rounds) % len(SHAPES), rounds % len(DASHES),
-                               is_ours(name))
-        rounds += 1
-    return {name: found[name] for name in names}
+    looks = {}
+
+    def take(name, colour, wanted):
+        looks[name] = next((colour, variant) for variant in itertools.chain([wanted], itertools.count())
+                           if (colour, variant) not in looks.values())
+
+    known = [name for name in names if family(name) is not None]
+    # Who tells its variant has it whoever else there is, and then who bears the plain name.
+    for name in sorted(known, key=lambda name: (_variant(name) is None, "," in name)):
+        take(name, family(name), _variant(name) or 0)
+    left = sorted(set(range(len(COLOURS))) - set(map(family, known))) or range(len(COLOURS))
+    for index, name in enumerate(name for name in names if name not in looks):
+        take(name, left[index % len(left)], 0)
+    return {name: Mark(colour, (colour + 3 * variant) % len(SHAPES), variant % len(DASHES), is_ours(name))
+            for name, (colour, variant) in ((name, looks[name]) for name in names)}
 
 
 def _polygon(corners, radius, turn, inner=None):
@@ -91,6 +107,7 @@ def _polygon(corners, radius, turn, inner=None):
     return points
 
 
+# As many as colours, and no multiple of three: so variants of one colour differ.
 SHAPES = [
     None,  # A circle.
     _polygon(4, 1.25, 45),
@@ -100,6 +117,8 @@ SHAPES = [
     _polygon(5, 1.5, 0, 0.65),
     _polygon(4, 1.5, 45, 0.55),
     _polygon(6, 1.2, 30),
+    _polygon(3, 1.45, 90),
+    _polygon(4, 1.6, 0, 0.5),
 ]
 
 

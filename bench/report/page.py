@@ -2,6 +2,7 @@
 
 import html
 import pathlib
+import re
 
 import chart
 import machine
@@ -40,6 +41,9 @@ th, td { text-align: left; vertical-align: top; padding: 6px 12px 6px 0;
 th, .ratio { white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; }
 .short { color: var(--short); font-weight: 700; }
+summary { cursor: pointer; }
+.steps th { white-space: normal; }
+small { color: var(--soft); white-space: nowrap; }
 .reached { color: var(--reached); }
 .failed { border-left: 4px solid var(--short); padding: 8px 12px; background: var(--shade);
   white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -50,11 +54,16 @@ th { color: var(--soft); font-weight: 600; }
   td[data-head]::before { content: attr(data-head) ": "; color: var(--soft); } }
 nav ol { padding-left: 1.6em; columns: 20em 2; }
 """
-HOW_TO_READ = ("Each value is the median of the rounds, with the lowest and the highest in brackets. "
+# What stands behind a median.
+RANGE = re.compile(r"\([-+.\dekMG]+–[-+.\dekMG]+\)|\(one round\)")
+HOW_TO_READ = ("Each value is the median of the rounds, with the lowest and the highest in brackets; where "
+               "there was but one round it is the value of that, and the brackets say so. "
                "The contestants of a row took turns in every round, but for memory and for the sessions "
                "that are renewed, which were measured one after the other; a ratio is taken in each "
-               "round, and tells how many times better Rocklock was: below 1 it was worse. What fell "
-               "short of what it was to reach is marked short. A pair is one acquire and one release. "
+               "round, and tells how many times better Rocklock was: below 1 it was worse, and the row "
+               "is marked slower. To reach: targets that the project sets itself, for ratios on 2 cores; "
+               "what fell short of its target is marked short. Rows without a target stand for "
+               "comparison. A pair is one acquire and one release. "
                "Durable: on the disk before it is answered; written: handed to the operating system.")
 
 
@@ -68,13 +77,25 @@ def _attributes(head, kind):
     return "".join(f" {name}=\"{_escaped(value)}\"" for name, value in named.items() if value)
 
 
-def _table(head, lines):
-    out = ["<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table><thead><tr>",
+def _kind(name, cell):
+    """The class of a cell by the name of its column, or by its verdict."""
+    if name == "":
+        return "short" if table.is_bad(cell) else "reached" if cell == "reached" else ""
+    return "ratio" if name == "ratio" else ""
+
+
+def _cell(text):
+    """Ranges in small letters."""
+    return RANGE.sub(r"<small>\g<0></small>", _escaped(text))
+
+
+def _table(head, lines, kind=""):
+    out = ["<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">"
+           f"<table{_attributes('', kind)}><thead><tr>",
            *(f"<th scope=\"col\">{_escaped(name)}</th>" for name in head), "</tr></thead><tbody>"]
     for line in lines:
-        kinds = ["ratio" if name == "ratio" else "" for name in head[:-1]] + [line[-1]]
-        cells = (f"<td{_attributes(name, kind)}>{_escaped(cell)}</td>"
-                 for name, kind, cell in zip(head, kinds, line))
+        cells = (f"<td{_attributes(name, _kind(name, cell))}>{_cell(cell)}</td>"
+                 for name, cell in zip(head, line))
         out.append(f"<tr>{''.join(cells)}</tr>")
     return [*out, "</tbody></table></div>"]
 
@@ -85,6 +106,13 @@ def _facts(run):
         return []
     return ["<dl>", *(f"<dt>{_escaped(name)}</dt><dd>{_escaped(value)}</dd>" for name, value in facts),
             "</dl>"]
+
+
+def _steps(scenario):
+    if not scenario.steps:
+        return []
+    return ["<details><summary>All that was measured</summary>",
+            *_table(table.step_head(scenario), table.step_lines(scenario), "steps"), "</details>"]
 
 
 def _without_scenario(lines):
@@ -102,6 +130,7 @@ def _scenario(scenario, main_run):
     for one in chart.drawn(scenario):
         out += ["<figure>", chart.draw(scenario, one, alone=False),
                 chart.draw(scenario, one, alone=False, narrow=True), "</figure>"]
+    out += _steps(scenario)
     compared = _without_scenario(table.compared_lines([scenario]))
     alone = _without_scenario(table.alone_lines([scenario]))
     if compared:
@@ -160,6 +189,8 @@ def _markdown_scenario(scenario, run):
                         (table.ALONE, table.alone_lines([scenario]))):
         if lines:
             out += [*table.markdown(head[1:], _without_scenario(lines)), ""]
+    if scenario.steps and not scenario.rows:
+        out += [*table.markdown(table.step_head(scenario), table.step_lines(scenario, short=True)), ""]
     if scenario.left_out:
         told = (f"{one.contestant} ({one.why})" for one in scenario.left_out)
         out += [table.markdown_text(f"Left out: {'; '.join(told)}."), ""]

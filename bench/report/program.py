@@ -125,7 +125,7 @@ class _Listener:
 
     def _add(self, record):
         kind = record.get("kind")
-        if kind not in ("scenario", "point", "row", "left_out"):
+        if kind not in ("scenario", "point", "row", "figures", "left_out"):
             raise results.Misunderstood(f"there is no kind {kind}")
         if record.get("name" if kind == "scenario" else "scenario") != self.name:
             raise results.Misunderstood(f"a line of another scenario: {str(record)[:200]}")
@@ -138,7 +138,7 @@ class _Listener:
         if status != 0:
             return "\n".join([_ending(status) + (":" if self.said else ""), *self.said])
         scenario = self.found.find(self.name)
-        if not self.wrong and not (scenario and (scenario.rows or any(
+        if not self.wrong and not (scenario and (scenario.rows or scenario.steps or any(
                 chart.points for chart in scenario.charts))):
             return "it measured nothing"
         return self.wrong
@@ -146,29 +146,34 @@ class _Listener:
 
 def measure(command, scenario, found, progress, limit_s=LIMIT_S):
     """Runs a scenario, which is as it is listed, and adds its lines to the results. Returns why it
-    failed, or nothing."""
-    listener = _Listener(scenario.name, found, progress)
+    failed, or nothing. What it had measured when it is interrupted is kept."""
+    why = "interrupted"
+    try:
+        why = _listen(command, _Listener(scenario.name, found, progress), progress, limit_s)
+    finally:
+        if why:
+            if not found.find(scenario.name):
+                found.add(scenario.records[0])
+            found.fail(scenario.name, why)
+    return why
+
+
+def _listen(command, listener, progress, limit_s):
     start = time.monotonic()
     too_long = 0
     try:
         running = _Running(command)
     except OSError as error:
-        why = str(error)
-    else:
-        try:
-            while running.process.poll() is None and not too_long:
-                for line in running.waiting(0.2):
-                    listener.hear(*line)
-                progress.tick()
-                if time.monotonic() - start > limit_s:
-                    too_long = limit_s
-        finally:
-            running.stop()
+        return str(error)
+    try:
+        while running.process.poll() is None and not too_long:
+            for line in running.waiting(0.2):
+                listener.hear(*line)
+            progress.tick()
+            if time.monotonic() - start > limit_s:
+                too_long = limit_s
+    finally:
+        running.stop()
         for line in running.waiting(0):
             listener.hear(*line)
-        why = listener.judge(running.process.returncode, too_long)
-    if why:
-        if not found.find(scenario.name):
-            found.add(scenario.records[0])
-        found.fail(scenario.name, why)
-    return why
+    return listener.judge(running.process.returncode, too_long)

@@ -14,8 +14,16 @@ class Progress:
         self.title = self.last = ""
         self.number = 0
 
+    def _put(self, text):
+        try:
+            self.out.write(text)
+            self.out.flush()
+        except OSError:
+            # A terminal that was closed ends no measurement before what there is has been kept.
+            pass
+
     def _write(self, text):
-        print(text, file=self.out, flush=True)
+        self._put(text + "\n")
 
     def scenario(self, title):
         """The next one begins."""
@@ -38,8 +46,7 @@ class Progress:
             text = f"{self._where()} {self.title}  {self._gone()}  {self.last}"
             text = "".join(letter if letter.isprintable() else " " for letter in text)
             text = text[:shutil.get_terminal_size().columns - 1]
-            self.out.write(f"\r\033[K{text}")
-            self.out.flush()
+            self._put(f"\r\033[K{text}")
 
     def ended(self, why):
         """The scenario is over."""
@@ -52,8 +59,7 @@ class Progress:
 
     def _clear(self):
         if self.terminal:
-            self.out.write("\r\033[K")
-            self.out.flush()
+            self._put("\r\033[K")
 
     def _where(self):
         return f"[{self.number}/{self.count}]"

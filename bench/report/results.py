@@ -22,6 +22,8 @@ class Spread:
     median: float
     low: float
     high: float
+    # The value of each round, in order; empty: not told.
+    rounds: list[float] = field(default_factory=list, kw_only=True)
 
 
 @dataclass
@@ -62,6 +64,15 @@ class Row:
 
 
 @dataclass
+class Step:
+    """All that was measured of a contestant at one x."""
+    x: str
+    contestant: str
+    # By name, in order.
+    figures: dict[str, Spread]
+
+
+@dataclass
 class LeftOut:
     contestant: str
     why: str
@@ -75,6 +86,7 @@ class Scenario:
     charts: list[Chart]
     rows: list[Row] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     # Why it failed; empty: it did not.
     failed: str = ""
     # The line of its run; empty: not known.
@@ -109,11 +121,14 @@ def _text(record, name, default=None):
     return _member(record, name, str, default)
 
 
-def _number(record, name):
-    value = _member(record, name, (int, float))
-    if not math.isfinite(value):
+def _finite(value, name):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise Misunderstood(f"no good \"{name}\": {value}")
     return float(value)
+
+
+def _number(record, name):
+    return _finite(_member(record, name, (int, float)), name)
 
 
 def _one_of(record, name, words, default=None):
@@ -134,7 +149,8 @@ def _spread_members(record):
     median, low, high = (_number(record, member) for member in ("median", "low", "high"))
     if not low <= median <= high:
         raise Misunderstood(f"the median {median:g} is not between {low:g} and {high:g}")
-    return {"median": median, "low": low, "high": high}
+    rounds = [_finite(value, "rounds") for value in _member(record, "rounds", list, [])]
+    return {"median": median, "low": low, "high": high, "rounds": rounds}
 
 
 def _spread(record, name):
@@ -175,6 +191,18 @@ def _row(record):
     return row
 
 
+def _step(record):
+    figures = {}
+    for figure in _member(record, "figures", list):
+        if not isinstance(figure, dict):
+            raise Misunderstood(f"a figure is not an object: {figure}")
+        name = _text(figure, "name")
+        if name in figures:
+            raise Misunderstood(f"the figure \"{name}\" comes twice")
+        figures[name] = Spread(**_spread_members(figure))
+    return Step(_text(record, "x"), _text(record, "contestant"), figures)
+
+
 class Results:
     """Scenarios in the order in which they came."""
 
@@ -207,6 +235,8 @@ class Results:
             scenario.rows.append(_row(record))
         elif kind == "left_out":
             scenario.left_out.append(LeftOut(_text(record, "contestant"), _text(record, "why")))
+        elif kind == "figures":
+            scenario.steps.append(_step(record))
         elif kind == "failed":
             scenario.failed = _text(record, "why")
         else:

@@ -2,7 +2,7 @@
 
 Each scenario is measured by a process of its own, one after the other. At the end there is one table
 of ratios with their ranges on stdout; on stderr, how far it is. What was measured last is kept in
-build/bench/results.jsonl.
+build/bench/results.jsonl, as far as it came.
 """
 
 import argparse
@@ -25,6 +25,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAVED = ROOT / "docs/benchmarks"
 SCENARIOS = ROOT / "build/bench/bench_scenarios"
 ROCKLOCK = ROOT / "build/daemon/rocklock"
+# What is measured without options; --quick has its own.
+DEFAULTS = {"rounds": 5, "seconds": 0.3}
+# What is not for --from.
+MEASURING = ("rounds", "seconds", "quick", "directory", "dynalite", "dynamodb_local", "scenarios")
+MOST_ROUNDS = 1000
+MOST_SECONDS = 3600
 EPILOG = """\
 The exit status is 0 when all has been measured, whatever came out, 1 when a scenario failed (the
 others are measured all the same), 2 for wrong arguments, and 130 when it was interrupted.
@@ -39,17 +45,17 @@ examples:
 """
 
 
-def positive(text):
+def count(text):
     value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    if not 1 <= value <= MOST_ROUNDS:
+        raise argparse.ArgumentTypeError(f"{text} is not from 1 to {MOST_ROUNDS}")
     return value
 
 
 def seconds(text):
     value = float(text)
-    if not math.isfinite(value) or value <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is no time")
+    if not math.isfinite(value) or not 0 < value <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} is no time up to {MOST_SECONDS} s")
     return value
 
 
@@ -58,6 +64,45 @@ def folder(text):
     if not path.is_dir():
         raise argparse.ArgumentTypeError(f"there is no folder {text}")
     return path.resolve()
+
+
+def writable(text):
+    path = folder(text)
+    try:
+        # Who may do what is not all: a file system can be one that is only read.
+        with tempfile.TemporaryDirectory(dir=path):
+            return path
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text} cannot be written: {error.strerror}") from None
+
+
+def dynalite(text):
+    """Where it is; a name is looked for in PATH."""
+    if "/" not in text:
+        return text
+    if not os.path.isfile(text) or not os.access(text, os.X_OK):
+        raise argparse.ArgumentTypeError(f"there is no program {text}")
+    return os.path.abspath(text)
+
+
+def dynamodb_local(text):
+    path = folder(text)
+    if not any(path.glob("DynamoDBLocal*.jar")):
+        raise argparse.ArgumentTypeError(f"there is no DynamoDBLocal*.jar in {text}")
+    return path
+
+
+def output(text):
+    """A folder that can be written, or made."""
+    path = pathlib.Path(text)
+    place = path.absolute()
+    while not os.path.lexists(place):
+        place = place.parent
+    writable(place)
+    for one in (path / name for name in ("results.jsonl", "index.html", "README.md")):
+        if one.exists() and not (one.is_file() and os.access(one, os.W_OK)):
+            raise argparse.ArgumentTypeError(f"{one} cannot be written")
+    return path
 
 
 def absolute(text):
@@ -73,29 +118,54 @@ def read_arguments(words):
     parser.add_argument("--list", action="store_true", help="prints the name and the title of each")
     parser.add_argument("--quick", action="store_true",
                         help="a moment each, to see that it works: the figures mean nothing")
-    parser.add_argument("--rounds", type=positive, metavar="N",
-                        help="so many rounds, of which the median and the range are told")
-    parser.add_argument("--seconds", type=seconds, metavar="S", help="how long one measurement takes")
-    parser.add_argument("--directory", type=folder, metavar="DIR", default=tempfile.gettempdir(),
+    parser.add_argument("--rounds", type=count, metavar="N",
+                        help="so many rounds, of which the median and the range are told "
+                             f"({DEFAULTS['rounds']}; at most {MOST_ROUNDS})")
+    parser.add_argument("--seconds", type=seconds, metavar="S",
+                        help="how long one measurement takes "
+                             f"({DEFAULTS['seconds']}; at most {MOST_SECONDS})")
+    parser.add_argument("--directory", type=writable, metavar="DIR",
                         help="where the stores lie while they are measured: it chooses the disk "
-                             "(by default %(default)s)")
-    parser.add_argument("--dynalite", metavar="PROGRAM",
+                             f"(by default {tempfile.gettempdir()})")
+    parser.add_argument("--dynalite", type=dynalite, metavar="PROGRAM",
                         help="where dynalite is, if it is not in PATH")
-    parser.add_argument("--dynamodb-local", type=folder, metavar="DIR",
+    parser.add_argument("--dynamodb-local", type=dynamodb_local, metavar="DIR",
                         help="the folder with DynamoDBLocal.jar; without it, it is left out")
     kept = parser.add_mutually_exclusive_group()
-    kept.add_argument("--output", type=pathlib.Path, metavar="DIR",
+    kept.add_argument("--output", type=output, metavar="DIR",
                       help="writes the results, a picture a chart, index.html and README.md there; "
                            "scenarios that DIR has from before and that are not measured now stay, "
                            "with the date of their run")
-    kept.add_argument("--save", dest="output", action="store_const", const=SAVED,
-                      help="the same into docs/benchmarks/")
+    kept.add_argument("--save", action="store_true", help="the same into docs/benchmarks/; not with --quick")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE",
-                        help="measures nothing, and shows what a results.jsonl has")
+                        help="measures nothing, and shows what a results.jsonl has, or lists it")
     parser.add_argument("--scenarios", type=absolute, metavar="PROGRAM",
                         help="asks this program instead of build/bench/bench_scenarios, and builds "
                              "nothing")
-    return parser.parse_args(words)
+    arguments = parser.parse_args(words)
+    try:
+        complete(arguments)
+    except argparse.ArgumentTypeError as error:
+        parser.error(str(error))
+    return arguments
+
+
+def complete(arguments):
+    """Puts in what follows from the others, and refuses what does not go together."""
+    measuring = [option for option in MEASURING if getattr(arguments, option)]
+    if arguments.source and measuring:
+        options = ", ".join("--" + option.replace("_", "-") for option in measuring)
+        raise argparse.ArgumentTypeError(f"--from measures nothing: not with {options}")
+    if arguments.save:
+        if arguments.quick:
+            raise argparse.ArgumentTypeError("--save is not for --quick, whose figures mean nothing")
+        arguments.output = output(SAVED)
+    if arguments.source or arguments.list:
+        return
+    arguments.directory = arguments.directory or writable(tempfile.gettempdir())
+    if not arguments.quick:
+        for option, value in DEFAULTS.items():
+            setattr(arguments, option, getattr(arguments, option) or value)
 
 
 def give_up(why, status=2):
@@ -128,22 +198,25 @@ def command(arguments, name, place):
              "--directory", str(place)]
     if arguments.quick:
         words.append("--quick")
-    for option in ("rounds", "seconds", "dynamodb_local"):
+    for option in ("rounds", "seconds", "dynalite", "dynamodb_local"):
         value = getattr(arguments, option)
         if value is not None:
             words += ["--" + option.replace("_", "-"), str(value)]
-    if arguments.dynalite:
-        # A name is looked for in PATH.
-        place = arguments.dynalite
-        words += ["--dynalite", os.path.abspath(place) if "/" in place else place]
     return [*words, name]
 
 
 def settings(arguments):
-    """What differs from what is set without options."""
+    """How it is measured; of --quick, what it was told besides."""
     found = {option: getattr(arguments, option) for option in ("rounds", "seconds")
              if getattr(arguments, option) is not None}
     return found | ({"quick": "yes: the figures mean nothing"} if arguments.quick else {})
+
+
+def limit_s(arguments):
+    """How long a scenario may take: longer where more is measured than by itself."""
+    usual = DEFAULTS["rounds"] * DEFAULTS["seconds"]
+    asked = (arguments.rounds or DEFAULTS["rounds"]) * (arguments.seconds or DEFAULTS["seconds"])
+    return program.LIMIT_S * max(1, asked / usual)
 
 
 def measure(arguments, wanted, found):
@@ -158,25 +231,45 @@ def measure(arguments, wanted, found):
                 # Servers that do not run as root make their folders in it.
                 os.chmod(place, 0o755)
                 words = command(arguments, scenario.name, place)
-                progress.ended(program.measure(words, scenario, found, progress))
+                progress.ended(program.measure(words, scenario, found, progress, limit_s(arguments)))
             keep(arguments, found)
     except KeyboardInterrupt:
+        if found.scenarios:
+            keep(arguments, found)
         return False
     finally:
         progress.over()
     return True
 
 
+def last_results(arguments):
+    return (arguments.scenarios or SCENARIOS).parent / "results.jsonl"
+
+
 def keep(arguments, found):
     """So that nothing is lost that took long to measure."""
-    path = (arguments.scenarios or SCENARIOS).parent / "results.jsonl"
-    path.write_text("".join(found.lines()), encoding="utf-8")
+    last_results(arguments).write_text("".join(found.lines()), encoding="utf-8")
 
 
-def show(found):
+def is_quick(scenario):
+    settings_ = scenario.run.get("settings")
+    return isinstance(settings_, dict) and "quick" in settings_
+
+
+def show(found, to_the_end=True):
     terminal = sys.stdout.isatty()
     bold = terminal and not os.environ.get("NO_COLOR")
-    print("\n".join(table.lines_of(found.scenarios, terminal, bold)))
+    lines = table.lines_of(found.scenarios, terminal, bold)
+    if any(map(is_quick, found.scenarios)):
+        lines.append("Measured with --quick: the figures mean nothing.")
+    if not to_the_end:
+        lines.append("Interrupted: the table is partial.")
+    print("\n".join(lines), flush=True)
+
+
+def list_(scenarios):
+    width = max(len(scenario.name) for scenario in scenarios)
+    print("\n".join(f"{scenario.name:{width}}  {scenario.title}" for scenario in scenarios))
 
 
 def draw_again(arguments):
@@ -189,6 +282,8 @@ def draw_again(arguments):
     found.scenarios = list(chosen(arguments.scenario, known).values())
     if not found.scenarios:
         give_up(f"{arguments.source}: nothing in it")
+    if arguments.save and any(map(is_quick, found.scenarios)):
+        give_up(f"{arguments.source} was measured with --quick: --save is not for figures that mean nothing")
     return found
 
 
@@ -196,24 +291,45 @@ def interrupted(*_):
     raise KeyboardInterrupt
 
 
-def measure_anew(arguments):
-    """What was measured, with what the folder had before; and whether all went well."""
-    before = results.Results()
-    if arguments.output:
-        try:
-            before = page.kept(arguments.output)
-        except (OSError, UnicodeDecodeError, results.Misunderstood) as error:
-            give_up(f"{arguments.output}/results.jsonl is not to be understood, remove it: {error}")
+def handle_signals():
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Under nohup it is ignored, and is to be.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupted)
+
+
+def kept_before(arguments):
+    """What the folder has that is to be written."""
+    if not arguments.output:
+        return results.Results()
+    try:
+        before = page.kept(arguments.output)
+    except (OSError, UnicodeDecodeError, results.Misunderstood) as error:
+        give_up(f"{arguments.output}/results.jsonl is not to be understood, remove it: {error}")
+    if arguments.quick and not all(map(is_quick, before.scenarios)):
+        give_up(f"{arguments.output} has results that count, and the figures of --quick mean nothing")
+    return before
+
+
+def known_scenarios(arguments):
+    """What can be measured, after it is built."""
     if not arguments.scenarios:
+        if not SCENARIOS.exists():
+            print("It is built first, which takes some minutes.", file=sys.stderr, flush=True)
         build()
     try:
-        known = program.listed(str(arguments.scenarios or SCENARIOS))
+        return program.listed(str(arguments.scenarios or SCENARIOS))
     except program.Failed as error:
         give_up(error, 1)
+
+
+def measure_anew(arguments):
+    """What was measured, with what the folder had before; and whether all went well."""
+    before = kept_before(arguments)
+    known = known_scenarios(arguments)
     wanted = chosen(arguments.scenario, known)
     if arguments.list:
-        width = max(map(len, wanted))
-        print("\n".join(f"{name:{width}}  {scenario.title}" for name, scenario in wanted.items()))
+        list_(wanted.values())
         sys.exit(0)
 
     found = results.Results()
@@ -227,11 +343,13 @@ def measure_anew(arguments):
     if machine.file_system(arguments.directory) in ("tmpfs", "ramfs"):
         print(f"{arguments.directory} is in memory: nothing will be durable. --directory DIR chooses a "
               "disk.", file=sys.stderr)
-    signal.signal(signal.SIGTERM, interrupted)
+    handle_signals()
     to_the_end = measure(arguments, wanted, found)
-    show(found)
+    show(found, to_the_end)
     if not to_the_end:
-        give_up("interrupted; nothing is written" if arguments.output else "interrupted", 130)
+        nothing = f"; nothing is written to {arguments.output}" if arguments.output else ""
+        kept = f"; {last_results(arguments)} has what was measured" if found.scenarios else ""
+        give_up(f"interrupted{nothing}{kept}", 130)
     return results.merged(before, found, known), any(one.failed for one in found.scenarios)
 
 
@@ -240,13 +358,16 @@ def main(words):
     if arguments.source:
         found, failed = draw_again(arguments), False
         if arguments.list:
-            print("\n".join(f"{one.name}  {one.title}" for one in found.scenarios))
+            list_(found.scenarios)
             return 0
         show(found)
     else:
         found, failed = measure_anew(arguments)
     if arguments.output:
-        page.write(found, arguments.output)
+        try:
+            page.write(found, arguments.output)
+        except OSError as error:
+            give_up(f"{arguments.output} cannot be written: {error}", 1)
         print(f"See {arguments.output / 'index.html'}", file=sys.stderr)
     return 1 if failed else 0
 

@@ -53,8 +53,8 @@ def log_ticks(low, high):
 class Scale:
     """From values to pixels, of which `start` is where the axis begins.
 
-    A logarithmic axis has a place of its own for zero where there is one, and becomes linear where
-    something is below.
+    A logarithmic axis has a place of its own for zero where there is one, apart from its values, and
+    becomes linear where something is below.
     """
 
     def __init__(self, kind, values, start, end, from_zero=False, tight=False):
@@ -80,6 +80,10 @@ class Scale:
                 self.low, self.high = self.low / 2, self.high * 2
         if self.zero:
             self.ticks = [0.0, *self.ticks]
+
+    def broken(self):
+        """Where the axis is to be shown broken, between zero and the smallest value."""
+        return self.start + math.copysign(ZERO_GAP / 2, self.end - self.start)
 
     def position(self, value):
         start = self.start

@@ -7,11 +7,19 @@ import figures
 
 COMPARED = ["scenario", "what", "Rocklock", "against", "ratio", "to reach", ""]
 ALONE = ["scenario", "what", "Rocklock", "to reach", ""]
+# From how many figures on only the first has its range where there is little room.
+MANY = 3
 
 
 def verdict(row):
-    """reached, short, or nothing where nothing is to be reached."""
-    return "" if row.target is None else "reached" if row.reached else "short"
+    """reached or short, where there is a target; and slower, where the ratio is below 1."""
+    words = [] if row.target is None else ["reached" if row.reached else "short"]
+    return ", ".join(words + ["slower"] * bool(row.ratio and row.ratio.median < 1))
+
+
+def is_bad(told):
+    """Whether a verdict is one that is to be seen: where a target below 1 is reached it is not."""
+    return told in ("short", "short, slower", "slower")
 
 
 def to_reach(row):
@@ -46,6 +54,26 @@ def alone_lines(scenarios):
             for scenario in scenarios for row in scenario.rows if not row.ratio]
 
 
+def step_head(scenario):
+    """What the columns of the steps are called."""
+    x = scenario.charts[0].x if scenario.charts else ""
+    names = dict.fromkeys(name for step in scenario.steps for name in step.figures)
+    return [x or "what", "contestant", *names]
+
+
+def step_lines(scenario, short=False):
+    """All that was measured of a scenario, in the order of step_head; `short`: without most ranges."""
+    names = step_head(scenario)[2:]
+    short = short and len(names) >= MANY
+
+    def cell(name, figure):
+        return figures.short(figure.median) if short and name != names[0] else figures.spread(figure)
+
+    return [[step.x, step.contestant,
+             *(cell(name, step.figures[name]) if name in step.figures else "" for name in names)]
+            for step in scenario.steps]
+
+
 def left_out(scenarios):
     """Each contestant that was left out with its reason, and the scenarios that miss it."""
     found = {}
@@ -58,12 +86,17 @@ def left_out(scenarios):
 
 
 def summary(scenarios):
-    """How many rows reached what they were to reach."""
-    rows = [row for scenario in scenarios for row in scenario.rows if row.target is not None]
+    """How many rows reached what they were to reach, and how many have no target."""
+    every = [row for scenario in scenarios for row in scenario.rows]
+    rows = [row for row in every if row.target is not None]
     reached = sum(row.reached for row in rows)
+    without = len(every) - len(rows)
     failed = sum(bool(scenario.failed) for scenario in scenarios)
-    return (f"{reached} of {len(rows)} reached, {len(rows) - reached} short" +
-            (f"; {failed} scenario{'s' * (failed > 1)} failed" if failed else ""))
+    return "; ".join(filter(None, [
+        f"{reached} of {len(rows)} reached, {len(rows) - reached} short" if rows else
+        "nothing has a target" if not without else "",
+        f"{without} row{'s have' if without > 1 else ' has'} no target" if without else "",
+        f"{failed} scenario{'s' * (failed > 1)} failed" if failed else ""]))
 
 
 def markdown_text(text):
@@ -73,11 +106,11 @@ def markdown_text(text):
 
 
 def _markdown_cell(text, bold):
-    return f"**{text}**" if text == "short" and bold else markdown_text(text)
+    return f"**{text}**" if bold and is_bad(text) else markdown_text(text)
 
 
 def markdown(head, lines):
-    out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    out = ["| " + " | ".join(map(markdown_text, head)) + " |", "|" + "---|" * len(head)]
     for line in lines:
         last = len(line) - 1
         cells = [_markdown_cell(cell, index == last) for index, cell in enumerate(line)]
@@ -97,14 +130,14 @@ def _printable(text):
 
 
 def aligned(head, lines, bold=False):
-    """In columns; what is short in bold letters."""
-    lines = [[_printable(cell) for cell in line] for line in lines]
+    """In columns; what is short or slower in bold letters."""
+    head, *lines = [[_printable(cell) for cell in line] for line in [head, *lines]]
     widths = [max(map(_columns, column)) for column in zip(head, *lines)]
     out = []
     for line in [head, ["─" * width for width in widths], *lines]:
         cells = [cell + " " * (width - _columns(cell)) for cell, width in zip(line, widths)]
-        if bold and line[-1] == "short":
-            cells[-1] = f"\033[1m{cells[-1]}\033[0m"
+        if bold and is_bad(line[-1]):
+            cells[-1] = f"\033[1m{line[-1]}\033[0m"
         out.append("  ".join(cells).rstrip())
     return out
 
@@ -122,9 +155,13 @@ def lines_of(scenarios, terminal=False, bold=False):
             out.extend([title, ""])
         out.extend(aligned(head, lines, bold) if terminal else markdown(head, lines))
 
-    show = _printable if terminal else markdown_text
     section("", COMPARED, compared_lines(scenarios))
     section("By itself:" if out else "", ALONE, alone_lines(scenarios))
+    for scenario in scenarios:
+        if not scenario.rows:
+            section(f"All that was measured of {scenario.name}:", step_head(scenario),
+                    step_lines(scenario, short=True))
+    show = _printable if terminal else markdown_text
     missing = left_out(scenarios)
     if missing:
         out.extend([""] * bool(out) + ["Left out:", ""])

@@ -96,9 +96,9 @@ void run(Setting& setting) {
             alone.push_back(of_one(database, name, edited, setting.duration(), how));
             together.push_back(of_many(database, name, edited, setting.duration(), how));
         }
-        const auto cost = setting.measure(count, alone, {{"cost", rate_of}});
-        const auto shared =
-            setting.measure(count, together, {{"shared", rate_of}, {"late", one_of_a_hundred_of}});
+        const auto cost = setting.measure(count, alone, {{"cost", rate_of}}, "alone");
+        const auto shared = setting.measure(
+            count, together, {{"shared", rate_of}, {"late", one_of_a_hundred_of}}, "16 editors");
         const std::string of = count + " of " + std::to_string(members) + " members";
         setting.compare(
             {"one lock for the order, alone, " + of, "edits/s", "one a member, as one set"},
@@ -120,8 +120,8 @@ Scenario coarse() {
         "belongs to it; or the members that he changes, as one set or one after the other. One "
         "lock costs the same however many members there are, but keeps out those who want other "
         "members: sixteen editors share sixteen orders, and hold them for a millisecond.",
-        {{"cost", "Alone: what the locks cost", x, Scale::log, "edits a second", Scale::log,
-          "more"},
+        {{"cost", "An edit by one client alone: what its locks cost", x, Scale::log,
+          "edits a second", Scale::log, "more"},
          {"shared", "Sixteen editors of sixteen orders", x, Scale::log, "edits a second",
           Scale::log, "more"},
          {"late", "Sixteen editors: time to wait to begin, 99th percentile", x, Scale::log,

@@ -93,13 +93,13 @@ void run(Setting& setting) {
     const auto duration = setting.few(std::chrono::milliseconds{1000}, setting.duration());
     for (const std::string& deaths : setting.some<std::string>({"0", "1", "2", "5", "10", "20"})) {
         const auto share = static_cast<std::size_t>(std::stoul(deaths));
-        const auto rounds =
-            setting.measure(deaths,
-                            {of_mortals(daemon->socket(), "freed with the closed connection",
-                                        Bound::connection, share, duration),
-                             of_mortals(daemon->socket(), "freed when the lease of 300 ms ends",
-                                        Bound::none, share, duration)},
-                            {{"rate", rate_of}, {"late", one_of_a_hundred_of}});
+        const auto rounds = setting.measure(
+            deaths,
+            {served_by(daemon, of_mortals(daemon->socket(), "freed with the closed connection",
+                                          Bound::connection, share, duration)),
+             served_by(daemon, of_mortals(daemon->socket(), "freed when the lease of 300 ms ends",
+                                          Bound::none, share, duration))},
+            {{"rate", rate_of}, {"late", one_of_a_hundred_of}});
         setting.compare(
             {deaths + " of 100 die: freed with the connection", "times held/s", "with the lease"},
             rounds[0], rounds[1]);
@@ -117,8 +117,8 @@ Scenario deaths() {
         "and some die while they hold it, and come back as new ones. A lease ends 300 ms after "
         "its last renewal, and nobody has the resource until then. A session that is bound to "
         "its connection ends with it, which the kernel closes when the process is gone.",
-        {{"rate", "Work done where holders die", x, Scale::linear, "times held, a second",
-          Scale::log, "more"},
+        {{"rate", "Work done by clients of a daemon, written, of which some die", x, Scale::linear,
+          "times held, a second", Scale::log, "more"},
          {"late", "Time from the request to the end of the work, 99th percentile", x, Scale::linear,
           "microseconds", Scale::log, "less"}},
         run};

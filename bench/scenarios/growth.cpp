@@ -1,8 +1,10 @@
 // How the cost of a pair grows: with the locks that are held, and with the connections.
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lock/contestants.hpp"
@@ -77,6 +79,7 @@ void measure_held(Setting& setting) {
         setting.point("held", "Rocklock embedded, 16 threads", x, values_of(rounds[i], rate_of));
         setting.point("held-processor", "Rocklock embedded, 16 threads", x,
                       values_of(rounds[i], thrift_of));
+        setting.figures(x, "Rocklock embedded, 16 threads", rounds[i]);
     }
     const std::string last = std::to_string(all.back()->held);
     const std::string first = std::to_string(all.front()->held);
@@ -88,6 +91,25 @@ void measure_held(Setting& setting) {
         rounds.back(), rounds.front());
 }
 
+// Each of ours with the one whose promise is the same.
+void compare_at(Setting& setting, const std::string& connections,
+                const std::vector<Contender>& contenders, const Setting::Rounds& rounds) {
+    for (const auto& [ours, theirs] :
+         {std::pair<std::string, std::string>{"Rocklock, durable", "Redis, always synced"},
+          {"Rocklock, in memory", "Redis, no log"}}) {
+        const auto at = [&contenders](const std::string& name) {
+            return static_cast<std::size_t>(
+                std::find_if(contenders.begin(), contenders.end(),
+                             [&](const Contender& one) { return one.name == name; }) -
+                contenders.begin());
+        };
+        if (at(theirs) == contenders.size()) continue;
+        setting.compare(
+            {"daemon" + ours.substr(ours.find(',')) + ", " + connections, "pairs/s", theirs},
+            rounds[at(ours)], rounds[at(theirs)]);
+    }
+}
+
 void measure_connections(Setting& setting) {
     for (const std::size_t clients : setting.some<std::size_t>({1, 10, 100, 1'000})) {
         std::vector<Contender> contenders;
@@ -97,8 +119,11 @@ void measure_connections(Setting& setting) {
             add_clients(contenders, setting, name, {Wanted::own, clients});
             if (contenders.size() > before) contenders.back().name = name;
         }
-        setting.measure(std::to_string(clients), contenders,
-                        {{"connections", rate_of}, {"connections-late", one_of_a_hundred_of}});
+        const std::string x = std::to_string(clients);
+        const auto rounds = setting.measure(
+            x, contenders, {{"connections", rate_of}, {"connections-late", one_of_a_hundred_of}});
+        compare_at(setting, x + (clients == 1 ? " connection" : " connections"), contenders,
+                   rounds);
     }
 }
 

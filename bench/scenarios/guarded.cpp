@@ -36,7 +36,7 @@ void measure_writes(Setting& setting, Durability durability, std::size_t threads
             [](GuardedTables& all, std::size_t thread) { all.put_guarded(thread); }),
          of("compares a version",
             [](GuardedTables& all, std::size_t thread) { all.put_on_version(thread); })},
-        {{"puts", rate_of}});
+        {{"puts", rate_of}}, "a put");
     setting.compare({"put that shows a lock, " + where, "calls/s", "put that shows nothing",
                      guarded_write_target},
                     puts[1], puts[0]);
@@ -49,7 +49,7 @@ void measure_writes(Setting& setting, Durability durability, std::size_t threads
             [](GuardedTables& all, std::size_t thread) { all.transact(Table::unbound, thread); }),
          of("shows its lock",
             [](GuardedTables& all, std::size_t thread) { all.transact(Table::bound, thread); })},
-        {{"together", rate_of}});
+        {{"together", rate_of}}, "16 puts together");
     setting.compare({"16 puts together that show locks, " + where, "calls/s",
                      "16 that show nothing", guarded_write_target},
                     together[1], together[0]);

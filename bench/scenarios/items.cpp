@@ -82,16 +82,16 @@ private:
 void add(std::vector<Contender>& contenders, const Server* server, TableWork work,
          std::size_t clients, std::chrono::milliseconds duration) {
     if (server == nullptr) return;
-    contenders.push_back({server->name(), [=] {
-                              const double used = server->processor_seconds();
-                              const auto run =
-                                  measure_table(connection_of(*server), work, clients, 1, duration);
-                              Sample sample;
-                              sample.seconds = run.seconds;
-                              sample.done = {static_cast<std::uint64_t>(run.pieces)};
-                              sample.processor_seconds = server->processor_seconds() - used;
-                              return sample;
-                          }});
+    const auto round = [=] {
+        const double used = processor_seconds();
+        const auto run = measure_table(connection_of(*server), work, clients, 1, duration);
+        Sample sample;
+        sample.seconds = run.seconds;
+        sample.done = {static_cast<std::uint64_t>(run.pieces)};
+        sample.processor_seconds = processor_seconds() - used;
+        return sample;
+    };
+    contenders.push_back({server->name(), round, server});
 }
 
 void measure(Setting& setting, TableServers& servers, const Calls& calls) {
@@ -103,9 +103,9 @@ void measure(Setting& setting, TableServers& servers, const Calls& calls) {
             add(contenders, servers.find(against, calls.work), calls.work, clients,
                 setting.duration());
         }
-        const auto rounds =
-            setting.measure(std::to_string(clients), contenders,
-                            {{calls.chart, rate_of}, {calls.chart + "-processor", thrift_of}});
+        const auto rounds = setting.measure(
+            std::to_string(clients), contenders,
+            {{calls.chart, rate_of}, {calls.chart + "-processor", thrift_of_server}}, calls.name);
         if (clients != compared_at) continue;
         for (std::size_t i = 1; i < contenders.size(); ++i) {
             for (const auto& [against, ratio] : calls.others) {

@@ -38,17 +38,17 @@ void add_clients(std::vector<Contender>& contenders, Setting& setting, const std
                          : server->connect();
     };
     const auto round = [=, duration = setting.duration()] {
-        const double used = processor_seconds() + server->processor_seconds();
+        const double used = processor_seconds();
         LockRun run = measure_locks(connect, locking.wanted, locking.clients, 1, duration);
         Sample sample;
         sample.seconds = run.seconds;
         sample.done = std::move(run.pairs);
         sample.waits = run.waits;
-        sample.processor_seconds = processor_seconds() + server->processor_seconds() - used;
+        sample.processor_seconds = processor_seconds() - used;
         return sample;
     };
     const std::string way = over_http ? " over HTTP" : " daemon";
-    contenders.push_back({ours ? "Rocklock" + way : name, round});
+    contenders.push_back({ours ? "Rocklock" + way : name, round, server});
 }
 
 Contender EmbeddedLocker::contender(Wanted wanted, std::size_t threads,

@@ -81,8 +81,8 @@ Asked read(const std::vector<std::string>& words) {
             asked.settings.rounds =
                 std::max<std::size_t>(1, static_cast<std::size_t>(number_of(word, value())));
         } else if (word == "--seconds") {
-            asked.settings.duration = std::chrono::milliseconds{
-                static_cast<std::int64_t>(1000 * number_of(word, value()))};
+            asked.settings.duration = std::chrono::milliseconds{std::max<std::int64_t>(
+                1, static_cast<std::int64_t>(1000 * number_of(word, value())))};
         } else if (word == "--directory") {
             asked.settings.directory = value();
         } else if (word == "--program") {

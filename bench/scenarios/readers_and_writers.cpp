@@ -33,14 +33,15 @@ double reader_of(const Sample& sample) { return sample.other_waits.quantile_us(0
 void run(Setting& setting) {
     Database durable = setting.open(Store::durable);
     Database daemon = setting.connect(Store::durable);
+    const Server* const server = setting.server("Rocklock, durable");
     for (const std::string& reads : setting.some<std::string>({"50", "75", "90", "95", "99"})) {
         const auto share = static_cast<std::size_t>(std::stoul(reads));
         setting.measure(
             reads,
             {of_readers(durable, "embedded, read and write", How::read_and_write, share,
                         setting.duration()),
-             of_readers(daemon, "daemon, read and write", How::read_and_write, share,
-                        setting.duration()),
+             served_by(server, of_readers(daemon, "daemon, read and write", How::read_and_write,
+                                          share, setting.duration())),
              of_readers(durable, "embedded, all in write", How::write_only, share,
                         setting.duration())},
             {{"rate", rate_of}, {"writer", one_of_a_hundred_of}, {"reader", reader_of}});
@@ -57,13 +58,15 @@ Scenario readers_and_writers() {
         "Sixteen clients want one resource, to read or to write it, and hold it for a millisecond. "
         "Readers share it; a writer that waits is not overtaken by readers that come later, so its "
         "wait stays bounded however many they are.",
-        {{"rate", "Work done under one lock", x, Scale::linear, "times held, a second", Scale::log,
-          "more"},
+        {{"rate", "Work done under one lock by readers and writers, durable", x, Scale::linear,
+          "times held, a second", Scale::log, "more"},
          {"writer", "Time that writers wait, 99th percentile", x, Scale::linear, "microseconds",
           Scale::log, "less"},
          {"reader", "Time that readers wait, 99th percentile", x, Scale::linear, "microseconds",
           Scale::log, "less"}},
-        run};
+        run,
+        "writers",
+        "readers"};
 }
 
 }  // namespace rocklock::bench

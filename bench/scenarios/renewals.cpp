@@ -87,6 +87,7 @@ void measure(Setting& setting, Place place, const std::vector<std::size_t>& coun
         auto pairs = measure_pairs(setting, place);
         setting.point("half", place.name, x, values_of(pairs, half_of));
         setting.point("late", place.name, x, values_of(pairs, one_of_a_hundred_of));
+        setting.figures(x, place.name, pairs);
         if (alone.empty()) {
             alone = std::move(pairs);
         } else {
@@ -124,7 +125,8 @@ Scenario renewals() {
         "together.",
         {{"processor", "Processor time for renewals alone", x, Scale::log,
           "percent of one processor", Scale::linear, "less"},
-         {"renewals", "Renewals", x, Scale::log, "renewals a second", Scale::log, ""},
+         {"renewals", "Renewals of sessions: the line says that all come in time", x, Scale::log,
+          "renewals a second", Scale::log, ""},
          {"half", "Time to acquire beside these sessions, median", x, Scale::log, "microseconds",
           Scale::log, "less"},
          {"late", "Time to acquire beside these sessions, 99th percentile", x, Scale::log,

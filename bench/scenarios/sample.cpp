@@ -21,8 +21,15 @@ double one_of_a_thousand_of(const Sample& sample) { return sample.waits.quantile
 double fairness_of(const Sample& sample) { return jains_index(sample.done); }
 
 double thrift_of(const Sample& sample) {
+    return thrift_of_clients(sample) + thrift_of_server(sample);
+}
+double thrift_of_clients(const Sample& sample) {
     return sample.processor_seconds * 1e6 / static_cast<double>(sample.all_done());
 }
+double thrift_of_server(const Sample& sample) {
+    return sample.server_processor_seconds * 1e6 / static_cast<double>(sample.all_done());
+}
+double megabytes_of_server(const Sample& sample) { return sample.server_megabytes; }
 
 double waste_of(const Sample& sample) {
     const auto vain = static_cast<double>(sample.in_vain);
@@ -34,6 +41,11 @@ std::vector<double> values_of(const std::vector<Sample>& samples, const Metric& 
     std::vector<double> values;
     for (const Sample& sample : samples) values.push_back(metric(sample));
     return values;
+}
+
+Contender served_by(const Server* server, Contender contender) {
+    contender.server = server;
+    return contender;
 }
 
 }  // namespace rocklock::bench

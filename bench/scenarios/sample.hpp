@@ -17,8 +17,11 @@ struct Sample {
     std::vector<std::uint64_t> done;
     // How long each had to be waited for.
     Latencies waits;
-    // Of the server and of this process.
+    // Of this process.
     double processor_seconds = 0;
+    // Of the server, and its memory when all was done; nothing where there is none.
+    double server_processor_seconds = 0;
+    double server_megabytes = 0;
     // Some scenarios count what was in vain, and waits of another kind.
     std::uint64_t in_vain = 0;
     Latencies other_waits;
@@ -33,17 +36,27 @@ double one_of_a_hundred_of(const Sample& sample);
 double one_of_a_thousand_of(const Sample& sample);
 // jains_index() of what the clients got.
 double fairness_of(const Sample& sample);
-// Microseconds of processor time for each that was done.
+// Microseconds of processor time for each that was done: of this process and the server; of each.
 double thrift_of(const Sample& sample);
+double thrift_of_clients(const Sample& sample);
+double thrift_of_server(const Sample& sample);
+double megabytes_of_server(const Sample& sample);
 // Of all that was tried, what was in vain, in percent.
 double waste_of(const Sample& sample);
 
 using Metric = std::function<double(const Sample&)>;
 std::vector<double> values_of(const std::vector<Sample>& samples, const Metric& metric);
 
+class Server;
+
 struct Contender {
     std::string name;
     std::function<Sample()> round;
+    // Whose processor time and memory count too; may be none.
+    const Server* server = nullptr;
 };
+
+// The same, with the server that it asks.
+Contender served_by(const Server* server, Contender contender);
 
 }  // namespace rocklock::bench

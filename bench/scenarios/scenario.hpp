@@ -60,6 +60,9 @@ struct Scenario {
     std::string says;
     std::vector<Chart> charts;
     std::function<void(Setting&)> run;
+    // Whose waits Sample has, where they are not everybody's.
+    std::string waits_of{};
+    std::string other_waits_of{};
 };
 
 // In the order in which they are told.
@@ -120,10 +123,15 @@ public:
     Rounds in_turn(const std::vector<Contender>& contenders) const;
     // That a step of the scenario is done.
     void progress(const std::string& step) const;
-    // The same; and each of the charts gets a point of each contestant.
+    // The same; and each of the charts gets a point of each contestant. `what` tells steps with the
+    // same x and the same contestants apart.
     using Charts = std::vector<std::pair<std::string, Metric>>;
     Rounds measure(const std::string& x, const std::vector<Contender>& contenders,
-                   const Charts& charts);
+                   const Charts& charts, const std::string& what = {});
+
+    // All that the samples have, for the page; measure() tells it of each contestant.
+    void figures(const std::string& x, const std::string& contestant,
+                 const std::vector<Sample>& samples) const;
 
     void point(const std::string& chart, const std::string& series, const std::string& x,
                const std::vector<double>& values);

@@ -103,8 +103,8 @@ Scenario sets() {
           "more"},
          {"late", "Time to wait for a whole set, 99th percentile", x, Scale::linear, "microseconds",
           Scale::log, "less"},
-         {"vain", "Attempts that had to be repeated", x, Scale::linear, "percent of all attempts",
-          Scale::linear, "less"}},
+         {"vain", "Sets that had to be asked for again, for a ring of waiters", x, Scale::linear,
+          "percent of all attempts", Scale::linear, "less"}},
         run};
 }
 

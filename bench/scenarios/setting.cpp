@@ -39,6 +39,11 @@ void write(JsonWriter& json, const Spread& spread) {
     json.number(spread.low);
     json.key("high");
     json.number(spread.high);
+    if (spread.rounds.empty()) return;
+    json.key("rounds");
+    json.begin_array();
+    for (const double round : spread.rounds) json.number(round);
+    json.end_array();
 }
 
 void write(JsonWriter& json, std::string_view name, const Spread& spread) {
@@ -46,6 +51,58 @@ void write(JsonWriter& json, std::string_view name, const Spread& spread) {
     json.begin_object();
     write(json, spread);
     json.end_object();
+}
+
+// A round, and what it took of the server.
+Sample with_server(const Contender& contender) {
+    const Server* const server = contender.server;
+    if (server == nullptr) return contender.round();
+    const double used = server->processor_seconds();
+    Sample sample = contender.round();
+    sample.server_processor_seconds = server->processor_seconds() - used;
+    sample.server_megabytes = server->megabytes();
+    return sample;
+}
+
+bool all_finite(const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); });
+}
+
+// What is told of everything that is measured, as far as it was.
+using Figures = std::vector<std::pair<std::string, Metric>>;
+Figures figures_of(const Scenario& scenario, const std::vector<Sample>& samples) {
+    const auto any = [&](const auto& has) {
+        return std::any_of(samples.begin(), samples.end(), has);
+    };
+    Figures figures{{"a second", rate_of}};
+    const auto add_waits = [&](const std::string& whose, Latencies Sample::*waits) {
+        if (!any([&](const Sample& one) { return (one.*waits).count() > 0; })) return;
+        const std::string before = whose.empty() ? whose : whose + ": ";
+        for (const auto& [name, share] : std::initializer_list<std::pair<std::string, double>>{
+                 {"p50, µs", 0.5}, {"p99, µs", 0.99}, {"p99.9, µs", 0.999}}) {
+            figures.emplace_back(before + name, [waits, share = share](const Sample& one) {
+                return (one.*waits).quantile_us(share);
+            });
+        }
+    };
+    add_waits(scenario.waits_of, &Sample::waits);
+    add_waits(scenario.other_waits_of, &Sample::other_waits);
+    if (any([](const Sample& one) { return one.done.size() > 1; })) {
+        figures.emplace_back("Jain's index", fairness_of);
+    }
+    if (any([](const Sample& one) { return one.in_vain > 0; })) {
+        figures.emplace_back("in vain, %", waste_of);
+    }
+    const bool served = any([](const Sample& one) { return one.server_megabytes > 0; });
+    if (any([](const Sample& one) { return one.processor_seconds > 0; })) {
+        figures.emplace_back(served ? "processor of the clients, µs each" : "processor, µs each",
+                             thrift_of_clients);
+    }
+    if (served) {
+        figures.emplace_back("processor of the server, µs each", thrift_of_server);
+        figures.emplace_back("memory of the server, MB", megabytes_of_server);
+    }
+    return figures;
 }
 
 // Begins what is told of a scenario.
@@ -162,7 +219,7 @@ Setting::Rounds Setting::in_turn(const std::vector<Contender>& contenders) const
         for (std::size_t i = 0; i < contenders.size(); ++i) {
             // Who is first changes, so that nobody always finds what the same other leaves.
             const std::size_t turn = (i + round) % contenders.size();
-            Sample sample = contenders[turn].round();
+            Sample sample = with_server(contenders[turn]);
             if (round > 0) all[turn].push_back(std::move(sample));
         }
     }
@@ -170,12 +227,13 @@ Setting::Rounds Setting::in_turn(const std::vector<Contender>& contenders) const
 }
 
 Setting::Rounds Setting::measure(const std::string& x, const std::vector<Contender>& contenders,
-                                 const Charts& charts) {
+                                 const Charts& charts, const std::string& what) {
     auto all = in_turn(contenders);
     for (std::size_t i = 0; i < contenders.size(); ++i) {
         for (const auto& [chart, metric] : charts) {
             point(chart, contenders[i].name, x, values_of(all[i], metric));
         }
+        figures(x, (what.empty() ? what : what + ": ") + contenders[i].name, all[i]);
     }
     progress(x);
     return all;
@@ -192,11 +250,29 @@ Scale Setting::x_scale_of(const std::string& chart) const {
     return at->x_scale;
 }
 
+void Setting::figures(const std::string& x, const std::string& contestant,
+                      const std::vector<Sample>& samples) const {
+    JsonWriter json = line_of("figures", scenario_.name);
+    write(json, "x", x);
+    write(json, "contestant", contestant);
+    json.key("figures");
+    json.begin_array();
+    for (const auto& [name, metric] : figures_of(scenario_, samples)) {
+        const auto values = values_of(samples, metric);
+        if (!all_finite(values)) continue;
+        json.begin_object();
+        write(json, "name", name);
+        write(json, spread_of(values));
+        json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+    print(std::move(json));
+}
+
 void Setting::point(const std::string& chart, const std::string& series, const std::string& x,
                     const std::vector<double>& values) {
-    if (!std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); })) {
-        return;
-    }
+    if (!all_finite(values)) return;
     JsonWriter json = line_of("point", scenario_.name);
     write(json, "chart", chart);
     write(json, "series", series);

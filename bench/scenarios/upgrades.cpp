@@ -105,8 +105,8 @@ Scenario upgrades() {
           "documents a second", Scale::log, "more"},
          {"late", "Time from the first request to the end, 99th percentile", x, Scale::linear,
           "microseconds", Scale::log, "less"},
-         {"vain", "Attempts that had to be repeated", x, Scale::linear, "percent of all attempts",
-          Scale::linear, "less"}},
+         {"vain", "Upgrades that had to be repeated, for another wanted one too", x, Scale::linear,
+          "percent of all attempts", Scale::linear, "less"}},
         run};
 }
 

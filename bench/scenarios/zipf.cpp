@@ -25,13 +25,15 @@ void run(Setting& setting) {
     Database durable = setting.open(Store::durable);
     Database written = setting.open(Store::written);
     Database daemon = setting.connect(Store::durable);
+    const Server* const server = setting.server("Rocklock, durable");
     for (const std::string& skew : setting.some<std::string>({"0", "0.5", "0.9", "1.2", "1.5"})) {
         const Zipf zipf(resources, std::stod(skew));
-        setting.measure(skew,
-                        {of_popular(durable, "embedded, durable", zipf, setting.duration()),
-                         of_popular(written, "embedded, written", zipf, setting.duration()),
-                         of_popular(daemon, "daemon, durable", zipf, setting.duration())},
-                        {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"fair", fairness_of}});
+        setting.measure(
+            skew,
+            {of_popular(durable, "embedded, durable", zipf, setting.duration()),
+             of_popular(written, "embedded, written", zipf, setting.duration()),
+             served_by(server, of_popular(daemon, "daemon, durable", zipf, setting.duration()))},
+            {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"fair", fairness_of}});
     }
 }
 

@@ -1,6 +1,8 @@
 """A chart is well-formed, tells all it has, and its labels lie in it and apart."""
 
+import itertools
 import json
+import math
 import pathlib
 import random
 import re
@@ -125,6 +127,57 @@ class Pictures(unittest.TestCase):
         widths = [float(rect.get("width")) for rect in root.iter(NAMESPACE + "rect") if len(rect)]
         self.assertAlmostEqual(widths[1] / widths[0], 4, places=2)
 
+    def bars(self, medians, y_scale, share=0):
+        """The picture of a chart with bars, the widths of these, and the texts of the picture."""
+        one = results.Chart("kinds", "Kinds", "", "words", "seconds", y_scale, "less",
+                            [invented.point("Redis", str(index), median, share) for index, median in enumerate(medians)])
+        root = xml.fromstring(chart.draw(invented.scenario(one), one))
+        widths = [float(rect.get("width")) for rect in root.iter(NAMESPACE + "rect") if len(rect)]
+        return root, widths, [text.text for text in root.iter(NAMESPACE + "text")]
+
+    def test_bars_stand_on_zero_whatever_the_scale(self):
+        for y_scale in ("log", "linear"):
+            _, widths, texts = self.bars([10, 1000], y_scale, 0.1)
+            self.assertAlmostEqual(widths[1] / widths[0], 100, places=0)
+            self.assertIn("0", texts)
+            self.assertNotIn("log scale", "".join(texts))
+            self.assertIn("Bars are medians", "".join(texts))
+
+    def test_values_far_apart_are_points_on_a_logarithmic_scale(self):
+        for y_scale in ("log", "linear"):
+            root, widths, texts = self.bars([10, 1001, 0], y_scale, 0.1)
+            self.assertEqual(widths, [])
+            self.assertIn("seconds (log scale; 0 lies apart)", "".join(texts))
+            self.assertIn("Points are medians", "".join(texts))
+            tips = [element.text for path in root.iter(NAMESPACE + "path") for element in path]
+            self.assertEqual(len(tips), 3)
+            self.assertTrue(tips[0].startswith("Redis, 0: 10.0 (9.00–11.0) seconds"))
+
+    def line_parts(self, medians, y_scale="log"):
+        """How many points each line joins, and the picture."""
+        one = results.Chart("rate", "Rate", "clients", "log", "a second", y_scale, "more",
+                            [invented.point("Redis", 2 ** x, median, 0) for x, median in enumerate(medians)])
+        text = chart.draw(invented.scenario(one), one)
+        return [len(line.get("points").split()) for line in xml.fromstring(text).iter(NAMESPACE + "polyline")], text
+
+    def test_no_line_leads_to_a_zero_that_lies_apart(self):
+        for medians, parts in (([0, 10, 20], [2]), ([1, 10, 20], [3]), ([0, 0, 5], [2]), ([5, 0, 5], [])):
+            self.assertEqual(self.line_parts(medians)[0], parts)
+        apart, whole = self.line_parts([0, 10, 20])[1], self.line_parts([1, 10, 20])[1]
+        self.assertIn("a second (log scale; 0 lies apart)", apart)
+        self.assertIn("a second (log scale) –", whole)
+        # The two strokes that break the axis.
+        self.assertEqual((apart.count("l10 -4"), whole.count("l10 -4")), (2, 0))
+        parts, linear = self.line_parts([0, 10, 20], "linear")
+        self.assertEqual((parts, linear.count("l10 -4")), ([3], 0))
+
+    def test_one_round_is_told(self):
+        one = invented.chart("log", "log", ["Redis"])
+        for point in one.points:
+            point.rounds, point.low, point.high = [point.median], point.median, point.median
+        text = chart.draw(invented.scenario(one), one)
+        self.assertEqual(text.count(" (one round) pairs a second"), len(one.points))
+
     def test_odd_values(self):
         chance = random.Random(3)
         for _ in range(200):
@@ -155,6 +208,48 @@ class Pictures(unittest.TestCase):
         self.assertEqual((count, wrong), (len(drawn), []))
 
 
+# How light is seen with all cones, and without one of the three kinds: Machado, Oliveira, Fernandes, "A
+# Physiologically-based Model for Simulation of Color Vision Deficiency", 2009.
+EYES = [((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+        ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+        ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+        ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900))]
+TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
+WHITE = (0.95047, 1, 1.08883)
+
+
+def times(matrix, vector):
+    return [min(max(sum(a * b for a, b in zip(row, vector)), 0), 1.1) for row in matrix]
+
+
+def light(colour):
+    """Its red, green and blue, as much as there is of each."""
+    parts = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+
+
+def contrast(one, other):
+    """As WCAG has it."""
+    dark, bright = sorted(times(TO_XYZ, light(colour))[1] for colour in (one, other))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def lab(colour, eye):
+    x, y, z = (value / white for value, white in zip(times(TO_XYZ, times(eye, light(colour))), WHITE))
+    x, y, z = (value ** (1 / 3) if value > 0.008856 else 7.787 * value + 16 / 116 for value in (x, y, z))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+class Colours(unittest.TestCase):
+    def test_they_are_told_apart_by_all_eyes_and_from_what_is_behind(self):
+        for colours, back in zip(zip(*marks.COLOURS), ("#ffffff", "#14181d")):
+            self.assertIn(f"fill: {back}", marks.STYLE)
+            self.assertGreaterEqual(min(contrast(colour, back) for colour in colours), 3)
+            for one, other in itertools.combinations(colours, 2):
+                for eye in EYES:
+                    self.assertGreaterEqual(math.dist(lab(one, eye), lab(other, eye)), 20, (one, other))
+
+
 class Marks(unittest.TestCase):
     def test_rocklock_is_first_and_heavier(self):
         looks = marks.marks(["etcd", "Rocklock, durable", "Redis", "Rocklock, in memory"])
@@ -166,6 +261,40 @@ class Marks(unittest.TestCase):
         second = marks.marks(["Rocklock", "optimistic", "etcd", "Redis, no log"])
         self.assertEqual(first["etcd"].colour, second["etcd"].colour)
         self.assertEqual(first["Redis, synced"].colour, second["Redis, no log"].colour)
+
+    def test_each_family_has_a_colour_and_a_mark_of_its_own(self):
+        families = [["Rocklock, durable", "Rocklock daemon", "daemon, written", "Rocklock"],
+                    ["Rocklock embedded", "embedded, durable", "Rocklock embedded, 16 threads"],
+                    ["Rocklock, durable, over HTTP", "Rocklock over HTTP"], ["Redis", "Redis, no log"],
+                    ["memcached"], ["PostgreSQL, row lock", "PostgreSQL, advisory lock"], ["etcd"],
+                    ["RocksDB TransactionDB", "RocksDB", "raw RocksDB"], ["dynalite, LevelDB"],
+                    ["DynamoDB Local, on file"]]
+        colours = [{marks.family(name) for name in names} for names in families]
+        self.assertEqual({len(one) for one in colours}, {1})
+        self.assertEqual(set.union(*colours), set(range(len(marks.COLOURS))))
+        self.assertEqual(len({mark.shape for mark in marks.marks(names[0] for names in families).values()}),
+                         len(families))
+        for name in ("embeddedness", "Redistribution", "optimistic", "not Redis", "shows its lock"):
+            self.assertIsNone(marks.family(name))
+
+    def test_a_contestant_looks_the_same_in_all_scenarios(self):
+        scenarios = [
+            ["Rocklock daemon", "Rocklock over HTTP", "Rocklock embedded", "RocksDB TransactionDB",
+             "Redis, always synced", "PostgreSQL, row lock", "etcd", "Redis, synced every second", "Redis, no log",
+             "memcached", "PostgreSQL, advisory lock"],
+            ["Rocklock, durable", "Rocklock, in memory", "Redis, always synced", "Redis, no log"],
+            ["embedded, durable", "embedded, written", "daemon, durable"],
+            ["who waits before: the median", "Rocklock embedded, written", "Redis, no log"],
+            ["Rocklock, in memory", "dynalite, in memory", "DynamoDB Local, in memory", "Rocklock, written",
+             "Rocklock, durable", "dynalite, LevelDB", "DynamoDB Local, on file"],
+            ["Rocklock embedded, closed before", "Rocklock embedded, killed before", "Rocklock embedded",
+             "Redis, from its RDB file", "Redis"],
+            ["Redis, no log", "Redis", "Rocklock embedded", "RocksDB TransactionDB"]]
+        looks = {}
+        for names in scenarios:
+            for name, mark in marks.marks(names).items():
+                self.assertEqual(looks.setdefault(name, mark), mark, name)
+        self.assertEqual(looks["embedded, written"], looks["Rocklock embedded, written"])
 
     def test_no_two_look_the_same(self):
         looks = marks.marks(invented.SERIES)

@@ -10,6 +10,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import invented
+import machine
 import page
 import results
 import tap
@@ -17,7 +18,7 @@ import tap
 VOID = {"meta", "br", "hr", "img", "link"}
 RUN = {"kind": "run", "date": "2026-01-02 03:04 UTC", "processor": "A <fast> one", "cores": 2, "memory_gb": 3.8,
        "kernel": "Linux 6", "file_system": "ext4", "load_before": 0.1, "commit": "abc", "changed_since": True,
-       "versions": {"Redis": "7.0.15"}, "settings": {"rounds": 5}}
+       "versions": {"Redis": "7.0.15"}, "settings": {"rounds": 5, "seconds": 0.3}}
 
 
 class Reader(html.parser.HTMLParser):
@@ -61,6 +62,9 @@ def lines_of_all():
                     {"kind": "row", "scenario": name, "name": hostile, "unit": "pairs/s", "ours": spread,
                      "against": "etcd", "theirs": spread, "ratio": spread, "target": 1, "reached": False},
                     {"kind": "row", "scenario": name, "name": "alone", "unit": "s", "ours": spread},
+                    {"kind": "figures", "scenario": name, "x": hostile, "contestant": hostile, "figures": [
+                        {"name": hostile, **spread}, {"name": "p50, µs", **spread, "rounds": [0.8]},
+                        {"name": "Jain's index", **spread}]},
                     {"kind": "left_out", "scenario": name, "contestant": "memcached", "why": hostile}]
     records.append({"kind": "failed", "scenario": "cold", "why": hostile})
     return [json.dumps(record) for record in records], hostile
@@ -88,8 +92,11 @@ class Page(unittest.TestCase):
     def test_all_of_it_is_there(self):
         text = self.read().text
         for part in ("2026-01-02 03:04 UTC", "A <fast> one, 2 cores, 3.8 GB of memory", "Linux 6, ext4",
-                     "abc, with changes", "Redis 7.0.15", "rounds 5", "0.80 × (0.70–0.90)", "short", "alone",
-                     "memcached", "This scenario failed.", "0 of 2 reached, 2 short; 1 scenario failed"):
+                     "abc, with changes", "Redis 7.0.15",
+                     "5 rounds of 0.3 s each, after one that does not count", "0.80 × (0.70–0.90)", "short", "alone",
+                     "memcached", "This scenario failed.", "0 of 2 reached, 2 short; 2 rows have no target; 1 scenario failed",
+                     "All that was measured", "0.80 (one round)", "targets that the project sets itself",
+                     "short, slower", "where there was but one round"):
             self.assertIn(part, text)
 
     def test_it_needs_no_other_file(self):
@@ -105,7 +112,7 @@ class Page(unittest.TestCase):
         text = page.markdown(self.found)
         self.assertNotIn("<script", text)
         self.assertIn("](hot-rate.svg)", text)
-        self.assertEqual(text.count("**short**"), 4)
+        self.assertEqual(text.count("**short, slower**"), 4)
         self.assertIn("**This scenario failed:**", text)
         self.assertIn("- Machine: A &lt;fast&gt; one, 2 cores", text)
         for line in text.splitlines():
@@ -114,6 +121,43 @@ class Page(unittest.TestCase):
         for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
             cells = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
             self.assertEqual(len(cells), 1, table)
+
+    def test_all_that_was_measured_is_in_a_closed_table_below_the_charts(self):
+        text = page.page(self.found)
+        self.assertIn("<details><summary>All that was measured</summary>", text)
+        self.assertNotIn("<details open", text)
+        section = text[text.index("<section id=\"hot\">"):text.index("<section id=\"cold\">")]
+        self.assertLess(section.rindex("</figure>"), section.index("<details>"))
+        for part in ("<table class=\"steps\">", "<th scope=\"col\">clients</th>", "<th scope=\"col\">contestant</th>",
+                     "<td data-head=\"Jain&#x27;s index\">0.80 <small>(0.70–0.90)</small></td>",
+                     "<td data-head=\"p50, µs\">0.80 <small>(one round)</small></td>"):
+            self.assertIn(part, section)
+        for scenario in self.found.scenarios:
+            scenario.steps = []
+        self.assertNotIn("<details>", page.page(self.found))
+
+    def test_markdown_has_it_where_there_are_no_rows(self):
+        self.assertNotIn("p50, µs", page.markdown(self.found))
+        self.found.scenarios[0].rows = []
+        text = page.markdown(self.found)
+        self.assertEqual(text.count("| p50, µs |"), 1)
+        self.assertIn("| 0.80 (0.70–0.90) | 0.80 | 0.80 |", text)
+
+    def test_settings(self):
+        for settings, told in (({"rounds": 1, "seconds": 2}, "1 round of 2 s, after one that does not count"),
+                               ({"rounds": 3, "seconds": 0.5, "quick": "yes"},
+                                "3 rounds of 0.5 s each, after one that does not count, quick yes"),
+                               ({"rounds": 3}, "rounds 3"), ({"quick": "yes"}, "quick yes")):
+            self.assertEqual(dict(machine.facts({"settings": settings}))["Settings"], told)
+        self.assertNotIn("Settings", dict(machine.facts({"settings": {}})))
+
+    def test_verdicts_have_their_colours(self):
+        row = self.found.scenarios[0].rows[0]
+        for reached, ratio, cell in ((False, 0.8, "class=\"short\">short, slower"),
+                                     (True, 2, "class=\"reached\">reached"),
+                                     (True, 0.8, "<td>reached, slower"), (False, 1, "class=\"short\">short")):
+            row.reached, row.ratio = reached, results.Spread(ratio, ratio, ratio)
+            self.assertIn(cell + "</td>", page.page(self.found))
 
     def test_a_scenario_of_another_run_says_so(self):
         other = {"kind": "run", "date": "1999-09-09"}

@@ -16,6 +16,8 @@ POINT = {"kind": "point", "scenario": "hot", "chart": "rate", "series": "Redis",
 SPREAD = {"median": 2, "low": 1, "high": 3}
 ROW = {"kind": "row", "scenario": "hot", "name": "pairs", "unit": "pairs/s", "ours": SPREAD,
        "against": "Redis", "theirs": SPREAD, "ratio": SPREAD, "target": 1.5, "reached": True}
+FIGURES = {"kind": "figures", "scenario": "hot", "x": "16", "contestant": "Redis",
+           "figures": [{"name": "a second", **SPREAD, "rounds": [1, 2, 3]}, {"name": "p50, µs", **SPREAD}]}
 RUN = {"kind": "run", "date": "2026-01-02"}
 
 
@@ -46,6 +48,20 @@ class Reading(unittest.TestCase):
         found = results.read(lines(SCENARIO, row)).find("hot").rows[0]
         self.assertEqual((found.name, found.ours.low, found.ratio, found.target), ("pairs", 1, None, None))
 
+    def test_figures_of_a_step(self):
+        steps = results.read(lines(SCENARIO, FIGURES, FIGURES | {"x": "", "figures": []})).find("hot").steps
+        self.assertEqual([(step.x, step.contestant, list(step.figures)) for step in steps],
+                         [("16", "Redis", ["a second", "p50, µs"]), ("", "Redis", [])])
+        self.assertEqual([figure.rounds for figure in steps[0].figures.values()], [[1, 2, 3], []])
+
+    def test_rounds_of_rows_and_points(self):
+        told = SPREAD | {"rounds": [2, 1, 3.5]}
+        found = results.read(lines(SCENARIO, POINT | {"rounds": [2]}, POINT,
+                                   ROW | {"ours": told, "theirs": told, "ratio": told})).find("hot")
+        row = found.rows[0]
+        self.assertEqual([spread.rounds for spread in (row.ours, row.theirs, row.ratio)], [[2, 1, 3.5]] * 3)
+        self.assertEqual([point.rounds for point in found.charts[0].points], [[2], []])
+
     def test_what_is_not_understood(self):
         for wrong in ("junk", "[]", "null", "1", "{\"kind\":", "[" * 100000, {"kind": 1}, {},
                       {"kind": "party", "scenario": "hot"}, POINT | {"scenario": "cold"},
@@ -56,6 +72,13 @@ class Reading(unittest.TestCase):
                       SCENARIO | {"name": "../hot"}, SCENARIO | {"name": ""},
                       SCENARIO | {"name": "other", "charts": [{}]},
                       SCENARIO | {"name": "other", "charts": SCENARIO["charts"][:1] * 2},
+                      POINT | {"rounds": 1}, POINT | {"rounds": ["1"]}, POINT | {"rounds": [True]},
+                      POINT | {"rounds": [None]}, ROW | {"ours": SPREAD | {"rounds": [{}]}},
+                      FIGURES | {"x": 16}, FIGURES | {"contestant": None}, FIGURES | {"figures": {}},
+                      FIGURES | {"figures": [1]}, FIGURES | {"figures": [SPREAD]}, FIGURES | {"scenario": "cold"},
+                      FIGURES | {"figures": [FIGURES["figures"][0]] * 2},
+                      FIGURES | {"figures": [{"name": "a second", "median": 1, "low": 2, "high": 3}]},
+                      json.dumps(POINT | {"rounds": [1]}).replace("[1]", "[1e999]"),
                       json.dumps(POINT | {"high": float("nan")}),
                       json.dumps(POINT | {"high": float("inf")}), json.dumps(POINT).replace("2", "1e999")):
             self.assertIn("line 2:", self.refused(SCENARIO, wrong), wrong)

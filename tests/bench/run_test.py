@@ -39,6 +39,11 @@ def point(scenario, x=2):
     return {"kind": "point", "scenario": scenario, "chart": "rate", "series": "Redis", "x": x, **SPREAD}
 
 
+def figures(scenario):
+    return {"kind": "figures", "scenario": scenario, "x": "2", "contestant": "Redis",
+            "figures": [{"name": f"a second of {scenario}", **SPREAD}]}
+
+
 GOOD = {name: {"lines": [point(name), row(name)]} for name in ("hot", "cold", "zipf")}
 
 
@@ -58,6 +63,19 @@ class Sandbox(unittest.TestCase):
         return subprocess.run([SCRIPT, "--scenarios", self.fake, *map(str, arguments)], cwd=self.folder,
                               env=self.environment(scenarios), stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=60, check=False)
+
+    def draw(self, *arguments):
+        """Without the program that measures."""
+        return subprocess.run([SCRIPT, "--from", *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60, check=False)
+
+    def refused(self, *words, why):
+        """Before anything is asked of the program that measures."""
+        done = self.bench(GOOD, *words)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn(why, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertFalse((self.folder / "heard").exists())
 
     def heard(self):
         """The arguments of each call, without the one that lists."""
@@ -83,17 +101,67 @@ class Arguments(Sandbox):
         self.assertIn("there is no scenario warm. There are: hot, cold, zipf", done.stderr)
 
     def test_wrong_values_are_refused(self):
-        for words in (["--rounds", "0"], ["--rounds", "x"], ["--seconds", "0"], ["--seconds", "nan"],
+        for words in (["--rounds", "0"], ["--rounds", "x"], ["--rounds", "1001"], ["--seconds", "0"],
+                      ["--seconds", "nan"], ["--seconds", "3600.1"],
                       ["--directory", "absent"], ["--what"], ["--save", "--output", "x"]):
             with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit) as end:
                 run.read_arguments(words)
             self.assertEqual(end.exception.code, 2, words)
             self.assertIn(words[0], told.getvalue())
-        done = self.bench(GOOD, "--from", "absent")
+        done = self.draw("absent")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertNotIn("Traceback", done.stderr)
+        most = run.read_arguments(["--rounds", "1000", "--seconds", "3600"])
+        self.assertEqual((most.rounds, most.seconds), (1000, 3600))
+
+    def test_how_long_a_scenario_may_take(self):
+        for words, hours in (([], 1), (["--quick"], 1), (["--rounds", "1"], 1), (["--rounds", "10"], 2),
+                             (["--seconds", "3"], 10), (["--rounds", "50", "--seconds", "3"], 100)):
+            self.assertAlmostEqual(run.limit_s(run.read_arguments(words)), hours * 3600, msg=words)
+
+    def test_folders_that_cannot_be_written(self):
+        (self.folder / "file").write_text("", encoding="utf-8")
+        self.refused("--directory", "file/below", why="--directory: there is no folder file/below")
+        self.refused("--directory", "file", why="--directory: there is no folder file")
+        self.refused("--directory", "/proc", why="--directory: /proc cannot be written: ")
+        self.refused("--output", "file", why="--output: ")
+        self.refused("--output", "file/below/it", why=f"--output: there is no folder {self.folder.resolve()}/file")
+        self.refused("--output", "/proc/below", why="--output: /proc cannot be written")
+        (self.folder / "out/index.html").mkdir(parents=True)
+        self.refused("--output", "out", why="--output: out/index.html cannot be written")
+
+    def test_others_that_are_not_where_they_are_said_to_be(self):
+        (self.folder / "text").write_text("", encoding="utf-8")
+        for place in ("./absent", "./text", "text/below", "./"):
+            self.refused("--dynalite", place, why=f"--dynalite: there is no program {place}")
+        self.refused("--dynamodb-local", ".", why="--dynamodb-local: there is no DynamoDBLocal*.jar in .")
+        # A name is looked for in PATH, by the program.
+        self.assertEqual(run.read_arguments(["--dynalite", "absent"]).dynalite, "absent")
+
+    def test_quick_figures_are_not_saved(self):
+        self.refused("--quick", "--save", why="--save is not for --quick, whose figures mean nothing")
+
+    def test_from_is_not_for_what_measures(self):
+        (self.folder / "DynamoDBLocal.jar").touch()
+        self.refused("--from", "x", why="--from measures nothing: not with --scenarios")
+        for words in (["--rounds", 3], ["--seconds", 3], ["--quick"], ["--directory", "."], ["--dynalite", "x"],
+                      ["--dynamodb-local", "."]):
+            done = self.draw("x", *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(f"--from measures nothing: not with {words[0]}\n", done.stderr)
+
+    def test_list_tells_that_it_builds_first(self):
+        for built in (False, True):
+            place = self.folder / ("fake" if built else "absent")
+            with unittest.mock.patch.object(run, "SCENARIOS", place), \
+                    unittest.mock.patch.object(run, "build", side_effect=SystemExit), \
+                    contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
+                run.main(["--list"])
+            self.assertEqual("It is built first, which takes some minutes." in told.getvalue(), not built)
 
     def test_what_the_program_is_told(self):
+        shutil.copy(self.fake, self.folder / "dynalite")
+        (self.folder / "DynamoDBLocal-2.jar").touch()
         self.bench(GOOD, "cold", "--quick", "--rounds", 3, "--seconds", 0.5, "--directory", ".", "--dynalite",
                    "./dynalite", "--dynamodb-local", ".")
         heard, = self.heard()
@@ -103,6 +171,17 @@ class Arguments(Sandbox):
         for words in ("--quick", "--rounds 3", "--seconds 0.5", f"--directory {here}",
                       f"--dynalite {here}/dynalite", f"--dynamodb-local {here}", "build/daemon/rocklock"):
             self.assertIn(words, told)
+
+    def test_rounds_and_seconds_are_always_told_but_with_quick(self):
+        self.bench(GOOD, "cold")
+        self.bench(GOOD, "cold", "--quick")
+        self.bench(GOOD, "cold", "--quick", "--rounds", 2)
+        usual, quick, rounds = (" ".join(words) for words in self.heard())
+        self.assertIn("--rounds 5 --seconds 0.3", usual)
+        self.assertNotIn("--rounds", quick)
+        self.assertIn("--rounds 2", rounds)
+        for words in (quick, rounds):
+            self.assertNotIn("--seconds", words)
 
     def test_a_program_that_cannot_list(self):
         self.fake.write_text("#!/bin/sh\necho no room >&2\nexit 3\n", encoding="utf-8")
@@ -123,7 +202,7 @@ class Measuring(Sandbox):
         self.assertEqual([words[-1] for words in self.heard()], ["hot", "cold", "zipf"])
         self.assertEqual(re.findall(r"row of (\w+)", done.stdout), ["hot", "cold", "zipf"])
         self.assertIn("| hot | row of hot | 0.80 (0.70–0.90) pairs/s | Redis: 0.80 (0.70–0.90) | "
-                      "0.80 × (0.70–0.90) | 1.00 × | **short** |", done.stdout)
+                      "0.80 × (0.70–0.90) | 1.00 × | **short, slower** |", done.stdout)
         self.assertIn("0 of 3 reached, 3 short", done.stdout)
 
     def test_progress(self):
@@ -163,6 +242,17 @@ class Measuring(Sandbox):
             self.assertIn("it printed what is not understood", why, junk)
             self.assertEqual((len(found.rows), found.failed), (1, why))
 
+    def test_one_with_figures_only(self):
+        done = self.bench({"zipf": {"lines": [figures("zipf")]}}, "zipf")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("| clients | contestant | a second of zipf |", done.stdout)
+        self.assertIn("| 2 | Redis | 0.80 (0.70–0.90) |", done.stdout)
+
+    def test_a_quick_run_says_that_its_figures_mean_nothing(self):
+        told = "Measured with --quick: the figures mean nothing."
+        self.assertEqual(self.bench(GOOD, "--quick").stdout.splitlines()[-1], told)
+        self.assertNotIn(told, self.bench(GOOD).stdout)
+
     def test_one_that_measures_nothing(self):
         self.fails({}, "it measured nothing")
 
@@ -193,27 +283,63 @@ class Measuring(Sandbox):
         self.assertLess(time.monotonic() - start, 10)
         self.assertEqual((why, len(found.rows)), ("", 1))
 
-    def start_hanging(self, *arguments):
+    def start_hanging(self, *arguments, on_hangup=signal.SIG_DFL):
         running = subprocess.Popen([SCRIPT, "--scenarios", self.fake, *arguments], cwd=self.folder, text=True,
                                    env=self.environment(GOOD | {"cold": GOOD["cold"] | {"hangs": True}}),
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, on_hangup))
         self.addCleanup(lambda: (running.kill(), running.communicate()))
         for line in running.stderr:
             if "hanging" in line:
                 return running
         self.fail("it ended before")
 
-    def test_when_it_is_interrupted_what_there_is_is_shown_and_nothing_written(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+    def kept(self):
+        return results.read((self.folder / "results.jsonl").read_text(encoding="utf-8").splitlines())
+
+    def test_when_it_is_interrupted_what_there_is_is_shown_and_kept(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             running = self.start_hanging("--output", "out")
             running.send_signal(number)
             out, told = running.communicate(timeout=20)
             self.assertEqual(running.returncode, 130)
             self.assertIn("row of hot", out)
             self.assertNotIn("row of zipf", out)
-            self.assertIn("interrupted; nothing is written", told)
+            self.assertIn("row of cold", out)
+            self.assertIn("- cold: interrupted", out)
+            self.assertEqual(out.splitlines()[-1], "Interrupted: the table is partial.")
+            self.assertIn("interrupted; nothing is written to out; ", told)
             self.assertNotIn("Traceback", told)
             self.assertFalse((self.folder / "out").exists())
+            kept = self.kept()
+            self.assertEqual([(one.name, one.failed, len(one.rows)) for one in kept.scenarios],
+                             [("hot", "", 1), ("cold", "interrupted", 1)])
+            (self.folder / "results.jsonl").unlink()
+
+    def test_when_its_terminal_is_closed_what_there_is_is_kept(self):
+        ours, theirs = pty.openpty()
+        running = subprocess.Popen([SCRIPT, "--scenarios", self.fake], stdin=subprocess.DEVNULL, stdout=theirs,
+                                   stderr=theirs, env=self.environment(GOOD | {"cold": GOOD["cold"] | {"hangs": True}}),
+                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+        self.addCleanup(running.kill)
+        os.close(theirs)
+        out = b""
+        while b"hanging" not in out:
+            out += os.read(ours, 65536)
+        os.close(ours)
+        running.send_signal(signal.SIGHUP)
+        running.wait(20)
+        self.assertEqual([(one.name, one.failed) for one in self.kept().scenarios],
+                         [("hot", ""), ("cold", "interrupted")])
+
+    def test_under_nohup_it_goes_on(self):
+        running = self.start_hanging(on_hangup=signal.SIG_IGN)
+        running.send_signal(signal.SIGHUP)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            running.wait(1)
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=20)
+        self.assertEqual(running.returncode, 130)
 
     def test_on_a_terminal_one_line_changes(self):
         ours, theirs = pty.openpty()
@@ -248,7 +374,7 @@ class Keeping(Sandbox):
         self.assertEqual({path.name for path in (self.folder / "out").iterdir()},
                          {"results.jsonl", "index.html", "README.md", "hot-rate.svg", "cold-rate.svg", "zipf-rate.svg"})
         run = self.out().scenarios[0].run
-        self.assertEqual(run["settings"], {"rounds": 3})
+        self.assertEqual(run["settings"], {"rounds": 3, "seconds": 0.3})
         self.assertGreaterEqual(run["cores"], 1)
         self.assertNotIn(str(self.folder), (self.folder / "out/results.jsonl").read_text(encoding="utf-8"))
         self.assertIn("index.html", done.stderr)
@@ -256,12 +382,21 @@ class Keeping(Sandbox):
     def test_one_measured_again_takes_its_old_place(self):
         self.bench(GOOD, "--output", "out")
         again = GOOD | {"cold": {"lines": [row("cold", True)]}}
-        self.bench(again, "cold", "--quick", "--output", "out")
+        self.bench(again, "cold", "--rounds", 4, "--output", "out")
         scenarios = self.out().scenarios
         self.assertEqual([one.name for one in scenarios], ["hot", "cold", "zipf"])
         self.assertEqual([one.rows[0].reached for one in scenarios], [False, True, False])
-        self.assertEqual(["quick" in one.run["settings"] for one in scenarios], [False, True, False])
+        self.assertEqual([one.run["settings"]["rounds"] for one in scenarios], [5, 4, 5])
         self.assertFalse((self.folder / "out/cold-rate.svg").exists())
+
+    def test_quick_figures_do_not_mix_with_those_that_count(self):
+        self.bench(GOOD, "--output", "out")
+        before = (self.folder / "out/results.jsonl").read_text(encoding="utf-8")
+        (self.folder / "heard").unlink()
+        self.refused("cold", "--quick", "--output", "out", why="out has results that count")
+        self.assertEqual((self.folder / "out/results.jsonl").read_text(encoding="utf-8"), before)
+        for _ in range(2):
+            self.assertEqual(self.bench(GOOD, "cold", "--quick", "--output", "quick").returncode, 0)
 
     def test_results_that_are_not_understood_are_told_of_before_anything_is_measured(self):
         (self.folder / "out").mkdir()
@@ -274,13 +409,22 @@ class Keeping(Sandbox):
     def test_drawing_again(self):
         measured = self.bench(GOOD, "--output", "out")
         (self.folder / "heard").unlink()
-        again = self.bench({}, "--from", "out/results.jsonl", "--output", "copy")
+        again = self.draw("out/results.jsonl", "--output", "copy")
         self.assertEqual((again.returncode, again.stdout), (0, measured.stdout))
         self.assertFalse((self.folder / "heard").exists())
         for path in (self.folder / "out").iterdir():
             self.assertEqual(path.read_bytes(), (self.folder / "copy" / path.name).read_bytes())
-        one = self.bench({}, "--from", "out/results.jsonl", "cold")
+        one = self.draw("out/results.jsonl", "cold")
         self.assertEqual(re.findall(r"row of (\w+)", one.stdout), ["cold"])
+        listed = self.draw("out/results.jsonl", "--list", "hot", "cold")
+        self.assertEqual((listed.returncode, listed.stdout), (0, "hot   About hot\ncold  About cold\n"))
+
+    def test_drawing_quick_figures_again(self):
+        self.bench(GOOD, "--quick")
+        self.assertIn("the figures mean nothing", self.draw("results.jsonl").stdout)
+        done = self.draw("results.jsonl", "--save")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("was measured with --quick", done.stderr)
 
 
 class Machine(unittest.TestCase):

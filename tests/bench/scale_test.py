@@ -5,6 +5,7 @@ import unittest
 
 import figures
 import lettering
+import results
 import tap
 from scale import Scale, linear_ticks, log_ticks
 
@@ -105,6 +106,13 @@ class Figures(unittest.TestCase):
                             (57.26, "57.3"), (999.7, "1000"), (3076, "3076"), (9999.7, "10.0k"),
                             (22012, "22.0k"), (999600, "1.00M"), (1.5e9, "1.50G"), (-12, "-12.0")):
             self.assertEqual(figures.short(value), text)
+
+    def test_ranges(self):
+        for rounds, text in (([], "2.00 s (1.00–3.00)"), ([1, 2, 3], "2.00 s (1.00–3.00)"),
+                             ([2], "2.00 s (one round)")):
+            self.assertEqual(figures.spread(results.Spread(2, 1, 3, rounds=rounds), " s"), text)
+        self.assertEqual(figures.spread(results.Spread(2, 2, 2)), "2.00")
+        self.assertEqual(figures.spread(results.Spread(2, 2, 2, rounds=[2, 2])), "2.00")
 
     def test_ticks_are_exact(self):
         for value, text in ((0, "0"), (0.3, "0.3"), (256, "256"), (1000, "1k"), (1024, "1024"),

@@ -7,10 +7,21 @@ import table
 import tap
 
 
+def spread(value, low=None, high=None, **more):
+    return results.Spread(value, value if low is None else low, value if high is None else high, **more)
+
+
+def steps():
+    """Of two contestants, one of which has a figure that the other has not."""
+    return [results.Step("16", "Redis", {"a second": spread(40, 30, 50), "p50, µs": spread(7, 6, 8)}),
+            results.Step("16", "a|b", {"a second": spread(20, rounds=[20]), "p50, µs": spread(9, 8, 10),
+                                       "Jain's index": spread(0.9, 0.8, 1)})]
+
+
 def scenario(**more):
-    spread = results.Spread(0.8, 0.71, 0.98)
+    ratio = results.Spread(0.8, 0.71, 0.98)
     rows = [results.Row("hand-off", "a second", results.Spread(3494, 2945, 3664), "Redis, synced",
-                        results.Spread(4153, 3553, 5122), spread, 1, False),
+                        results.Spread(4153, 3553, 5122), ratio, 1, False),
             results.Row("a|b <i>*x*", "pairs/s", results.Spread(2, 2, 2), "etcd",
                         results.Spread(1, 1, 1), results.Spread(2, 2, 2), 1.5, True),
             results.Row("no target", "s", results.Spread(2, 2, 2), "etcd", results.Spread(1, 1, 1),
@@ -28,7 +39,7 @@ class Table(unittest.TestCase):
             "| scenario | what | Rocklock | against | ratio | to reach | |",
             "|---|---|---|---|---|---|---|",
             "| hot | hand-off | 3494 (2945–3664) a second | Redis, synced: 4153 (3553–5122) | "
-            "0.80 × (0.71–0.98) | 1.00 × | **short** |",
+            "0.80 × (0.71–0.98) | 1.00 × | **short, slower** |",
             "| hot | a\\|b &lt;i&gt;\\*x\\* | 2.00 pairs/s | etcd: 1.00 | 2.00 × | 1.50 × | reached |",
             "| hot | no target | 2.00 s | etcd: 1.00 | 2.00 × | | |",
             "", "By itself:", "",
@@ -36,14 +47,35 @@ class Table(unittest.TestCase):
             "| hot | restart | 0.70 (0.60–0.90) s | ≤ 1.00 | reached |",
             "| hot | Jain's index | 1.00 | 0.99 | reached |",
             "", "Left out:", "", "- memcached: not \\*installed\\* (hot)",
-            "", "3 of 4 reached, 1 short"])
+            "", "3 of 4 reached, 1 short; 1 row has no target"])
+
+    def test_what_is_slower_is_told_with_and_without_a_target(self):
+        def verdict(ratio, **more):
+            return table.verdict(results.Row("", "", spread(1), "etcd", spread(1), spread(ratio), **more))
+
+        self.assertEqual([verdict(0.9), verdict(1), verdict(2)], ["slower", "", ""])
+        self.assertEqual([verdict(0.9, target=0.5, reached=True), verdict(0.9, target=1, reached=False),
+                          verdict(1.1, target=2, reached=False), verdict(1.1, target=1, reached=True)],
+                         ["reached, slower", "short, slower", "short", "reached"])
+        alone = results.Row("", "", spread(0.5), target=0.7, reached=True)
+        self.assertEqual(table.verdict(alone), "reached")
+        self.assertEqual([told for told in ("", "reached", "short", "slower", "short, slower", "reached, slower")
+                          if table.is_bad(told)], ["short", "slower", "short, slower"])
+
+    def test_only_what_has_a_target_is_counted(self):
+        one = scenario()
+        self.assertEqual(table.summary([one, one]), "6 of 8 reached, 2 short; 2 rows have no target")
+        one.rows = [row for row in one.rows if row.target is None]
+        self.assertEqual(table.summary([one]), "1 row has no target")
+        one.rows = []
+        self.assertEqual(table.summary([one]), "nothing has a target")
 
     def test_columns_of_a_terminal(self):
         lines = table.lines_of([scenario()], terminal=True, bold=True)
         rows = lines[2:5]
         self.assertEqual(lines[0].index("ratio"), rows[0].index("0.80 ×"))
         self.assertEqual(lines[0].index("ratio"), rows[1].index("2.00 ×"))
-        self.assertIn("\033[1mshort", rows[0])
+        self.assertIn("\033[1mshort, slower\033[0m", rows[0])
         self.assertNotIn("\033", "".join(table.lines_of([scenario()], terminal=True)))
         self.assertNotIn("\033", "".join(table.lines_of([scenario()])))
 
@@ -66,6 +98,31 @@ class Table(unittest.TestCase):
         others = [scenario(left_out=left_out), scenario(left_out=left_out * 2)]
         others[1].name = "cold"
         self.assertEqual(table.left_out(others), [("etcd", "absent", ["hot", "cold"])])
+
+    def test_without_rows_all_that_was_measured_is_shown(self):
+        one = results.Scenario("zipf", "Zipf", "", [results.Chart("c", "", "clients", "log", "", "log", "")],
+                               steps=steps())
+        lines = table.lines_of([scenario(), one])
+        self.assertEqual(lines[lines.index("All that was measured of zipf:"):][2:6], [
+            "| clients | contestant | a second | p50, µs | Jain's index |", "|---|---|---|---|---|",
+            "| 16 | Redis | 40.0 (30.0–50.0) | 7.00 | |",
+            "| 16 | a\\|b | 20.0 (one round) | 9.00 | 0.90 |"])
+        # The columns of a terminal, and ranges of all where there are few.
+        del one.steps[1].figures["Jain's index"]
+        lines = table.lines_of([one], terminal=True)
+        self.assertEqual(lines[2].split(), ["clients", "contestant", "a", "second", "p50,", "µs"])
+        self.assertIn("7.00 (6.00–8.00)", lines[4])
+        # With rows it is for the page only.
+        self.assertNotIn("contestant", "\n".join(table.lines_of([scenario(steps=steps())])))
+
+    def test_figures_of_a_scenario_without_charts(self):
+        one = results.Scenario("zipf", "Zipf", "", [], steps=steps())
+        self.assertEqual(table.step_head(one), ["what", "contestant", "a second", "p50, µs", "Jain's index"])
+        self.assertEqual(table.step_lines(one)[1],
+                         ["16", "a|b", "20.0 (one round)", "9.00 (8.00–10.0)", "0.90 (0.80–1.00)"])
+        one.steps[0].figures = {"\033[2J|x": spread(1)}
+        self.assertNotIn("\033", "".join(table.lines_of([one], terminal=True)))
+        self.assertIn("\\|x", "".join(table.lines_of([one])))
 
     def test_failures_are_told(self):
         lines = table.lines_of([scenario(failed="status 3: no room")])
