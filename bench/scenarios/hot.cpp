@@ -16,7 +16,9 @@ void measure(Setting& setting, Store store, const std::vector<std::string>& othe
     EmbeddedLocker embedded(setting, store);
     for (const std::size_t clients : setting.some<std::size_t>({2, 4, 16, 64, 256})) {
         std::vector<Contender> contenders;
-        add_clients(contenders, setting, "Rocklock, " + kind, {Wanted::the_same, clients});
+        const std::string ours = "Rocklock, " + kind;
+        add_clients(contenders, setting, ours, {Wanted::the_same, clients});
+        add_clients(contenders, setting, ours, {Wanted::the_same, clients, Speech::http});
         contenders.push_back(embedded.contender(Wanted::the_same, clients, setting.duration()));
         for (const auto& name : others) {
             add_clients(contenders, setting, name, {Wanted::the_same, clients});
