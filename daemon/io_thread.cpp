@@ -17,6 +17,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds longest_look{60};
+// Who gave way for longer has lost his turn to somebody who wants the processor for himself; for so
+// long he does not give way again.
+constexpr milliseconds lost_turn{1};
+constexpr milliseconds crowded_for{1'000};
 constexpr std::size_t most_events = 128;
 // For so long, and a turn more, those whose turn it is again are served in one round.
 constexpr milliseconds longest_turns{2};
@@ -129,17 +133,20 @@ std::span<epoll_event> IoThread::poll(std::span<epoll_event> events, int patienc
 
 // Clients whose answers take some ten microseconds come back about as soon, and to fall asleep and
 // be woken takes as long again. So where waits were short it looks again for a moment first, and
-// lets others run in between.
+// lets others run in between. Not where they keep the processor: who gives way to them has it back
+// after milliseconds, who sleeps as soon as he is woken.
 void IoThread::wait() {
     static const bool has_others = std::thread::hardware_concurrency() > 1;
     std::array<epoll_event, most_events> space;
     std::span<epoll_event> events;
     const int most = patience();
     const Time start = now_ = steady_clock::now();
-    while (most != 0 && quick_ && has_others && events.empty() && now_ - start < longest_look) {
+    const bool looks = most != 0 && quick_ && has_others && start >= crowded_until_;
+    while (looks && events.empty() && now_ - start < longest_look) {
         std::this_thread::yield();
         events = poll(space, 0);
-        now_ = steady_clock::now();
+        const Time before = std::exchange(now_, steady_clock::now());
+        if (now_ - before > lost_turn) crowded_until_ = now_ + crowded_for;
     }
     if (events.empty()) {
         events = poll(space, most);

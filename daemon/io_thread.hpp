@@ -108,6 +108,8 @@ private:
     Time now_{};
     // The last wait was short.
     bool quick_ = false;
+    // Until then others keep the processor from whoever gives way to them.
+    Time crowded_until_{};
     bool settling_ = false;
     std::optional<Time> settle_at_;
     bool stopping_ = false;
