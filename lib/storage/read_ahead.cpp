@@ -23,7 +23,7 @@ std::string_view ReadAhead::value() const {
 
 void ReadAhead::next() {
     if (++at_ < fetched_.records.size() || !more_.valid()) return;
-    fetched_ = more_.get();
+    spent_ = std::exchange(fetched_, more_.get());
     at_ = 0;
     fetch_more();
 }
@@ -35,6 +35,8 @@ Result<void> ReadAhead::status() const {
 }
 
 ReadAhead::Records ReadAhead::fetch(Records into) const {
+    into.records.clear();
+    into.bytes.clear();
     for (; cursor_->valid(); cursor_->next()) {
         if (into.records.size() == most_records || into.bytes.size() >= most_bytes) break;
         into.bytes += cursor_->key();
@@ -47,7 +49,7 @@ ReadAhead::Records ReadAhead::fetch(Records into) const {
 
 void ReadAhead::fetch_more() {
     if (!cursor_->valid()) return;
-    more_ = aside([this] { return fetch({}); });
+    more_ = aside([this] { return fetch(std::exchange(spent_, {})); });
 }
 
 }  // namespace rocklock

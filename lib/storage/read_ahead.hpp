@@ -42,12 +42,14 @@ private:
         std::string bytes;
     };
 
+    // Uses the memory of those before.
     Records fetch(Records into) const;
     void fetch_more();
     std::size_t start() const { return at_ == 0 ? 0 : fetched_.records[at_ - 1].end; }
 
-    // The thread's, while there is one.
+    // The thread's, while there is one: the cursor, and records that were worked at.
     const std::unique_ptr<Snapshot::Cursor> cursor_;
+    Records spent_;
     Records fetched_;
     std::size_t at_ = 0;
     // Without a state: there are no more.
