@@ -212,7 +212,8 @@ void TableSite::ask(HttpRequest request, Done done) {
         done(std::move(answer));
     };
     if (auto begun = begin(request, tables_)) {
-        return queue({std::move(begun), std::move(request), std::move(done)});
+        return queue(
+            {std::move(begun), std::make_unique<HttpRequest>(std::move(request)), std::move(done)});
     }
     hand_over(std::move(request), std::move(done));
 }
@@ -257,7 +258,7 @@ bool TableSite::finish_those_queued() {
 
 void TableSite::finish(Queued& write) {
     auto answer = write.begun->finish();
-    if (!answer) return hand_over(std::move(write.request), std::move(write.done));
+    if (!answer) return hand_over(std::move(*write.request), std::move(write.done));
     const auto told = tell_write(*std::move(answer));
     write.done(told ? with_headers(*told) : error_answer(told.error(), failed_));
 }

@@ -67,7 +67,8 @@ private:
     // A write that is on its way to the disk.
     struct Queued {
         std::unique_ptr<BegunWrite> begun;
-        HttpRequest request;
+        // Large, and moved about with the rest.
+        std::unique_ptr<HttpRequest> request;
         Done done;
     };
 
