@@ -96,18 +96,6 @@ double seconds_of_ended(int pid) {
     return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-double kilobytes_of(int pid) {
-    std::ifstream lines("/proc/" + std::to_string(pid) + "/smaps_rollup");
-    std::string word;
-    while (lines >> word) {
-        if (word != "Pss:") continue;
-        double kilobytes = 0;
-        lines >> kilobytes;
-        return kilobytes;
-    }
-    return 0;
-}
-
 // In the child: never comes back.
 [[noreturn]] void become(char* const* words, const std::string& directory, pid_t parent) {
     // Whatever ends us, ends it. A parent that ended meanwhile is no parent any more.
@@ -148,6 +136,18 @@ std::string ending_of(int status) {
 }
 
 }  // namespace
+
+double megabytes_of(int pid) {
+    std::ifstream lines("/proc/" + std::to_string(pid) + "/smaps_rollup");
+    std::string word;
+    while (lines >> word) {
+        if (word != "Pss:") continue;
+        double kilobytes = 0;
+        lines >> kilobytes;
+        return kilobytes / 1024;
+    }
+    return 0;
+}
 
 Server::Server(Contestant contestant) : contestant_(std::move(contestant)) { start(); }
 
@@ -219,7 +219,7 @@ double Server::processor_seconds() const {
 
 double Server::megabytes() const {
     double sum = 0;
-    for (const int pid : family_of(pid_)) sum += kilobytes_of(pid) / 1024;
+    for (const int pid : family_of(pid_)) sum += megabytes_of(pid);
     return sum;
 }
 

@@ -12,6 +12,9 @@
 
 namespace rocklock::bench {
 
+// Of memory, that a process has now; what it shares with others counts in parts.
+double megabytes_of(int pid);
+
 // What a contestant is: how its server is started, and what its clients say.
 struct Contestant {
     std::string name;

@@ -29,6 +29,7 @@ double thrift_of_clients(const Sample& sample) {
 double thrift_of_server(const Sample& sample) {
     return sample.server_processor_seconds * 1e6 / static_cast<double>(sample.all_done());
 }
+double megabytes_of_process(const Sample& sample) { return sample.megabytes; }
 double megabytes_of_server(const Sample& sample) { return sample.server_megabytes; }
 
 double waste_of(const Sample& sample) {

@@ -17,8 +17,9 @@ struct Sample {
     std::vector<std::uint64_t> done;
     // How long each had to be waited for.
     Latencies waits;
-    // Of this process.
+    // Of this process, and its memory when all was done.
     double processor_seconds = 0;
+    double megabytes = 0;
     // Of the server, and its memory when all was done; nothing where there is none.
     double server_processor_seconds = 0;
     double server_megabytes = 0;
@@ -40,6 +41,7 @@ double fairness_of(const Sample& sample);
 double thrift_of(const Sample& sample);
 double thrift_of_clients(const Sample& sample);
 double thrift_of_server(const Sample& sample);
+double megabytes_of_process(const Sample& sample);
 double megabytes_of_server(const Sample& sample);
 // Of all that was tried, what was in vain, in percent.
 double waste_of(const Sample& sample);

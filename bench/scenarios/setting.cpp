@@ -53,12 +53,13 @@ void write(JsonWriter& json, std::string_view name, const Spread& spread) {
     json.end_object();
 }
 
-// A round, and what it took of the server.
-Sample with_server(const Contender& contender) {
+// A round, and what it took of the server and of memory.
+Sample round_of(const Contender& contender) {
     const Server* const server = contender.server;
-    if (server == nullptr) return contender.round();
-    const double used = server->processor_seconds();
+    const double used = server == nullptr ? 0 : server->processor_seconds();
     Sample sample = contender.round();
+    sample.megabytes = megabytes_of(::getpid());
+    if (server == nullptr) return sample;
     sample.server_processor_seconds = server->processor_seconds() - used;
     sample.server_megabytes = server->megabytes();
     return sample;
@@ -97,6 +98,10 @@ Figures figures_of(const Scenario& scenario, const std::vector<Sample>& samples)
     if (any([](const Sample& one) { return one.processor_seconds > 0; })) {
         figures.emplace_back(served ? "processor of the clients, µs each" : "processor, µs each",
                              thrift_of_clients);
+    }
+    if (any([](const Sample& one) { return one.megabytes > 0; })) {
+        figures.emplace_back(served ? "memory of the clients, MB" : "memory, MB",
+                             megabytes_of_process);
     }
     if (served) {
         figures.emplace_back("processor of the server, µs each", thrift_of_server);
@@ -219,7 +224,7 @@ Setting::Rounds Setting::in_turn(const std::vector<Contender>& contenders) const
         for (std::size_t i = 0; i < contenders.size(); ++i) {
             // Who is first changes, so that nobody always finds what the same other leaves.
             const std::size_t turn = (i + round) % contenders.size();
-            Sample sample = with_server(contenders[turn]);
+            Sample sample = round_of(contenders[turn]);
             if (round > 0) all[turn].push_back(std::move(sample));
         }
     }
