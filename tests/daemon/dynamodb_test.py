@@ -260,25 +260,37 @@ class Requests(Api):
 
 
 class Tables(Sandbox):
-    def start_on_disk(self):
+    def start_on_disk(self, durability="durable"):
         self.state.mkdir(exist_ok=True)
-        self.serve()
+        self.serve("--durability", durability)
         web = Web(self.socket)
         self.connections.append(web)
         return web
 
     def test_outlive_a_daemon_that_is_killed(self):
-        web = self.start_on_disk()
+        self.outlive_it("durable")
+
+    def test_outlive_a_daemon_that_only_writes(self):
+        self.outlive_it("written")
+
+    def outlive_it(self, durability):
+        web = self.start_on_disk(durability)
         call(web, "CreateTable", TABLE)
         for number in range(20):
             self.assertEqual(call(web, "PutItem", put(f"k{number}")).status, 200)
         self.kill_daemon()
-        web = self.start_on_disk()
+        web = self.start_on_disk(durability)
         self.assertEqual(json.loads(call(web, "Scan", {"TableName": "things"}).text)["Count"], 20)
 
     def test_take_the_writes_of_many_connections(self):
+        self.take_the_writes_of_many("durable")
+
+    def test_take_the_writes_of_many_connections_and_only_write(self):
+        self.take_the_writes_of_many("written")
+
+    def take_the_writes_of_many(self, durability):
         """None is lost, and while they are written others are answered."""
-        call(self.start_on_disk(), "CreateTable", TABLE)
+        call(self.start_on_disk(durability), "CreateTable", TABLE)
         problems = []
 
         def add():
