@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/jains_index.hpp"
+
 namespace rocklock::bench {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -86,13 +88,7 @@ Spread spread_of(std::vector<double> values) {
 }
 
 double jains_index(const std::vector<std::uint64_t>& counts) {
-    double sum = 0;
-    double squares = 0;
-    for (const std::uint64_t count : counts) {
-        sum += static_cast<double>(count);
-        squares += static_cast<double>(count) * static_cast<double>(count);
-    }
-    return squares == 0 ? 0 : sum * sum / (static_cast<double>(counts.size()) * squares);
+    return rocklock::jains_index(counts);
 }
 
 bool Row::reached() const {

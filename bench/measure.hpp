@@ -32,8 +32,7 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> values);
 
-// Jain's index of the counts: 1 when all are the same, 1/n when one has all (Jain, Chiu, Hawe: A
-// Quantitative Measure of Fairness, 1984).
+// base/jains_index.hpp.
 double jains_index(const std::vector<std::uint64_t>& counts);
 
 // One line of the table.

@@ -109,12 +109,12 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
     }
     const bool too_many = verb.most >= 0 && count > verb.most;
     if (count < verb.fewest || too_many) {
-        const auto surplus = [&] {
-            return "'" + arguments.operands[static_cast<std::size_t>(verb.most)] + "' is too much";
-        };
-        return misused(verb, (too_many ? surplus() : "something is missing") + ": rocklock " +
-                                 std::string(verb.name) + (verb.operands.empty() ? "" : " ") +
-                                 std::string(verb.operands));
+        const std::string wrong =
+            too_many
+                ? "'" + arguments.operands[static_cast<std::size_t>(verb.most)] + "' is too much"
+                : "something is missing";
+        return misused(verb, wrong + ": rocklock " + std::string(verb.name) +
+                                 (verb.operands.empty() ? "" : " ") + std::string(verb.operands));
     }
     return {};
 }

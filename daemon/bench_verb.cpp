@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/duration_text.hpp"
+#include "base/jains_index.hpp"
 #include "daemon/exit_status.hpp"
 #include "daemon/table.hpp"
 #include "daemon/verbs.hpp"
@@ -39,7 +40,7 @@ public:
     void add(std::vector<microseconds> waits) {
         const std::lock_guard lock(mutex_);
         waits_.insert(waits_.end(), waits.begin(), waits.end());
-        shares_.push_back(static_cast<double>(waits.size()));
+        pairs_.push_back(waits.size());
     }
     void fail(const Error& error) {
         const std::lock_guard lock(mutex_);
@@ -54,22 +55,13 @@ public:
         return waits_[std::min(waits_.size() - 1, waits_.size() * thousandth / 1000)];
     }
 
-    // Jain's index of how often each client got its lock: 1 where all did as often, 1/n where one
-    // did alone (Jain, Chiu, Hawe: A Quantitative Measure of Fairness, 1984).
-    double fairness() const {
-        double sum = 0;
-        double squares = 0;
-        for (const double share : shares_) {
-            sum += share;
-            squares += share * share;
-        }
-        return squares == 0 ? 1 : sum * sum / (static_cast<double>(shares_.size()) * squares);
-    }
+    double fairness() const { return jains_index(pairs_); }
 
 private:
     std::mutex mutex_;
     std::vector<microseconds> waits_;
-    std::vector<double> shares_;
+    // Of each client.
+    std::vector<std::uint64_t> pairs_;
     std::optional<Error> error_;
 };
 

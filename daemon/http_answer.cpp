@@ -5,7 +5,7 @@
 namespace rocklock {
 namespace {
 
-// Of the lines that each answer has, or less.
+// About what the lines take that each answer has.
 constexpr std::size_t head_bytes = 128;
 
 std::string_view reason_phrase(int status) {

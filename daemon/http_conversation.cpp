@@ -304,7 +304,7 @@ void HttpConversation::output_taken() {
 void HttpConversation::answer(std::uint64_t number, const HttpAnswer& answer) {
     const bool full = !has_room();
     if (auto* const slot = find_slot(number)) {
-        // What the first one waits for need not wait for it.
+        // Nothing is before the first: its answer need not be kept until its turn comes.
         auto& text = slot == &slots_.front() ? output_ : slot->answer.emplace();
         const auto before = text.size();
         append_answer(text, answer, slot->manner);

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -30,6 +31,7 @@ using Words = std::vector<std::string>;
 
 constexpr std::chrono::seconds patience_with_ends{10};
 constexpr std::chrono::seconds patience_with_starts{60};
+const char* const no_process = "there is no room for another process";
 // As a shell has it.
 constexpr int not_started = 127;
 
@@ -85,14 +87,15 @@ double seconds_of(int pid) {
 // the kernel tells of them (proc(5), cutime and cstime).
 double seconds_of_ended(int pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string before;
-    // The name may have anything in it.
-    std::getline(file, before, ')');
+    std::string line;
+    std::getline(file, line);
+    // The name, which is in brackets, may have anything in it.
+    std::istringstream members(line.substr(std::min(line.rfind(')'), line.size() - 1) + 1));
     std::string word;
-    for (int member = 3; member < 16; ++member) file >> word;
+    for (int member = 3; member < 16; ++member) members >> word;
     double user = 0;
     double system = 0;
-    file >> user >> system;
+    members >> user >> system;
     return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
@@ -170,9 +173,13 @@ void Server::start() {
         return;
     }
     if (!contestant_.prepare.empty()) {
-        int status = -1;
+        int status = 0;
         const int pid = spawn(contestant_.prepare);
-        if (pid > 0) ::waitpid(pid, &status, 0);
+        if (pid <= 0) {
+            why_not_ = no_process;
+            return;
+        }
+        ::waitpid(pid, &status, 0);
         if (status != 0) {
             why_not_ = contestant_.prepare.front() + ": " + ending_of(status);
             return;
@@ -190,7 +197,7 @@ void Server::start() {
 }
 
 std::string Server::why_not_connected() {
-    if (pid_ <= 0) return "there is no room for another process";
+    if (pid_ <= 0) return no_process;
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) != pid_) {
         return "it does not listen after " + std::to_string(patience_with_starts.count()) + " s";

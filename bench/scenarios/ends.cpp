@@ -254,7 +254,7 @@ void run(Setting& setting) {
     measure(setting, setting.few<std::size_t>(10'000, 1'000), setting.rounds(), speed);
     if (setting.quick()) return;
     measure(setting, 100'000, std::min<std::size_t>(3, setting.rounds()), speed);
-    // Most of it to take them.
+    // Minutes, most of them to take the leases.
     measure(setting, 1'000'000, std::min<std::size_t>(3, setting.rounds()), speed);
 }
 

@@ -16,7 +16,6 @@ double rate_of(const Sample& sample) {
 
 double half_of(const Sample& sample) { return sample.waits.quantile_us(0.5); }
 double one_of_a_hundred_of(const Sample& sample) { return sample.waits.quantile_us(0.99); }
-double one_of_a_thousand_of(const Sample& sample) { return sample.waits.quantile_us(0.999); }
 
 double fairness_of(const Sample& sample) { return jains_index(sample.done); }
 

@@ -34,7 +34,6 @@ double rate_of(const Sample& sample);
 // Microseconds.
 double half_of(const Sample& sample);
 double one_of_a_hundred_of(const Sample& sample);
-double one_of_a_thousand_of(const Sample& sample);
 // jains_index() of what the clients got.
 double fairness_of(const Sample& sample);
 // Microseconds of processor time for each that was done: of this process and the server; of each.
