@@ -9,8 +9,9 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/storage.hpp>
 
-#include "lock/lock_table.hpp"
+#include "lock/history_lookup.hpp"
 #include "lock/records.hpp"
+#include "lock/session_key.hpp"
 
 namespace rocklock {
 

@@ -37,7 +37,9 @@
 #include <rocklock/storage.hpp>
 
 #include "lock/fence.hpp"
+#include "lock/history_lookup.hpp"
 #include "lock/lock_look.hpp"
+#include "lock/session_key.hpp"
 
 namespace rocklock {
 
@@ -57,16 +59,6 @@ struct Tick {
     bool search = false;
 };
 
-// Takes again what `grant` held, as the history tells it: the second half of a Reacquire, which the
-// manager sends when it has looked the locks up.
-struct Retake {
-    SessionId session;
-    GrantId grant{};
-    std::vector<GrantedLock> locks;
-    // Who held it: only another session of theirs may take it again.
-    std::string principal;
-};
-
 // `Departure`: all of its waits and sessions end before anybody is served.
 using Event = std::variant<Request, CancelWait, Tick, Retake, Departure>;
 
@@ -74,17 +66,6 @@ using Event = std::variant<Request, CancelWait, Tick, Retake, Departure>;
 struct TicketAnswer {
     Ticket ticket{};
     Result<Answer> answer;
-};
-
-// The table does not know this grant, or not any more; the manager looks in the history.
-struct AskHistory {
-    Ticket ticket{};
-    SessionId session;
-    GrantId grant{};
-    // What was asked; decides in what form the ending is told.
-    enum class Verb : std::uint8_t { release, other, force, replay, reacquire } verb = Verb::other;
-    // Of a replay: what its parameters came to.
-    std::uint64_t fingerprint = 0;
 };
 
 // What one apply() came to.
@@ -104,9 +85,6 @@ struct Decision {
 
     void clear();
 };
-
-// The answer to the release of a grant that had ended so before.
-Released released_before(const Ending& ending);
 
 struct LockTableOptions {
     // Tokens and versions reserved at a time; the mark is written ahead, so a crash skips, never
@@ -136,23 +114,6 @@ struct RecoveryFacts {
 namespace table {
 struct Resource;
 }
-
-// What the secrets of a store's sessions are made with.
-struct SessionKey {
-    std::array<std::uint8_t, 32> bytes{};
-};
-
-// The secret that proves a session is the caller's.
-Secret session_secret(const SessionKey& key, const SessionId& session);
-
-// An ended grant whose record is trimmed from the history.
-struct ForgottenGrant {
-    GrantId grant{};
-    std::vector<std::string> resources;
-    // The hash of its request id; zeros for none.
-    std::uint64_t request_high = 0;
-    std::uint64_t request_low = 0;
-};
 
 class LockTable {
 public:

@@ -44,12 +44,6 @@ Error table::ended_error(const Ending& ending) {
     return error;
 }
 
-Released released_before(const Ending& ending) {
-    const bool released = ending.outcome == Outcome::released;
-    return {released ? Outcome::already_released : ending.outcome, 0, ending.by, ending.reason,
-            ending.at};
-}
-
 std::optional<Error> table::check_reason(std::string_view reason) {
     if (reason.empty()) return Error(ErrorCode::invalid_argument, "a forced change needs a reason");
     return check_texts(reason, {});

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/hmac.hpp"
 #include "base/planted_bug.hpp"
 #include "lock/table_core.hpp"
 
@@ -205,11 +204,6 @@ void LockTable::Core::handle(const CloseSession& request) {
     }
     answer(ticket, std::move(closed));
     end_session(*session, {Outcome::released, {}, request.reason, now.wall});
-}
-
-Secret session_secret(const SessionKey& key, const SessionId& id) {
-    return {hmac_sha256({reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size()},
-                        {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()})};
 }
 
 SessionInfo LockTable::Core::info_with_secret(const Session& session) const {
