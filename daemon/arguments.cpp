@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 namespace {

@@ -15,8 +15,8 @@
 #include "base/is_one_of.hpp"
 #include "base/random.hpp"
 #include "client/unix_socket.hpp"
-#include "lock/modes.hpp"
-#include "lock/names.hpp"
+#include "lock/model/modes.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 namespace {

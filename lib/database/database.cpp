@@ -14,8 +14,8 @@
 #include "database/manager_gate.hpp"
 #include "database/session_keeper.hpp"
 #include "database/table_sweeper.hpp"
-#include "lock/lock_manager.hpp"
-#include "lock/records.hpp"
+#include "lock/manager/lock_manager.hpp"
+#include "lock/records/records.hpp"
 
 namespace rocklock {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lock/fence.hpp"
+#include "lock/model/fence.hpp"
 #include "table/binding.hpp"
 #include "table/schema.hpp"
 

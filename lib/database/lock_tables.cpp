@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "database/lock_items.hpp"
-#include "lock/lock_look.hpp"
-#include "lock/records.hpp"
+#include "lock/model/lock_query.hpp"
+#include "lock/records/records.hpp"
 
 namespace rocklock {
 namespace {

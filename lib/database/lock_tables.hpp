@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "lock/lock_manager.hpp"
+#include "lock/manager/lock_manager.hpp"
 #include "table/system_tables.hpp"
 
 namespace rocklock {

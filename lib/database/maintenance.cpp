@@ -7,8 +7,8 @@
 #include <rocklock/storage.hpp>
 
 #include "base/bytes.hpp"
-#include "lock/lock_table.hpp"
-#include "lock/records.hpp"
+#include "lock/records/records.hpp"
+#include "lock/table/lock_table.hpp"
 #include "storage/store_copy.hpp"
 
 namespace rocklock {

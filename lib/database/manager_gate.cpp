@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "lock/history.hpp"
-#include "lock/names.hpp"
-#include "lock/records.hpp"
+#include "lock/model/names.hpp"
+#include "lock/records/history.hpp"
+#include "lock/records/records.hpp"
 
 namespace rocklock {
 namespace {

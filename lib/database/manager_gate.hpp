@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "lock/lock_manager.hpp"
+#include "lock/manager/lock_manager.hpp"
 #include "table/lock_gate.hpp"
 
 namespace rocklock {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "database/session_keeper.hpp"
-#include "lock/modes.hpp"
+#include "lock/model/modes.hpp"
 
 namespace rocklock {
 

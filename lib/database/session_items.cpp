@@ -9,7 +9,7 @@
 
 #include "database/item_locks.hpp"
 #include "database/session_keeper.hpp"
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 

@@ -7,7 +7,7 @@
 
 #include "base/duration_text.hpp"
 #include "client/remote_service.hpp"
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 

@@ -24,7 +24,7 @@
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
 #include "database/callback.hpp"
-#include "lock/wake_thread.hpp"
+#include "lock/manager/wake_thread.hpp"
 
 namespace rocklock {
 

@@ -15,7 +15,7 @@
 #include <rocklock/error.hpp>
 
 #include "base/time_format.hpp"
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 #include "wire/draft_json.hpp"
 #include "wire/error_names.hpp"
 #include "wire/json_body.hpp"

@@ -20,7 +20,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/bytes.hpp"
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 #include "wire/draft_json.hpp"
 #include "wire/frame_tag.hpp"
 #include "wire/frame_writer.hpp"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 

@@ -10,7 +10,7 @@
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parse.hpp>
 
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 namespace {

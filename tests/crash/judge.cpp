@@ -6,7 +6,7 @@
 
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "lock/lock_manager.hpp"
+#include "lock/manager/lock_manager.hpp"
 
 namespace rocklock::crash {
 namespace {

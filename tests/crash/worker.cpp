@@ -22,7 +22,7 @@
 #include "base/assert.hpp"
 #include "base/kill_point.hpp"
 #include "crash/journal.hpp"
-#include "lock/lock_manager.hpp"
+#include "lock/manager/lock_manager.hpp"
 #include "simulation/random.hpp"
 
 namespace rocklock::crash {

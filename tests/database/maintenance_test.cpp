@@ -12,8 +12,8 @@
 #include <rocklock/testing/faulty_storage.hpp>
 
 #include "database/simulated_database.hpp"
-#include "lock/lock_manager.hpp"
-#include "lock/records.hpp"
+#include "lock/manager/lock_manager.hpp"
+#include "lock/records/records.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {

@@ -12,7 +12,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "database/simulated_database.hpp"
-#include "lock/lock_manager.hpp"
+#include "lock/manager/lock_manager.hpp"
 
 namespace rocklock::testing {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "item/item_codec.hpp"
 #include "item/key_codec.hpp"
-#include "lock/lock_manager.hpp"
-#include "lock/records.hpp"
+#include "lock/manager/lock_manager.hpp"
+#include "lock/records/records.hpp"
 
 namespace rocklock::testing {
 

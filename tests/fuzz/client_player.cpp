@@ -23,9 +23,9 @@
 #include "daemon/log.hpp"
 #include "daemon/places.hpp"
 #include "fuzz/promise.hpp"
-#include "lock/lock_manager.hpp"
-#include "lock/names.hpp"
-#include "lock/records.hpp"
+#include "lock/manager/lock_manager.hpp"
+#include "lock/model/names.hpp"
+#include "lock/records/records.hpp"
 #include "wire/call_frame.hpp"
 
 namespace rocklock {

@@ -10,7 +10,7 @@
 #include "fuzz/promise.hpp"
 #include "item/item_codec.hpp"
 #include "item/item_limits.hpp"
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <rocklock/error.hpp>
 
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 

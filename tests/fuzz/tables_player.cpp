@@ -18,7 +18,7 @@
 #include "daemon/http_reader.hpp"
 #include "daemon/table_site.hpp"
 #include "fuzz/promise.hpp"
-#include "lock/names.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 namespace {

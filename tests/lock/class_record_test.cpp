@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "lock/records.hpp"
+#include "lock/records/records.hpp"
 
 using namespace rocklock;
 using namespace std::chrono_literals;

@@ -12,8 +12,8 @@
 #include <rocklock/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "lock/lock_manager.hpp"
-#include "lock/records.hpp"
+#include "lock/manager/lock_manager.hpp"
+#include "lock/records/records.hpp"
 
 namespace rocklock {
 namespace {

@@ -17,7 +17,7 @@
 #include <rocklock/testing/faulty_storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "lock/lock_manager.hpp"
+#include "lock/manager/lock_manager.hpp"
 
 namespace rocklock {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <rocklock/lock.hpp>
 
-#include "lock/lock_table.hpp"
-#include "lock/modes.hpp"
+#include "lock/model/modes.hpp"
+#include "lock/table/lock_table.hpp"
 #include "support/listing.hpp"
 #include "support/model_mirror.hpp"
 

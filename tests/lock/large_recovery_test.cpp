@@ -10,7 +10,7 @@
 #include <rocklock/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "lock/lock_manager.hpp"
+#include "lock/manager/lock_manager.hpp"
 #include "storage/read_ahead.hpp"
 
 namespace rocklock {

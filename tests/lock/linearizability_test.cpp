@@ -24,7 +24,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/mutex.hpp"
-#include "lock/lock_manager.hpp"
+#include "lock/manager/lock_manager.hpp"
 
 namespace rocklock {
 

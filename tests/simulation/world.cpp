@@ -10,7 +10,7 @@
 #include <rocklock/testing/faulty_storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "lock/lock_manager.hpp"
+#include "lock/manager/lock_manager.hpp"
 #include "simulation/random.hpp"
 #include "simulation/watcher.hpp"
 #include "support/model_mirror.hpp"

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "lock/lock_search.hpp"
-#include "lock/lock_table.hpp"
+#include "lock/model/lock_search.hpp"
+#include "lock/table/lock_table.hpp"
 
 namespace rocklock::proof {
 

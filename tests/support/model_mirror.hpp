@@ -11,7 +11,7 @@
 
 #include <rocklock/lock.hpp>
 
-#include "lock/lock_table.hpp"
+#include "lock/table/lock_table.hpp"
 #include "support/reference_model.hpp"
 
 namespace rocklock::proof {

@@ -20,7 +20,7 @@
 
 #include <rocklock/lock.hpp>
 
-#include "lock/lock_table.hpp"
+#include "lock/table/lock_table.hpp"
 
 namespace rocklock::proof {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "lock/lock_table.hpp"
+#include "lock/table/lock_table.hpp"
 
 namespace rocklock::proof {
 

@@ -26,7 +26,8 @@ class Layers:
         """The module that a file of lib/ belongs to, or None."""
         if path.parts[:2] == ("lib", "include"):
             return self.module_of_header.get(path)
-        return path.parts[1] if path.parts[1] in self.table else None
+        folder = str(path.parent.relative_to("lib"))
+        return folder if folder in self.table else None
 
     def target(self, delimiter, name):
         """The file of lib/ that an include names, or None for others' headers."""
@@ -58,10 +59,13 @@ def listing_problems(layers):
     for path in tree.public_headers():
         if layers.module_of(path) is None and path.name not in umbrella:
             yield f"{path}: no module lists it among its headers"
+    for path in tree.sources(under=["lib"]):
+        if path.parts[:2] != ("lib", "include") and layers.module_of(path) is None:
+            yield f"{path}: its folder is no module of lib/meson.build"
     for module in layers.table:
         listed = tree.listed(module)
         for path in tree.files(".cpp", under=[f"lib/{module}"]):
-            if path not in listed:
+            if path.parent == pathlib.Path("lib") / module and path not in listed:
                 yield f"{path}: lib/{module}/meson.build does not list it"
 
 

@@ -111,6 +111,16 @@ class Layers(Planted):
         self.write("lib/lock/stray.cpp", "\n")
         self.assert_found(layers.check_layers(self.tree), "stray.cpp", "does not list it")
 
+    def test_a_source_in_a_folder_that_is_no_module(self):
+        self.write("lib/lock/model/d.hpp", "#pragma once\n")
+        self.assert_found(layers.check_layers(self.tree), "d.hpp", "its folder is no module")
+
+    def test_a_folder_in_a_folder_is_a_module_of_its_own(self):
+        self.write("lib/meson.build", LIB_BUILD.replace("'wire' :", "'lock/model' : [],\n  'wire' :"))
+        self.write("lib/lock/model/meson.build", "sources += files('d.cpp')\n")
+        self.write("lib/lock/model/d.cpp", '#include "lock/b.hpp"\n')
+        self.assert_found(layers.check_layers(self.tree), "lock/model may not include lock")
+
     def test_an_include_of_ours_that_names_no_module(self):
         self.write("lib/lock/b.cpp", '#include "b.hpp"\n')
         self.assert_found(layers.check_layers(self.tree), "there is no lib/b.hpp")

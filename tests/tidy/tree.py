@@ -5,7 +5,7 @@ import pathlib
 import re
 
 TOP_FOLDERS = ("lib", "daemon", "tests", "bench", "docs", "scripts", ".ci")
-MODULE = re.compile(r"'(\w+)'\s*:\s*\[([^\]]*)\]")
+MODULE = re.compile(r"'([\w/]+)'\s*:\s*\[([^\]]*)\]")
 WORD = re.compile(r"'([^']+)'")
 # What was installed or compiled, and is not ours.
 FOREIGN = ("__pycache__", "node_modules", "installed")
@@ -50,10 +50,8 @@ class Tree:
         text = re.sub(r"#.*", "", build_file.read_text(encoding="utf-8"))
         named = set()
         for name in WORD.findall(text):
-            if name.startswith("../"):
-                named.add(pathlib.Path("lib") / name.removeprefix("../"))
-            elif name.endswith((".cpp", ".hpp")):
-                named.add(folder / name)
+            if name.endswith((".cpp", ".hpp")):
+                named.add(pathlib.Path(os.path.normpath(folder / name)))
         return named
 
     def public_headers(self):

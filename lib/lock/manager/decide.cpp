@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/planted_bug.hpp"
+#include "base/random.hpp"
+#include "lock/manager/core.hpp"
+
+namespace rocklock {
+
+using manager::Standing;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+SessionId random_session() {
+    SessionId id;
+    fill_random(id.bytes);
+    return id;
+}
+
+// How durable the caller's own answer must be; others' in the same decision may need more.
+Durability durability_of(const Event& event, Durability decided) {
+    if (std::holds_alternative<Departure>(event)) return Durability::deferred;
+    const auto* request = std::get_if<Request>(&event);
+    if (request == nullptr) return decided;
+    const bool lazy = std::holds_alternative<Release>(*request) ||
+                      std::holds_alternative<AnswerWanted>(*request) ||
+                      std::holds_alternative<CloseSession>(*request);
+    return lazy ? Durability::deferred : decided;
+}
+
+bool is_acquire(const Event& event) {
+    const auto* request = std::get_if<Request>(&event);
+    return request != nullptr && std::holds_alternative<Acquire>(*request);
+}
+
+}  // namespace
+
+// ---- Deciding ----
+
+std::optional<Error> LockManager::Core::refusal() const {
+    if (failed) return failed;
+    if (closing) {
+        return Error(ErrorCode::closing,
+                     "the lock manager is shutting down: ask again when it is back");
+    }
+    return std::nullopt;
+}
+
+void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& after) {
+    decision.clear();
+    Instant now = clock.now();
+    now.boot = std::max(now.boot, last_decided);
+    last_decided = now.boot;
+    SessionId fresh;
+    if (const auto* request = std::get_if<Request>(&event)) {
+        const auto* acquire = std::get_if<Acquire>(request);
+        if (std::holds_alternative<OpenSession>(*request) ||
+            (acquire != nullptr && acquire->opens)) {
+            fresh = options.session_ids ? options.session_ids() : random_session();
+        }
+    }
+    table.apply(event, ticket, fresh, now, decision);
+    marked.store(table.exclusive_holds().state());
+    if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
+    const bool changed = !decision.batch.empty();
+    const Standing standing = commit(decision.synced);
+    if (decision.synced) last_reserved = standing.number;
+    if (!decision.events.empty() && log_events(standing)) after.call_thread = true;
+    after.standing = standing;
+    after.standing.durability = durability_of(event, standing.durability);
+    // It rests on nothing.
+    if (after.standing.durability == Durability::deferred) after.standing.kept = 0;
+    distribute(ticket, standing, after);
+    // A session that is told of again: its opening is written, not synced.
+    if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
+        after.standing = {last_kept, Durability::written};
+    }
+    if (!beating) last_look = now.boot;
+    beating = tell_stall && table.has_sessions();
+    const auto next = next_wake();
+    if (next && *next < wakes_at) {
+        wakes_at = *next;
+        after.call_thread = true;
+    }
+}
+
+// Puts the batch into the storage's queue; what has none rests on what was decided before.
+Standing LockManager::Core::commit(bool synced) {
+    if (decision.batch.empty()) return standing_now();
+    Durability durability = decision.durability;
+    if (!synced) durability = std::min(durability, options.durability);
+    last_commit = storage.enqueue(std::move(decision.batch), durability);
+    if (durability == Durability::durable) last_durable = last_commit;
+    if (durability != Durability::deferred) last_kept = last_commit;
+    return {last_commit, durability};
+}
+
+void LockManager::Core::distribute(Ticket own, const Standing& standing, Aftermath& after) {
+    for (TicketAnswer& reply : decision.replies) {
+        if (reply.ticket == own) {
+            after.own = std::move(reply.answer);
+            continue;
+        }
+        const std::unique_ptr<Pending> to = pending.take(reply.ticket);
+        if (to) tell(std::move(*to), std::move(reply.answer), standing, after);
+    }
+    for (const AskHistory& asked : decision.history) {
+        ROCKLOCK_ASSERT(asked.ticket == own);
+        after.history = asked;
+        // It is read from the storage, and what ended may have ended in a deferred commit.
+        after.standing = {last_commit, Durability::written};
+    }
+    const bool slow = !decision.slow.empty() && options.on_slow_wait;
+    if (decision.lost.empty() && decision.wanted.empty() && !slow) return;
+    if (!tell_lost && !tell_wanted && !slow) return;
+    Delivery delivery;
+    if (!planted(Bug::told_before_durable)) delivery.standing = standing;
+    delivery.news = std::make_unique<manager::News>(manager::News{
+        std::move(decision.lost), std::move(decision.wanted), std::move(decision.slow)});
+    committing.push_back(std::move(delivery));
+    after.tell = true;
+}
+
+void LockManager::Core::tell(Pending to, Result<Answer> answer, const Standing& standing,
+                             Aftermath& after) {
+    if (to.caller != nullptr) {
+        to.caller->answer = std::move(answer);
+        to.caller->standing = standing;
+        after.wake.push_back(&to.caller->parker);
+        return;
+    }
+    if (after.tells_refusals && !answer) {
+        after.refused.emplace_back(std::move(to.done), std::move(answer));
+        return;
+    }
+    Delivery delivery;
+    delivery.standing = standing;
+    delivery.done = std::move(to.done);
+    const bool at_once = !answer;
+    delivery.answer = std::move(answer);
+    (at_once ? ready : committing).push_back(std::move(delivery));
+    after.tell = true;
+}
+
+// A caller may go on, and its Parker end, as soon as it is woken: so this comes last.
+void LockManager::Core::finish(Aftermath& after) {
+    for (Parker* parker : after.wake) parker->unpark(1);
+    if ((after.call_thread || after.tell) && options.background) thread.call();
+    if (after.tell_stall) after.tell_stall();
+}
+
+// ---- Blocking calls ----
+
+Result<void> LockManager::Core::durable(const Standing& standing) {
+    Result<void> done;
+    if (standing.kept > standing.number) done = storage.wait(standing.kept, Durability::written);
+    if (done && standing.number != 0) done = storage.wait(standing.number, standing.durability);
+    if (!done) fail(done.error());
+    return done;
+}
+
+// A deferred commit is written with the next one. When none comes, the thread writes it soon.
+Result<void> LockManager::Core::leave(const Standing& standing) {
+    if (!options.background || standing.durability != Durability::deferred) {
+        return durable(standing);
+    }
+    if (auto failure = storage.failure()) {
+        fail(*failure);
+        return *std::move(failure);
+    }
+    if (standing.number == 0 || storage.done(standing.number, Durability::written)) return {};
+    if (!lingering.load() && !lingering.exchange(true)) thread.call();
+    return {};
+}
+
+Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop) {
+    for (;;) {
+        Caller caller;
+        Aftermath after;
+        Ticket ticket{};
+        {
+            MutexLock lock(mutex);
+            if (auto error = refusal()) return *std::move(error);
+            ticket = take_ticket();
+            decide(event, ticket, after);
+            if (!after.own && !after.history) {
+                auto to = std::make_unique<Pending>();
+                to->caller = &caller;
+                pending.insert(ticket, std::move(to));
+            }
+        }
+        finish(after);
+        if (!after.own && !after.history) return await(caller, ticket, stop);
+        auto next = settle_own(after);
+        if (auto* answer = std::get_if<Result<Answer>>(&next)) return std::move(*answer);
+        event = std::get<Retake>(std::move(next));
+    }
+}
+
+// The caller's own answer, when all it rests on is as durable as it must be.
+std::variant<Result<Answer>, Retake> LockManager::Core::settle_own(Aftermath& after) {
+    if (after.history) {
+        if (auto done = await_looking(after.standing); !done) {
+            return Result<Answer>(std::move(done).error());
+        }
+        return answer_from_history(storage, session_key, *after.history);
+    }
+    Result<Answer>& own = *after.own;
+    // A refusal rests on what is decided. Whatever its decision wrote is written with the next
+    // batch.
+    if (!own) after.standing = {after.standing.number, Durability::deferred};
+    auto done = leave(after.standing);
+    if (!done && own) return Result<Answer>(std::move(done).error());
+    note_answered(after, own);
+    return std::move(own);
+}
+
+Result<Answer> LockManager::Core::await(Caller& caller, Ticket ticket,
+                                        const std::stop_token& stop) {
+    const std::stop_callback on_stop(stop, [this, ticket] { cancel(ticket); });
+    if (!options.background) {
+        // Nobody else minds the time: look at it in between.
+        for (bool waits = true; waits;) {
+            decide_due();
+            deliver_done();
+            MutexLock lock(mutex);
+            waits = pending.find(ticket) != nullptr;
+            lock.unlock();
+            if (waits) std::this_thread::sleep_for(milliseconds{1});
+        }
+    }
+    caller.parker.park();
+    if (!*caller.answer) return *std::move(caller.answer);
+    if (auto done = durable(caller.standing); !done) return std::move(done).error();
+    return *std::move(caller.answer);
+}
+
+Result<void> LockManager::Core::await_looking(const Standing& standing) {
+    auto done = durable(standing);
+    if (done && storage.failure()) return *storage.failure();
+    return done;
+}
+
+// Once a commit has failed, what was decided after it is void, and nothing more is answered but the
+// error.
+void LockManager::Core::fail(const Error& error) {
+    Aftermath after;
+    {
+        MutexLock lock(mutex);
+        if (failed || closing) return;
+        failed = error;
+        failed->message += "; nothing more is granted until the store is opened again";
+        // Those who watch are told, too.
+        after.call_thread = true;
+        answer_all(*failed, after);
+    }
+    finish(after);
+}
+
+void LockManager::Core::answer_all(const Error& error, Aftermath& after) {
+    for (const auto& to : pending.take_all()) tell(std::move(*to), error, {}, after);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,424 @@
+#include <algorithm>
+#include <utility>
+
+#include "lock/manager/core.hpp"
+
+namespace rocklock {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t trim_budget = 4096;
+// While something else is due.
+constexpr std::size_t trim_budget_when_busy = 256;
+// After so many refusals the thread sees to commits again: refusals may come without end.
+constexpr std::size_t refusals_at_once = 64;
+
+}  // namespace
+
+// ---- Asynchronous calls ----
+
+Ticket LockManager::Core::submit(Request request, LockService::Completion done, Telling telling) {
+    if (auto error = not_ours()) {
+        done(*std::move(error));
+        return {};
+    }
+    Event event(std::move(request));
+    Aftermath after;
+    Ticket ticket{};
+    {
+        MutexLock lock(mutex);
+        ticket = take_ticket();
+        look_at_time(after);
+        if (!defer(event, ticket, done)) take_up(event, ticket, std::move(done), telling, after);
+    }
+    see_to(after);
+    return ticket;
+}
+
+void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockService::Completion done,
+                                   Telling telling) {
+    Aftermath after;
+    {
+        MutexLock lock(mutex);
+        take_up(event, ticket, std::move(done), telling, after);
+    }
+    see_to(after);
+}
+
+void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::Completion done,
+                                Telling telling, Aftermath& after) {
+    after.alone = closing;
+    if (auto error = refusal()) {
+        after.own = *std::move(error);
+    } else {
+        decide(event, ticket, after);
+    }
+    const bool settles = telling == Telling::by_settle && options.background;
+    if (after.history) {
+        Delivery delivery;
+        delivery.done = std::move(done);
+        delivery.standing = after.standing;
+        delivery.history = after.history;
+        committing.push_back(std::move(delivery));
+    } else if (after.own) {
+        const bool lazily = after.standing.durability == Durability::deferred;
+        const bool at_once = !*after.own || lazily;
+        Delivery delivery;
+        delivery.done = std::move(done);
+        delivery.standing = after.standing;
+        delivery.answer = std::move(after.own);
+        delivery.acquired_at = after.acquired_at;
+        (at_once ? ready : committing).push_back(std::move(delivery));
+        after.leaves = lazily && !settles;
+        if (lazily && settles && !left_since) left_since = last_decided;
+    } else {
+        auto to = std::make_unique<Pending>();
+        to->done = std::move(done);
+        pending.insert(ticket, std::move(to));
+    }
+    after.tell = !ready.empty() || !committing.empty();
+    // Without a thread that is told by tick().
+    if (telling == Telling::by_settle) after.tell = false;
+}
+
+void LockManager::Core::see_to(Aftermath& after) {
+    finish(after);
+    if (after.alone) deliver_done();
+    if (after.leaves) [[maybe_unused]]
+        const auto left = leave(after.standing);
+}
+
+// What must be synced for many is the thread's, and the caller goes on reading: what comes
+// meanwhile shares the next sync. For one or two a change of threads would cost more than it gains.
+std::optional<milliseconds> LockManager::Core::settle() {
+    if (!options.background) return std::nullopt;
+    Standing last;
+    Standing synced;
+    bool here = false;
+    bool tell_first = false;
+    {
+        MutexLock lock(mutex);
+        here = !committing.empty();
+        if (here) {
+            last = {last_commit, Durability::written};
+            synced = {last_durable, Durability::durable, last_kept};
+        }
+        // A store that only writes syncs now and then too, for the numbers that it reserves.
+        if (here && storage.syncs() && !synced.done(storage)) {
+            const bool few = std::max(committing.size(), last_group) <= manager::few;
+            here = few && last_decided >= slow_until;
+            // Whose answers need no commit may go on meanwhile.
+            tell_first = here && !ready.empty() && !told_first;
+        }
+        told_first = tell_first;
+    }
+    if (here && !tell_first) commit_here(last, synced);
+    deliver_done();
+    if (tell_first) return milliseconds{0};
+    bool more = false;
+    {
+        MutexLock lock(mutex);
+        more = !ready.empty() || !committing.empty();
+    }
+    if (more) thread.call();
+    return write_what_is_left();
+}
+
+void LockManager::Core::commit_here(const Standing& last, const Standing& synced) {
+    const bool syncs = !synced.done(storage);
+    const BootTime start = clock.now().boot;
+    [[maybe_unused]] const auto written = durable(last);
+    [[maybe_unused]] const auto durably = durable(synced);
+    if (!syncs) return;
+    const BootTime end = clock.now().boot;
+    MutexLock lock(mutex);
+    sync_takes += (end - start - sync_takes) / 8;
+    if (sync_takes <= manager::slow_sync) return;
+    // It is tried again then, without what is past.
+    sync_takes = {};
+    slow_until = end + manager::slow_for;
+}
+
+// A deferred commit is written with the next one. When none comes, it is written soon.
+std::optional<milliseconds> LockManager::Core::write_what_is_left() {
+    Standing left;
+    {
+        MutexLock lock(mutex);
+        if (!left_since) return std::nullopt;
+        left = {last_commit, Durability::deferred};
+        const bool written = storage.done(last_commit, Durability::written);
+        if (!written && clock.now().boot - *left_since < manager::linger) return manager::linger;
+        left_since.reset();
+        if (written) return std::nullopt;
+    }
+    [[maybe_unused]] const auto written = durable(left);
+    return std::nullopt;
+}
+
+void LockManager::Core::cancel(Ticket ticket) {
+    {
+        MutexLock lock(mutex);
+        if (stalled_since) {
+            deferred.emplace_back().event = CancelWait{ticket};
+            return;
+        }
+    }
+    end_now(CancelWait{ticket});
+}
+
+void LockManager::Core::depart(Departure departure) {
+    cancel_watches(departure.waits);
+    Aftermath after;
+    std::optional<Event> at_once;
+    {
+        MutexLock lock(mutex);
+        // What it leaves may be for one whose renewal is not read yet.
+        look_at_time(after);
+        if (stalled_since && !closing) {
+            deferred.emplace_back().event = std::move(departure);
+        } else {
+            at_once.emplace(std::move(departure));
+        }
+    }
+    finish(after);
+    if (at_once) end_now(*at_once);
+}
+
+void LockManager::Core::end_now(const Event& event) {
+    Aftermath after;
+    if (const auto* departure = std::get_if<Departure>(&event)) {
+        after.tells_refusals = true;
+        after.refused.reserve(departure->waits.size());
+    }
+    {
+        MutexLock lock(mutex);
+        if (failed || closing) return;
+        const auto* cancel = std::get_if<CancelWait>(&event);
+        if (cancel != nullptr && pending.find(cancel->ticket) == nullptr) return;
+        decide(event, Ticket{}, after);
+    }
+    finish(after);
+    for (auto& [done, answer] : after.refused) done(std::move(answer));
+    if (after.standing.durability != Durability::deferred) return;
+    [[maybe_unused]] const auto left = leave(after.standing);
+}
+
+std::optional<manager::Delivery> LockManager::Core::take_delivery(std::size_t& refusals) {
+    std::optional<Delivery> delivery;
+    if (!ready.empty() && (refusals > 0 || closing)) {
+        // Without a thread everything is told that there is to tell.
+        if (options.background && refusals > 0) --refusals;
+        delivery.emplace(std::move(ready.front()));
+        ready.pop_front();
+    } else if (!committing.empty() && committing.front().standing.done(storage)) {
+        delivery.emplace(std::move(committing.front()));
+        committing.pop_front();
+    }
+    return delivery;
+}
+
+void LockManager::Core::deliver_done() {
+    {
+        MutexLock lock(mutex);
+        // One at a time and in order, whoever comes.
+        if (delivering) return;
+        delivering = true;
+        const std::size_t before = committing.size();
+        std::size_t refusals = refusals_at_once;
+        while (auto delivery = take_delivery(refusals)) {
+            lock.unlock();
+            deliver(*delivery);
+            delivery.reset();
+            lock.lock();
+        }
+        delivering = false;
+        if (committing.size() < before) last_group = before - committing.size();
+    }
+    if (log_is_on()) deliver_events();
+}
+
+void LockManager::Core::deliver(Delivery& delivery) {
+    // What rests on a commit that failed did not happen.
+    const auto failure = storage.failure();
+    const bool rests = delivery.standing.number != 0 || delivery.standing.kept != 0;
+    if (failure && rests) {
+        fail(*failure);
+        if (delivery.done) {
+            const bool refused = delivery.answer && !*delivery.answer;
+            delivery.done(refused ? *std::move(delivery.answer) : Result<Answer>(*failure));
+        }
+        return;
+    }
+    if (delivery.history) {
+        Ticket ticket = delivery.history->ticket;
+        auto answer = answer_from_history(storage, session_key, *delivery.history);
+        if (auto* retake = std::get_if<Retake>(&answer)) {
+            return submit_now(std::move(*retake), ticket, std::move(delivery.done));
+        }
+        return delivery.done(std::get<Result<Answer>>(std::move(answer)));
+    }
+    if (delivery.done) {
+        if (delivery.acquired_at && *delivery.answer) {
+            acquires.add(clock.now().boot - *delivery.acquired_at);
+        }
+        return delivery.done(*std::move(delivery.answer));
+    }
+    if (delivery.news) tell_news(*delivery.news);
+}
+
+void LockManager::Core::tell_news(const manager::News& news) {
+    std::function<void(const LostNotice&)> lost;
+    std::function<void(const WantedNotice&)> wanted;
+    {
+        MutexLock lock(mutex);
+        lost = tell_lost;
+        wanted = tell_wanted;
+    }
+    for (const LostNotice& notice : news.lost) {
+        if (lost) lost(notice);
+    }
+    for (const WantedNotice& notice : news.wanted) {
+        if (wanted) wanted(notice);
+    }
+    for (const SlowWait& slow : news.slow) options.on_slow_wait(slow);
+}
+
+// ---- Time ----
+
+std::optional<BootTime> LockManager::Core::decide_due() {
+    Aftermath after;
+    std::optional<BootTime> next;
+    {
+        MutexLock lock(mutex);
+        if (failed || closing) return std::nullopt;
+        look_at_time(after);
+        const BootTime now = std::max(clock.now().boot, last_decided);
+        const auto due = table.next_wake();
+        const bool search = now >= next_search;
+        if (!stalled_since && ((due && *due <= now) || search)) {
+            decide(next_tick(now, search), Ticket{}, after);
+            if (search) {
+                next_search =
+                    now + (table.searching() ? manager::search_step_every : manager::search_every);
+            }
+            decided_by_time = true;
+        }
+        next = next_wake();
+        // The search, and the trimming, go on while there is something to look at.
+        if (options.background || !next) {
+            if (table.waiting() > 0) next = std::min(next.value_or(BootTime::max()), next_search);
+        }
+        wakes_at = next.value_or(BootTime::max());
+    }
+    finish(after);
+    return next;
+}
+
+// Those who wait come first, in decisions of their own and few at a time, so that none of them
+// waits for the commit of very many others, or of what is merely cleaned up. But that has its turn
+// too.
+Tick LockManager::Core::next_tick(BootTime now, bool search) {
+    Tick tick;
+    tick.search = search;
+    // Without a thread a call does all there is to do.
+    if (!options.background) return tick;
+    if (!table.waits_due(now) || served_in_a_row == manager::serves_before_a_sweep) {
+        served_in_a_row = 0;
+        return tick;
+    }
+    ++served_in_a_row;
+    tick.budget = manager::served_at_once;
+    tick.sweeps = false;
+    return tick;
+}
+
+void LockManager::Core::trim() {
+    MutexLock alone(trimming);
+    HistoryTrimmer::Facts facts;
+    std::unique_ptr<Snapshot> snapshot;
+    std::size_t budget = trim_budget;
+    {
+        MutexLock lock(mutex);
+        facts.now = std::max(clock.now().boot, last_decided);
+        if (failed || closing || facts.now < next_trim) return;
+        next_trim = facts.now + manager::trim_every;
+        facts.boot_epoch = table.boot_epoch();
+        facts.ended_records = table.ended_records();
+        facts.ended_sessions = table.ended_sessions();
+        facts.cleaning = table.cleaning();
+        const auto due = table.next_wake();
+        if (due && *due <= facts.now) budget = trim_budget_when_busy;
+        snapshot = storage.snapshot();
+    }
+    HistoryTrimmer::Round round = trimmer.look(*snapshot, facts, budget);
+    if (round.batch.empty()) return;
+    Standing standing;
+    {
+        MutexLock lock(mutex);
+        if (failed || closing) return;
+        for (const ForgottenGrant& grant : round.grants) table.forget(grant);
+        table.forget_sessions(round.sessions);
+        last_commit = storage.enqueue(std::move(round.batch), Durability::deferred);
+        standing = {last_commit, Durability::deferred};
+    }
+    [[maybe_unused]] const auto written = durable(standing);
+}
+
+bool LockManager::Core::linger_is_over() {
+    if (!lingering) return false;
+    const BootTime now = clock.now().boot;
+    if (!linger_until) linger_until = now + manager::linger;
+    if (now < *linger_until) return false;
+    linger_until.reset();
+    // Before the last commit is looked up: one that comes later calls the thread again.
+    lingering = false;
+    return true;
+}
+
+// Whether there is somebody who settles, and tells what there is to tell.
+bool LockManager::Core::tell_settler_of_it() {
+    std::function<void()> settler;
+    {
+        MutexLock lock(mutex);
+        if (!tell_settler || closing) return false;
+        if (ready.empty() && committing.empty()) return true;
+        settler = tell_settler;
+    }
+    settler();
+    return true;
+}
+
+// One round of the thread: what is due, what is to be made durable, what is to be told.
+std::optional<BootTime> LockManager::Core::work() {
+    std::optional<BootTime> next = decide_due();
+    trim();
+    const bool watched = events_awaited();
+    Standing last;
+    Standing durable_last;
+    {
+        MutexLock lock(mutex);
+        const bool own = std::exchange(decided_by_time, false) || !options.background;
+        const bool awaited = !committing.empty() || watched;
+        if (linger_is_over() || own) last = {last_commit, Durability::deferred};
+        if (awaited) last = {last_commit, Durability::written};
+        // Where commits are only written too: those that reserve numbers are synced.
+        if (awaited || own) durable_last = {last_durable, Durability::durable, last_kept};
+    }
+    [[maybe_unused]] const auto written = durable(last);
+    [[maybe_unused]] const auto synced = durable(durable_last);
+    const bool told = tell_settler_of_it();
+    if (!told) deliver_done();
+    if (told && log_is_on()) deliver_events();
+    const bool more = events_awaited();
+    const auto impatience = first_impatience();
+    MutexLock lock(mutex);
+    // Who settles calls again for what it finds not to be durable.
+    if ((!told && !(ready.empty() && committing.empty())) || more) return last_decided;
+    if (impatience) next = std::min(next.value_or(BootTime::max()), *impatience);
+    if (linger_until) next = std::min(next.value_or(BootTime::max()), *linger_until);
+    return next;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,152 @@
+#include "lock/manager/event_log.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace rocklock {
+
+namespace {
+
+constexpr std::size_t events_a_step = 2048;
+
+}  // namespace
+
+// A watcher that has seen nothing yet says 0, so that is never a place to go on.
+void EventLog::start(std::uint64_t first) {
+    forgotten_ = std::max<std::uint64_t>(first, 2) - 1;
+    told_ = forgotten_;
+}
+
+EventLog::Kept EventLog::keep(const LockEvent& event) {
+    Kept kept;
+    kept.sequence = event.sequence;
+    kept.grant = event.grant;
+    kept.token = event.token;
+    kept.at = event.at;
+    kept.resource = static_cast<std::uint16_t>(event.resource.size());
+    kept.principal = static_cast<std::uint16_t>(event.principal.size());
+    kept.by = static_cast<std::uint16_t>(event.by.size());
+    kept.type = event.type;
+    kept.mode = event.mode;
+    kept.permits = event.permits;
+    kept.texts.reserve(event.resource.size() + event.principal.size() + event.by.size() +
+                       event.reason.size());
+    kept.texts = event.resource;
+    kept.texts += event.principal;
+    kept.texts += event.by;
+    kept.texts += event.reason;
+    return kept;
+}
+
+LockEvent EventLog::show(const Kept& kept) {
+    std::string_view left = kept.texts;
+    const auto cut = [&left](std::size_t size) {
+        const std::string_view text = left.substr(0, size);
+        left.remove_prefix(size);
+        return std::string(text);
+    };
+    LockEvent event;
+    event.sequence = kept.sequence;
+    event.type = kept.type;
+    event.grant = kept.grant;
+    event.token = kept.token;
+    event.at = kept.at;
+    event.mode = kept.mode;
+    event.permits = kept.permits;
+    event.resource = cut(kept.resource);
+    event.principal = cut(kept.principal);
+    event.by = cut(kept.by);
+    event.reason = left;
+    return event;
+}
+
+void EventLog::add(const std::vector<LockEvent>& events, const manager::Standing& standing,
+                   CommitNumber reserved) {
+    if (events.empty()) return;
+    for (const LockEvent& event : events) {
+        ROCKLOCK_ASSERT(event.sequence > forgotten_);
+        ROCKLOCK_ASSERT(events_.empty() || event.sequence > events_.back().sequence);
+        if (events_.size() == most_) {
+            forgotten_ = events_.front().sequence;
+            events_.pop_front();
+            ++dropped_;
+        }
+        events_.push_back(keep(event));
+    }
+    untold_.push_back({standing, reserved, events.back().sequence});
+    while (untold_.front().last <= forgotten_) untold_.pop_front();
+}
+
+bool EventLog::tell(const Storage& storage) {
+    const std::uint64_t before = told_;
+    // In order: nobody is told of an end before the beginning.
+    while (!untold_.empty() && untold_.front().done(storage) && !storage.failure()) {
+        told_ = untold_.front().last;
+        untold_.pop_front();
+    }
+    return told_ > before;
+}
+
+Result<EventPage> EventLog::page(const WatchRequest& request) const {
+    if (auto error = check_on()) return *std::move(error);
+    if (request.limit == 0 || request.limit > 10'000) {
+        return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 10,000");
+    }
+    EventPage page;
+    // What was driven out untold is missed once it would have been told.
+    const std::uint64_t oldest = std::min(forgotten_, told_);
+    if (request.after == from_now) {
+        page.after = told_;
+        return page;
+    }
+    // What lies above was told by another run, or by another store.
+    page.gap = request.after != 0 && (request.after < oldest || request.after > told_);
+    page.after = page.gap ? oldest : std::max(request.after, oldest);
+    for (auto next = behind(page.after); next != events_.end() && next->sequence <= told_; ++next) {
+        if (page.events.size() == request.limit) return page;
+        page.after = next->sequence;
+        if (next->name().starts_with(request.prefix)) page.events.push_back(show(*next));
+    }
+    return page;
+}
+
+std::deque<EventLog::Kept>::const_iterator EventLog::behind(std::uint64_t sequence) const {
+    return std::upper_bound(
+        events_.begin(), events_.end(), sequence,
+        [](std::uint64_t after, const Kept& event) { return after < event.sequence; });
+}
+
+std::optional<Error> EventLog::check_on() const {
+    if (on()) return std::nullopt;
+    return Error(ErrorCode::invalid_argument,
+                 "no events are kept here: open the store with events_kept");
+}
+
+std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
+    if (!search.last_) search.last_ = told_;
+    auto next = behind(search.after_);
+    for (std::size_t seen = 0; next != events_.end() && next->sequence <= *search.last_; ++next) {
+        if (++seen > events_a_step) return std::nullopt;
+        search.after_ = next->sequence;
+        if (search.resource_ && next->name() != *search.resource_) continue;
+        search.first_.offer(search.key_(next->name(), next->sequence),
+                            {std::string(next->name()), next->sequence});
+    }
+    const auto places = search.first_.take();
+    InRange<LockEvent> found;
+    for (const LockPlace& place : places) {
+        if (auto event = find(place.grant)) found.things.push_back(*std::move(event));
+    }
+    if (!places.empty() && places.size() == search.most_) found.more = places.back();
+    return found;
+}
+
+std::optional<LockEvent> EventLog::find(std::uint64_t sequence) const {
+    if (sequence == 0 || sequence > told_) return std::nullopt;
+    const auto at = behind(sequence - 1);
+    if (at == events_.end() || at->sequence != sequence) return std::nullopt;
+    return show(*at);
+}
+
+}  // namespace rocklock

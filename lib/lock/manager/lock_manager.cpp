@@ -1,0 +1,471 @@
+#include "lock/manager/lock_manager.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "base/planted_bug.hpp"
+#include "base/random.hpp"
+#include "lock/manager/core.hpp"
+#include "lock/model/lock_search.hpp"
+#include "lock/model/names.hpp"
+#include "lock/records/history.hpp"
+#include "lock/records/records.hpp"
+
+namespace rocklock {
+
+using manager::Standing;
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
+void LockService::on_settleable(std::function<void()> /*notify*/) {}
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the same
+void LockService::on_stall(std::function<void()> /*notify*/) {}
+void LockService::resume() {}
+
+void LockService::depart(Departure departure) {
+    for (const Ticket ticket : departure.waits) cancel(ticket);
+    for (auto& close : departure.sessions) submit(std::move(close), [](const Result<Answer>&) {});
+}
+
+namespace {
+
+constexpr std::size_t graph_limit = 10'000;
+
+// A new store's tokens start where no store before it can have come to: 2^21 a second is more than
+// are handed out. The same after a restore.
+std::uint64_t token_floor(WallTime wall) {
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(wall.time_since_epoch()).count();
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1)) << 21;
+}
+
+}  // namespace
+
+// ---- Opening ----
+
+namespace {
+
+Result<std::optional<std::string>> read_meta(const Storage& storage, std::string_view key) {
+    return storage.get(Family::meta, key);
+}
+
+// The store's secret, made with the store. A value begins with its version.
+Result<SessionKey> read_key(Storage& storage) {
+    SessionKey key;
+    const auto value = read_meta(storage, records::secret_key);
+    if (!value) return value.error();
+    if (*value) {
+        if ((*value)->size() != 8 + key.bytes.size()) {
+            return Error(ErrorCode::corrupt, "the store's secret can't be read: restore a backup");
+        }
+        std::copy((*value)->begin() + 8, (*value)->end(), key.bytes.begin());
+        return key;
+    }
+    fill_random(key.bytes);
+    Batch batch;
+    std::string bytes(8, '\0');
+    bytes.append(reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size());
+    batch.preconditions.push_back({Family::meta, std::string(records::secret_key), std::nullopt});
+    batch.writes.push_back({Family::meta, std::string(records::secret_key), std::move(bytes)});
+    if (auto done = storage.commit(std::move(batch)); !done) return std::move(done).error();
+    return key;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LockManager>> LockManager::open(Storage& storage, Clock& clock,
+                                                       LockManagerOptions options) {
+    auto key = read_key(storage);
+    if (!key) return std::move(key).error();
+    auto core = std::make_unique<Core>(storage, clock, std::move(options), *key);
+    if (auto done = core->recover(); !done) return std::move(done).error();
+    auto manager = std::unique_ptr<LockManager>(new LockManager(std::move(core)));
+    if (manager->core_->options.background) {
+        manager->core_->thread.start([state = manager->core_.get()] { return state->work(); });
+    }
+    return manager;
+}
+
+LockManager::LockManager(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+
+LockManager::~LockManager() {
+    // In a child there is no thread to wait for, and nothing to write.
+    if (core_->made_here.in_child()) {
+        std::ignore = core_.release();
+        return;
+    }
+    // What is not durable is not answered as if it were; nobody is left to be told.
+    [[maybe_unused]] auto closed = close();
+}
+
+Result<void> LockManager::Core::recover() {
+    MutexLock lock(mutex);
+    const auto stored = read_meta(storage, records::boot_key);
+    if (!stored) return stored.error();
+    records::BootRecord boot;
+    if (*stored) {
+        const auto decoded = records::decode_boot(**stored);
+        if (!decoded)
+            return Error(ErrorCode::corrupt, "the record of the last start can't be read");
+        boot = *decoded;
+    }
+    const auto marks = read_meta(storage, records::marks_key);
+    if (!marks) return marks.error();
+    const auto copy = read_meta(storage, records::copy_key);
+    if (!copy) return copy.error();
+    const std::string boot_id = clock.boot_id();
+    RecoveryFacts facts;
+    facts.now = clock.now();
+    facts.restored = options.restored || copy->has_value();
+    // Deadlines are exact on the same boot, unless renewals may have been lost with a failed sync.
+    facts.exact = !boot_id.empty() && boot_id == boot.boot_id && !storage.suspect() &&
+                  !planted(Bug::lease_anew_on_same_boot);
+    facts.boot_epoch = facts.exact ? boot.epoch : boot.epoch + 1;
+    if (!*marks || facts.restored) facts.token_floor = token_floor(facts.now.wall);
+    decision.clear();
+    const auto snapshot = storage.snapshot();
+    if (auto done = table.recover(*snapshot, facts, decision); !done) return done;
+    marked.store(table.exclusive_holds().state());
+    boot.version = facts.boot_epoch;
+    boot.epoch = facts.boot_epoch;
+    boot.boot_id = boot_id;
+    decision.batch.writes.push_back(
+        {Family::meta, std::string(records::boot_key), records::encode(boot)});
+    // With what it asked for, in one batch: done once, whenever we are killed.
+    if (*copy) {
+        decision.batch.writes.push_back(
+            {Family::meta, std::string(records::copy_key), std::nullopt});
+    }
+    if (auto done = storage.commit(std::move(decision.batch)); !done) return done;
+    {
+        MutexLock watch_lock(watching);
+        log.start(table.first_sequence());
+        log.add(decision.events, {}, 0);
+    }
+    last_decided = facts.now.boot;
+    next_search = last_decided + manager::search_every;
+    next_trim = last_decided + manager::trim_every;
+    return storage.mark_sound();
+}
+
+// ---- The service ----
+
+// A child has a copy of everything and a right to none of it.
+std::optional<Error> LockManager::Core::not_ours() const {
+    if (!made_here.in_child()) return std::nullopt;
+    return Error(ErrorCode::store_in_use,
+                 "the store was opened before a fork, by a process that alone may use it");
+}
+
+Ticket LockManager::submit(Request request, Completion done) {
+    return core_->submit(std::move(request), std::move(done), Core::Telling::by_thread);
+}
+
+Ticket LockManager::gather(Request request, Completion done) {
+    return core_->submit(std::move(request), std::move(done), Core::Telling::by_settle);
+}
+
+std::optional<std::chrono::milliseconds> LockManager::settle() { return core_->settle(); }
+
+void LockManager::cancel(Ticket ticket) {
+    if (core_->made_here.in_child()) return;
+    if (!core_->cancel_watch(ticket)) core_->cancel(ticket);
+}
+
+void LockManager::depart(Departure departure) {
+    if (core_->made_here.in_child()) return;
+    core_->depart(std::move(departure));
+}
+
+Result<Answer> LockManager::call(Request request, std::stop_token stop) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    return core_->call(Event(std::move(request)), stop);
+}
+
+Result<LockView> LockManager::show(std::string_view resource) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    if (auto error = check_name("the resource", resource)) return *std::move(error);
+    LockView view;
+    GrantId last{};
+    Standing standing;
+    Standing all;
+    {
+        MutexLock lock(core_->mutex);
+        if (core_->failed) return *core_->failed;
+        view = core_->table.show(resource, core_->looking_now());
+        last = core_->table.last_grant(resource);
+        standing = core_->standing_now();
+        all = {core_->last_commit, Durability::written};
+    }
+    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    if (auto done = core_->await_looking(all); !done) return std::move(done).error();
+    auto past = read_past_holder(core_->storage, resource, last);
+    if (!past) return std::move(past).error();
+    view.last_holder = *std::move(past);
+    return view;
+}
+
+// Steps until the search is complete, as of instants that follow each other.
+template <typename Found, typename Search>
+Result<Found> LockManager::Core::complete(Search search) {
+    if (auto error = not_ours()) return *std::move(error);
+    for (;;) {
+        {
+            MutexLock lock(mutex);
+            if (failed) return *failed;
+            if (auto found = table.search(search, looking_now())) {
+                const Standing standing = standing_now();
+                lock.unlock();
+                if (auto done = await_looking(standing); !done) return std::move(done).error();
+                return *std::move(found);
+            }
+        }
+        std::this_thread::sleep_for(manager::step_pause);
+    }
+}
+
+Result<LockPage> LockManager::list(const ListLocks& request) {
+    auto search = LockSearch::begin(request);
+    if (!search) return std::move(search).error();
+    return core_->complete<LockPage>(*std::move(search));
+}
+
+Result<InRange<Holder>> LockManager::held(HeldSearch search) {
+    return core_->complete<InRange<Holder>>(std::move(search));
+}
+
+Result<std::vector<SessionView>> LockManager::sessions(std::string_view principal) {
+    return core_->complete<std::vector<SessionView>>(SessionSearch(principal));
+}
+
+Result<std::vector<Grant>> LockManager::grants(const SessionId& session) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    std::vector<Grant> grants;
+    Standing standing;
+    {
+        MutexLock lock(core_->mutex);
+        if (core_->failed) return *core_->failed;
+        grants = core_->table.grants(session, core_->looking_now());
+        standing = core_->standing_now();
+    }
+    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    return grants;
+}
+
+Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Secret& secret) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    if (!(session_secret(core_->session_key, session) == secret)) {
+        return Error(ErrorCode::not_owner, "the secret does not belong to this session");
+    }
+    Standing standing;
+    Core::Aftermath after;
+    Result<SessionInfo> known = SessionInfo{};
+    {
+        MutexLock lock(core_->mutex);
+        // Often the first call after a stall.
+        core_->look_at_time(after);
+        known = core_->table.session(session, core_->looking_now());
+        standing = {core_->last_commit, Durability::written};
+    }
+    core_->finish(after);
+    if (known) known->secret = secret;
+    if (known || known.error().code != ErrorCode::session_not_found) return known;
+    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    return past_session_error(core_->storage, session);
+}
+
+bool LockManager::holds(const SessionId& session, std::string_view resource, Mode mode) {
+    if (core_->made_here.in_child()) return false;
+    MutexLock lock(core_->mutex);
+    return !core_->failed && core_->table.holds(session, resource, mode, core_->looking_now());
+}
+
+std::vector<LockClass> LockManager::classes() {
+    if (core_->made_here.in_child()) return {};
+    MutexLock lock(core_->mutex);
+    return core_->table.classes();
+}
+
+std::vector<WaitEdge> LockManager::wait_graph() {
+    if (core_->made_here.in_child()) return {};
+    MutexLock lock(core_->mutex);
+    return core_->table.wait_graph(core_->clock.now(), graph_limit);
+}
+
+std::vector<Deadlock> LockManager::recent_deadlocks() {
+    if (core_->made_here.in_child()) return {};
+    MutexLock lock(core_->mutex);
+    return core_->table.recent_deadlocks();
+}
+
+Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint32_t limit) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    Standing standing;
+    {
+        MutexLock lock(core_->mutex);
+        if (core_->failed) return *core_->failed;
+        standing = core_->standing_now();
+    }
+    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    return read_audit(*core_->storage.snapshot(), after, limit);
+}
+
+LockStatistics LockManager::statistics() {
+    if (core_->made_here.in_child()) return {};
+    LockStatistics counts;
+    {
+        MutexLock lock(core_->mutex);
+        counts = core_->table.statistics();
+    }
+    counts.acquire = core_->acquires.take_stock();
+    MutexLock lock(core_->watching);
+    counts.events = core_->log.kept();
+    counts.events_dropped = core_->log.dropped();
+    return counts;
+}
+
+Result<Outliers> LockManager::outliers(std::uint32_t limit) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    if (limit == 0 || limit > 1000) {
+        return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 1,000");
+    }
+    Outliers outliers;
+    Standing standing;
+    {
+        MutexLock lock(core_->mutex);
+        if (core_->failed) return *core_->failed;
+        outliers = core_->table.outliers(limit, core_->looking_now());
+        standing = core_->standing_now();
+    }
+    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    return outliers;
+}
+
+Result<HistoryPage> LockManager::history(const HistoryRequest& request) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    if (auto error = check_name("the resource", request.resource)) return *std::move(error);
+    GrantId last{};
+    std::vector<HistoryRow> present;
+    Standing standing;
+    Standing all;
+    {
+        MutexLock lock(core_->mutex);
+        if (core_->failed) return *core_->failed;
+        last = core_->table.last_grant(request.resource);
+        present = core_->table.present(request.resource, core_->looking_now());
+        standing = core_->standing_now();
+        all = {core_->last_commit, Durability::written};
+    }
+    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    if (auto done = core_->await_looking(all); !done) return std::move(done).error();
+    return read_history(core_->storage, request, last, std::move(present));
+}
+
+Result<EventPage> LockManager::watch(const WatchRequest& request, std::stop_token stop) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    return core_->watch(request, stop);
+}
+
+Ticket LockManager::submit_watch(WatchRequest request, WatchCompletion done) {
+    Ticket ticket{};
+    if (auto error = core_->not_ours()) {
+        done(*std::move(error));
+        return ticket;
+    }
+    {
+        MutexLock lock(core_->mutex);
+        ticket = core_->take_ticket();
+    }
+    core_->submit_watch(ticket, std::move(request), std::move(done));
+    return ticket;
+}
+
+void LockManager::on_lost(std::function<void(const LostNotice&)> notify) {
+    MutexLock lock(core_->mutex);
+    core_->tell_lost = std::move(notify);
+}
+
+void LockManager::on_wanted(std::function<void(const WantedNotice&)> notify) {
+    MutexLock lock(core_->mutex);
+    core_->tell_wanted = std::move(notify);
+}
+
+void LockManager::on_settleable(std::function<void()> notify) {
+    MutexLock lock(core_->mutex);
+    core_->tell_settler = std::move(notify);
+}
+
+void LockManager::on_stall(std::function<void()> notify) {
+    MutexLock lock(core_->mutex);
+    core_->tell_stall = std::move(notify);
+    core_->last_look = core_->clock.now().boot;
+}
+
+void LockManager::resume() {
+    if (!core_->made_here.in_child()) core_->resume();
+}
+
+std::optional<BootTime> LockManager::tick() {
+    if (core_->made_here.in_child()) return std::nullopt;
+    return core_->work();
+}
+
+std::optional<BootTime> LockManager::decide_due() { return core_->decide_due(); }
+
+void LockManager::deliver_done() { core_->deliver_done(); }
+
+BootTime LockManager::last_decision() const {
+    MutexLock lock(core_->mutex);
+    return core_->last_decided;
+}
+
+std::optional<std::string> LockManager::audit_invariants() {
+    MutexLock lock(core_->mutex);
+    return core_->table.audit_invariants(core_->clock.now());
+}
+
+std::optional<Error> LockManager::failure() const {
+    if (auto error = core_->not_ours()) return error;
+    MutexLock lock(core_->mutex);
+    return core_->failed;
+}
+
+Result<void> LockManager::close() {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    Core::Aftermath after;
+    Standing last;
+    Standing durable_last;
+    std::optional<Error> failed;
+    std::deque<Core::Deferred> deferred;
+    {
+        MutexLock lock(core_->mutex);
+        if (core_->closing) return {};
+        core_->stalled_since.reset();
+        deferred.swap(core_->deferred);
+        core_->closing = true;
+        failed = core_->failed;
+        core_->answer_all(
+            {ErrorCode::closing, "the lock manager is shutting down: ask again when it is back"},
+            after);
+        last = {core_->last_commit, Durability::written};
+        durable_last = core_->standing_now();
+    }
+    core_->finish(after);
+    core_->thread.stop();
+    for (auto& late : deferred) {
+        if (late.done) core_->submit_now(late.event, late.ticket, std::move(late.done));
+    }
+    {
+        MutexLock lock(core_->watching);
+        core_->unwatched = true;
+    }
+    auto done = core_->durable(last);
+    if (done) done = core_->durable(durable_last);
+    core_->deliver_done();
+    if (failed) return *failed;
+    return done;
+}
+
+}  // namespace rocklock

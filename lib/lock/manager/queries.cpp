@@ -1,0 +1,90 @@
+// Looking at single things in the lock table, and at the events that are kept.
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "lock/manager/core.hpp"
+#include "lock/model/lock_query.hpp"
+
+namespace rocklock {
+
+namespace {
+
+// While a server that was stalled reads its sockets, a renewal may still be found there.
+constexpr std::chrono::milliseconds look_pause{1};
+
+}  // namespace
+
+Result<std::vector<Looked>> LockManager::look(const std::vector<LookedFor>& places) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    for (;;) {
+        Core::Aftermath after;
+        std::vector<Looked> all;
+        Core::Standing standing;
+        Core::Standing written;
+        bool stalled = false;
+        {
+            MutexLock lock(core_->mutex);
+            if (core_->failed) return *core_->failed;
+            core_->look_at_time(after);
+            all = core_->table.look(places, core_->looking_now());
+            standing = core_->standing_now();
+            written = {core_->last_commit, Durability::written};
+            const BootTime now = core_->clock.now().boot;
+            stalled = core_->stalled_since && std::any_of(all.begin(), all.end(), [&](auto& one) {
+                          return one.until <= now;
+                      });
+        }
+        core_->finish(after);
+        if (!stalled) {
+            if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+            if (auto done = core_->await_looking(written); !done) return std::move(done).error();
+            return all;
+        }
+        std::this_thread::sleep_for(look_pause);
+    }
+}
+
+// What was decided before this is told.
+Result<void> LockManager::Core::await_events() {
+    if (auto error = not_ours()) return *std::move(error);
+    Standing standing;
+    Standing written;
+    CommitNumber reserved = 0;
+    {
+        MutexLock lock(mutex);
+        if (failed) return *failed;
+        standing = standing_now();
+        written = {last_commit, Durability::written};
+        reserved = last_reserved;
+    }
+    if (auto done = await_looking(standing); !done) return done;
+    if (auto done = await_looking(written); !done) return done;
+    return await_looking({reserved, Durability::durable});
+}
+
+Result<std::vector<std::optional<LockEvent>>> LockManager::events_at(
+    const std::vector<std::uint64_t>& sequences) {
+    if (auto done = core_->await_events(); !done) return std::move(done).error();
+    std::vector<std::optional<LockEvent>> events;
+    MutexLock lock(core_->watching);
+    core_->log.tell(core_->storage);
+    if (auto none = core_->log.check_on()) return *std::move(none);
+    for (const std::uint64_t sequence : sequences) events.push_back(core_->log.find(sequence));
+    return events;
+}
+
+Result<InRange<LockEvent>> LockManager::events(EventSearch search) {
+    if (auto done = core_->await_events(); !done) return std::move(done).error();
+    for (;;) {
+        {
+            MutexLock lock(core_->watching);
+            core_->log.tell(core_->storage);
+            if (auto none = core_->log.check_on()) return *std::move(none);
+            if (auto found = core_->log.search(search)) return *std::move(found);
+        }
+        std::this_thread::sleep_for(manager::step_pause);
+    }
+}
+
+}  // namespace rocklock

@@ -1,0 +1,133 @@
+#include "lock/model/arena.hpp"
+
+#include <sys/mman.h>
+
+#include <array>
+#include <new>
+
+#include "base/assert.hpp"
+#include "base/mutex.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) \
+    (static_cast<void>(address), static_cast<void>(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) \
+    (static_cast<void>(address), static_cast<void>(size))
+#endif
+
+namespace rocklock {
+
+namespace {
+
+// As much as 32 bits times the alignment can tell apart; less where so many addresses can't be had.
+constexpr std::size_t most_bytes = std::size_t{1} << 35;
+constexpr std::size_t least_bytes = std::size_t{1} << 26;
+// Made usable so much at a time.
+constexpr std::size_t step_bytes = std::size_t{1} << 20;
+constexpr std::size_t largest_piece = 4096;
+
+struct FreePiece {
+    FreePiece* next;
+};
+
+class Pieces {
+public:
+    void* allocate(std::size_t bytes) ROCKLOCK_EXCLUDES(mutex_) {
+        const std::size_t rounded = round_up(bytes);
+        ROCKLOCK_ASSERT(rounded <= largest_piece);
+        MutexLock lock(mutex_);
+        ++live_;
+        FreePiece*& first = free_[rounded / Arena::alignment];
+        if (first != nullptr) {
+            FreePiece* const piece = first;
+            ASAN_UNPOISON_MEMORY_REGION(piece, rounded);
+            first = piece->next;
+            return piece;
+        }
+        return fresh(rounded);
+    }
+
+    void free(void* memory, std::size_t bytes) noexcept ROCKLOCK_EXCLUDES(mutex_) {
+        const std::size_t rounded = round_up(bytes);
+        MutexLock lock(mutex_);
+        auto* const piece = static_cast<FreePiece*>(memory);
+        FreePiece*& first = free_[rounded / Arena::alignment];
+        piece->next = first;
+        first = piece;
+        ASAN_POISON_MEMORY_REGION(piece, rounded);
+        if (--live_ == 0) give_back();
+    }
+
+private:
+    static std::size_t round_up(std::size_t bytes) {
+        return (bytes + Arena::alignment - 1) / Arena::alignment * Arena::alignment;
+    }
+
+    void* fresh(std::size_t bytes) ROCKLOCK_REQUIRES(mutex_) {
+        if (Arena::base == nullptr) reserve();
+        if (used_ + bytes > usable_) {
+            if (usable_ + step_bytes > reserved_ ||
+                mprotect(Arena::base + usable_, step_bytes, PROT_READ | PROT_WRITE) != 0) {
+                --live_;
+                throw std::bad_alloc();
+            }
+            usable_ += step_bytes;
+        }
+        void* const piece = Arena::base + used_;
+        used_ += bytes;
+        ASAN_UNPOISON_MEMORY_REGION(piece, bytes);
+        return piece;
+    }
+
+    void reserve() ROCKLOCK_REQUIRES(mutex_) {
+        for (std::size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 2) {
+            void* const memory =
+                mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (memory == MAP_FAILED) continue;
+            Arena::base = static_cast<char*>(memory);
+            reserved_ = bytes;
+#if defined(__SANITIZE_ADDRESS__)
+            __lsan_register_root_region(memory, bytes);
+#endif
+            return;
+        }
+        --live_;
+        throw std::bad_alloc();
+    }
+
+    void give_back() noexcept ROCKLOCK_REQUIRES(mutex_) {
+        // A table that comes and goes is not worth it.
+        if (used_ < step_bytes) return;
+        madvise(Arena::base, usable_, MADV_DONTNEED);
+        free_ = {};
+        used_ = Arena::alignment;
+    }
+
+    Mutex mutex_;
+    std::array<FreePiece*, largest_piece / Arena::alignment + 1> free_
+        ROCKLOCK_GUARDED_BY(mutex_){};
+    std::size_t live_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
+    std::size_t reserved_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
+    std::size_t usable_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
+    // The place 0 is null's.
+    std::size_t used_ ROCKLOCK_GUARDED_BY(mutex_) = Arena::alignment;
+};
+
+// Never destroyed: tables may outlive whatever is destroyed at the end of the process.
+Pieces& pieces() {
+    static auto* const all = new Pieces;
+    return *all;
+}
+
+}  // namespace
+
+char* Arena::base = nullptr;
+
+void* Arena::allocate(std::size_t bytes) { return pieces().allocate(bytes); }
+
+void Arena::free(void* memory, std::size_t bytes) noexcept { pieces().free(memory, bytes); }
+
+}  // namespace rocklock

@@ -1,0 +1,49 @@
+// The last grants on names that are not in use. By the hash of the name: the records tell names
+// apart whose hashes are alike.
+//
+// In parts, as resources are: when a million locks end together a million come here at once, and a
+// table that doubles moves all that it has.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "lock/model/hash_mix.hpp"
+#include "lock/model/nodes.hpp"
+
+namespace rocklock::table {
+
+// Threads: one at a time.
+class LastGrants {
+public:
+    // None: nullptr. Holds until something is kept or forgotten.
+    LastGrant* find(std::uint64_t name_hash) {
+        Part& part = parts_[part_of(name_hash)];
+        const auto found = part.find(name_hash);
+        return found == part.end() ? nullptr : &found->second;
+    }
+    void keep(std::uint64_t name_hash, LastGrant last) {
+        parts_[part_of(name_hash)].insert_or_assign(name_hash, last);
+    }
+    void forget(std::uint64_t name_hash) { parts_[part_of(name_hash)].erase(name_hash); }
+
+private:
+    struct Hash {
+        using is_avalanching = void;
+        std::size_t operator()(std::uint64_t value) const { return spread(value); }
+    };
+    using Part = boost::unordered_flat_map<std::uint64_t, LastGrant, Hash>;
+    static constexpr std::size_t parts = 256;
+
+    static std::size_t part_of(std::uint64_t name_hash) {
+        // Other bits than the hash's.
+        return (name_hash * 0xD1B54A32D192ED03U) >> 56;
+    }
+
+    std::array<Part, parts> parts_;
+};
+
+}  // namespace rocklock::table

@@ -1,0 +1,87 @@
+#include "lock/model/names.hpp"
+
+#include <string>
+
+#include "base/invalid_argument.hpp"
+
+namespace rocklock {
+
+namespace {
+
+// The length of the sequence that begins `text`, or 0 when it is no UTF-8. RFC 3629, section 4.
+std::size_t sequence_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) -> unsigned {
+        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+    };
+    const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    if (first < 0xC2) return 0;
+    if (first < 0xE0) return tail(1) ? 2 : 0;
+    if (first < 0xF0) {
+        if (first == 0xE0 && byte(1) < 0xA0) return 0;
+        if (first == 0xED && byte(1) >= 0xA0) return 0;
+        return tail(1) && tail(2) ? 3 : 0;
+    }
+    if (first > 0xF4) return 0;
+    if (first == 0xF0 && byte(1) < 0x90) return 0;
+    if (first == 0xF4 && byte(1) >= 0x90) return 0;
+    return tail(1) && tail(2) && tail(3) ? 4 : 0;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t length = sequence_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+std::optional<Error> check_name(std::string_view what, std::string_view name) {
+    if (name.empty())
+        return invalid_argument(std::string(what) + " is empty: give 1 to 1,024 bytes of UTF-8");
+    if (name.size() > limits::name_bytes) {
+        return invalid_argument(std::string(what) + " has " + std::to_string(name.size()) +
+                                " bytes: at most 1,024 are allowed");
+    }
+    if (name.find('\0') != std::string_view::npos) {
+        return invalid_argument(std::string(what) + " contains a NUL byte: give UTF-8 without NUL");
+    }
+    if (!is_utf8(name)) return invalid_argument(std::string(what) + " is not valid UTF-8");
+    return std::nullopt;
+}
+
+std::optional<Error> check_texts(std::string_view note, const Metadata& metadata) {
+    std::size_t bytes = note.size();
+    if (!is_utf8(note)) return invalid_argument("the note is not valid UTF-8");
+    for (const auto& [key, value] : metadata) {
+        bytes += key.size() + value.size();
+        if (!is_utf8(key)) return invalid_argument("a key of the metadata is not valid UTF-8");
+        if (!is_utf8(value)) {
+            return invalid_argument("the metadata of \"" + key + "\" is not valid UTF-8");
+        }
+    }
+    if (bytes <= limits::metadata_bytes) return std::nullopt;
+    Error error(ErrorCode::limit_exceeded, "note and metadata have " + std::to_string(bytes) +
+                                               " bytes together: at most 4,096 are allowed");
+    error.limit = limits::metadata_bytes;
+    return error;
+}
+
+std::optional<Error> check_lease(std::chrono::milliseconds lease) {
+    if (lease >= limits::lease_min && lease <= limits::lease_max) return std::nullopt;
+    return invalid_argument("a lease of " + std::to_string(lease.count()) +
+                            " ms is out of range: give 100 ms to 30 days (2592000000 ms)");
+}
+
+std::optional<std::string_view> parent_path(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    // A path that begins with '/' has the empty element above it, which no name can be.
+    if (slash == std::string_view::npos || slash == 0) return std::nullopt;
+    return path.substr(0, slash);
+}
+
+}  // namespace rocklock

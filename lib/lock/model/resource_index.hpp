@@ -1,0 +1,63 @@
+// The resources of a lock table by their names.
+//
+// In parts: a part that grows stops the table for a moment, not for as long as all of it would, and
+// whoever looks at all can let others decide between two parts. A resource stays in its part.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include "lock/model/nodes.hpp"
+
+namespace rocklock::table {
+
+// Threads: one at a time.
+class ResourceIndex {
+public:
+    static constexpr std::size_t parts = 256;
+    using Part = boost::unordered_flat_set<Near<Resource>, ResourceHash, ResourceEqual>;
+
+    // None of this name: nullptr.
+    Resource* find(std::string_view name) const {
+        const HashedName wanted{name, ResourceHash::half(name)};
+        const Part& part = parts_[part_of(wanted.hash)];
+        const auto found = part.find(wanted);
+        return found == part.end() ? nullptr : *found;
+    }
+    void insert(Resource& resource) {
+        parts_[part_of(resource.hash)].insert(&resource);
+        ++size_;
+    }
+    void erase(Resource& resource) { size_ -= parts_[part_of(resource.hash)].erase(&resource); }
+    std::size_t size() const { return size_; }
+    // For so many in all.
+    void reserve(std::size_t count) {
+        // They do not spread quite evenly.
+        if (count < 64 * parts) return;
+        for (Part& part : parts_) part.reserve(count / parts + count / parts / 8);
+    }
+
+    const Part& part(std::size_t index) const { return parts_[index]; }
+    // Calls `look` with each, until it returns false.
+    template <typename Look>
+    bool all_of(Look look) const {
+        for (const Part& part : parts_) {
+            for (Resource* resource : part) {
+                if (!look(*resource)) return false;
+            }
+        }
+        return true;
+    }
+
+private:
+    static std::size_t part_of(std::uint32_t hash) { return hash >> 24; }
+
+    std::array<Part, parts> parts_;
+    std::size_t size_ = 0;
+};
+static_assert(ResourceIndex::parts == 1u << 8, "a part is chosen by the highest eight bits");
+
+}  // namespace rocklock::table

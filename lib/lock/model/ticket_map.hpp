@@ -1,0 +1,85 @@
+// What waits, by its ticket. There may be a million, and whoever asks for anything waits while a
+// table of them moves to a larger one: so it is kept in several tables that grow at different
+// times.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <rocklock/lock.hpp>
+
+#include "lock/model/hash_mix.hpp"
+
+namespace rocklock {
+
+struct TicketHash {
+    using is_avalanching = void;
+    std::size_t operator()(Ticket ticket) const {
+        return spread(static_cast<std::uint64_t>(ticket));
+    }
+};
+
+// A table doubles when it is full. Of those that fill together each holds another share of all, of
+// 32 parts, so that none doubles when another does.
+struct TicketShares {
+    unsigned first = 0;
+    unsigned second = 0;
+};
+
+template <typename Value, TicketShares shares>
+class TicketMap {
+public:
+    Value* find(Ticket ticket) const {
+        const Part& part = parts_[part_of(ticket)];
+        const auto found = part.find(ticket);
+        return found != part.end() ? found->second.get() : nullptr;
+    }
+    void insert(Ticket ticket, std::unique_ptr<Value> value) {
+        parts_[part_of(ticket)].emplace(ticket, std::move(value));
+        ++size_;
+    }
+    // None: null.
+    std::unique_ptr<Value> take(Ticket ticket) {
+        Part& part = parts_[part_of(ticket)];
+        const auto found = part.find(ticket);
+        if (found == part.end()) return nullptr;
+        std::unique_ptr<Value> value = std::move(found->second);
+        part.erase(found);
+        --size_;
+        return value;
+    }
+    std::size_t size() const { return size_; }
+
+    // In no order; leaves none.
+    std::vector<std::unique_ptr<Value>> take_all() {
+        std::vector<std::unique_ptr<Value>> all;
+        all.reserve(size_);
+        for (Part& part : parts_) {
+            for (auto& [ticket, value] : part) all.push_back(std::move(value));
+            part.clear();
+        }
+        size_ = 0;
+        return all;
+    }
+
+private:
+    using Part = boost::unordered_flat_map<Ticket, std::unique_ptr<Value>, TicketHash>;
+
+    static std::size_t part_of(Ticket ticket) {
+        // Other bits than the hash's.
+        const auto mixed = (static_cast<std::uint64_t>(ticket) * 0xD1B54A32D192ED03U) >> 59;
+        if (mixed < shares.first) return 0;
+        return mixed < shares.first + shares.second ? 1 : 2;
+    }
+
+    std::array<Part, 3> parts_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,369 @@
+#include "lock/records/history.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "lock/model/names.hpp"
+
+namespace rocklock {
+
+namespace {
+
+using records::GrantRecord;
+using std::chrono::milliseconds;
+
+// A repeated request is recognised for at least so long.
+constexpr milliseconds memory_min = std::chrono::minutes{10};
+
+Error corrupt() {
+    return {ErrorCode::corrupt, "a record of the lock history can't be read: check the store"};
+}
+
+Error ended(const Ending& ending) {
+    Error error(ErrorCode::grant_ended,
+                "the grant has ended: " + std::string(to_string(ending.outcome)));
+    if (!ending.by.empty()) error.message += " by " + ending.by;
+    error.message += "; acquire anew";
+    error.ended = ending;
+    return error;
+}
+
+Error unknown_grant() {
+    return {ErrorCode::not_owner,
+            "no such grant of this session is known: it never was, or it ended long ago"};
+}
+
+Grant past_grant(const GrantRecord& record) {
+    Grant grant;
+    grant.id = record.id;
+    grant.token = record.token;
+    grant.session = record.session;
+    grant.waited = record.waited;
+    grant.deadline = record.deadline;
+    grant.ended = record.ended;
+    for (const records::Lock& lock : record.locks) {
+        GrantedLock granted{lock.resource, lock.mode, lock.subtree, lock.permits, {}};
+        if (lock.cause < record.locks.size()) granted.cause = record.locks[lock.cause].resource;
+        grant.locks.push_back(std::move(granted));
+    }
+    return grant;
+}
+
+Holder past_holder(const GrantRecord& record, const records::Lock& lock) {
+    Holder holder;
+    holder.resource = lock.resource;
+    holder.mode = lock.mode;
+    holder.subtree = lock.subtree;
+    holder.permits = lock.permits;
+    holder.grant = record.id;
+    holder.token = record.token;
+    holder.principal = record.principal;
+    holder.session = record.session;
+    holder.uid = record.uid;
+    holder.pid = record.pid;
+    holder.acquired_at = record.acquired_wall;
+    holder.deadline = record.acquired_wall +
+                      std::chrono::duration_cast<milliseconds>(record.deadline - record.acquired);
+    holder.note = record.note;
+    holder.metadata = record.metadata;
+    if (lock.cause < record.locks.size()) holder.cause = record.locks[lock.cause].resource;
+    return holder;
+}
+
+Result<Answer> answer_replay(const SessionKey& key, const AskHistory& asked,
+                             const GrantRecord& record) {
+    if (record.fingerprint != asked.fingerprint) {
+        return Error(ErrorCode::parameter_mismatch,
+                     "this request id was used before with other locks: use a new one");
+    }
+    Grant grant = past_grant(record);
+    if (record.single) {
+        SessionInfo own;
+        own.id = record.session;
+        own.secret = session_secret(key, record.session);
+        own.lease = record.lease;
+        own.deadline = record.deadline;
+        grant.own_session = own;
+    }
+    return Answer(std::move(grant));
+}
+
+}  // namespace
+
+Result<std::optional<GrantRecord>> read_grant(const Storage& storage, GrantId grant) {
+    const auto value = storage.get(Family::locks, records::grant_key(grant));
+    if (!value) return value.error();
+    if (!*value) return std::optional<GrantRecord>{};
+    auto record = records::decode_grant(grant, **value);
+    if (!record) return corrupt();
+    if (record->more_locks > 0) {
+        const auto set = storage.get(Family::locks, records::set_key(grant));
+        if (!set) return set.error();
+        if (!*set || !records::decode_set(**set, *record)) return corrupt();
+    }
+    return record;
+}
+
+namespace {
+
+// How a session has ended: its own record says so, or that of the grant that it was made for.
+Result<std::optional<Ending>> end_of_session(const Storage& storage,
+                                             const records::SessionRecord& session) {
+    if (session.ended || session.made_for == GrantId{}) return session.ended;
+    const auto grant = read_grant(storage, session.made_for);
+    if (!grant) return grant.error();
+    if (!*grant || !(*grant)->ends_session) return std::optional<Ending>{};
+    return (*grant)->ended;
+}
+
+}  // namespace
+
+Error past_session_error(const Storage& storage, const SessionId& session) {
+    const auto value = storage.get(Family::locks, records::session_key(session));
+    if (!value) return value.error();
+    const auto record = *value ? records::decode_session(session, **value) : std::nullopt;
+    const auto ended = record ? end_of_session(storage, *record)
+                              : Result<std::optional<Ending>>(std::optional<Ending>());
+    if (!ended) return ended.error();
+    if (!*ended) {
+        return {ErrorCode::session_not_found,
+                "there is no such session, or it ended long ago: open a new one"};
+    }
+    Error error(ErrorCode::session_expired, "the session has ended: open a new one");
+    error.ended = **ended;
+    return error;
+}
+
+HistoryAnswer answer_from_history(const Storage& storage, const SessionKey& key,
+                                  const AskHistory& asked) {
+    using Verb = AskHistory::Verb;
+    if (asked.grant == GrantId{}) {
+        return Result<Answer>(past_session_error(storage, asked.session));
+    }
+    auto read = read_grant(storage, asked.grant);
+    if (!read) return Result<Answer>(std::move(read).error());
+    if (!*read || !(*read)->ended) return Result<Answer>(unknown_grant());
+    const GrantRecord& record = **read;
+    if (asked.verb == Verb::reacquire) {
+        const Outcome outcome = record.ended->outcome;
+        if (outcome != Outcome::expired && outcome != Outcome::broken) {
+            return Result<Answer>(ended(*record.ended));
+        }
+        return Retake{asked.session, asked.grant, past_grant(record).locks, record.principal};
+    }
+    if (asked.verb == Verb::replay) return answer_replay(key, asked, record);
+    if (asked.verb != Verb::force && record.session != asked.session) {
+        return Result<Answer>(unknown_grant());
+    }
+    if (asked.verb != Verb::release) return Result<Answer>(ended(*record.ended));
+    return Result<Answer>(Answer(released_before(*record.ended)));
+}
+
+Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
+                                                   std::string_view resource, GrantId last) {
+    // A few steps at most: other names with the same hash, and a holder that is live.
+    for (int step = 0; step < 16 && last != GrantId{}; ++step) {
+        auto read = read_grant(storage, last);
+        if (!read) return std::move(read).error();
+        if (!*read) break;
+        const GrantRecord& record = **read;
+        GrantId before{};
+        for (const records::Lock& lock : record.locks) {
+            if (fnv1a(lock.resource) == fnv1a(resource)) before = lock.before;
+            if (lock.resource != resource || !record.ended) continue;
+            return std::optional(PastHolder{past_holder(record, lock), *record.ended});
+        }
+        last = before;
+    }
+    return std::optional<PastHolder>{};
+}
+
+namespace {
+
+// Where a page ended, and so how the next one begins: which grants on the name it has shown, and
+// which is looked up next.
+struct Place {
+    std::uint64_t shown = 0;
+    std::uint64_t link = 0;
+};
+
+std::optional<Place> parse_place(std::string_view next) {
+    Place place;
+    const char* const end = next.data() + next.size();
+    const auto shown = std::from_chars(next.data(), end, place.shown);
+    if (shown.ec != std::errc{} || shown.ptr == end || *shown.ptr != ':') return std::nullopt;
+    const auto link = std::from_chars(shown.ptr + 1, end, place.link);
+    if (link.ec != std::errc{} || link.ptr != end) return std::nullopt;
+    return place;
+}
+
+// Goes back along the chain of grants on one name, and merges what the table has in: grants whose
+// records are not written yet, and those that live.
+class HistoryReading {
+public:
+    HistoryReading(const Storage& storage, const HistoryRequest& request, GrantId last,
+                   std::vector<HistoryRow> present)
+        : storage_(storage),
+          request_(request),
+          last_(last),
+          present_(std::move(present)),
+          living_(present_.begin()) {}
+
+    Result<HistoryPage> run() {
+        // One that has been forgotten ends the chain; what the table has is older then, and goes
+        // last.
+        while (last_ != GrantId{}) {
+            if (!add_living_above(last_) || full()) return std::move(page_);
+            auto read = read_grant(storage_, last_);
+            if (!read) return std::move(read).error();
+            if (!*read) break;
+            add(**read);
+        }
+        last_ = GrantId{};
+        add_living_above(GrantId{});
+        return std::move(page_);
+    }
+
+private:
+    bool full() {
+        if (page_.rows.size() < request_.limit) return false;
+        page_.next = std::to_string(number(page_.rows.back().holder.grant)) + ":" +
+                     std::to_string(number(last_));
+        return true;
+    }
+
+    // Whether there was room for all of them.
+    bool add_living_above(GrantId grant) {
+        for (; living_ != present_.end() && living_->holder.grant > grant; ++living_) {
+            if (full()) return false;
+            page_.rows.push_back(std::move(*living_));
+        }
+        return true;
+    }
+
+    void add(const GrantRecord& record) {
+        GrantId before{};
+        for (const records::Lock& lock : record.locks) {
+            if (fnv1a(lock.resource) == fnv1a(request_.resource)) before = lock.before;
+            if (lock.resource != request_.resource || !record.ended) continue;
+            page_.rows.push_back({past_holder(record, lock), record.ended});
+        }
+        if (living_ != present_.end() && living_->holder.grant == record.id) {
+            if (!record.ended) page_.rows.push_back(std::move(*living_));
+            ++living_;
+        }
+        last_ = before;
+    }
+
+    const Storage& storage_;
+    const HistoryRequest& request_;
+    GrantId last_;
+    std::vector<HistoryRow> present_;
+    std::vector<HistoryRow>::iterator living_;
+    HistoryPage page_;
+};
+
+}  // namespace
+
+Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& request,
+                                 GrantId last, std::vector<HistoryRow> present) {
+    if (request.limit == 0 || request.limit > 1000) {
+        return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 1,000");
+    }
+    if (!request.next.empty()) {
+        const auto place = parse_place(request.next);
+        if (!place) {
+            return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
+        }
+        last = GrantId{place->link};
+        std::erase_if(present, [&](const HistoryRow& row) {
+            return number(row.holder.grant) >= place->shown;
+        });
+    }
+    return HistoryReading(storage, request, last, std::move(present)).run();
+}
+
+Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t after,
+                                         std::uint32_t limit) {
+    std::vector<AuditRow> rows;
+    const auto cursor = snapshot.scan(Family::history, records::audit_key(after + 1), {});
+    for (; cursor->valid() && rows.size() < limit; cursor->next()) {
+        auto row = records::decode_audit(cursor->value());
+        if (!row) return corrupt();
+        rows.push_back(*std::move(row));
+    }
+    if (auto status = cursor->status(); !status) return std::move(status).error();
+    return rows;
+}
+
+bool HistoryTrimmer::may_go(const Age& record, bool excess, const Facts& facts) const {
+    // Of another boot: older than this one, which has lasted since the clock's beginning.
+    const auto age = record.epoch == facts.boot_epoch ? facts.now - record.deadline
+                                                      : facts.now.time_since_epoch();
+    return age >= limits_.age || (excess && age >= std::max(memory_min, record.lease));
+}
+
+void HistoryTrimmer::look_at_grant(std::string_view key, std::string_view value,
+                                   const Snapshot& snapshot, const Facts& facts,
+                                   Round& round) const {
+    const auto id = records::grant_of_key(key);
+    auto record = id ? records::decode_grant(*id, value) : std::nullopt;
+    if (!record || !record->ended) return;
+    const bool excess = facts.ended_records > limits_.records + round.grants.size();
+    if (!may_go({record->boot_epoch, record->deadline, record->lease}, excess, facts)) return;
+    if (record->more_locks > 0) {
+        const auto set = snapshot.get(Family::locks, records::set_key(*id));
+        if (set && *set) records::decode_set(**set, *record);
+        round.batch.writes.push_back({Family::locks, records::set_key(*id), std::nullopt});
+    }
+    if (record->ends_session) {
+        const std::string session = records::session_key(record->session);
+        round.batch.writes.push_back({Family::locks, session, std::nullopt});
+        ++round.sessions;
+    }
+    ForgottenGrant forgotten{*id, {}, record->request.high, record->request.low};
+    for (records::Lock& lock : record->locks) {
+        forgotten.resources.push_back(std::move(lock.resource));
+    }
+    round.batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
+    round.grants.push_back(std::move(forgotten));
+}
+
+void HistoryTrimmer::look_at_session(std::string_view key, std::string_view value,
+                                     const Facts& facts, Round& round) const {
+    const auto id = records::session_of_key(key);
+    const auto record = id ? records::decode_session(*id, value) : std::nullopt;
+    if (!record || !record->ended) return;
+    const bool excess = facts.ended_sessions > limits_.records + round.sessions;
+    if (!may_go({record->boot_epoch, record->deadline, record->lease}, excess, facts)) return;
+    round.batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
+    ++round.sessions;
+}
+
+HistoryTrimmer::Round HistoryTrimmer::look(const Snapshot& snapshot, const Facts& facts,
+                                           std::size_t budget) {
+    Round round;
+    const auto go_on = [&](std::string& from, char tag, const auto& look_at) {
+        const std::string first(1, tag);
+        const std::string last(1, static_cast<char>(tag + 1));
+        if (from.empty()) from = first;
+        const auto cursor = snapshot.scan(Family::locks, from, last);
+        std::size_t read = 0;
+        for (; cursor->valid() && read < budget; cursor->next(), ++read) {
+            look_at(cursor->key(), cursor->value());
+        }
+        from = cursor->valid() ? std::string(cursor->key()) : std::string();
+    };
+    go_on(grants_from_, records::grant_tag, [&](std::string_view key, std::string_view value) {
+        look_at_grant(key, value, snapshot, facts, round);
+    });
+    // A session whose grants are still being cleaned up must be known to them.
+    if (facts.cleaning) return round;
+    go_on(sessions_from_, records::session_tag, [&](std::string_view key, std::string_view value) {
+        look_at_session(key, value, facts, round);
+    });
+    return round;
+}
+
+}  // namespace rocklock

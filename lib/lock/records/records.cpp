@@ -1,0 +1,546 @@
+#include "lock/records/records.hpp"
+
+#include <algorithm>
+
+#include "base/bytes.hpp"
+
+namespace rocklock::records {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// Bits that say which optional parts follow.
+enum : std::uint16_t {
+    has_cap = 1 << 0,
+    has_request = 1 << 1,
+    has_convert = 1 << 2,
+    has_texts = 1 << 3,
+    has_more = 1 << 4,
+    is_ended = 1 << 5,
+    has_closures = 1 << 6,
+    was_waiting = 1 << 7,
+    is_single = 1 << 8,
+    ends_session = 1 << 9,
+    has_made_for = 1 << 10,
+};
+
+// The last byte of a class that keeps drafts.
+constexpr std::uint8_t drafts_mark = 1;
+
+void append_boot(std::string& out, BootTime time) {
+    append_u64(out, static_cast<std::uint64_t>(time.time_since_epoch().count()));
+}
+void append_wall(std::string& out, WallTime time) {
+    append_u64(out, static_cast<std::uint64_t>(time.time_since_epoch().count()));
+}
+void append_duration(std::string& out, milliseconds duration) {
+    append_varint(out, static_cast<std::uint64_t>(duration.count()));
+}
+void append_session(std::string& out, const SessionId& id) {
+    out.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+}
+void append_request(std::string& out, const table::RequestKey& key) {
+    append_u64(out, key.high);
+    append_u64(out, key.low);
+}
+void append_texts(std::string& out, std::string_view note, const Metadata& metadata) {
+    append_string(out, note);
+    append_varint(out, metadata.size());
+    for (const auto& [key, value] : metadata) {
+        append_string(out, key);
+        append_string(out, value);
+    }
+}
+void append_ending(std::string& out, const Ending& ending) {
+    append_u8(out, static_cast<std::uint8_t>(ending.outcome));
+    append_string(out, ending.by);
+    append_string(out, ending.reason);
+    append_wall(out, ending.at);
+}
+
+// A lock as it lies in a record: name, mode with its bits, and what goes with it.
+void append_lock(std::string& out, const table::Hold& hold) {
+    append_string(out, hold.resource->name());
+    append_u8(out, static_cast<std::uint8_t>(static_cast<unsigned>(hold.mode) |
+                                             (hold.subtree ? 4U : 0U)));
+    append_varint(out, hold.permits);
+    append_u8(out, hold.cause);
+    append_varint(out, number(hold.before));
+}
+
+// Whether a class of this policy has a duration behind its dependants.
+bool has_steal_after(StealPolicy policy) {
+    return policy == StealPolicy::idle || policy == StealPolicy::ask;
+}
+
+// Reads the parts; each of these leaves `ok` false when the bytes run out or make no sense.
+struct Parts {
+    Reader reader;
+    bool ok = true;
+
+    explicit Parts(std::string_view bytes) : reader(bytes) {}
+
+    template <typename T>
+    auto checked(std::optional<T> value) {
+        if (!value) ok = false;
+        return value.value_or(T{});
+    }
+    std::uint8_t u8() { return checked(reader.u8()); }
+    std::uint16_t u16() { return checked(reader.u16()); }
+    std::uint32_t u32() { return checked(reader.u32()); }
+    std::uint64_t u64() { return checked(reader.u64()); }
+    std::uint64_t varint() { return checked(reader.varint()); }
+    std::uint32_t varint32() {
+        const std::uint64_t value = varint();
+        if (value > UINT32_MAX) ok = false;
+        return static_cast<std::uint32_t>(value);
+    }
+    std::string string() { return std::string(checked(reader.string())); }
+    BootTime boot() { return BootTime(nanoseconds(static_cast<std::int64_t>(u64()))); }
+    WallTime wall() { return WallTime(milliseconds(static_cast<std::int64_t>(u64()))); }
+    milliseconds duration() { return milliseconds(static_cast<std::int64_t>(varint())); }
+    SessionId session() {
+        SessionId id;
+        const auto bytes = checked(reader.bytes(id.bytes.size()));
+        if (ok) std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
+        return id;
+    }
+    table::RequestKey request() {
+        table::RequestKey key;
+        key.high = u64();
+        key.low = u64();
+        return key;
+    }
+    Mode mode(unsigned bits) {
+        if (bits > static_cast<unsigned>(Mode::exclusive)) ok = false;
+        return static_cast<Mode>(bits);
+    }
+    void texts(std::string& note, Metadata& metadata) {
+        note = string();
+        const std::uint64_t count = varint();
+        for (std::uint64_t i = 0; ok && i < count; ++i) {
+            std::string key = string();
+            metadata[std::move(key)] = string();
+        }
+    }
+    Ending ending() {
+        Ending result;
+        const std::uint8_t outcome = u8();
+        if (outcome > static_cast<std::uint8_t>(Outcome::transferred)) ok = false;
+        result.outcome = static_cast<Outcome>(outcome);
+        result.by = string();
+        result.reason = string();
+        result.at = wall();
+        return result;
+    }
+    Lock lock() {
+        Lock result;
+        result.resource = string();
+        const unsigned bits = u8();
+        result.mode = mode(bits & 3U);
+        result.subtree = (bits & 4U) != 0;
+        result.permits = varint32();
+        result.cause = u8();
+        result.before = GrantId{varint()};
+        return result;
+    }
+    bool done() const { return ok && reader.done(); }
+};
+
+template <typename Id>
+std::string tagged(char tag, const Id& id) {
+    std::string key(1, tag);
+    append_session(key, id);
+    return key;
+}
+
+std::string numbered(char tag, std::uint64_t number) {
+    std::string key;
+    key.reserve(9);
+    key.push_back(tag);
+    append_u64(key, number);
+    return key;
+}
+
+std::uint16_t parts_of(const table::Grant& grant, const Ending* ending,
+                       const std::vector<Closure>& closures) {
+    unsigned parts = 0;
+    if (const auto* extra = grant.extra.get()) {
+        if (extra->max_hold > milliseconds{0}) parts |= has_cap;
+        if (extra->request) parts |= has_request;
+        if (extra->convert_request) parts |= has_convert;
+        if (!extra->note.empty() || !extra->metadata.empty()) parts |= has_texts;
+    }
+    if (grant.hold_count > 1) parts |= has_more;
+    if (grant.waited) parts |= was_waiting;
+    if (grant.session->single) parts |= is_single;
+    if (ending != nullptr) parts |= is_ended;
+    if (ending != nullptr && grant.session->ends_with_grant) parts |= ends_session;
+    if (!closures.empty()) parts |= has_closures;
+    return static_cast<std::uint16_t>(parts);
+}
+
+}  // namespace
+
+std::string class_key(std::string_view pattern) {
+    return std::string(1, class_tag).append(pattern);
+}
+std::string deadline_key(const SessionId& session) { return tagged(deadline_tag, session); }
+std::string session_key(const SessionId& session) { return tagged(session_tag, session); }
+std::string grant_key(GrantId grant) { return numbered(grant_tag, number(grant)); }
+std::string set_key(GrantId grant) { return numbered(set_tag, number(grant)); }
+std::string audit_key(std::uint64_t sequence) { return numbered('a', sequence); }
+
+std::optional<GrantId> grant_of_key(std::string_view key) {
+    if (key.size() != 9) return std::nullopt;
+    return GrantId{*Reader(key.substr(1)).u64()};
+}
+
+std::optional<SessionId> session_of_key(std::string_view key) {
+    if (key.size() != 17) return std::nullopt;
+    SessionId id;
+    std::copy(key.begin() + 1, key.end(), id.bytes.begin());
+    return id;
+}
+
+std::string encode_grant(const table::Grant& grant, std::uint32_t boot_epoch,
+                         WallTime acquired_wall, const Ending* ending,
+                         const std::vector<Closure>& closures) {
+    const table::Session& session = *grant.session;
+    const table::Hold& first = grant.holds().front();
+    const std::uint16_t parts = parts_of(grant, ending, closures);
+    std::string out;
+    out.reserve(96 + first.resource->name().size() +
+                (ending != nullptr ? session.principal.size() : 0));
+    append_u64(out, grant.version);
+    append_u16(out, parts);
+    append_varint(out, boot_epoch);
+    append_session(out, session.id);
+    append_varint(out, number(grant.token()));
+    append_boot(out, grant.acquired);
+    append_wall(out, acquired_wall);
+    append_boot(out, session.deadline);
+    append_duration(out, session.lease);
+    append_varint(out, grant.count());
+    append_lock(out, first);
+    if (parts & has_more) append_varint(out, grant.hold_count - 1U);
+    if (const auto* extra = grant.extra.get()) {
+        if (parts & has_cap) {
+            append_boot(out, extra->cap);
+            append_duration(out, extra->max_hold);
+        }
+        if (parts & has_request) {
+            append_request(out, extra->request);
+            append_u64(out, extra->fingerprint);
+        }
+        if (parts & has_convert) {
+            append_request(out, extra->convert_request);
+            append_u64(out, extra->convert_fingerprint);
+        }
+        if (parts & has_texts) append_texts(out, extra->note, extra->metadata);
+    }
+    if (ending != nullptr) {
+        append_ending(out, *ending);
+        append_string(out, session.principal);
+        append_varint(out, session.uid);
+        append_u32(out, static_cast<std::uint32_t>(session.pid));
+    }
+    if (parts & has_closures) {
+        append_varint(out, closures.size());
+        for (const Closure& closure : closures) {
+            append_varint(out, closure.lock);
+            append_boot(out, closure.until);
+            append_duration(out, closure.duration);
+        }
+    }
+    return out;
+}
+
+std::string encode_set(const table::Grant& grant) {
+    std::string out;
+    append_u64(out, grant.version);
+    const auto rest = grant.holds().subspan(1);
+    append_varint(out, rest.size());
+    for (const table::Hold& hold : rest) append_lock(out, hold);
+    return out;
+}
+
+std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
+    Parts in(value);
+    GrantRecord record;
+    record.id = id;
+    record.version = in.u64();
+    const unsigned parts = in.u16();
+    record.waited = (parts & was_waiting) != 0;
+    record.single = (parts & is_single) != 0;
+    record.ends_session = (parts & ends_session) != 0;
+    record.boot_epoch = in.varint32();
+    record.session = in.session();
+    record.token = Token{in.varint()};
+    record.acquired = in.boot();
+    record.acquired_wall = in.wall();
+    record.deadline = in.boot();
+    record.lease = in.duration();
+    record.count = in.varint32();
+    record.locks.push_back(in.lock());
+    if (parts & has_more) record.more_locks = in.varint32();
+    if (parts & has_cap) {
+        record.cap = in.boot();
+        record.max_hold = in.duration();
+    }
+    if (parts & has_request) {
+        record.request = in.request();
+        record.fingerprint = in.u64();
+    }
+    if (parts & has_convert) {
+        record.convert_request = in.request();
+        record.convert_fingerprint = in.u64();
+    }
+    if (parts & has_texts) in.texts(record.note, record.metadata);
+    if (parts & is_ended) {
+        record.ended = in.ending();
+        record.principal = in.string();
+        record.uid = in.varint32();
+        record.pid = static_cast<std::int32_t>(in.u32());
+    }
+    if (parts & has_closures) {
+        const std::uint64_t count = in.varint();
+        for (std::uint64_t i = 0; in.ok && i < count; ++i) {
+            Closure closure;
+            closure.lock = in.varint32();
+            closure.until = in.boot();
+            closure.duration = in.duration();
+            record.closures.push_back(closure);
+        }
+    }
+    if (!in.done() || record.more_locks >= limits::resources_per_grant) return std::nullopt;
+    if (record.ends_session && !record.ended) return std::nullopt;
+    return record;
+}
+
+bool decode_set(std::string_view value, GrantRecord& record) {
+    Parts in(value);
+    in.u64();
+    const std::uint64_t count = in.varint();
+    if (count != record.more_locks) return false;
+    for (std::uint64_t i = 0; in.ok && i < count; ++i) record.locks.push_back(in.lock());
+    return in.done();
+}
+
+std::string encode(const SessionRecord& record) {
+    std::string out;
+    unsigned parts = 0;
+    if (!record.note.empty() || !record.metadata.empty()) parts |= has_texts;
+    if (record.request) parts |= has_request;
+    if (record.single) parts |= is_single;
+    if (record.ended) parts |= is_ended;
+    if (record.made_for != GrantId{}) parts |= has_made_for;
+    append_u64(out, record.version);
+    append_u16(out, static_cast<std::uint16_t>(parts));
+    append_varint(out, record.boot_epoch);
+    append_boot(out, record.deadline);
+    append_duration(out, record.lease);
+    append_string(out, record.principal);
+    append_u8(out, static_cast<std::uint8_t>(record.bound));
+    append_varint(out, record.uid);
+    append_u32(out, static_cast<std::uint32_t>(record.pid));
+    append_varint(out, record.processes.size());
+    for (const ProcessId& process : record.processes) {
+        append_u32(out, static_cast<std::uint32_t>(process.pid));
+        append_u64(out, process.start_time);
+    }
+    append_wall(out, record.opened);
+    append_varint(out, record.order);
+    if (parts & has_texts) append_texts(out, record.note, record.metadata);
+    if (parts & has_request) append_request(out, record.request);
+    if (record.ended) append_ending(out, *record.ended);
+    if (parts & has_made_for) append_varint(out, number(record.made_for));
+    return out;
+}
+
+std::optional<SessionRecord> decode_session(const SessionId& id, std::string_view value) {
+    Parts in(value);
+    SessionRecord record;
+    record.id = id;
+    record.version = in.u64();
+    const unsigned parts = in.u16();
+    record.single = (parts & is_single) != 0;
+    record.boot_epoch = in.varint32();
+    record.deadline = in.boot();
+    record.lease = in.duration();
+    record.principal = in.string();
+    const std::uint8_t bound = in.u8();
+    if (bound > static_cast<std::uint8_t>(Bound::connection)) return std::nullopt;
+    record.bound = static_cast<Bound>(bound);
+    record.uid = in.varint32();
+    record.pid = static_cast<std::int32_t>(in.u32());
+    const std::uint64_t processes = in.varint();
+    for (std::uint64_t i = 0; in.ok && i < processes; ++i) {
+        ProcessId process;
+        process.pid = static_cast<std::int32_t>(in.u32());
+        process.start_time = in.u64();
+        record.processes.push_back(process);
+    }
+    record.opened = in.wall();
+    record.order = in.varint();
+    if (parts & has_texts) in.texts(record.note, record.metadata);
+    if (parts & has_request) record.request = in.request();
+    if (parts & is_ended) record.ended = in.ending();
+    if (parts & has_made_for) record.made_for = GrantId{in.varint()};
+    if (!in.done()) return std::nullopt;
+    return record;
+}
+
+std::string encode(const DeadlineRecord& record) {
+    std::string out;
+    append_u64(out, record.version);
+    append_varint(out, record.boot_epoch);
+    append_boot(out, record.deadline);
+    append_duration(out, record.lease);
+    return out;
+}
+
+std::optional<DeadlineRecord> decode_deadline(std::string_view value) {
+    Parts in(value);
+    DeadlineRecord record;
+    record.version = in.u64();
+    record.boot_epoch = in.varint32();
+    record.deadline = in.boot();
+    record.lease = in.duration();
+    if (!in.done()) return std::nullopt;
+    return record;
+}
+
+std::string encode(const LockClass& lock_class, std::uint64_t version) {
+    std::string out;
+    append_u64(out, version);
+    append_string(out, lock_class.pattern);
+    append_u8(out, static_cast<std::uint8_t>(lock_class.policy));
+    append_u8(out, static_cast<std::uint8_t>(lock_class.steal));
+    append_duration(out, lock_class.lease);
+    append_duration(out, lock_class.max_lease);
+    append_duration(out, lock_class.max_hold);
+    append_duration(out, lock_class.min_hold);
+    append_duration(out, lock_class.lock_delay);
+    append_varint(out, lock_class.queue_limit);
+    append_varint(out, lock_class.permits);
+    append_varint(out, lock_class.dependants.size());
+    for (const Dependant& dependant : lock_class.dependants) {
+        append_string(out, dependant.resource);
+        append_u8(out, static_cast<std::uint8_t>(dependant.mode));
+    }
+    if (has_steal_after(lock_class.steal)) append_duration(out, lock_class.steal_after);
+    if (lock_class.drafts) append_u8(out, drafts_mark);
+    return out;
+}
+
+std::optional<LockClass> decode_class(std::string_view value) {
+    Parts in(value);
+    LockClass result;
+    in.u64();
+    result.pattern = in.string();
+    const std::uint8_t policy = in.u8();
+    const std::uint8_t steal = in.u8();
+    if (policy > static_cast<std::uint8_t>(Policy::read_write)) return std::nullopt;
+    if (steal > static_cast<std::uint8_t>(StealPolicy::ask)) return std::nullopt;
+    result.policy = static_cast<Policy>(policy);
+    result.steal = static_cast<StealPolicy>(steal);
+    result.lease = in.duration();
+    result.max_lease = in.duration();
+    result.max_hold = in.duration();
+    result.min_hold = in.duration();
+    result.lock_delay = in.duration();
+    result.queue_limit = in.varint32();
+    result.permits = in.varint32();
+    const std::uint64_t dependants = in.varint();
+    for (std::uint64_t i = 0; in.ok && i < dependants; ++i) {
+        Dependant dependant;
+        dependant.resource = in.string();
+        dependant.mode = in.mode(in.u8());
+        result.dependants.push_back(std::move(dependant));
+    }
+    if (has_steal_after(result.steal)) result.steal_after = in.duration();
+    result.drafts = in.ok && !in.reader.rest().empty();
+    if (result.drafts && in.u8() != drafts_mark) return std::nullopt;
+    if (!in.done()) return std::nullopt;
+    return result;
+}
+
+std::string encode(const AuditRow& row) {
+    std::string out;
+    append_u64(out, row.sequence);
+    append_wall(out, row.at);
+    append_u8(out, static_cast<std::uint8_t>(row.outcome));
+    append_string(out, row.by);
+    append_string(out, row.reason);
+    append_string(out, row.resource);
+    append_varint(out, number(row.grant));
+    append_varint(out, number(row.token));
+    append_string(out, row.principal);
+    return out;
+}
+
+std::optional<AuditRow> decode_audit(std::string_view value) {
+    Parts in(value);
+    AuditRow row;
+    row.sequence = in.u64();
+    row.at = in.wall();
+    const std::uint8_t outcome = in.u8();
+    if (outcome > static_cast<std::uint8_t>(Outcome::transferred)) return std::nullopt;
+    row.outcome = static_cast<Outcome>(outcome);
+    row.by = in.string();
+    row.reason = in.string();
+    row.resource = in.string();
+    row.grant = GrantId{in.varint()};
+    row.token = Token{in.varint()};
+    row.principal = in.string();
+    if (!in.done()) return std::nullopt;
+    return row;
+}
+
+std::string encode(const Marks& marks) {
+    std::string out;
+    append_u64(out, marks.version);
+    append_u64(out, marks.token);
+    append_u64(out, marks.sequence);
+    return out;
+}
+
+std::optional<Marks> decode_marks(std::string_view value) {
+    Parts in(value);
+    Marks marks;
+    marks.version = in.u64();
+    marks.token = in.u64();
+    marks.sequence = in.u64();
+    if (!in.done()) return std::nullopt;
+    return marks;
+}
+
+Write copy_mark(WallTime made) {
+    std::string value;
+    append_u64(value, 1);
+    append_u64(value, static_cast<std::uint64_t>(made.time_since_epoch().count()));
+    return {Family::meta, std::string(copy_key), std::move(value)};
+}
+
+std::string encode(const BootRecord& record) {
+    std::string out;
+    append_u64(out, record.version);
+    append_u32(out, record.epoch);
+    append_string(out, record.boot_id);
+    return out;
+}
+
+std::optional<BootRecord> decode_boot(std::string_view value) {
+    Parts in(value);
+    BootRecord record;
+    record.version = in.u64();
+    record.epoch = in.u32();
+    record.boot_id = in.string();
+    if (!in.done()) return std::nullopt;
+    return record;
+}
+
+}  // namespace rocklock::records

@@ -1,0 +1,139 @@
+// The table's check of itself, from scratch: every rule that its bookkeeping is meant to keep.
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+class LockTable::Core::Audit {
+public:
+    explicit Audit(const Core& core) : core_(core) {}
+
+    // What is wrong first.
+    std::optional<std::string> run() {
+        const char* bad = nullptr;
+        std::string_view where;
+        core_.resources.all_of([&](const Resource& resource) {
+            bad = check_holds(resource);
+            if (bad == nullptr) bad = check_queue(resource);
+            where = resource.name();
+            return bad == nullptr;
+        });
+        if (bad != nullptr) return std::string(bad) + " at \"" + std::string(where) + "\"";
+        if (marks_ != core_.subtree_marks) return "subtree marks miscounted";
+        if (exclusive_ != core_.exclusive.state().holds) return "exclusive holds miscounted";
+        if (auto wrong = check_waits()) return wrong;
+        return check_sessions();
+    }
+
+private:
+    bool live(const Hold& hold) const { return table::live(hold, core_.now.boot); }
+
+    const char* check_holds(const Resource& at) {
+        std::uint32_t holds = 0;
+        std::uint32_t strong = 0;
+        std::uint64_t permits = 0;
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            ++holds;
+            strong += hold->mode != Mode::read ? 1 : 0;
+            marks_ += hold->subtree ? 1 : 0;
+            exclusive_ += hold->mode == Mode::exclusive ? 1 : 0;
+            permits += live(*hold) ? hold->permits : 0;
+            if (hold->resource != &at) return "a hold of another resource";
+            if (!core_.grants.contains(hold->grant)) return "a hold of no grant";
+            if (clash_of(at, *hold)) return "two holders in conflict";
+        }
+        if (holds != at.holds || strong != at.strong) return "holds miscounted";
+        if (permits > 0 && permits > core_.classes.of(at.name()).permits)
+            return "too many permits given";
+        if (!at.needed(core_.now.boot) && !at.extra) return "a resource kept for nothing";
+        return nullptr;
+    }
+
+    // S1: whoever else holds here, or above with a subtree.
+    bool clash_of(const Resource& at, const Hold& hold) const {
+        if (!live(hold)) return false;
+        const auto clashes = [&](const Hold& other) {
+            return other.grant->session != hold.grant->session && live(other) &&
+                   !(other.permits > 0 && hold.permits > 0) && conflicting(other.mode, hold.mode);
+        };
+        for (const Hold* other = hold.next; other != nullptr; other = other->next) {
+            if (clashes(*other)) return true;
+        }
+        for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
+            for (const Hold* other = above->first; other != nullptr; other = other->next) {
+                if (other->subtree && clashes(*other)) return true;
+            }
+        }
+        return false;
+    }
+
+    const char* check_queue(const Resource& at) {
+        const WaitLock* before = nullptr;
+        for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
+            if (lock->previous != before) return "a queue linked wrongly";
+            if (before != nullptr && !before->wait->before(*lock->wait))
+                return "a queue out of order";
+            marks_ += lock->wish->subtree ? 1 : 0;
+            ++queued_;
+            if (before != nullptr && before->wait->session != lock->wait->session) {
+                ++followed_[before->wait->session];
+            }
+            before = lock;
+        }
+        if (at.extra && at.extra->last != before) return "a queue without its end";
+        return nullptr;
+    }
+
+    std::optional<std::string> check_waits() const {
+        std::size_t wishes = 0;
+        std::size_t listed = 0;
+        for (const Wait* wait = core_.oldest_wait; wait != nullptr; wait = wait->younger) {
+            ++listed;
+            wishes += wait->locks.size();
+            if (core_.waits.find(wait->ticket) != wait) return "a wait under another's ticket";
+            const Obstacles obstacles =
+                core_.look(*wait->session, wait->wishes, wait, wait->conversion);
+            // Q1. Time may have made it grantable just now: then its timer is due.
+            const bool due = wait->timer.armed() && wait->timer.at <= core_.now.boot;
+            if (!obstacles.blocked && !due && core_.ending_sessions.empty()) {
+                return "a waiter of " + wait->session->principal + " could be granted";
+            }
+            if (!core_.find_cycle(*wait->session).empty()) return "a deadlock stands";
+        }
+        if (listed != core_.waits.size()) return "a wait in no list";
+        if (wishes != queued_) return "queues and waits disagree";
+        return std::nullopt;
+    }
+
+    std::optional<std::string> check_sessions() const {
+        std::size_t held = 0;
+        for (const auto& [id, session] : core_.sessions) {
+            std::uint64_t of_session = 0;
+            for (const Grant* grant = session->first; grant != nullptr; grant = grant->next)
+                ++of_session;
+            if (of_session != session->grants) return "a session's grants miscounted";
+            const auto followed = followed_.find(session.get());
+            if (session->followed != (followed == followed_.end() ? 0 : followed->second)) {
+                return "those behind a session's waits miscounted";
+            }
+            held += of_session;
+        }
+        if (held != core_.grants.size()) return "grants and sessions disagree";
+        return std::nullopt;
+    }
+
+    const Core& core_;
+    std::uint64_t marks_ = 0;
+    std::uint64_t exclusive_ = 0;
+    std::size_t queued_ = 0;
+    boost::unordered_flat_map<const Session*, std::size_t> followed_;
+};
+
+std::optional<std::string> LockTable::audit_invariants(Instant now) const {
+    const Instant before = core_->now;
+    core_->now = now;
+    auto wrong = Core::Audit(*core_).run();
+    core_->now = before;
+    return wrong;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,536 @@
+// The inside of the lock table. One struct, whose methods lie in files by what they do:
+//
+//     lock_table.cpp     apply(): the event to its method, then settle()
+//     session.cpp        open, renew, join a process, close, expire
+//     acquire.cpp        from a request to wishes; granting, joining, counting, reacquiring
+//     wait.cpp           what is in the way; queues; who is served next; time
+//     deadlock.cpp       the wait-for graph
+//     end.cpp            release, convert, transfer, break; the end of a grant
+//     steal.cpp          steal: who may, and what the holder says to that
+//     events.cpp         what is told to those who watch
+//     fence_check.cpp    which grant lets a write of data in, and who keeps a read out
+//     recover.cpp        from the records, and the records of sessions and classes
+//     views.cpp          looking
+//     search.cpp         looking at all there is, in steps
+//     audit.cpp          the table's check of itself
+//
+// Within one apply() no Wait leaves its queues and no Resource is freed but by the functions that
+// say so; what is left empty is removed at the end.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include "lock/model/hash_mix.hpp"
+#include "lock/model/hot_names.hpp"
+#include "lock/model/last_grants.hpp"
+#include "lock/model/lock_class.hpp"
+#include "lock/model/modes.hpp"
+#include "lock/model/nodes.hpp"
+#include "lock/model/resource_index.hpp"
+#include "lock/model/ticket_map.hpp"
+#include "lock/records/records.hpp"
+#include "lock/table/lock_table.hpp"
+
+namespace rocklock {
+
+namespace table {
+
+struct GrantHash {
+    using is_transparent = void;
+    using is_avalanching = void;
+    std::size_t operator()(std::uint64_t id) const { return spread(id); }
+    std::size_t operator()(const Grant* grant) const { return (*this)(number(grant->id)); }
+};
+struct GrantEqual {
+    using is_transparent = void;
+    bool operator()(const Grant* a, const Grant* b) const { return a == b; }
+    bool operator()(std::uint64_t id, const Grant* grant) const { return id == number(grant->id); }
+    bool operator()(const Grant* grant, std::uint64_t id) const { return id == number(grant->id); }
+};
+struct SessionIdHash {
+    using is_avalanching = void;
+    std::size_t operator()(const SessionId& id) const {
+        std::uint64_t word = 0;
+        std::memcpy(&word, id.bytes.data(), sizeof word);
+        return word * 0x9E3779B97F4A7C15U;
+    }
+};
+
+// What a request id was used for.
+struct Remembered {
+    GrantId grant{};
+    // For OpenSession.
+    SessionId session;
+    // A wait that has not been decided.
+    Ticket waiting{};
+
+    static Remembered of(GrantId grant) { return {grant, {}, {}}; }
+    static Remembered of(const SessionId& session) { return {{}, session, {}}; }
+    static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
+};
+
+// A wait that is to be looked at again, and its place among those.
+struct Recheck {
+    bool conversion = false;
+    std::uint64_t order = 0;
+    Ticket ticket{};
+
+    bool before(const Recheck& other) const {
+        return conversion != other.conversion ? conversion : order < other.order;
+    }
+};
+
+// What of all that is in the way is to be named.
+enum class Collect : std::uint8_t { nothing, holds, holds_and_waits };
+
+// What is in the way of a request.
+struct Obstacles {
+    Collect collect = Collect::nothing;
+    std::vector<const Hold*> holds;
+    std::vector<const WaitLock*> waits;
+    // Ended by the clock but not cleaned up: they end in the batch of the grant that takes their
+    // place.
+    std::vector<GrantId> dead;
+    bool blocked = false;
+    // The earliest moment at which time alone may change the answer.
+    BootTime look_again{BootTime::max()};
+    std::optional<BootTime> closed_until;
+};
+
+// Of two that wait: permits are waited for in order, however many are left.
+inline bool in_conflict(const Wish& one, const Wish& other) {
+    return (one.permits > 0 && other.permits > 0) || conflicting(one.mode, other.mode);
+}
+
+// The refusal of what is done to a grant that has ended.
+Error ended_error(const Ending& ending);
+// What is forced is explained.
+std::optional<Error> check_reason(std::string_view reason);
+
+// When a wait is over that begins now. What the clock cannot count to never comes.
+constexpr BootTime patience_end(BootTime now, std::chrono::milliseconds patience) {
+    const auto most = std::chrono::floor<std::chrono::milliseconds>(BootTime::max() - now);
+    return patience > most ? BootTime::max() : now + patience;
+}
+
+// The smaller of two limits of which zero means none.
+constexpr std::chrono::milliseconds tighter(std::chrono::milliseconds a,
+                                            std::chrono::milliseconds b) {
+    if (a == std::chrono::milliseconds{0}) return b;
+    if (b == std::chrono::milliseconds{0}) return a;
+    return std::min(a, b);
+}
+
+// A request to be granted: what make_grant() needs to know.
+struct Wanting {
+    Session* session = nullptr;
+    std::string_view note;
+    const Metadata* metadata = nullptr;
+    std::chrono::milliseconds max_hold{0};
+    RequestKey request;
+    std::uint64_t fingerprint = 0;
+    bool waited = false;
+};
+
+}  // namespace table
+
+struct LockTable::Core {
+    using Grant = table::Grant;
+    using Hold = table::Hold;
+    using HotNames = table::HotNames;
+    using Resource = table::Resource;
+    using Session = table::Session;
+    using Wait = table::Wait;
+    using WaitLock = table::WaitLock;
+    using Wish = table::Wish;
+    using Collect = table::Collect;
+    using Obstacles = table::Obstacles;
+    using RequestKey = table::RequestKey;
+    using milliseconds = std::chrono::milliseconds;
+
+    Core(const LockTableOptions& table_options, const SessionKey& session_key);
+    ~Core();
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    // The core shows things as of its `now`; looking moves that for as long as it takes.
+    class AsOf {
+    public:
+        AsOf(Core& core, Instant now) : core_(core), before_(core.now) { core.now = now; }
+        ~AsOf() { core_.now = before_; }
+        AsOf(const AsOf&) = delete;
+        AsOf& operator=(const AsOf&) = delete;
+
+    private:
+        Core& core_;
+        Instant before_;
+    };
+
+    LockTableOptions options;
+    SessionKey key;
+
+    // ---- State ----
+    table::ResourceIndex resources;
+    boost::unordered_flat_set<Near<Grant>, table::GrantHash, table::GrantEqual> grants;
+    boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, table::SessionIdHash> sessions;
+    TicketMap<Wait, TicketShares{8, 10}> waits;
+    // The ends of their list, and where a search that is under way goes on.
+    Wait* oldest_wait = nullptr;
+    Wait* youngest_wait = nullptr;
+    Wait* next_searched = nullptr;
+    boost::unordered_flat_map<RequestKey, table::Remembered, table::RequestKeyHash> requests;
+    table::LastGrants last_grants;
+    ClassTable classes;
+    // Sessions' deadlines and grants' caps: what the sweep cleans up.
+    TimerHeap session_timers;
+    // Not before, whatever the timers say.
+    BootTime sweeps_from{};
+    TimerHeap grant_timers;
+    // Waiters and closures: what must happen on time.
+    TimerHeap wait_timers;
+    TimerHeap closure_timers;
+    // Ended, with grants still to be cleaned up.
+    std::vector<Session*> ending_sessions;
+    std::uint64_t next_token = 1;
+    std::uint64_t next_version = 1;
+    std::uint64_t token_mark = 1;
+    std::uint64_t version_mark = 1;
+    // Where this run's numbers begin.
+    std::uint64_t first_sequence = 1;
+    std::uint64_t next_order = 1;
+    std::uint64_t next_session_order = 1;
+    // Holds and waits with `subtree`; while there are none, nobody looks up or down the paths.
+    std::uint64_t subtree_marks = 0;
+    ExclusiveHolds exclusive;
+    std::uint64_t ended_records = 0;
+    std::uint64_t ended_sessions = 0;
+    std::uint32_t boot_epoch = 1;
+    LockStatistics counts;
+    HotNames hot_names;
+    std::vector<Deadlock> deadlocks;
+
+    // ---- The event being decided ----
+    Instant now{};
+    Decision* decision = nullptr;
+    Ticket ticket{};
+    SessionId fresh;
+    // Resources whose queue must be served, and those that may be empty now.
+    std::vector<Resource*> dirty;
+    std::vector<Resource*> touched;
+    // Waits to be looked at again whatever their queue says.
+    std::vector<table::Recheck> rechecks;
+    // Waits that are over by the clock and were still held up when looked at: a heap with the one
+    // that arrived first on top. Who has left meanwhile may be in it.
+    std::vector<std::pair<std::uint64_t, Ticket>> overdue;
+    // During recovery: names whose holder was converted upward, the token of that, and the grant.
+    struct Converted {
+        std::string name;
+        std::uint64_t token = 0;
+        GrantId grant{};
+    };
+    std::vector<Converted> converted;
+    // During recovery: the grants, which are not in `grants` yet, nor their resources in
+    // `resources`.
+    std::vector<Near<Grant>> recovered;
+    // And grants whose cap begins anew.
+    std::vector<Near<Grant>> recapped;
+
+    // ---- lock_table.cpp ----
+    void apply(const Event& event);
+    // Serves the queues that the event left to be served, and frees what is empty.
+    void settle();
+    void serve_all();
+    void answer(Ticket to, Answer reply) { decision->replies.push_back({to, std::move(reply)}); }
+    void refuse(Ticket to, Error error);
+    void need(Durability durability) {
+        decision->durability = std::max(decision->durability, durability);
+    }
+    void write(Family family, std::string record_key, std::string value);
+    void erase(Family family, std::string record_key);
+    std::uint64_t take_version() { return next_version++; }
+    Token take_token() { return Token{next_token++}; }
+    bool marks_are_low() const;
+    void reserve_marks();
+    void handle(const CancelWait& event);
+    void handle(const Departure& event);
+    void withdraw(Ticket waiting);
+    void handle(const Tick& event);
+    void handle(const Request& request);
+    WallTime wall_of(BootTime boot) const;
+
+    // ---- session.cpp ----
+    Session* opened_by(const RequestKey& id);
+    void handle(const OpenSession& request);
+    void handle(const RenewSession& request);
+    void handle(const JoinProcess& request);
+    void handle(const CloseSession& request);
+    // The session, if it lives; otherwise the request is answered, and nothing is returned.
+    Session* require_session(const SessionId& id);
+    Session& make_session(const OpenSession& request, milliseconds lease,
+                          const RequestKey& request_key);
+    std::optional<Error> check_open(const OpenSession& request, milliseconds lease) const;
+    // The class of `at` allows only a shorter one; that of one of the resources of a grant; of what
+    // a session holds and waits for.
+    std::optional<Error> lease_too_long(const Resource& at, milliseconds lease) const;
+    std::optional<Error> lease_too_long(const Grant& grant, milliseconds lease) const;
+    std::optional<Error> lease_too_long_for_locks(const Session& session, milliseconds lease) const;
+    SessionInfo info(const Session& session) const;
+    // An HMAC: only where somebody becomes the owner.
+    SessionInfo info_with_secret(const Session& session) const;
+    void extend(Session& session);
+    void write_session(const Session& session);
+    void write_deadline(Session& session);
+    // Ends it: from now on none of its grants lives. They are cleaned up by clean().
+    void end_session(Session& session, Ending ending, std::size_t budget = Tick{}.budget);
+    void note_shared_end(Session& session);
+    // Cleans up at most `budget` grants of ended sessions; frees a session that has none left.
+    std::size_t clean(Session& session, std::size_t budget);
+    void forget_session(Session& session);
+    Error session_error(const Ending& ending) const;
+
+    // ---- acquire.cpp ----
+    void handle(const Acquire& request);
+    void handle(const Reacquire& request);
+    void handle(const Retake& event);
+    bool granted_since(const Resource& at, bool subtree, GrantId grant) const;
+    struct Resolved {
+        std::vector<Wish> wishes;
+        milliseconds max_hold{0};
+        milliseconds max_lease{0};
+        milliseconds lease = limits::lease_default;
+    };
+    // A lock with `modes` in the strongest of them.
+    Result<Resolved> resolve(const std::vector<LockRequest>& locks);
+    // Each with the one of its `modes` that it takes now.
+    std::vector<LockRequest> choose_modes(const Session& session, std::vector<LockRequest> locks);
+    std::optional<Error> resolve_one(const LockRequest& lock, Resolved& resolved);
+    std::optional<Error> add_dependants(const LockRequest& lock, const LockClass& lock_class,
+                                        std::size_t root, Resolved& resolved);
+    // Answers a request whose id was seen before. False: it was not.
+    bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
+    // What `Held` says of wishes on names that the session holds. True: the request is answered.
+    bool meet_own(Ticket to, Session& session, std::span<const Wish> wishes, Held held);
+    // To have one of a lock's `modes` is enough.
+    bool meet_own(const Acquire& request, Session& session, const Resolved& strongest);
+    // The session's own live hold on that very name, dependants aside.
+    Hold* own_hold(const Session& session, const Resource& at) const;
+    Grant* own_cover(Session& session, std::span<const Wish> wishes) const;
+    Grant& make_grant(const table::Wanting& wanting, std::span<const Wish> wishes,
+                      const std::vector<GrantId>& dead);
+    // Ends those of `dead` that are not ended yet, `taker`'s own aside.
+    void end_dead(const std::vector<GrantId>& dead, const Session& taker);
+    void link(Hold& hold);
+    void unlink(Hold& hold);
+    void write_grant(Grant& grant);
+    void remember_cap(Grant& grant, milliseconds max_hold, BootTime cap);
+    rocklock::Grant view(const Grant& grant) const;
+    rocklock::Grant answer_grant(const Grant& grant) const;
+    RequestKey request_key(const SessionId* session, const OpenSession* opens,
+                           std::string_view request_id) const;
+    table::GrantExtra& extra_of(Grant& grant);
+
+    // ---- wait.cpp ----
+    Resource& resource(std::string_view name);
+    // Puts a new one among the others.
+    Resource& enter(Resource& made);
+    Resource* find(std::string_view name) const;
+    void touch(Resource& resource);
+    void remove_if_empty(Resource& resource);
+    // Where others' locks may meet `wish`: `visit(resource, only_subtree)` for its resource, for
+    // those above it, whose locks reach down to it with `subtree` only, and, if it has `subtree`
+    // itself, for all inside.
+    template <typename F>
+    void for_each_meeting(const Wish& wish, const F& visit) const {
+        visit(*wish.resource, false);
+        if (subtree_marks > 0) {
+            const Resource* above = wish.resource->parent;
+            for (; above != nullptr; above = above->parent) visit(*above, true);
+        }
+        if (wish.subtree) {
+            for_each_inside(*wish.resource, [&](const Resource& inside) { visit(inside, false); });
+        }
+    }
+    // What is in the way of `wishes` for `session`. `wait` is the request's own place in the
+    // queues, none for one that has just arrived. `collect`: what of it is to be named.
+    Obstacles look(const Session& session, std::span<const Wish> wishes, const Wait* wait,
+                   bool conversion, Collect collect = Collect::nothing) const;
+    void look_at_holds(const Session& session, const Wish& wish, Obstacles& obstacles) const;
+    void look_at_permits(const Wish& wish, Obstacles& obstacles) const;
+    void look_at_closures(const Resource& at, Obstacles& obstacles) const;
+    void look_at_waits(const Session& session, const Wish& wish, const Wait* wait, bool conversion,
+                       Obstacles& obstacles) const;
+    bool bars(const WaitLock& lock, const Session& session, const Wish& wish, const Wait* wait,
+              bool conversion) const;
+    void meet_hold(const Session& session, const Wish& wish, const Hold& hold,
+                   Obstacles& obstacles) const;
+    void meet_live(const Hold& hold, Obstacles& obstacles) const;
+    void meet_closure(BootTime until, Obstacles& obstacles) const;
+    // Whether the session's own holds cover the wish, so that it queues behind nobody.
+    bool covered(const Session& session, const Wish& wish) const;
+    bool held_covers(const Session& session, const Resource& at, const Wish& wish,
+                     bool below) const;
+    // Every resource below `above`, at any depth.
+    template <typename F>
+    static void for_each_inside(const Resource& above, const F& visit) {
+        std::vector<const Resource*> open{&above};
+        while (!open.empty()) {
+            const Resource& next = *open.back();
+            open.pop_back();
+            for (const Resource* child = next.children; child != nullptr; child = child->next) {
+                visit(*child);
+                open.push_back(child);
+            }
+        }
+    }
+    Error conflict(ErrorCode code, const Session& session, const Obstacles& obstacles) const;
+    Holder show_holder(const Hold& hold) const;
+    SessionView show_session(const Session& session) const;
+    // Without its position.
+    Waiter name_waiter(const WaitLock& lock) const;
+    // With it, which takes as long as many stand before.
+    Waiter show_waiter(const WaitLock& lock) const;
+    // Queues the request, unless a limit or a deadlock forbids: then it is refused.
+    void begin_wait(std::unique_ptr<Wait> made, std::span<const Wish> wishes);
+    std::optional<Error> check_queues(const Session& session, std::span<const Wish> wishes) const;
+    void tell_wanted(const Wait& wait, const Obstacles& obstacles);
+    void tell_wanted(Session& holder, const Wanted& wanted);
+    void enlist(Wait& wait);
+    void delist(Wait& wait);
+    void enqueue(Wait& wait);
+    void dequeue(Wait& wait);
+    // Takes it out of everything and frees it.
+    void end_wait(Wait& wait);
+    void arm(Wait& wait, BootTime look_again);
+    // Decides a waiting request if that can be done now. True when it is gone.
+    bool reconsider(Wait& wait);
+    // The first of those who waited long enough, when nobody can be granted any more.
+    void lose_patience();
+    void grant_waiting(Wait& wait, const Obstacles& obstacles);
+    void recheck(Wait& wait);
+    template <typename Do>
+    void for_own_waits(const Session& session, const Resource& at, bool related, Do act);
+    void recheck_own(const Wait& head, const Resource& at);
+    void recheck_covered(const Grant& grant);
+    // A hold or a wait on `resource` has gone or become weaker: others may be served.
+    void changed(Resource& resource, bool subtree);
+    void mark_dirty(Resource& resource);
+    void serve(Resource& resource);
+    void serve_time(std::size_t budget);
+    void sweep(std::size_t budget);
+    void sweep_sessions(std::size_t budget);
+    // When the next of them may end, or is to be warned.
+    BootTime next_session() const { return std::max(session_timers.top().at, sweeps_from); }
+    // The safety net, a step of it: counts and serves waiters that should have been granted before.
+    void search();
+
+    // ---- deadlock.cpp ----
+    // One session that waits, and one that it waits for.
+    struct Edge {
+        const Session* to = nullptr;
+        const Resource* at = nullptr;
+        bool holds = false;
+        // One of several on a counting resource: others may make room too.
+        bool counted = false;
+    };
+    // Whom a waiting request waits for: live holders and earlier waiters in its way. With `moved`,
+    // as if that grant were `owner`'s.
+    std::vector<Edge> blockers(const Wait& wait, const Grant* moved, const Session* owner) const;
+    class BlockerSearch;
+    class Swept;
+    class CycleSearch;
+    class StuckSearch;
+    // A chain of sessions from `start` back to itself, each waiting for the next; empty if there is
+    // none. With `moved`, as if that grant were `start`'s; with `begun`, a wait of `start`, only
+    // through that one.
+    std::vector<CycleStep> find_cycle(const Session& start, const Grant* moved = nullptr,
+                                      const Wait* begun = nullptr) const;
+    Error deadlock(std::vector<CycleStep> cycle);
+
+    // ---- end.cpp ----
+    void handle(const Release& request);
+    void handle(const Convert& request);
+    void handle(const Transfer& request);
+    void handle(const Break& request);
+    // The caller's grant if it lives; otherwise the request is answered, and nothing is returned.
+    Grant* require_grant(const SessionId& session, GrantId id, AskHistory::Verb verb);
+    void end_grant(Grant& grant, const Ending& ending);
+    std::optional<records::Closure> closure_of(const Hold& hold, Outcome outcome) const;
+    std::vector<records::Closure> close_resources(const Grant& grant, Outcome outcome);
+    void answer_convert(Ticket to, const Grant& grant, bool waited);
+    void notify_lost(const Grant& grant, const Ending& ending);
+    void write_audit(const Grant& grant, const Ending& ending);
+    void apply_modes(Grant& grant, std::span<const Mode> modes, const RequestKey& convert_request,
+                     std::uint64_t fingerprint);
+    std::optional<Error> left_behind(const Grant& moved, const Session& owner) const;
+    std::vector<CycleStep> cycle_when_raised(Grant& grant, std::span<const Mode> modes);
+    Grant& take_over(Grant& victim, Session& thief, const Ending& ending);
+    Result<std::vector<Mode>> modes_after(const Grant& grant, const Convert& request) const;
+    std::vector<Wish> wishes_up(const Grant& grant, std::span<const Mode> modes) const;
+    Ending ending_of(const Grant& grant) const;
+
+    // ---- steal.cpp ----
+    void handle(const Steal& request);
+    void handle(const AnswerWanted& request);
+    struct StealTerms;
+    StealTerms steal_terms(const Grant& victim) const;
+    // Why this steal is refused, if it is; asks the holder where that is to be asked.
+    std::optional<Error> judge_steal(const Steal& request, const Session& thief, Grant& victim);
+    // What the thief has asked and was answered; asks for it if it has not.
+    Result<table::Ask> ask_holder(const Session& thief, Grant& victim, const StealTerms& terms);
+    void forget_old_refusals(Grant& grant, milliseconds steal_after) const;
+    Error steal_refusal(const Hold& hold, StealPolicy policy, std::string why,
+                        std::optional<BootTime> until) const;
+    // Whether somebody waits whom this grant keeps from being granted.
+    bool waited_for(const Grant& grant) const;
+    bool waited_for(const Hold& hold) const;
+
+    // ---- events.cpp ----
+    void note(EventType type, const Hold& hold, WallTime at);
+    void note_grant(const Grant& grant);
+    void note_conversion(const Grant& grant);
+    void note_end(const Grant& grant, const Ending& ending);
+    void note_wanted(const Hold& hold, const Wanted& wanted);
+    // Says that the session's lease runs low; how many of its grants that concerned.
+    std::size_t warn(Session& session);
+    BootTime warning_time(const Session& session) const;
+    // Sets the timer for what comes first, its warning or its deadline.
+    void arm_session(Session& session);
+    void note_slow(Wait& wait);
+    bool slow(const Wait& wait) const;
+
+    // ---- fence_check.cpp ----
+    // The grant with the token of the request.
+    std::variant<Grant*, NoFence> believed_grant(const FenceRequest& request,
+                                                 const Session* session);
+    Grant* writing_grant(const Session& session, std::string_view name) const;
+
+    // ---- recover.cpp ----
+    void handle(const PutClass& request);
+    void handle(const DeleteClass& request);
+    std::optional<Error> kinds_change(const ClassTable& after) const;
+    void classes_changed();
+    Result<void> recover(const Snapshot& records, const RecoveryFacts& facts);
+    Result<void> recover_classes(const Snapshot& records);
+    Result<void> recover_sessions(const Snapshot& records, const RecoveryFacts& facts);
+    Result<void> recover_grants(const Snapshot& records, const RecoveryFacts& facts);
+    Result<void> recover_grant(records::GrantRecord& record, const RecoveryFacts& facts);
+    void recover_ended(const records::GrantRecord& record, const RecoveryFacts& facts);
+    void enter_recovered();
+    void recover_deadline(Session& session, const records::DeadlineRecord& seen,
+                          const RecoveryFacts& facts);
+    void arm_recovered();
+    void end_restored();
+    void finish_recovery(const RecoveryFacts& facts);
+
+    // ---- audit.cpp ----
+    class Audit;
+};
+
+}  // namespace rocklock

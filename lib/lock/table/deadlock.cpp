@@ -1,0 +1,315 @@
+// The wait-for graph: no wait begins that would close a cycle.
+//
+// A session waits for the sessions that hold what is in the way of one of its requests, and for
+// those whose earlier requests are. It goes on only when every one of its waiting requests is
+// granted, and a set needs all of its resources, so a cycle is a deadlock. Only on counting
+// resources that is not enough: there any of the holders may make room, so a cycle over one of them
+// is checked by taking away, again and again, every session that could go on; the ones that are
+// left are stuck.
+//
+// Edges are worked out from the queues as they stand, each time: there is no graph that could be
+// wrong.
+#include <algorithm>
+#include <utility>
+
+#include <boost/container_hash/hash.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/planted_bug.hpp"
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+namespace {
+
+constexpr std::size_t deadlocks_kept = 16;
+
+}  // namespace
+
+// ---- Edges ----
+
+// What one search for a cycle has met already: two who wait for the same resource in the same mode
+// wait for the same holders, and for the same waiters as far as the earlier of them stands. So each
+// queue is walked once, however many wait in it.
+//
+// A session is no blocker of itself, and is left out where it waits itself. That loses nothing,
+// since it is reached by then; but the start must be met, so its own walks count for itself alone.
+class LockTable::Core::Swept {
+public:
+    struct Place {
+        bool holds = false;
+        bool queue = false;
+        // Where the walk along the queue goes on.
+        const WaitLock* next = nullptr;
+    };
+    Place& at(const Resource& resource, Mode mode, bool only_subtree) {
+        return places_[{&resource, mode, only_subtree}];
+    }
+
+private:
+    struct Key {
+        const Resource* resource = nullptr;
+        Mode mode = Mode::read;
+        bool only_subtree = false;
+        friend bool operator==(const Key&, const Key&) = default;
+        friend std::size_t hash_value(const Key& key) {
+            std::size_t seed = boost::hash<const Resource*>()(key.resource);
+            boost::hash_combine(seed, static_cast<int>(key.mode) * 2 + (key.only_subtree ? 1 : 0));
+            return seed;
+        }
+    };
+    boost::unordered_flat_map<Key, Place, boost::hash<Key>> places_;
+};
+
+class LockTable::Core::BlockerSearch {
+public:
+    BlockerSearch(const Core& core, const Wait& wait, const Grant* moved, const Session* owner,
+                  Swept* swept = nullptr)
+        : core_(core), wait_(wait), moved_(moved), owner_(owner), swept_(swept) {}
+
+    std::vector<Edge> run() {
+        for (const Wish& wish : wait_.wishes) {
+            const bool counting = wish.permits > 0 && !permits_run_out(wish);
+            const bool queues = !core_.covered(*wait_.session, wish) && !covered_by_moved(wish) &&
+                                !planted(Bug::soft_edge_missing);
+            core_.for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
+                Swept::Place own;
+                Swept::Place& place = swept_ != nullptr && wish.permits == 0
+                                          ? swept_->at(at, wish.mode, only_subtree)
+                                          : own;
+                if (!counting || &at != wish.resource) {
+                    if (!std::exchange(place.holds, true)) meet_holds(wish, at, only_subtree);
+                }
+                if (queues) meet_queue(wish, at, only_subtree, place);
+            });
+        }
+        return std::move(edges_);
+    }
+
+private:
+    bool live(const Hold& hold) const { return table::live(hold, core_.now.boot); }
+
+    bool permits_run_out(const Wish& wish) const {
+        std::uint64_t taken = 0;
+        for (const Hold* hold = wish.resource->first; hold != nullptr; hold = hold->next) {
+            if (live(*hold)) taken += hold->permits;
+        }
+        return taken + wish.permits > core_.classes.of(wish.resource->name()).permits;
+    }
+
+    void meet_holds(const Wish& wish, const Resource& at, bool only_subtree) {
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            if (only_subtree && !hold->subtree) continue;
+            const Session* holder = hold->grant == moved_ ? owner_ : hold->grant->session;
+            if (holder == wait_.session || !live(*hold)) continue;
+            const bool counted = hold->permits > 0 && wish.permits > 0;
+            if (!counted && !conflicting(hold->mode, wish.mode)) continue;
+            edges_.push_back({holder, hold->resource, true, counted});
+        }
+    }
+
+    void meet_queue(const Wish& wish, const Resource& at, bool only_subtree, Swept::Place& place) {
+        if (!std::exchange(place.queue, true)) place.next = at.queue();
+        for (; place.next != nullptr && place.next->wait->before(wait_);
+             place.next = place.next->next) {
+            const WaitLock* lock = place.next;
+            if (only_subtree && !lock->wish->subtree) continue;
+            if (stands_before(*lock->wait) && table::in_conflict(*lock->wish, wish)) {
+                edges_.push_back({lock->wait->session, &at, false, false});
+            }
+        }
+    }
+
+    bool stands_before(const Wait& other) const {
+        if (other.session == wait_.session || !other.session->live(core_.now.boot)) return false;
+        // A conversion of the moved grant ends with it.
+        return moved_ == nullptr || other.converts != moved_;
+    }
+
+    // Whoever gets the grant queues behind nobody for what it covers.
+    bool covered_by_moved(const Wish& wish) const {
+        if (moved_ == nullptr || wait_.session != owner_ || wish.permits > 0) return false;
+        const auto reaches = [&](const Hold& hold) {
+            if (hold.resource == wish.resource) return hold.subtree || !wish.subtree;
+            const Resource* above = wish.resource->parent;
+            while (above != nullptr && hold.resource != above) above = above->parent;
+            return hold.subtree && above != nullptr;
+        };
+        const auto holds = moved_->holds();
+        return std::any_of(holds.begin(), holds.end(), [&](const Hold& hold) {
+            return hold.permits == 0 && covers(hold.mode, wish.mode) && reaches(hold);
+        });
+    }
+
+    const Core& core_;
+    const Wait& wait_;
+    const Grant* const moved_;
+    const Session* const owner_;
+    Swept* const swept_;
+    std::vector<Edge> edges_;
+};
+
+std::vector<LockTable::Core::Edge> LockTable::Core::blockers(const Wait& wait, const Grant* moved,
+                                                             const Session* owner) const {
+    return BlockerSearch(*this, wait, moved, owner).run();
+}
+
+// ---- Permits ----
+
+// Whether sessions stay stuck even if every one that does not wait gives back all it has.
+class LockTable::Core::StuckSearch {
+public:
+    StuckSearch(const Core& core, std::vector<const Session*> reached, const Session& start,
+                const Grant* moved)
+        : core_(core), stuck_(std::move(reached)), start_(start), moved_(moved) {
+        std::erase_if(stuck_, [](const Session* session) { return session->waits.empty(); });
+    }
+
+    bool run() {
+        for (;;) {
+            const auto goes =
+                std::find_if(stuck_.begin(), stuck_.end(),
+                             [this](const Session* session) { return can_go_on(*session); });
+            if (goes == stuck_.end()) return is_stuck(&start_);
+            stuck_.erase(goes);
+        }
+    }
+
+private:
+    bool is_stuck(const Session* session) const {
+        return std::find(stuck_.begin(), stuck_.end(), session) != stuck_.end();
+    }
+
+    bool can_go_on(const Session& session) const {
+        return std::all_of(session.waits.begin(), session.waits.end(), [&](const Wait* wait) {
+            return nobody_stuck_before(*wait) && permits_left(*wait);
+        });
+    }
+
+    bool nobody_stuck_before(const Wait& wait) const {
+        const std::vector<Edge> edges = core_.blockers(wait, moved_, &start_);
+        return std::none_of(edges.begin(), edges.end(), [this](const Edge& edge) {
+            return !edge.counted && is_stuck(edge.to);
+        });
+    }
+
+    bool permits_left(const Wait& wait) const {
+        return std::all_of(wait.wishes.begin(), wait.wishes.end(), [&](const Wish& wish) {
+            if (wish.permits == 0) return true;
+            const std::uint32_t limit = core_.classes.of(wish.resource->name()).permits;
+            return kept_permits(*wish.resource, *wait.session) + wish.permits <= limit;
+        });
+    }
+
+    // Held at `at` by those that are stuck, or by this one.
+    std::uint64_t kept_permits(const Resource& at, const Session& by) const {
+        std::uint64_t kept = 0;
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            const Session* holder = hold->grant == moved_ ? &start_ : hold->grant->session;
+            const bool stays = holder == &by || is_stuck(holder);
+            if (stays && table::live(*hold, core_.now.boot)) kept += hold->permits;
+        }
+        return kept;
+    }
+
+    const Core& core_;
+    std::vector<const Session*> stuck_;
+    const Session& start_;
+    const Grant* const moved_;
+};
+
+// ---- Cycles ----
+
+class LockTable::Core::CycleSearch {
+public:
+    CycleSearch(const Core& core, const Session& start, const Grant* moved)
+        : core_(core), start_(start), moved_(moved) {}
+
+    // `begun`: the one wait of the start that a cycle must go through; none: any.
+    std::vector<CycleStep> run(const Wait* begun) {
+        open_.push_back(&start_);
+        while (!open_.empty() && (last_.from == nullptr || counted_)) {
+            const Session* session = open_.back();
+            open_.pop_back();
+            reached_.push_back(session);
+            if (session == &start_ && begun != nullptr) {
+                follow(start_, *begun);
+                continue;
+            }
+            for (const Wait* wait : session->waits) follow(*session, *wait);
+        }
+        if (last_.from == nullptr) return {};
+        // Who is stuck over permits depends on the other waits too.
+        if (counted_ && begun != nullptr) return core_.find_cycle(start_, moved_);
+        if (counted_ && !StuckSearch(core_, std::move(reached_), start_, moved_).run()) return {};
+        return path();
+    }
+
+private:
+    // By whom a session was reached first, and over which resource.
+    struct Step {
+        const Session* from = nullptr;
+        const Resource* at = nullptr;
+    };
+
+    void follow(const Session& session, const Wait& wait) {
+        if (moved_ != nullptr && wait.converts == moved_) return;
+        Swept& swept = &session == &start_ ? swept_by_start_ : swept_;
+        for (const Edge& edge : BlockerSearch(core_, wait, moved_, &start_, &swept).run()) {
+            counted_ = counted_ || edge.counted;
+            if (edge.to == &start_) {
+                if (last_.from == nullptr) last_ = {&session, edge.at};
+            } else if (seen_.emplace(edge.to, Step{&session, edge.at}).second) {
+                open_.push_back(edge.to);
+            }
+        }
+    }
+
+    std::vector<CycleStep> path() const {
+        std::vector<CycleStep> cycle;
+        for (Step step = last_; step.from != nullptr;
+             step = step.from == &start_ ? Step{} : seen_.at(step.from)) {
+            cycle.push_back({step.from->principal, step.from->id, std::string(step.at->name())});
+        }
+        std::reverse(cycle.begin(), cycle.end());
+        return cycle;
+    }
+
+    const Core& core_;
+    const Session& start_;
+    const Grant* const moved_;
+    boost::unordered_flat_map<const Session*, Step> seen_;
+    std::vector<const Session*> open_;
+    std::vector<const Session*> reached_;
+    Swept swept_;
+    Swept swept_by_start_;
+    // An edge was met that need not be: see the top of this file.
+    bool counted_ = false;
+    // The step that closes the cycle.
+    Step last_;
+};
+
+std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const Grant* moved,
+                                                   const Wait* begun) const {
+    // Nobody can wait for one that holds nothing and has just come to the end of its first queue,
+    // or is the last of all in each, with nobody looking up at it from below.
+    const bool last = start.followed == 0 && subtree_marks == 0;
+    if (start.first == nullptr && moved == nullptr && (start.waits.size() <= 1 || last)) return {};
+    return CycleSearch(*this, start, moved).run(begun);
+}
+
+Error LockTable::Core::deadlock(std::vector<CycleStep> cycle) {
+    ++counts.deadlocks;
+    if (deadlocks.size() == deadlocks_kept) deadlocks.erase(deadlocks.begin());
+    deadlocks.push_back({now.wall, cycle});
+    Error error(ErrorCode::deadlock, "waiting would be a deadlock: ");
+    for (const CycleStep& step : cycle) {
+        error.message += step.principal + " waits for \"" + step.resource + "\", ";
+    }
+    error.message += "which " + cycle.front().principal +
+                     " has; release something, or take all locks in one request";
+    error.cycle = std::move(cycle);
+    return error;
+}
+
+}  // namespace rocklock

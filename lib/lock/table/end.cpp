@@ -1,0 +1,491 @@
+// Release, convert, transfer, break: what becomes of a grant.
+#include <algorithm>
+#include <utility>
+
+#include "base/planted_bug.hpp"
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+using records::Closure;
+using table::Wait;
+using table::Wish;
+
+namespace {
+
+// What a session keeps for its next renewal, at most.
+constexpr std::size_t losses_kept = 100;
+
+// Whether those who wait are looked at when a grant has ended so: always, but for planted bugs.
+bool wakes(const table::Session& session, Outcome outcome) {
+    if (session.ended && planted(Bug::unwoken_session_end)) return false;
+    if (outcome == Outcome::released) return !planted(Bug::unwoken_release);
+    if (outcome == Outcome::expired) return !planted(Bug::unwoken_expiry);
+    if (outcome == Outcome::stolen) return !planted(Bug::unwoken_steal);
+    return true;
+}
+
+// A planted bug: the leases of all who read here are over.
+void free_readers(const table::Resource& resource, BootTime now) {
+    for (const table::Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
+        if (hold->mode == Mode::read) hold->grant->session->deadline = now;
+    }
+}
+
+}  // namespace
+
+Error table::ended_error(const Ending& ending) {
+    Error error(ErrorCode::grant_ended,
+                "the grant has ended: " + std::string(to_string(ending.outcome)));
+    if (!ending.by.empty()) error.message += " by " + ending.by;
+    if (!ending.reason.empty()) error.message += " (" + ending.reason + ")";
+    error.message += "; acquire anew";
+    error.ended = ending;
+    return error;
+}
+
+std::optional<Error> table::check_reason(std::string_view reason) {
+    if (reason.empty()) return Error(ErrorCode::invalid_argument, "a forced change needs a reason");
+    return check_texts(reason, {});
+}
+
+// How a grant has ended that is dead by the clock, or with its session, but not cleaned up.
+Ending LockTable::Core::ending_of(const Grant& grant) const {
+    if (grant.session->ended) return *grant.session->ended;
+    return {Outcome::expired, {}, {}, wall_of(std::min(grant.session->deadline, grant.cap()))};
+}
+
+table::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId id,
+                                             AskHistory::Verb verb) {
+    const auto found = grants.find(number(id));
+    if (found == grants.end()) {
+        decision->history.push_back({ticket, session, id, verb, 0});
+        return nullptr;
+    }
+    Grant& grant = **found;
+    const bool anybody =
+        verb == AskHistory::Verb::release && planted(Bug::release_without_grant_test);
+    if (grant.session->id != session && !anybody) {
+        refuse(ticket,
+               {ErrorCode::not_owner, "the grant belongs to another session; nothing was changed"});
+        return nullptr;
+    }
+    if (table::live(grant, now.boot)) return &grant;
+    const Ending ending = ending_of(grant);
+    if (verb == AskHistory::Verb::release) {
+        answer(ticket, released_before(ending));
+    } else {
+        refuse(ticket, table::ended_error(ending));
+    }
+    return nullptr;
+}
+
+void LockTable::Core::handle(const Release& request) {
+    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::release);
+    if (grant == nullptr) return;
+    if (grant->count() > 0) {
+        --grant->extra->count;
+        write_grant(*grant);
+        return answer(ticket, Released{Outcome::held, grant->count()});
+    }
+    answer(ticket, Released{});
+    end_grant(*grant, {Outcome::released, {}, {}, now.wall});
+}
+
+// ---- The end ----
+
+void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
+    Session& session = *grant.session;
+    if (!session.ended) note_shared_end(session);
+    const std::vector<Closure> closures = close_resources(grant, ending.outcome);
+    grant.version = take_version();
+    write(Family::locks, records::grant_key(grant.id),
+          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), &ending, closures));
+    ++ended_records;
+    counts.hold.add(now.boot - grant.acquired);
+    const bool unsaid = planted(Bug::event_missing) && ending.outcome == Outcome::expired;
+    if (options.events && !unsaid) note_end(grant, ending);
+    if (ending.outcome == Outcome::stolen || ending.outcome == Outcome::broken) {
+        write_audit(grant, ending);
+    }
+    if (ending.outcome == Outcome::expired || ending.outcome == Outcome::stolen ||
+        ending.outcome == Outcome::broken) {
+        notify_lost(grant, ending);
+    }
+    switch (ending.outcome) {
+        case Outcome::released:
+            ++counts.released;
+            break;
+        case Outcome::expired:
+            ++counts.expired;
+            break;
+        case Outcome::stolen:
+            ++counts.stolen;
+            break;
+        case Outcome::broken:
+            ++counts.broken;
+            break;
+        case Outcome::transferred:
+            ++counts.transferred;
+            break;
+        case Outcome::held:
+        case Outcome::already_released:
+        case Outcome::converted:
+            ROCKLOCK_ASSERT(false);
+    }
+    for (Hold& hold : grant.holds()) {
+        if (wakes(session, ending.outcome)) changed(*hold.resource, hold.subtree);
+        unlink(hold);
+        if (planted(Bug::reader_frees_readers) && ending.outcome == Outcome::expired) {
+            free_readers(*hold.resource, now.boot);
+        }
+    }
+    for (Wait* wait : session.waits) {
+        if (wait->converts != &grant) continue;
+        wait->converts = nullptr;
+        wait->grant_ended = ending;
+        recheck(*wait);
+    }
+    if (grant.extra) grant_timers.remove(grant.extra->timer);
+    (grant.previous != nullptr ? grant.previous->next : session.first) = grant.next;
+    (grant.next != nullptr ? grant.next->previous : session.last) = grant.previous;
+    --session.grants;
+    grants.erase(&grant);
+    Grant::destroy(&grant);
+    if (session.single && session.first == nullptr && !session.ended) end_session(session, ending);
+}
+
+// How long a name stays closed when this hold ends now, or ended by the clock: a minimum hold after
+// a release, a lock delay after a loss. Nothing when it is open at once.
+std::optional<Closure> LockTable::Core::closure_of(const Hold& hold, Outcome outcome) const {
+    if (classes.empty()) return std::nullopt;
+    const LockClass& lock_class = classes.of(hold.resource->name());
+    const Grant& grant = *hold.grant;
+    Closure closure{};
+    if (outcome == Outcome::released) {
+        closure.until = grant.acquired + lock_class.min_hold;
+        closure.duration = lock_class.min_hold;
+    } else if (outcome == Outcome::expired || outcome == Outcome::broken) {
+        closure.until =
+            std::min({now.boot, grant.session->deadline, grant.cap()}) + lock_class.lock_delay;
+        closure.duration = lock_class.lock_delay;
+    }
+    if (closure.duration == milliseconds{0} || closure.until <= now.boot) return std::nullopt;
+    return closure;
+}
+
+// What its classes close for a while.
+std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcome outcome) {
+    std::vector<Closure> closures;
+    if (classes.empty()) return closures;
+    for (std::size_t i = 0; i < grant.hold_count; ++i) {
+        auto found = closure_of(grant.holds()[i], outcome);
+        if (!found) continue;
+        Closure closure = *found;
+        closure.lock = static_cast<std::uint32_t>(i);
+        Resource& at = *grant.holds()[i].resource;
+        auto& extra = at.with_extra();
+        if (closure.until > extra.closed_until) {
+            extra.closed_until = closure.until;
+            closure_timers.set(extra.timer, closure.until);
+        }
+        closures.push_back(closure);
+    }
+    return closures;
+}
+
+void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
+    decision->lost.push_back({grant.session->id, view(grant), ending});
+    decision->lost.back().grant.ended = ending;
+    // It can't be renewed any more.
+    if (grant.session->ended) return;
+    auto& news = grant.session->lost;
+    if (news.size() == losses_kept) news.erase(news.begin());
+    news.push_back({grant.id, ending});
+}
+
+void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
+    AuditRow row;
+    row.sequence = take_version();
+    row.at = ending.at;
+    row.outcome = ending.outcome;
+    row.by = ending.by;
+    row.reason = ending.reason;
+    row.resource = grant.holds().front().resource->name();
+    row.grant = grant.id;
+    row.token = grant.token();
+    row.principal = grant.session->principal;
+    write(Family::history, records::audit_key(row.sequence), records::encode(row));
+}
+
+// ---- Converting ----
+
+// The modes of all its holds as they are to be.
+Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
+                                                       const Convert& request) const {
+    const auto invalid = [](std::string message) {
+        return Error(ErrorCode::invalid_argument, std::move(message));
+    };
+    std::vector<Mode> modes;
+    for (const Hold& hold : grant.holds()) {
+        if (hold.permits > 0) {
+            return Error(ErrorCode::kind_mismatch, "permits have no mode to convert");
+        }
+        modes.push_back(hold.root() && request.mode ? *request.mode : hold.mode);
+    }
+    if (request.mode.has_value() != request.locks.empty()) {
+        return invalid(
+            "a conversion gives one mode for all locks, or a mode for some: exactly one of them");
+    }
+    for (const LockRequest& lock : request.locks) {
+        if (!lock.mode || lock.to || lock.permits > 0 || !lock.modes.empty()) {
+            return invalid("resource \"" + lock.resource + "\": a conversion names its mode");
+        }
+        const auto holds = grant.holds();
+        const auto at = std::find_if(holds.begin(), holds.end(), [&](const Hold& hold) {
+            return hold.resource->name() == lock.resource;
+        });
+        if (at == holds.end()) {
+            return invalid("resource \"" + lock.resource + "\" is not part of the grant");
+        }
+        modes[static_cast<std::size_t>(at - holds.begin())] = *lock.mode;
+    }
+    return modes;
+}
+
+std::vector<Wish> LockTable::Core::wishes_up(const Grant& grant,
+                                             std::span<const Mode> modes) const {
+    std::vector<Wish> wishes;
+    for (std::size_t i = 0; i < modes.size(); ++i) {
+        const Hold& hold = grant.holds()[i];
+        if (modes[i] <= hold.mode) continue;
+        wishes.push_back({.resource = hold.resource,
+                          .cause = hold.cause,
+                          .mode = modes[i],
+                          .subtree = hold.subtree});
+    }
+    return wishes;
+}
+
+void LockTable::Core::handle(const Convert& request) {
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    session->active = now.boot;
+    if (request.patience < milliseconds{0} ||
+        request.request_id.size() > limits::request_id_bytes) {
+        return refuse(ticket, {ErrorCode::invalid_argument,
+                               "patience is negative, or the request id is longer than 256 bytes"});
+    }
+    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::other);
+    if (grant == nullptr) return;
+    const auto modes = modes_after(*grant, request);
+    if (!modes) return refuse(ticket, modes.error());
+    const table::RequestKey id = request_key(&session->id, nullptr, request.request_id);
+    std::uint64_t fingerprint = fnv1a(std::to_string(number(request.grant)));
+    for (const Mode mode : *modes) fingerprint = fnv1a(to_string(mode), fingerprint);
+    if (id && grant->extra && grant->extra->convert_request == id) {
+        if (grant->extra->convert_fingerprint != fingerprint) {
+            return refuse(ticket,
+                          {ErrorCode::parameter_mismatch,
+                           "this request id was used for another conversion: use a new one"});
+        }
+        ++counts.replays;
+        return answer(ticket, answer_grant(*grant));
+    }
+    // The one that waits has looked at the locks that were to be raised then. Were one of the
+    // others lowered meanwhile, it would be raised again past those who came in.
+    for (const Wait* wait : session->waits) {
+        if (wait->converts == grant) {
+            return refuse(ticket,
+                          {ErrorCode::invalid_argument,
+                           "another conversion of this grant waits already: cancel that first"});
+        }
+    }
+    const std::vector<Wish> wishes = wishes_up(*grant, *modes);
+    Obstacles obstacles = look(*session, wishes, nullptr, true);
+    if (!obstacles.blocked) {
+        auto cycle = cycle_when_raised(*grant, *modes);
+        if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
+        end_dead(obstacles.dead, *session);
+        apply_modes(*grant, *modes, id, fingerprint);
+        return answer_convert(ticket, *grant, false);
+    }
+    if (request.patience == milliseconds{0}) {
+        obstacles = look(*session, wishes, nullptr, true, Collect::holds_and_waits);
+        return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
+    }
+    auto wait = std::make_unique<Wait>();
+    wait->ticket = ticket;
+    wait->session = session;
+    wait->conversion = true;
+    wait->converts = grant;
+    wait->modes_after = *modes;
+    wait->request = id;
+    wait->fingerprint = fingerprint;
+    wait->patience_ends = table::patience_end(now.boot, request.patience);
+    begin_wait(std::move(wait), wishes);
+}
+
+// `waited` is of the conversion, not of the acquire.
+void LockTable::Core::answer_convert(Ticket to, const Grant& grant, bool waited) {
+    rocklock::Grant reply = answer_grant(grant);
+    reply.waited = waited;
+    answer(to, std::move(reply));
+}
+
+// A conversion passes the queue, so it may come to stand in the way of one that this session itself
+// waits for.
+std::vector<CycleStep> LockTable::Core::cycle_when_raised(Grant& grant,
+                                                          std::span<const Mode> modes) {
+    if (grant.session->waits.empty()) return {};
+    std::vector<Mode> before;
+    for (std::size_t i = 0; i < modes.size(); ++i) {
+        before.push_back(grant.holds()[i].mode);
+        grant.holds()[i].mode = modes[i];
+    }
+    auto cycle = find_cycle(*grant.session);
+    for (std::size_t i = 0; i < modes.size(); ++i) grant.holds()[i].mode = before[i];
+    return cycle;
+}
+
+// Down keeps the token, and others may be served; up takes a new one.
+void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
+                                  const table::RequestKey& convert_request,
+                                  std::uint64_t fingerprint) {
+    bool up = false;
+    for (std::size_t i = 0; i < modes.size(); ++i) {
+        Hold& hold = grant.holds()[i];
+        if (modes[i] == hold.mode) continue;
+        Resource& at = *hold.resource;
+        if (modes[i] > hold.mode) {
+            up = true;
+        } else if (!planted(Bug::unwoken_downgrade)) {
+            changed(at, hold.subtree);
+        }
+        if (hold.mode != Mode::read) --at.strong;
+        if (hold.mode == Mode::exclusive) exclusive.end(at.name(), hold.subtree);
+        hold.mode = modes[i];
+        if (hold.mode != Mode::read) ++at.strong;
+        if (hold.mode == Mode::exclusive) exclusive.begin(at.name(), hold.subtree);
+    }
+    if (up) {
+        // The token is for all of them.
+        for (Hold& hold : grant.holds()) hold.resource->last.note_conversion_of(grant.id);
+        extra_of(grant).token = take_token();
+        recheck_covered(grant);
+    }
+    if (convert_request) {
+        auto& extra = extra_of(grant);
+        extra.convert_request = convert_request;
+        extra.convert_fingerprint = fingerprint;
+    }
+    ++counts.conversions;
+    extend(*grant.session);
+    grant.session->active = now.boot;
+    write_grant(grant);
+    if (grant.hold_count > 1) {
+        write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
+    }
+    if (options.events) note_conversion(grant);
+    // Down may be lost, but not the new deadline that rides in the record.
+    need(up ? Durability::durable : Durability::written);
+}
+
+// ---- Changing hands ----
+
+// The same set in the same modes for another session, with a new id and token, ahead of the
+// waiters.
+table::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const Ending& ending) {
+    std::vector<Wish> wishes;
+    for (const Hold& hold : victim.holds()) {
+        wishes.push_back({.resource = hold.resource,
+                          .permits = hold.permits,
+                          .cause = hold.cause,
+                          .mode = hold.mode,
+                          .subtree = hold.subtree});
+    }
+    milliseconds max_hold{0};
+    for (const Wish& wish : wishes)
+        max_hold = table::tighter(max_hold, classes.of(wish.resource->name()).max_hold);
+    end_grant(victim, ending);
+    const Metadata none;
+    const table::Wanting wanting{&thief, {}, &none, max_hold, {}, 0, false};
+    return make_grant(wanting, wishes, {});
+}
+
+// What stays in the way when `moved` goes to `owner`: its session may hold more of the same by
+// other grants, which were no obstacle to itself.
+std::optional<Error> LockTable::Core::left_behind(const Grant& moved, const Session& owner) const {
+    Obstacles left;
+    for (const Hold& hold : moved.holds()) {
+        // As many permits are taken afterwards as before.
+        if (hold.permits > 0) continue;
+        const Wish wish{.resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree};
+        Obstacles found;
+        found.collect = Collect::holds_and_waits;
+        look_at_holds(owner, wish, found);
+        for (const Hold* other : found.holds) {
+            if (other->grant != &moved) left.holds.push_back(other);
+        }
+    }
+    if (left.holds.empty()) return std::nullopt;
+    return conflict(ErrorCode::conflict, owner, left);
+}
+
+void LockTable::Core::handle(const Transfer& request) {
+    if (require_session(request.session) == nullptr) return;
+    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::other);
+    if (grant == nullptr) return;
+    const auto target = sessions.find(request.to);
+    if (target == sessions.end() || target->second->unborn || !target->second->live(now.boot)) {
+        return refuse(
+            ticket,
+            {ErrorCode::session_not_found,
+             "the session to transfer to does not exist or has ended; nothing was changed"});
+    }
+    Session& receiver = *target->second;
+    if (&receiver == grant->session) return answer(ticket, answer_grant(*grant));
+    if (auto error = lease_too_long(*grant, receiver.lease))
+        return refuse(ticket, *std::move(error));
+    if (auto error = left_behind(*grant, receiver)) return refuse(ticket, *std::move(error));
+    auto cycle = find_cycle(receiver, grant);
+    if (!receiver.waits.empty() && !cycle.empty())
+        return refuse(ticket, deadlock(std::move(cycle)));
+    const Ending ending{Outcome::transferred, grant->session->principal, {}, now.wall};
+    const BootTime deadline = receiver.deadline;
+    const BootTime active = receiver.active;
+    const BootTime cap = grant->cap();
+    const milliseconds max_hold = cap < BootTime::max() ? grant->extra->max_hold : milliseconds{0};
+    Grant& given = take_over(*grant, receiver, ending);
+    // To be given something is no sign of life.
+    receiver.deadline = deadline;
+    receiver.active = active;
+    // Nor does it make the hold longer: from hand to hand nobody would have to give it up.
+    if (cap < given.cap()) remember_cap(given, max_hold, cap);
+    write_grant(given);
+    answer(ticket, view(given));
+}
+
+void LockTable::Core::handle(const Break& request) {
+    if (auto error = table::check_reason(request.reason)) return refuse(ticket, *std::move(error));
+    if (auto error = check_name("who breaks it", request.by))
+        return refuse(ticket, *std::move(error));
+    auto found = grants.find(number(request.grant));
+    if (planted(Bug::force_by_name) && found == grants.end()) {
+        found = std::find_if(grants.begin(), grants.end(), [&](const Grant* later) {
+            return later->holds().front().before == request.grant;
+        });
+    }
+    if (found == grants.end()) {
+        decision->history.push_back(
+            {ticket, SessionId{}, request.grant, AskHistory::Verb::force, 0});
+        return;
+    }
+    Grant& grant = **found;
+    if (!table::live(grant, now.boot)) return refuse(ticket, table::ended_error(ending_of(grant)));
+    end_grant(grant, {Outcome::broken, request.by, request.reason, now.wall});
+    need(Durability::durable);
+    answer(ticket, Released{Outcome::broken, 0});
+}
+
+}  // namespace rocklock

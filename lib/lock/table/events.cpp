@@ -1,0 +1,145 @@
+// What is told to those who watch, and to those who look for what takes long.
+//
+// Events are numbered from the counter of the records' versions, whose reservation lies on the disk
+// ahead of its use: so no number comes twice, over restarts too.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+namespace {
+
+// So many locks of one session are warned of at a time, and so many blockers are shown.
+constexpr std::size_t warned_limit = 1000;
+
+constexpr std::array<std::string_view, 9> type_names{
+    "granted",  "wanted",  "warned", "converted", "transferred",
+    "released", "expired", "stolen", "broken",
+};
+
+EventType type_of(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::expired:
+            return EventType::expired;
+        case Outcome::stolen:
+            return EventType::stolen;
+        case Outcome::broken:
+            return EventType::broken;
+        case Outcome::transferred:
+            return EventType::transferred;
+        case Outcome::converted:
+        case Outcome::held:
+        case Outcome::already_released:
+        case Outcome::released:
+            break;
+    }
+    return EventType::released;
+}
+
+}  // namespace
+
+std::string_view to_string(EventType type) { return type_names.at(static_cast<std::size_t>(type)); }
+
+std::optional<EventType> parse_event_type(std::string_view text) {
+    const auto* const found = std::find(type_names.begin(), type_names.end(), text);
+    if (found == type_names.end()) return std::nullopt;
+    return static_cast<EventType>(found - type_names.begin());
+}
+
+void LockTable::Core::note(EventType type, const Hold& hold, WallTime at) {
+    LockEvent& event = decision->events.emplace_back();
+    event.sequence = take_version();
+    event.type = type;
+    event.resource = hold.resource->name();
+    event.grant = hold.grant->id;
+    event.token = hold.grant->token();
+    event.principal = hold.grant->session->principal;
+    event.mode = hold.mode;
+    event.permits = hold.permits;
+    event.at = at;
+}
+
+void LockTable::Core::note_grant(const Grant& grant) {
+    for (const Hold& hold : grant.holds()) note(EventType::granted, hold, now.wall);
+}
+
+// A new token is for all of its resources, whichever modes have changed.
+void LockTable::Core::note_conversion(const Grant& grant) {
+    for (const Hold& hold : grant.holds()) note(EventType::converted, hold, now.wall);
+}
+
+void LockTable::Core::note_end(const Grant& grant, const Ending& ending) {
+    for (const Hold& hold : grant.holds()) {
+        note(type_of(ending.outcome), hold, ending.at);
+        decision->events.back().by = ending.by;
+        decision->events.back().reason = ending.reason;
+    }
+}
+
+void LockTable::Core::note_wanted(const Hold& hold, const Wanted& wanted) {
+    note(EventType::wanted, hold, wanted.since);
+    decision->events.back().mode = wanted.mode;
+    decision->events.back().by = wanted.by;
+}
+
+// ---- Leases that run low ----
+
+BootTime LockTable::Core::warning_time(const Session& session) const {
+    if (!options.events || session.warned) return session.deadline;
+    return session.deadline - session.lease / 3;
+}
+
+// Of sessions that are due in the same turn, of a millisecond, the timers are in the order in which
+// those were opened, in the turn before: so their records, and what they are made of in memory, are
+// come upon in the order in which they lie there. A timer that fires before its time is armed for
+// that very moment.
+void LockTable::Core::arm_session(Session& session) {
+    constexpr std::int64_t turn = 1 << 20;
+    const std::int64_t due = warning_time(session).time_since_epoch().count();
+    const auto place = static_cast<std::int64_t>(session.order) % turn;
+    session_timers.set(session.timer,
+                       BootTime(std::chrono::nanoseconds((due / turn - 1) * turn + place)));
+}
+
+std::size_t LockTable::Core::warn(Session& session) {
+    session.warned = true;
+    std::size_t warned = 0;
+    for (const Grant* grant = session.first; grant != nullptr; grant = grant->next) {
+        if (!table::live(*grant, now.boot)) continue;
+        for (const Hold& hold : grant->holds()) {
+            note(EventType::warned, hold, now.wall);
+            if (++warned == warned_limit) return warned;
+        }
+    }
+    return warned;
+}
+
+// ---- Waits that take long ----
+
+bool LockTable::Core::slow(const Wait& wait) const {
+    return options.slow_wait > milliseconds{0} && !wait.slow_told &&
+           now.boot - wait.began >= options.slow_wait;
+}
+
+void LockTable::Core::note_slow(Wait& wait) {
+    wait.slow_told = true;
+    const Obstacles obstacles =
+        look(*wait.session, wait.wishes, &wait, wait.conversion, Collect::holds);
+    SlowWait slow;
+    slow.waiter = name_waiter(wait.locks.front());
+    if (!obstacles.holds.empty()) {
+        const auto at =
+            std::find_if(wait.locks.begin(), wait.locks.end(), [&](const WaitLock& lock) {
+                return lock.wish->resource == obstacles.holds.front()->resource;
+            });
+        if (at != wait.locks.end()) slow.waiter = name_waiter(*at);
+    }
+    slow.waited = std::chrono::duration_cast<milliseconds>(now.boot - wait.began);
+    for (const Hold* hold : obstacles.holds) slow.holders.push_back(show_holder(*hold));
+    decision->slow.push_back(std::move(slow));
+}
+
+}  // namespace rocklock

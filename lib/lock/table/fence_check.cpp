@@ -1,0 +1,129 @@
+// Fences: which grant lets a write in, and who keeps a plain read out.
+#include <algorithm>
+
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+namespace {
+
+using table::Hold;
+
+NoFence ended_so(const Ending& ending) { return {NoFence::Why::ended, ending, {}}; }
+
+// A permit has no mode: others may have some too.
+bool writes(const Hold& hold) { return hold.permits == 0 && covers(hold.mode, Mode::write); }
+
+bool covers_resource(const table::Grant& grant, std::string_view resource) {
+    for (const Hold& hold : grant.holds()) {
+        if (!writes(hold)) continue;
+        const auto name = hold.resource->name();
+        if (resource.empty() || name == resource) return true;
+        if (hold.subtree && lies_below(resource, name)) return true;
+    }
+    return false;
+}
+
+// Whether a conversion to read would be decided now.
+bool downgrades(const table::Session& session, const table::Grant& grant) {
+    const auto holds = grant.holds();
+    return std::none_of(holds.begin(), holds.end(),
+                        [](const Hold& hold) { return hold.permits > 0; }) &&
+           std::none_of(session.waits.begin(), session.waits.end(),
+                        [&](const table::Wait* wait) { return wait->converts == &grant; });
+}
+
+}  // namespace
+
+std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Instant now) {
+    const Core::AsOf moment(*core_, now);
+    const auto found = core_->sessions.find(request.session);
+    table::Session* session = found == core_->sessions.end() ? nullptr : found->second.get();
+    table::Grant* grant = nullptr;
+    if (request.token) {
+        auto believed = core_->believed_grant(request, session);
+        if (const auto* none = std::get_if<NoFence>(&believed)) return *none;
+        grant = std::get<table::Grant*>(believed);
+    } else {
+        if (session == nullptr || session->unborn) return NoFence{NoFence::Why::unknown, {}, {}};
+        if (!session->live(now.boot)) {
+            return ended_so(
+                session->ended
+                    ? *session->ended
+                    : Ending{Outcome::expired, {}, {}, core_->wall_of(session->deadline)});
+        }
+        grant = core_->writing_grant(*session, request.resource);
+        if (grant == nullptr) return NoFence{};
+    }
+    if (!table::live(*grant, now.boot)) {
+        NoFence late = ended_so(core_->ending_of(*grant));
+        if (covers_resource(*grant, request.resource)) late.late = grant->session->principal;
+        return late;
+    }
+    if (!covers_resource(*grant, request.resource)) return NoFence{};
+    session->active = now.boot;
+    return Fence{grant->id, grant->version, std::min(session->deadline, grant->cap()),
+                 std::string(session->principal), downgrades(*session, *grant)};
+}
+
+std::variant<table::Grant*, NoFence> LockTable::Core::believed_grant(const FenceRequest& request,
+                                                                     const Session* session) {
+    const std::uint64_t token = number(*request.token);
+    if (const auto born = grants.find(token); born != grants.end()) {
+        Grant& grant = **born;
+        if (grant.session != session) return NoFence{NoFence::Why::foreign, {}, {}};
+        if (grant.token() == *request.token) return &grant;
+        return ended_so({Outcome::converted, grant.session->principal, {}, now.wall});
+    }
+    // One that was converted upward has another token than its id.
+    if (session == nullptr) return NoFence{NoFence::Why::unknown, {}, {}};
+    for (Grant* grant = session->first; grant != nullptr; grant = grant->next) {
+        if (grant->token() == *request.token) return grant;
+    }
+    return NoFence{NoFence::Why::unknown, {}, {}};
+}
+
+// The session's own live one that lets it write there, nearest to the resource.
+table::Grant* LockTable::Core::writing_grant(const Session& session, std::string_view name) const {
+    std::optional<std::string_view> path = name;
+    for (bool above = false; path; above = true, path = parent_path(*path)) {
+        const Resource* at = find(*path);
+        if (at == nullptr) continue;
+        for (Hold* hold = at->first; hold != nullptr; hold = hold->next) {
+            if (hold->grant->session != &session || !table::live(*hold, now.boot)) continue;
+            if (writes(*hold) && (hold->subtree || !above)) return hold->grant;
+        }
+    }
+    return nullptr;
+}
+
+std::vector<Holder> LockTable::holders_over(std::string_view name, Mode mode,
+                                            const std::optional<SessionId>& but,
+                                            Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    std::vector<Holder> holders;
+    std::optional<std::string_view> path = name;
+    for (bool above = false; path; above = true, path = parent_path(*path)) {
+        const table::Resource* at = core_->find(*path);
+        if (at == nullptr) continue;
+        for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
+            if (hold->permits > 0 || !covers(hold->mode, mode) || (above && !hold->subtree))
+                continue;
+            if (!table::live(*hold, now.boot) || hold->grant->session->id == but) continue;
+            holders.push_back(core_->show_holder(*hold));
+        }
+    }
+    return holders;
+}
+
+Policy LockTable::policy_of(std::string_view resource) const {
+    return core_->classes.of(resource).policy;
+}
+
+bool LockTable::keeps_drafts(std::string_view resource) const {
+    return core_->classes.of(resource).drafts;
+}
+
+const ExclusiveHolds& LockTable::exclusive_holds() const { return core_->exclusive; }
+
+}  // namespace rocklock

@@ -1,0 +1,249 @@
+#include "lock/table/lock_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted_bug.hpp"
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+void Decision::clear() {
+    batch.preconditions.clear();
+    batch.writes.clear();
+    batch.not_after.reset();
+    durability = Durability::deferred;
+    synced = false;
+    replies.clear();
+    lost.clear();
+    wanted.clear();
+    history.clear();
+    events.clear();
+    slow.clear();
+}
+
+LockTable::Core::Core(const LockTableOptions& table_options, const SessionKey& session_key)
+    : options(table_options), key(session_key) {}
+
+LockTable::Core::~Core() {
+    for (Grant* grant : grants) Grant::destroy(grant);
+    // Of a recovery that failed.
+    for (Grant* grant : recovered) {
+        for (Hold& hold : grant->holds()) Resource::destroy(hold.resource);
+        Grant::destroy(grant);
+    }
+    resources.all_of([](Resource& resource) {
+        Resource::destroy(&resource);
+        return true;
+    });
+}
+
+void LockTable::Core::apply(const Event& event) {
+    std::visit([this](const auto& what) { handle(what); }, event);
+    settle();
+    // An event takes a number although nothing may be written with it.
+    const bool numbers_used = !decision->batch.empty() || !decision->events.empty();
+    if (marks_are_low() && numbers_used) reserve_marks();
+    ROCKLOCK_ASSERT(counts.granted + counts.recovered == grants.size() + counts.released +
+                                                             counts.expired + counts.stolen +
+                                                             counts.broken + counts.transferred);
+}
+
+void LockTable::Core::handle(const Request& request) {
+    std::visit([this](const auto& what) { handle(what); }, request);
+}
+
+void LockTable::Core::handle(const CancelWait& event) { withdraw(event.ticket); }
+
+// Those who end are ended before settle() serves anybody: first all that they wait for, then what
+// they hold, of which as much is cleaned up now as of one session.
+void LockTable::Core::handle(const Departure& event) {
+    for (const Ticket waiting : event.waits) withdraw(waiting);
+    std::size_t budget = Tick{}.budget;
+    for (const CloseSession& close : event.sessions) {
+        const auto found = sessions.find(close.session);
+        if (found == sessions.end() || !found->second->live(now.boot)) continue;
+        const std::size_t cleaned = std::min<std::size_t>(budget, found->second->grants);
+        end_session(*found->second, {Outcome::released, {}, close.reason, now.wall}, budget);
+        budget -= cleaned;
+    }
+}
+
+void LockTable::Core::withdraw(Ticket waiting) {
+    Wait* wait = waits.find(waiting);
+    if (wait == nullptr) return;
+    ++counts.cancelled;
+    refuse(waiting, {ErrorCode::cancelled, "the wait was cancelled; nothing is held by it"});
+    if (!planted(Bug::cancel_leaves_entry)) end_wait(*wait);
+}
+
+void LockTable::Core::handle(const Tick& event) {
+    serve_time(event.budget);
+    settle();
+    if (event.sweeps) sweep(event.budget);
+    if (event.search) search();
+}
+
+void LockTable::Core::refuse(Ticket to, Error error) {
+    ++counts.refused;
+    decision->replies.push_back({to, std::move(error)});
+}
+
+void LockTable::Core::write(Family family, std::string record_key, std::string value) {
+    decision->batch.writes.push_back({family, std::move(record_key), std::move(value)});
+}
+
+void LockTable::Core::erase(Family family, std::string record_key) {
+    decision->batch.writes.push_back({family, std::move(record_key), std::nullopt});
+}
+
+// Tokens and versions are handed out of a reservation that is on disk before, or together with, the
+// first use of it; when half of it is gone the next one rides in the batch at hand, which is then
+// synced.
+bool LockTable::Core::marks_are_low() const {
+    const std::uint64_t half = options.reserve / 2;
+    return next_token + half >= token_mark || next_version + half >= version_mark;
+}
+
+void LockTable::Core::reserve_marks() {
+    const std::uint64_t version = take_version();
+    token_mark = next_token + options.reserve;
+    version_mark = next_version + options.reserve;
+    ROCKLOCK_ASSERT(token_mark < (std::uint64_t{1} << 53));
+    write(Family::meta, std::string(records::marks_key),
+          records::encode(records::Marks{version, token_mark, version_mark}));
+    if (planted(Bug::token_block_not_synced)) return;
+    need(Durability::durable);
+    decision->synced = true;
+}
+
+WallTime LockTable::Core::wall_of(BootTime boot) const {
+    // Each cut by itself: one boot time is the same wall time at every moment of asking.
+    using std::chrono::milliseconds;
+    return now.wall +
+           (std::chrono::floor<milliseconds>(boot) - std::chrono::floor<milliseconds>(now.boot));
+}
+
+// Whoever can be granted at the end of its patience is granted, also when that takes another to
+// give up first: so one gives up at a time, and all is served in between.
+void LockTable::Core::settle() {
+    serve_all();
+    while (!overdue.empty()) {
+        lose_patience();
+        serve_all();
+    }
+    // What is removed may leave its parent empty, which is touched then.
+    while (!touched.empty()) {
+        Resource& resource = *touched.back();
+        touched.pop_back();
+        resource.touched = false;
+        remove_if_empty(resource);
+    }
+}
+
+void LockTable::Core::serve_all() {
+    while (!rechecks.empty() || !dirty.empty()) {
+        if (!rechecks.empty()) {
+            // In the order of the queues: of two requests of one session for one thing the first
+            // gets it.
+            std::vector<table::Recheck> due = std::exchange(rechecks, {});
+            std::sort(due.begin(), due.end(),
+                      [](const auto& a, const auto& b) { return a.before(b); });
+            for (const table::Recheck& next : due) {
+                Wait* wait = waits.find(next.ticket);
+                if (wait == nullptr) continue;
+                wait->recheck = false;
+                reconsider(*wait);
+            }
+            continue;
+        }
+        Resource& resource = *dirty.back();
+        dirty.pop_back();
+        resource.dirty = false;
+        serve(resource);
+    }
+}
+
+// ---- The outside ----
+
+LockTable::LockTable(const LockTableOptions& options, const SessionKey& key)
+    : core_(std::make_unique<Core>(options, key)) {}
+
+LockTable::~LockTable() = default;
+
+void LockTable::apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
+                      Decision& decision) {
+    if (planted(Bug::expiry_on_wall_clock)) {
+        now.boot = core_->now.boot + std::max(now.wall - core_->now.wall, WallTime::duration{0});
+    }
+    ROCKLOCK_ASSERT(now.boot >= core_->now.boot);
+    core_->now = now;
+    core_->decision = &decision;
+    core_->ticket = ticket;
+    core_->fresh = fresh;
+    core_->apply(event);
+    core_->decision = nullptr;
+}
+
+std::optional<BootTime> LockTable::next_wake() const {
+    BootTime next = BootTime::max();
+    for (const TimerHeap* heap :
+         {&core_->grant_timers, &core_->wait_timers, &core_->closure_timers}) {
+        if (!heap->empty()) next = std::min(next, heap->top().at);
+    }
+    if (!core_->session_timers.empty()) next = std::min(next, core_->next_session());
+    if (!core_->ending_sessions.empty()) next = core_->now.boot;
+    if (next == BootTime::max()) return std::nullopt;
+    return next;
+}
+
+bool LockTable::waits_due(BootTime now) const {
+    for (const TimerHeap* heap : {&core_->wait_timers, &core_->closure_timers}) {
+        if (!heap->empty() && heap->top().at <= now) return true;
+    }
+    return false;
+}
+
+Result<void> LockTable::recover(const Snapshot& records, const RecoveryFacts& facts,
+                                Decision& decision) {
+    core_->now = facts.now;
+    core_->decision = &decision;
+    auto recovered = core_->recover(records, facts);
+    core_->decision = nullptr;
+    return recovered;
+}
+
+void LockTable::forget(const ForgottenGrant& grant) {
+    if (core_->ended_records > 0) --core_->ended_records;
+    for (const std::string& name : grant.resources) {
+        const std::uint64_t hash = fnv1a(name);
+        const table::LastGrant* const last = core_->last_grants.find(hash);
+        if (last != nullptr && last->grant() == grant.grant) core_->last_grants.forget(hash);
+    }
+    const auto request = core_->requests.find({grant.request_high, grant.request_low});
+    if (request != core_->requests.end() && request->second.grant == grant.grant) {
+        core_->requests.erase(request);
+    }
+}
+
+std::uint64_t LockTable::ended_records() const { return core_->ended_records; }
+
+void LockTable::forget_sessions(std::uint64_t count) {
+    core_->ended_sessions -= std::min(core_->ended_sessions, count);
+}
+
+std::uint64_t LockTable::ended_sessions() const { return core_->ended_sessions; }
+
+bool LockTable::has_sessions() const { return !core_->sessions.empty(); }
+
+bool LockTable::searching() const { return core_->next_searched != nullptr; }
+
+std::size_t LockTable::waiting() const { return core_->waits.size(); }
+
+std::uint64_t LockTable::first_sequence() const { return core_->first_sequence; }
+
+bool LockTable::cleaning() const { return !core_->ending_sessions.empty(); }
+
+std::uint32_t LockTable::boot_epoch() const { return core_->boot_epoch; }
+
+}  // namespace rocklock

@@ -1,0 +1,110 @@
+// Looking at single things, and at what is held in an order of the asker's own.
+#include <algorithm>
+#include <utility>
+
+#include "lock/model/lock_query.hpp"
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+using table::Hold;
+using table::Resource;
+using table::Session;
+
+namespace {
+
+// As table_search.cpp has it: a millisecond or two.
+constexpr std::size_t holders_a_step = 2048;
+
+}  // namespace
+
+std::optional<Holder> LockTable::holder_at(const LockPlace& place) const {
+    const auto grant = core_->grants.find(place.grant);
+    if (grant == core_->grants.end() || !table::live(**grant, core_->now.boot)) return std::nullopt;
+    for (const Hold& hold : (*grant)->holds()) {
+        if (hold.resource->name() == place.resource) return core_->show_holder(hold);
+    }
+    return std::nullopt;
+}
+
+Looked LockTable::look_at(const LockPlace& place) const {
+    Looked looked;
+    if (auto holder = holder_at(place)) {
+        const table::Grant& grant = **core_->grants.find(place.grant);
+        looked.until = std::min(grant.session->deadline, grant.cap());
+        looked.found = *std::move(holder);
+    }
+    return looked;
+}
+
+Looked LockTable::look_at(const SessionId& id) const {
+    Looked looked;
+    const auto found = core_->sessions.find(id);
+    if (found == core_->sessions.end()) return looked;
+    const Session& session = *found->second;
+    if (session.unborn || !session.live(core_->now.boot)) return looked;
+    looked.until = session.deadline;
+    looked.found = core_->show_session(session);
+    return looked;
+}
+
+std::vector<Looked> LockTable::look(const std::vector<LookedFor>& places, Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    std::vector<Looked> all;
+    std::optional<std::vector<LockClass>> known;
+    for (const LookedFor& place : places) {
+        if (const auto* held = std::get_if<LockPlace>(&place)) {
+            all.push_back(look_at(*held));
+        } else if (const auto* session = std::get_if<SessionId>(&place)) {
+            all.push_back(look_at(*session));
+        } else {
+            const std::string& pattern = std::get<ClassPlace>(place).pattern;
+            if (!known) known = core_->classes.all();
+            const auto found = std::find_if(known->begin(), known->end(), [&](const auto& other) {
+                return other.pattern == pattern;
+            });
+            all.emplace_back();
+            if (found != known->end()) all.back().found = *found;
+        }
+    }
+    return all;
+}
+
+// How many locks there were to look at.
+std::size_t LockTable::offer_held(const Resource& resource, HeldSearch& search) const {
+    for (const Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
+        if (!table::live(*hold, core_->now.boot)) continue;
+        const std::uint64_t grant = number(hold->grant->id);
+        search.first_.offer(search.key_(resource.name(), grant),
+                            {std::string(resource.name()), grant});
+    }
+    return std::max(1U, resource.holds);
+}
+
+std::optional<InRange<Holder>> LockTable::search(HeldSearch& search, Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    if (search.resource_) {
+        const Resource* only = core_->find(*search.resource_);
+        if (only != nullptr && search.part_ == 0) offer_held(*only, search);
+        search.part_ = table::ResourceIndex::parts;
+    }
+    for (std::size_t seen = 0; search.part_ < table::ResourceIndex::parts; ++search.part_) {
+        if (seen > holders_a_step) return std::nullopt;
+        for (const Resource* resource : core_->resources.part(search.part_)) {
+            seen += offer_held(*resource, search);
+        }
+    }
+    if (!search.places_) {
+        search.places_ = search.first_.take();
+        const auto& places = *search.places_;
+        if (!places.empty() && places.size() == search.most_) search.found_.more = places.back();
+    }
+    for (std::size_t rows = 0; search.shown_ < search.places_->size(); ++search.shown_, ++rows) {
+        if (rows > holders_a_step) return std::nullopt;
+        auto holder = holder_at((*search.places_)[search.shown_]);
+        if (holder) search.found_.things.push_back(*std::move(holder));
+    }
+    return std::move(search.found_);
+}
+
+}  // namespace rocklock

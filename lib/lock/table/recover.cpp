@@ -1,0 +1,413 @@
+// Classes, and from the records back to the table.
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "base/aside.hpp"
+#include "base/planted_bug.hpp"
+#include "lock/table/core.hpp"
+#include "storage/read_ahead.hpp"
+
+namespace rocklock {
+
+using records::Closure;
+using records::GrantRecord;
+using records::Lock;
+using table::Session;
+
+// ---- Classes ----
+
+// What is in use keeps its kind, and at least as many permits as it has.
+std::optional<Error> LockTable::Core::kinds_change(const ClassTable& after) const {
+    std::optional<Error> change;
+    resources.all_of([&](const Resource& resource) {
+        const bool used = resource.holds > 0 || resource.queue() != nullptr;
+        if (!used) return true;
+        const std::uint32_t before = classes.of(resource.name()).permits;
+        const std::uint32_t then = after.of(resource.name()).permits;
+        if (before > 0 ? then >= before : then == 0) return true;
+        change.emplace(ErrorCode::kind_mismatch,
+                       "\"" + std::string(resource.name()) + "\" is in use with " +
+                           (before > 0 ? std::to_string(before) + " permits" : "modes") +
+                           ": a class can't change that before it is free");
+        return false;
+    });
+    return change;
+}
+
+void LockTable::Core::handle(const PutClass& request) {
+    if (auto error = check_class(request.lock_class)) return refuse(ticket, *std::move(error));
+    ClassTable after = classes;
+    after.put(request.lock_class);
+    if (auto error = kinds_change(after)) return refuse(ticket, *std::move(error));
+    classes = std::move(after);
+    write(Family::locks, records::class_key(request.lock_class.pattern),
+          records::encode(request.lock_class, take_version()));
+    classes_changed();
+    answer(ticket, request.lock_class);
+}
+
+void LockTable::Core::handle(const DeleteClass& request) {
+    const LockClass* found = classes.find(request.pattern);
+    if (found == nullptr) {
+        return refuse(ticket, {ErrorCode::invalid_argument,
+                               "there is no class with the pattern \"" + request.pattern + "\""});
+    }
+    const LockClass gone = *found;
+    ClassTable after = classes;
+    after.remove(request.pattern);
+    if (auto error = kinds_change(after)) return refuse(ticket, *std::move(error));
+    classes = std::move(after);
+    erase(Family::locks, records::class_key(request.pattern));
+    classes_changed();
+    answer(ticket, gone);
+}
+
+// There may be more permits now.
+void LockTable::Core::classes_changed() {
+    need(Durability::durable);
+    for (Wait* wait = oldest_wait; wait != nullptr; wait = wait->younger) recheck(*wait);
+}
+
+// ---- Recovery ----
+
+namespace {
+
+// Fewer grants are entered before a thread is at work.
+constexpr std::size_t worth_a_thread = 4096;
+
+Error corrupt(std::string_view what) {
+    return {ErrorCode::corrupt, "the lock table's records contradict themselves (" +
+                                    std::string(what) +
+                                    "): nothing is granted from this store; restore a backup"};
+}
+
+// Calls `read` for every record whose key begins with `tag`.
+template <typename F>
+Result<void> each(const Snapshot& records, char tag, const F& read) {
+    const std::string first(1, tag);
+    const std::string last(1, static_cast<char>(tag + 1));
+    ReadAhead cursor(records.scan(Family::locks, first, last));
+    for (; cursor.valid(); cursor.next()) {
+        auto done = read(cursor.key(), cursor.value());
+        if (!done) return done;
+    }
+    return cursor.status();
+}
+
+}  // namespace
+
+Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFacts& facts) {
+    boot_epoch = facts.boot_epoch;
+    const auto marks_value = records.get(Family::meta, records::marks_key);
+    if (!marks_value) return marks_value.error();
+    records::Marks marks;
+    if (*marks_value) {
+        const auto decoded = records::decode_marks(**marks_value);
+        if (!decoded) return corrupt("the marks");
+        marks = *decoded;
+    }
+    next_token = std::max(marks.token, facts.token_floor);
+    next_version = marks.sequence;
+    first_sequence = next_version;
+    token_mark = next_token;
+    version_mark = next_version;
+    if (auto done = recover_classes(records); !done) return done;
+    if (auto done = recover_sessions(records, facts); !done) return done;
+    if (auto done = recover_grants(records, facts); !done) return done;
+    enter_recovered();
+    finish_recovery(facts);
+    return {};
+}
+
+Result<void> LockTable::Core::recover_classes(const Snapshot& records) {
+    return each(records, records::class_tag,
+                [&](std::string_view, std::string_view value) -> Result<void> {
+                    auto lock_class = records::decode_class(value);
+                    if (!lock_class) return corrupt("a class");
+                    classes.put(*std::move(lock_class));
+                    return {};
+                });
+}
+
+// Sessions first, then the deadlines that were renewed: of several records the one written last
+// counts.
+Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
+                                               const RecoveryFacts& facts) {
+    auto read_session = [&](std::string_view record_key, std::string_view value) -> Result<void> {
+        const auto id = records::session_of_key(record_key);
+        const auto record = id ? records::decode_session(*id, value) : std::nullopt;
+        if (!record || record->version >= version_mark) return corrupt("a session");
+        next_session_order = std::max(next_session_order, record->order + 1);
+        auto session = std::make_unique<Session>();
+        session->id = record->id;
+        session->principal = record->principal;
+        session->lease = record->lease;
+        session->bound = record->bound;
+        session->single = record->single;
+        session->made_for = record->made_for;
+        session->uid = record->uid;
+        session->pid = record->pid;
+        session->processes = record->processes;
+        session->opened = record->opened;
+        session->order = record->order;
+        session->note = record->note;
+        session->metadata = record->metadata;
+        session->request = record->request;
+        session->ended = record->ended;
+        session->deadline_version = record->version;
+        session->deadline = record->deadline;
+        // Nobody knows when its owner was last at it.
+        session->active = now.boot;
+        session->deadline_exact = facts.exact && record->boot_epoch == facts.boot_epoch;
+        session->timer.owner = session.get();
+        sessions.emplace(record->id, std::move(session));
+        return {};
+    };
+    if (auto done = each(records, records::session_tag, read_session); !done) return done;
+    auto read_deadline = [&](std::string_view record_key, std::string_view value) -> Result<void> {
+        const auto id = records::session_of_key(record_key);
+        const auto record = records::decode_deadline(value);
+        if (!id || !record || record->version >= version_mark) return corrupt("a renewal");
+        const auto found = sessions.find(*id);
+        if (found == sessions.end()) return corrupt("a renewal without its session");
+        Session& session = *found->second;
+        session.renewed = true;
+        recover_deadline(
+            session, {record->version, record->boot_epoch, record->deadline, record->lease}, facts);
+        return {};
+    };
+    return each(records, records::deadline_tag, read_deadline);
+}
+
+// A deadline lies in the session's own record, in its renewal and in each of its grants: the latest
+// counts.
+void LockTable::Core::recover_deadline(Session& session, const records::DeadlineRecord& seen,
+                                       const RecoveryFacts& facts) {
+    if (seen.version < session.deadline_version) return;
+    session.deadline_version = seen.version;
+    session.deadline = seen.deadline;
+    session.lease = seen.lease;
+    session.deadline_exact = facts.exact && seen.boot_epoch == facts.boot_epoch;
+}
+
+Result<void> LockTable::Core::recover_grants(const Snapshot& records, const RecoveryFacts& facts) {
+    const auto sets = records.scan(Family::locks, std::string(1, records::set_tag),
+                                   std::string(1, static_cast<char>(records::set_tag + 1)));
+    return each(
+        records, records::grant_tag,
+        [&](std::string_view record_key, std::string_view value) -> Result<void> {
+            const auto id = records::grant_of_key(record_key);
+            auto record = id ? records::decode_grant(*id, value) : std::nullopt;
+            if (!record || record->version >= version_mark || number(record->token) >= token_mark) {
+                return corrupt("a grant");
+            }
+            if (record->more_locks > 0) {
+                // Both are in order of the grants.
+                const std::string set = records::set_key(*id);
+                while (sets->valid() && sets->key() < set) sets->next();
+                if (!sets->valid() || sets->key() != set ||
+                    !records::decode_set(sets->value(), *record)) {
+                    return corrupt("the locks of a set");
+                }
+            }
+            if (record->token != Token{number(record->id)}) {
+                for (const Lock& lock : record->locks) {
+                    converted.push_back({lock.resource, number(record->token), record->id});
+                }
+            }
+            if (!record->ended) return recover_grant(*record, facts);
+            recover_ended(*record, facts);
+            return {};
+        });
+}
+
+Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryFacts& facts) {
+    const auto found = sessions.find(record.session);
+    if (found == sessions.end()) return corrupt("a grant without its session");
+    Session& session = *found->second;
+    recover_deadline(session, {record.version, record.boot_epoch, record.deadline, record.lease},
+                     facts);
+    Grant& grant = *Grant::make(record.locks.size());
+    grant.id = record.id;
+    grant.session = &session;
+    grant.version = record.version;
+    grant.waited = record.waited;
+    // On another boot the age is known by the wall clock only, which may have been set back since.
+    grant.acquired =
+        facts.exact && record.boot_epoch == facts.boot_epoch
+            ? record.acquired
+            : now.boot - std::max(now.wall - record.acquired_wall, WallTime::duration{0});
+    for (std::size_t i = 0; i < record.locks.size(); ++i) {
+        const Lock& lock = record.locks[i];
+        Hold& hold = grant.holds()[i];
+        hold.resource = Resource::make(lock.resource);
+        hold.mode = lock.mode;
+        hold.subtree = lock.subtree;
+        hold.permits = lock.permits;
+        hold.cause = lock.cause;
+        hold.before = lock.before;
+    }
+    grant.previous = session.last;
+    (session.last != nullptr ? session.last->next : session.first) = &grant;
+    session.last = &grant;
+    ++session.grants;
+    recovered.emplace_back(&grant);
+    ++counts.recovered;
+    const bool converted_up = record.token != Token{number(record.id)};
+    if (converted_up || record.count > 0) {
+        auto& extra = extra_of(grant);
+        if (converted_up) extra.token = record.token;
+        extra.count = record.count;
+    }
+    if (record.request || record.convert_request || !record.note.empty() ||
+        !record.metadata.empty()) {
+        auto& extra = extra_of(grant);
+        extra.note = std::move(record.note);
+        extra.metadata = std::move(record.metadata);
+        extra.request = record.request;
+        extra.fingerprint = record.fingerprint;
+        extra.convert_request = record.convert_request;
+        extra.convert_fingerprint = record.convert_fingerprint;
+        if (record.request) requests[record.request] = table::Remembered::of(grant.id);
+    }
+    if (record.cap) {
+        const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
+        remember_cap(grant, record.max_hold, exact ? *record.cap : now.boot + record.max_hold);
+        if (!exact) recapped.emplace_back(&grant);
+    }
+    return {};
+}
+
+// All at once, since a table that grows costs as much as one that is filled; and the two tables
+// meanwhile, each with half of the work.
+void LockTable::Core::enter_recovered() {
+    const auto enter_by_number = [this] {
+        grants.reserve(recovered.size());
+        grants.insert(recovered.begin(), recovered.end());
+    };
+    std::future<void> helper;
+    if (recovered.size() >= worth_a_thread) {
+        helper = aside(enter_by_number);
+    } else {
+        enter_by_number();
+    }
+    std::size_t holds = 0;
+    for (const Grant* grant : recovered) holds += grant->hold_count;
+    resources.reserve(resources.size() + holds);
+    for (Grant* grant : recovered) {
+        for (Hold& hold : grant->holds()) {
+            Resource* const known = find(hold.resource->name());
+            if (known == nullptr) {
+                enter(*hold.resource);
+            } else {
+                Resource::destroy(hold.resource);
+                hold.resource = known;
+            }
+            // The last one may be one that has ended.
+            const table::LastGrant last = hold.resource->last;
+            link(hold);
+            if (last.grant() > grant->id) hold.resource->last = last;
+        }
+    }
+    if (helper.valid()) helper.get();
+    recovered = {};
+}
+
+void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFacts& facts) {
+    ++ended_records;
+    if (record.request) requests[record.request] = table::Remembered::of(record.id);
+    const auto session = sessions.find(record.session);
+    if (session != sessions.end()) {
+        recover_deadline(*session->second,
+                         {record.version, record.boot_epoch, record.deadline, record.lease}, facts);
+        if (record.ends_session) session->second->ended = record.ended;
+    }
+    for (const Lock& lock : record.locks) {
+        // In order of grants, so the last one stays.
+        const table::LastGrant last(record.id);
+        if (Resource* const known = find(lock.resource)) {
+            known->last = last;
+        } else {
+            last_grants.keep(fnv1a(lock.resource), last);
+        }
+    }
+    const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
+    for (const Closure& closure : record.closures) {
+        if (closure.lock >= record.locks.size()) continue;
+        // After a restart of the machine nobody knows how much of it has passed, so it begins anew,
+        // unless the wall clock leaves no doubt that it is long over.
+        const BootTime until = exact ? closure.until : now.boot + closure.duration;
+        const bool over =
+            exact ? until <= now.boot
+                  : now.wall - record.ended->at > 2 * closure.duration + std::chrono::hours{1};
+        if (over) continue;
+        Resource& at = resource(record.locks[closure.lock].resource);
+        auto& extra = at.with_extra();
+        extra.closed_until = std::max(extra.closed_until, until);
+        closure_timers.set(extra.timer, extra.closed_until);
+    }
+}
+
+// Sessions whose deadline belongs to another boot get their full lease from now, and that is
+// written, so that a second restart does not give it to them again.
+void LockTable::Core::arm_recovered() {
+    std::vector<SessionId> gone;
+    for (auto& [id, session] : sessions) {
+        if (session->ended) {
+            ++ended_sessions;
+            if (session->first == nullptr) {
+                gone.push_back(id);
+            } else {
+                ending_sessions.push_back(session.get());
+            }
+            continue;
+        }
+        if (session->request) requests[session->request] = table::Remembered::of(id);
+        if (session->deadline_exact) {
+            if (planted(Bug::unwoken_restart)) continue;
+            arm_session(*session);
+        } else {
+            extend(*session);
+            write_deadline(*session);
+        }
+    }
+    for (const SessionId& id : gone) sessions.erase(id);
+    // So are caps that begin anew.
+    for (Grant* grant : recapped) write_grant(*grant);
+    recapped.clear();
+}
+
+void LockTable::Core::end_restored() {
+    std::vector<Session*> restored;
+    for (auto& [id, session] : sessions) {
+        if (!session->ended) restored.push_back(session.get());
+    }
+    for (Session* session : restored) {
+        end_session(*session, {Outcome::broken, {}, "restored", now.wall});
+    }
+}
+
+void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
+    arm_recovered();
+    if (facts.restored) end_restored();
+    // A later grant was on the name when an earlier one was converted: that one is the last to have
+    // had it.
+    const auto mark = [](table::LastGrant& last, const Converted& up) {
+        if (up.token > number(last.grant())) last.note_conversion_of(up.grant);
+    };
+    for (const Converted& up : converted) {
+        Resource* const known = find(up.name);
+        table::LastGrant* const last =
+            known != nullptr ? &known->last : last_grants.find(fnv1a(up.name));
+        if (last != nullptr) mark(*last, up);
+    }
+    converted.clear();
+    converted.shrink_to_fit();
+    if (planted(Bug::request_forgotten_at_restart)) requests.clear();
+    if (planted(Bug::token_from_memory)) next_token = facts.token_floor;
+    settle();
+    reserve_marks();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,149 @@
+// Looking at all there is, in steps.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "lock/model/lock_search.hpp"
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+using table::Hold;
+using table::Resource;
+using table::Session;
+
+namespace {
+
+// One step looks at so many locks, and a few more, or shows so many: a millisecond or two.
+constexpr std::size_t locks_a_step = 2048;
+// What is shown of a session is more.
+constexpr std::size_t sessions_a_step = 512;
+
+std::optional<LockPlace> parse_place(std::string_view next) {
+    const std::size_t colon = next.find(':');
+    if (colon == std::string_view::npos || colon == 0 || colon > 19) return std::nullopt;
+    LockPlace place;
+    for (const char digit : next.substr(0, colon)) {
+        if (digit < '0' || digit > '9') return std::nullopt;
+        place.grant = place.grant * 10 + static_cast<std::uint64_t>(digit - '0');
+    }
+    place.resource = next.substr(colon + 1);
+    return place;
+}
+
+bool asked_for(const ListLocks& request, const Resource& at, const ClassTable& classes) {
+    if (at.first == nullptr || !at.name().starts_with(request.prefix)) return false;
+    if (request.contended && at.queue() == nullptr) return false;
+    return !request.class_pattern || classes.of(at.name()).pattern == *request.class_pattern;
+}
+
+bool asked_for(const ListLocks& request, const Hold& hold) {
+    const Session& session = *hold.grant->session;
+    if (!request.principal.empty() && session.principal != request.principal) return false;
+    return !request.session || session.id == *request.session;
+}
+
+}  // namespace
+
+// ---- Locks ----
+
+Result<LockSearch> LockSearch::begin(const ListLocks& request) {
+    if (request.limit == 0 || request.limit > 10'000) {
+        return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 10,000");
+    }
+    std::optional<LockPlace> after;
+    if (!request.next.empty()) {
+        after = parse_place(request.next);
+        if (!after)
+            return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
+    }
+    return LockSearch(request, std::move(after));
+}
+
+void LockSearch::offer(std::string_view resource, std::uint64_t grant) {
+    const auto behind = [&](const LockPlace& other) {
+        return std::pair(std::string_view(other.resource), other.grant) <
+               std::pair(resource, grant);
+    };
+    if (after_ && !behind(*after_)) return;
+    if (found_.size() > request_.limit) {
+        if (behind(found_.front())) return;
+        std::pop_heap(found_.begin(), found_.end());
+        found_.pop_back();
+    }
+    found_.push_back({std::string(resource), grant});
+    std::push_heap(found_.begin(), found_.end());
+}
+
+void LockSearch::sort() {
+    sorted_ = true;
+    std::sort_heap(found_.begin(), found_.end());
+    if (found_.size() <= request_.limit) return;
+    found_.pop_back();
+    page_.next = std::to_string(found_.back().grant) + ":" + found_.back().resource;
+}
+
+// One part of the table. How many locks there were to look at.
+std::size_t LockTable::look_through(std::size_t part, LockSearch& search) const {
+    const ListLocks& request = search.request_;
+    std::size_t seen = 0;
+    for (const Resource* resource : core_->resources.part(part)) {
+        seen += std::max(1U, resource->holds);
+        if (!asked_for(request, *resource, core_->classes)) continue;
+        for (const Hold* hold = resource->first; hold != nullptr; hold = hold->next) {
+            if (!table::live(*hold, core_->now.boot) || !asked_for(request, *hold)) continue;
+            search.offer(resource->name(), number(hold->grant->id));
+        }
+    }
+    return seen;
+}
+
+// A row for what was found, if it is still held.
+void LockTable::show_found(const LockPlace& place, LockSearch& search) const {
+    auto holder = holder_at(place);
+    if (!holder) return;
+    const std::string& asker = search.request_.asker;
+    holder->you = !asker.empty() && holder->principal == asker;
+    search.page_.locks.push_back(*std::move(holder));
+}
+
+std::optional<LockPage> LockTable::search(LockSearch& search, Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    for (std::size_t seen = 0; search.part_ < table::ResourceIndex::parts; ++search.part_) {
+        if (seen > locks_a_step) return std::nullopt;
+        seen += look_through(search.part_, search);
+    }
+    if (!search.sorted_) search.sort();
+    for (std::size_t rows = 0; search.shown_ < search.found_.size(); ++search.shown_, ++rows) {
+        if (rows > locks_a_step) return std::nullopt;
+        show_found(search.found_[search.shown_], search);
+    }
+    return std::move(search.page_);
+}
+
+// ---- Sessions ----
+
+std::optional<std::vector<SessionView>> LockTable::search(SessionSearch& search,
+                                                          Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    if (!search.found_) {
+        auto& found = search.found_.emplace();
+        for (const auto& [id, session] : core_->sessions) {
+            if (session->unborn || !session->live(now.boot)) continue;
+            if (!search.principal_.empty() && session->principal != search.principal_) continue;
+            found.push_back({session->order, id});
+        }
+        std::sort(found.begin(), found.end(),
+                  [](const auto& a, const auto& b) { return a.order < b.order; });
+    }
+    const auto& found = *search.found_;
+    for (std::size_t rows = 0; search.shown_ < found.size(); ++search.shown_, ++rows) {
+        if (rows > sessions_a_step) return std::nullopt;
+        const auto known = core_->sessions.find(found[search.shown_].id);
+        if (known == core_->sessions.end() || !known->second->live(now.boot)) continue;
+        search.views_.push_back(core_->show_session(*known->second));
+    }
+    return std::move(search.views_);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,311 @@
+// Sessions: opened, renewed, ended.
+#include <algorithm>
+#include <utility>
+
+#include "base/planted_bug.hpp"
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+using table::Session;
+
+namespace {
+
+Ending expired_at(WallTime at) { return {Outcome::expired, {}, {}, at}; }
+
+// Whether a request wants another session than the one that its id was used for. Others may have
+// joined that, and renewals may have changed its lease.
+bool opens_another(const OpenSession& request, std::chrono::milliseconds lease,
+                   const Session& session) {
+    const auto is_of_session = [&](const ProcessId& process) {
+        return std::find(session.processes.begin(), session.processes.end(), process) !=
+               session.processes.end();
+    };
+    return request.bound != session.bound || lease != session.opened_lease.value_or(lease) ||
+           !std::all_of(request.processes.begin(), request.processes.end(), is_of_session);
+}
+
+}  // namespace
+
+std::optional<Error> LockTable::Core::check_open(const OpenSession& request,
+                                                 milliseconds lease) const {
+    if (auto error = check_name("principal", request.principal)) return error;
+    if (auto error = check_lease(lease)) return error;
+    if (auto error = check_texts(request.note, request.metadata)) return error;
+    if (request.request_id.size() > limits::request_id_bytes) {
+        return Error(ErrorCode::invalid_argument, "request id is longer than 256 bytes");
+    }
+    if (request.bound == Bound::process && request.processes.empty()) {
+        return Error(ErrorCode::invalid_argument,
+                     "a session bound to a process must name one: give its pid and start time");
+    }
+    return std::nullopt;
+}
+
+Session& LockTable::Core::make_session(const OpenSession& request, milliseconds lease,
+                                       const RequestKey& request_key) {
+    auto session = std::make_unique<Session>();
+    session->id = fresh;
+    session->principal = request.principal;
+    session->lease = lease;
+    session->opened_lease = lease;
+    session->bound = request.bound;
+    session->processes = request.processes;
+    session->uid = request.uid;
+    session->pid = request.pid;
+    session->note = request.note;
+    session->metadata = request.metadata;
+    session->request = request_key;
+    session->opened = now.wall;
+    session->active = now.boot;
+    session->order = next_session_order++;
+    session->timer.owner = session.get();
+    ++counts.sessions_opened;
+    const auto [place, added] = sessions.emplace(fresh, std::move(session));
+    ROCKLOCK_ASSERT(added);
+    return *place->second;
+}
+
+// The live one that was opened by the same request.
+Session* LockTable::Core::opened_by(const RequestKey& id) {
+    const auto seen = id ? requests.find(id) : requests.end();
+    if (seen == requests.end()) return nullptr;
+    const auto old = sessions.find(seen->second.session);
+    if (old == sessions.end() || !old->second->live(now.boot)) return nullptr;
+    return old->second.get();
+}
+
+void LockTable::Core::handle(const OpenSession& request) {
+    const milliseconds lease = request.lease.value_or(limits::lease_default);
+    if (auto error = check_open(request, lease)) return refuse(ticket, *std::move(error));
+    const RequestKey id = request_key(nullptr, &request, request.request_id);
+    if (const Session* old = opened_by(id)) {
+        if (opens_another(request, lease, *old)) {
+            return refuse(ticket, {ErrorCode::parameter_mismatch,
+                                   "this request id was used before for a session with another "
+                                   "lease, binding or process: use a new one"});
+        }
+        ++counts.replays;
+        return answer(ticket, info_with_secret(*old));
+    }
+    Session& session = make_session(request, lease, id);
+    if (id) requests[id] = table::Remembered::of(session.id);
+    extend(session);
+    write_session(session);
+    need(Durability::written);
+    answer(ticket, info_with_secret(session));
+}
+
+Session* LockTable::Core::require_session(const SessionId& id) {
+    const auto found = sessions.find(id);
+    if (found == sessions.end()) {
+        decision->history.push_back({ticket, id, GrantId{}, AskHistory::Verb::other});
+        return nullptr;
+    }
+    Session& session = *found->second;
+    if (session.live(now.boot)) return &session;
+    refuse(ticket,
+           session_error(session.ended ? *session.ended : expired_at(wall_of(session.deadline))));
+    return nullptr;
+}
+
+Error LockTable::Core::session_error(const Ending& ending) const {
+    Error error(ErrorCode::session_expired,
+                ending.outcome == Outcome::expired
+                    ? "the session's lease has run out: open a new session"
+                    : "the session was closed: open a new session");
+    error.ended = ending;
+    return error;
+}
+
+// What it holds and what it waits for: whoever waits is granted under the lease of that moment.
+std::optional<Error> LockTable::Core::lease_too_long_for_locks(const Session& session,
+                                                               milliseconds lease) const {
+    if (!classes.limit_leases()) return std::nullopt;
+    for (const Grant* grant = session.first; grant != nullptr; grant = grant->next) {
+        if (!table::live(*grant, now.boot)) continue;
+        if (auto error = lease_too_long(*grant, lease)) return error;
+    }
+    for (const Wait* wait : session.waits) {
+        for (const Wish& wish : wait->wishes) {
+            if (auto error = lease_too_long(*wish.resource, lease)) return error;
+        }
+    }
+    return std::nullopt;
+}
+
+void LockTable::Core::handle(const RenewSession& request) {
+    const auto found = sessions.find(request.session);
+    // A late renewal, found when a stalled manager went on, is judged as of when it could have been
+    // served.
+    const bool late_but_good = request.as_of && found != sessions.end() && !found->second->ended &&
+                               *request.as_of < found->second->deadline &&
+                               !planted(Bug::late_renewals_refused);
+    const bool revives = planted(Bug::renewal_revives) && found != sessions.end();
+    Session* session =
+        late_but_good || revives ? found->second.get() : require_session(request.session);
+    if (session == nullptr) return;
+    const milliseconds lease = request.lease.value_or(session->lease);
+    if (auto error = check_lease(lease)) return refuse(ticket, *std::move(error));
+    if (auto error = check_texts(request.note.value_or(session->note),
+                                 request.metadata.value_or(session->metadata))) {
+        return refuse(ticket, *std::move(error));
+    }
+    const bool longer = lease > session->lease;
+    if (longer) {
+        if (auto error = lease_too_long_for_locks(*session, lease))
+            return refuse(ticket, *std::move(error));
+    }
+    ++counts.renewals;
+    counts.renew_margin.add(std::max(session->deadline - now.boot, std::chrono::nanoseconds{0}));
+    session->lease = lease;
+    if (request.active) session->active = now.boot;
+    extend(*session);
+    if (request.note || request.metadata) {
+        if (request.note) session->note = *request.note;
+        if (request.metadata) session->metadata = *request.metadata;
+        write_session(*session);
+    }
+    write_deadline(*session);
+    need(longer ? Durability::durable : Durability::written);
+    SessionInfo reply = info(*session);
+    reply.wanted = std::exchange(session->wanted, {});
+    reply.lost = std::exchange(session->lost, {});
+    answer(ticket, std::move(reply));
+}
+
+void LockTable::Core::handle(const JoinProcess& request) {
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    if (session->bound != Bound::process) {
+        return refuse(ticket,
+                      {ErrorCode::invalid_argument,
+                       "the session is not bound to a process: open it with Bound process"});
+    }
+    if (std::find(session->processes.begin(), session->processes.end(), request.process) ==
+        session->processes.end()) {
+        if (session->processes.size() >= limits::resources_per_grant) {
+            return refuse(ticket,
+                          {ErrorCode::limit_exceeded, "a session has at most 100 processes"});
+        }
+        session->processes.push_back(request.process);
+        write_session(*session);
+        need(Durability::written);
+    }
+    answer(ticket, info(*session));
+}
+
+void LockTable::Core::handle(const CloseSession& request) {
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    ClosedSession closed;
+    for (const Grant* grant = session->first; grant != nullptr; grant = grant->next) {
+        if (table::live(*grant, now.boot)) closed.released.push_back(grant->id);
+    }
+    answer(ticket, std::move(closed));
+    end_session(*session, {Outcome::released, {}, request.reason, now.wall});
+}
+
+SessionInfo LockTable::Core::info_with_secret(const Session& session) const {
+    SessionInfo result = info(session);
+    result.secret = session_secret(key, session.id);
+    return result;
+}
+
+SessionInfo LockTable::Core::info(const Session& session) const {
+    SessionInfo result;
+    result.id = session.id;
+    result.lease = session.lease;
+    result.remaining = std::chrono::duration_cast<milliseconds>(session.deadline - now.boot);
+    result.deadline = session.deadline;
+    result.deadline_wall = wall_of(session.deadline);
+    return result;
+}
+
+// From now on for a full lease. The timer stays where it is when the deadline moves away from it:
+// it finds out when it fires, so a renewal costs the same however many sessions there are.
+void LockTable::Core::extend(Session& session) {
+    const BootTime before = std::exchange(session.deadline, now.boot + session.lease);
+    session.warned = false;
+    if (!session.timer.armed() || warning_time(session) < session.timer.at) arm_session(session);
+    // None of its waits is looked at later than at the deadline that it had. It may have very many,
+    // and be granted one after the other.
+    if (session.deadline >= before) return;
+    for (Wait* wait : session.waits) {
+        if (session.deadline < wait->timer.at) recheck(*wait);
+    }
+}
+
+void LockTable::Core::write_session(const Session& session) {
+    records::SessionRecord record;
+    record.version = take_version();
+    record.id = session.id;
+    record.boot_epoch = boot_epoch;
+    record.deadline = session.deadline;
+    record.lease = session.lease;
+    record.principal = session.principal;
+    record.bound = session.bound;
+    record.single = session.single;
+    record.made_for = session.made_for;
+    record.uid = session.uid;
+    record.pid = session.pid;
+    record.processes = session.processes;
+    record.opened = session.opened;
+    record.order = session.order;
+    record.note = session.note;
+    record.metadata = session.metadata;
+    record.request = session.request;
+    record.ended = session.ended;
+    write(Family::locks, records::session_key(session.id), records::encode(record));
+}
+
+void LockTable::Core::write_deadline(Session& session) {
+    session.renewed = true;
+    write(Family::locks, records::deadline_key(session.id),
+          records::encode(records::DeadlineRecord{take_version(), boot_epoch, session.deadline,
+                                                  session.lease}));
+}
+
+// What is left of its grants beyond `budget` is cleaned up by the sweep.
+void LockTable::Core::end_session(Session& session, Ending ending, std::size_t budget) {
+    ROCKLOCK_ASSERT(!session.ended);
+    session.ended = std::move(ending);
+    session_timers.remove(session.timer);
+    if (session.request) requests.erase(session.request);
+    if (budget > 0) note_shared_end(session);
+    if (!session.unborn) {
+        ++ended_sessions;
+        if (!session.ends_with_grant) write_session(session);
+        if (session.renewed) erase(Family::locks, records::deadline_key(session.id));
+    }
+    // They find out that their session has ended, and are answered so.
+    for (Wait* wait : session.waits) recheck(*wait);
+    ending_sessions.push_back(&session);
+    clean(session, budget);
+}
+
+// Where it ends together with the one grant that it was made for, the record of that says so for
+// both: half of what is to be written, and in the order of the keys.
+void LockTable::Core::note_shared_end(Session& session) {
+    if (!session.single || session.grants != 1 || session.first->id != session.made_for) return;
+    session.ends_with_grant = true;
+}
+
+std::size_t LockTable::Core::clean(Session& session, std::size_t budget) {
+    ROCKLOCK_ASSERT(session.ended);
+    const Ending ending = *session.ended;
+    std::size_t cleaned = 0;
+    for (; session.first != nullptr && cleaned < budget; ++cleaned)
+        end_grant(*session.first, ending);
+    forget_session(session);
+    return cleaned;
+}
+
+// Frees it, once nothing hangs on it any more.
+void LockTable::Core::forget_session(Session& session) {
+    if (!session.ended || session.first != nullptr || !session.waits.empty()) return;
+    std::erase(ending_sessions, &session);
+    sessions.erase(SessionId(session.id));
+}
+
+}  // namespace rocklock

@@ -1,0 +1,235 @@
+// Steal: who may take a grant away, and what its holder says to that.
+//
+// Every class of the set must allow it: the one that is hardest to meet decides.
+//
+//     never    nobody but an administrator
+//     idle     when the holder's session has been inactive for `steal_after`
+//     ask      the first Steal asks the holder, and is refused:
+//
+//                  asked ──answered yes──► may steal
+//                    │ └───no answer for `steal_after`──► may steal
+//                    └──answered no──► refused ──after `steal_after`──► may ask again
+//
+// Who asks is known by uid and principal, in whatever session. What was asked and answered belongs
+// to the grant and ends with it, and is not written: after a restart they ask again.
+#include <algorithm>
+#include <utility>
+
+#include "base/duration_text.hpp"
+#include "base/planted_bug.hpp"
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+using table::Ask;
+
+namespace {
+
+// So many may have asked for one grant.
+constexpr std::size_t asks_limit = 100;
+
+std::string ago(std::chrono::nanoseconds time) {
+    return format_duration(std::chrono::duration_cast<std::chrono::milliseconds>(time)) + " ago";
+}
+
+}  // namespace
+
+// What the classes of a grant demand, and on which of its resources.
+struct LockTable::Core::StealTerms {
+    const Hold* never = nullptr;
+    const Hold* idle = nullptr;
+    milliseconds idle_after{0};
+    const Hold* ask = nullptr;
+    milliseconds ask_after{0};
+};
+
+LockTable::Core::StealTerms LockTable::Core::steal_terms(const Grant& victim) const {
+    StealTerms terms;
+    for (const Hold& hold : victim.holds()) {
+        const LockClass& lock_class = classes.of(hold.resource->name());
+        switch (lock_class.steal) {
+            case StealPolicy::never:
+                if (terms.never == nullptr) terms.never = &hold;
+                break;
+            case StealPolicy::anyone:
+                break;
+            case StealPolicy::idle:
+                if (lock_class.steal_after > terms.idle_after) terms.idle = &hold;
+                terms.idle_after = std::max(terms.idle_after, lock_class.steal_after);
+                break;
+            case StealPolicy::ask:
+                if (lock_class.steal_after > terms.ask_after) terms.ask = &hold;
+                terms.ask_after = std::max(terms.ask_after, lock_class.steal_after);
+                break;
+        }
+    }
+    return terms;
+}
+
+Error LockTable::Core::steal_refusal(const Hold& hold, StealPolicy policy, std::string why,
+                                     std::optional<BootTime> until) const {
+    Error error(ErrorCode::steal_refused,
+                "resource \"" + std::string(hold.resource->name()) + "\": " + std::move(why));
+    error.policy = policy;
+    if (until) {
+        error.retry_after = std::chrono::ceil<milliseconds>(*until - now.boot);
+        error.message += "; try again in " + format_duration(*error.retry_after);
+    }
+    error.blockers.push_back(show_holder(hold));
+    return error;
+}
+
+std::optional<Error> LockTable::Core::judge_steal(const Steal& request, const Session& thief,
+                                                  Grant& victim) {
+    if (request.force) return std::nullopt;
+    const StealTerms terms = steal_terms(victim);
+    if (terms.never != nullptr && !request.administrator) {
+        return steal_refusal(
+            *terms.never, StealPolicy::never,
+            "its class allows nobody to steal it: wait for it, or ask an administrator", {});
+    }
+    const std::string& holder = victim.session->principal;
+    const BootTime active = std::max(victim.session->active, victim.acquired);
+    const BootTime idle_until = terms.idle != nullptr ? active + terms.idle_after : now.boot;
+    if (terms.ask != nullptr) {
+        const auto ask = ask_holder(thief, victim, terms);
+        if (!ask) return ask.error();
+        const BootTime until = ask->since + terms.ask_after;
+        if (ask->answer != Ask::Answer::allowed && until > now.boot) {
+            const bool refused = ask->answer == Ask::Answer::refused;
+            return steal_refusal(
+                *terms.ask, StealPolicy::ask,
+                holder + (refused ? " refused to give it up " : " was asked to give it up ") +
+                    ago(now.boot - ask->since),
+                std::max(until, idle_until));
+        }
+    }
+    if (idle_until > now.boot) {
+        return steal_refusal(*terms.idle, StealPolicy::idle,
+                             holder + " was active " + ago(now.boot - active) +
+                                 ", and it may be stolen from one who is inactive for " +
+                                 format_duration(terms.idle_after),
+                             idle_until);
+    }
+    return std::nullopt;
+}
+
+// A refusal counts for a while; then they may ask again.
+void LockTable::Core::forget_old_refusals(Grant& grant, milliseconds steal_after) const {
+    std::erase_if(grant.extra->asks, [&](const Ask& ask) {
+        return ask.answer == Ask::Answer::refused && ask.since + steal_after <= now.boot;
+    });
+}
+
+Result<Ask> LockTable::Core::ask_holder(const Session& thief, Grant& victim,
+                                        const StealTerms& terms) {
+    auto& asks = extra_of(victim).asks;
+    forget_old_refusals(victim, terms.ask_after);
+    const auto asked = std::find_if(asks.begin(), asks.end(), [&](const Ask& ask) {
+        return ask.uid == thief.uid && ask.principal == thief.principal;
+    });
+    if (asked != asks.end()) return *asked;
+    if (asks.size() >= asks_limit) {
+        Error error(ErrorCode::limit_exceeded,
+                    "a hundred others have asked for this grant already: wait for it instead");
+        error.limit = asks_limit;
+        return error;
+    }
+    asks.push_back({thief.uid, thief.principal, Ask::Answer::none, now.boot});
+    Wanted wanted{victim.id, std::string(terms.ask->resource->name()), thief.principal,
+                  terms.ask->mode, now.wall};
+    wanted.answer_by = wall_of(now.boot + terms.ask_after);
+    tell_wanted(*victim.session, wanted);
+    if (options.events) note_wanted(*terms.ask, wanted);
+    return asks.back();
+}
+
+void LockTable::Core::handle(const Steal& request) {
+    Session* thief = require_session(request.session);
+    if (thief == nullptr) return;
+    if (auto error = table::check_reason(request.reason)) return refuse(ticket, *std::move(error));
+    if (request.force && !request.administrator) {
+        return refuse(ticket, {ErrorCode::access_denied, "force is for administrators"});
+    }
+    const auto found = grants.find(number(request.grant));
+    if (found == grants.end()) {
+        decision->history.push_back({ticket, thief->id, request.grant, AskHistory::Verb::force, 0});
+        return;
+    }
+    Grant& victim = **found;
+    if (!table::live(victim, now.boot)) {
+        return refuse(ticket, table::ended_error(ending_of(victim)));
+    }
+    if (victim.session == thief) {
+        Error error(ErrorCode::already_held, "the grant is this session's own");
+        error.grant = victim.id;
+        return refuse(ticket, std::move(error));
+    }
+    // The limits of the class are for whoever holds, whatever brought them there.
+    if (auto error = lease_too_long(victim, thief->lease)) return refuse(ticket, *std::move(error));
+    if (auto error = judge_steal(request, *thief, victim)) {
+        ++counts.steals_refused;
+        return refuse(ticket, *std::move(error));
+    }
+    if (auto error = left_behind(victim, *thief)) return refuse(ticket, *std::move(error));
+    if (!thief->waits.empty()) {
+        auto cycle = find_cycle(*thief, &victim);
+        if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
+    }
+    const Ending ending{Outcome::stolen, thief->principal, request.reason, now.wall};
+    answer(ticket, answer_grant(take_over(victim, *thief, ending)));
+    if (planted(Bug::lazy_steal)) decision->durability = Durability::written;
+}
+
+// ---- The holder's answer ----
+
+// Of permits it may be another's that are missing; of a set, another resource.
+bool LockTable::Core::waited_for(const Hold& hold) const {
+    const Wish held{.resource = hold.resource,
+                    .permits = hold.permits,
+                    .mode = hold.mode,
+                    .subtree = hold.subtree};
+    bool found = false;
+    for_each_meeting(held, [&](const Resource& at, bool only_subtree) {
+        for (const WaitLock* lock = at.queue(); lock != nullptr && !found; lock = lock->next) {
+            const Session& session = *lock->wait->session;
+            if (&session == hold.grant->session || !session.live(now.boot)) continue;
+            if (only_subtree && !lock->wish->subtree) continue;
+            if (!table::in_conflict(*lock->wish, held)) continue;
+            Obstacles counted;
+            if (hold.permits > 0 && lock->wish->permits > 0) look_at_permits(*lock->wish, counted);
+            found = hold.permits == 0 || lock->wish->permits == 0 || counted.blocked;
+        }
+    });
+    return found;
+}
+
+bool LockTable::Core::waited_for(const Grant& grant) const {
+    const auto holds = grant.holds();
+    return std::any_of(holds.begin(), holds.end(),
+                       [this](const Hold& hold) { return waited_for(hold); });
+}
+
+void LockTable::Core::handle(const AnswerWanted& request) {
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::other);
+    if (grant == nullptr) return;
+    session->active = now.boot;
+    bool asked = false;
+    if (grant->extra) {
+        forget_old_refusals(*grant, steal_terms(*grant).ask_after);
+        for (Ask& ask : grant->extra->asks) {
+            ask.answer = request.allow ? Ask::Answer::allowed : Ask::Answer::refused;
+            ask.since = now.boot;
+            asked = true;
+        }
+    }
+    if (!request.allow || asked || !waited_for(*grant)) {
+        return answer(ticket, Released{Outcome::held, grant->count()});
+    }
+    answer(ticket, Released{});
+    end_grant(*grant, {Outcome::released, {}, {}, now.wall});
+}
+
+}  // namespace rocklock

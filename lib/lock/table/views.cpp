@@ -1,0 +1,213 @@
+// Looking, without changing anything.
+#include <algorithm>
+#include <utility>
+
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+using table::Hold;
+using table::Resource;
+using table::Session;
+using table::Wait;
+using table::WaitLock;
+
+LockView LockTable::show(std::string_view resource, Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    LockView view;
+    view.resource = resource;
+    view.lock_class = core_->classes.of(resource);
+    const GrantId last = last_grant(resource);
+    view.last_token = Token{number(last)};
+    const Resource* at = core_->find(resource);
+    if (at == nullptr) return view;
+    for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
+        if (table::live(*hold, now.boot)) view.holders.push_back(core_->show_holder(*hold));
+    }
+    // Oldest first.
+    std::reverse(view.holders.begin(), view.holders.end());
+    for (const Holder& holder : view.holders)
+        view.last_token = std::max(view.last_token, holder.token);
+    std::uint32_t position = 0;
+    for (const WaitLock* lock = at->queue(); lock != nullptr; lock = lock->next) {
+        Waiter waiter;
+        waiter.resource = resource;
+        waiter.mode = lock->wish->mode;
+        waiter.permits = lock->wish->permits;
+        waiter.principal = lock->wait->session->principal;
+        waiter.session = lock->wait->session->id;
+        waiter.since = lock->wait->since;
+        waiter.position = ++position;
+        view.waiters.push_back(std::move(waiter));
+    }
+    if (at->extra && at->extra->closed_until > now.boot) {
+        view.closed_for =
+            std::chrono::ceil<std::chrono::milliseconds>(at->extra->closed_until - now.boot);
+    }
+    return view;
+}
+
+GrantId LockTable::last_grant(std::string_view resource) const {
+    if (const Resource* at = core_->find(resource)) return at->last.grant();
+    const table::LastGrant* const last = core_->last_grants.find(fnv1a(resource));
+    return last == nullptr ? GrantId{} : last->grant();
+}
+
+SessionView LockTable::Core::show_session(const Session& session) const {
+    SessionView view;
+    view.id = session.id;
+    view.principal = session.principal;
+    view.bound = session.bound;
+    view.processes = session.processes;
+    view.uid = session.uid;
+    view.pid = session.pid;
+    view.opened_at = session.opened;
+    view.lease = session.lease;
+    view.remaining =
+        std::chrono::duration_cast<std::chrono::milliseconds>(session.deadline - now.boot);
+    view.deadline = wall_of(session.deadline);
+    view.note = session.note;
+    view.metadata = session.metadata;
+    view.grants = session.grants;
+    return view;
+}
+
+std::vector<Grant> LockTable::grants(const SessionId& id, Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    std::vector<Grant> result;
+    const auto found = core_->sessions.find(id);
+    if (found == core_->sessions.end()) return result;
+    for (const table::Grant* grant = found->second->first; grant != nullptr; grant = grant->next) {
+        if (table::live(*grant, now.boot)) result.push_back(core_->view(*grant));
+    }
+    return result;
+}
+
+Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    const auto found = core_->sessions.find(id);
+    if (found == core_->sessions.end() || found->second->unborn) {
+        return Error(ErrorCode::session_not_found,
+                     "there is no such session, or it ended long ago: open a new one");
+    }
+    const Session& session = *found->second;
+    if (session.live(now.boot)) {
+        SessionInfo known = core_->info(session);
+        known.principal = session.principal;
+        return known;
+    }
+    return core_->session_error(
+        session.ended ? *session.ended
+                      : Ending{Outcome::expired, {}, {}, core_->wall_of(session.deadline)});
+}
+
+bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
+                      Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    const auto found = core_->sessions.find(id);
+    if (found == core_->sessions.end()) return false;
+    const Session& session = *found->second;
+    const auto covering = [&](const Resource& at, bool above) {
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            if (hold->grant->session != &session || !table::live(*hold, now.boot)) continue;
+            // A permit has no mode: there may be others.
+            if (hold->permits > 0) continue;
+            if (covers(hold->mode, mode) && (hold->subtree || !above)) return true;
+        }
+        return false;
+    };
+    std::optional<std::string_view> path = resource;
+    for (bool above = false; path; above = true, path = parent_path(*path)) {
+        const Resource* at = core_->find(*path);
+        if (at != nullptr && covering(*at, above)) return true;
+    }
+    return false;
+}
+
+std::vector<LockClass> LockTable::classes() const { return core_->classes.all(); }
+
+std::vector<WaitEdge> LockTable::wait_graph(Instant now, std::size_t limit) const {
+    const Core::AsOf moment(*core_, now);
+    std::vector<WaitEdge> edges;
+    // The longest waiting first; few of many are shown.
+    for (const Wait* wait = core_->oldest_wait; wait != nullptr; wait = wait->younger) {
+        for (const Core::Edge& edge : core_->blockers(*wait, nullptr, nullptr)) {
+            if (edges.size() == limit) return edges;
+            edges.push_back({std::string(edge.at->name()), wait->session->id,
+                             wait->session->principal, edge.to->id, edge.to->principal,
+                             edge.holds});
+        }
+    }
+    return edges;
+}
+
+const std::vector<Deadlock>& LockTable::recent_deadlocks() const { return core_->deadlocks; }
+
+LockStatistics LockTable::statistics() const {
+    LockStatistics result = core_->counts;
+    result.sessions = core_->sessions.size();
+    result.held = core_->grants.size();
+    result.waiting = core_->waits.size();
+    return result;
+}
+
+// A session's grants are in order of their age: so the oldest of all are found by looking at as
+// many as there are sessions, not at as many as there are grants.
+Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    const auto live_from = [&](const table::Grant* grant) {
+        while (grant != nullptr && !table::live(*grant, now.boot)) grant = grant->next;
+        return grant;
+    };
+    const auto older = [](const table::Grant* a, const table::Grant* b) {
+        return a->acquired != b->acquired ? a->acquired < b->acquired : a->id < b->id;
+    };
+    const auto younger = [&](const table::Grant* a, const table::Grant* b) { return older(b, a); };
+    std::vector<const table::Grant*> firsts;
+    for (const auto& [id, session] : core_->sessions) {
+        const table::Grant* first = live_from(session->first);
+        if (first == nullptr) continue;
+        if (firsts.size() == limit) {
+            if (!older(first, firsts.front())) continue;
+            std::pop_heap(firsts.begin(), firsts.end(), older);
+            firsts.pop_back();
+        }
+        firsts.push_back(first);
+        std::push_heap(firsts.begin(), firsts.end(), older);
+    }
+    std::make_heap(firsts.begin(), firsts.end(), younger);
+    Outliers result;
+    while (!firsts.empty() && result.longest_held.size() < limit) {
+        std::pop_heap(firsts.begin(), firsts.end(), younger);
+        const table::Grant* oldest = firsts.back();
+        firsts.pop_back();
+        for (const Hold& hold : oldest->holds()) {
+            if (result.longest_held.size() == limit) break;
+            result.longest_held.push_back(core_->show_holder(hold));
+        }
+        if (const table::Grant* next = live_from(oldest->next)) {
+            firsts.push_back(next);
+            std::push_heap(firsts.begin(), firsts.end(), younger);
+        }
+    }
+    result.hottest = core_->hot_names.most(limit);
+    return result;
+}
+
+std::vector<HistoryRow> LockTable::present(std::string_view resource, Instant now) const {
+    const Core::AsOf moment(*core_, now);
+    std::vector<HistoryRow> rows;
+    const Resource* at = core_->find(resource);
+    if (at == nullptr) return rows;
+    for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
+        HistoryRow row{core_->show_holder(*hold), std::nullopt};
+        if (!table::live(*hold, now.boot)) {
+            row.ended = core_->ending_of(*hold->grant);
+            row.holder.remaining = {};
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,755 @@
+// What is in the way, the queues, and who is served next.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/duration_text.hpp"
+#include "base/planted_bug.hpp"
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+using table::Obstacles;
+using table::Resource;
+using table::Wait;
+using table::WaitLock;
+using table::Wish;
+
+namespace {
+
+// A refusal names this many blockers and waiters at most.
+constexpr std::size_t shown_limit = 100;
+// So far into a queue they are looked for.
+constexpr std::size_t read_limit = 1000;
+// Between two steps of a search for those that were forgotten others are served.
+constexpr std::size_t searched_a_step = 512;
+// What a session keeps for its next renewal, at most.
+constexpr std::size_t wants_kept = 100;
+// A timer of a session is ahead of its time by less.
+constexpr std::chrono::milliseconds longest_ahead{4};
+// So many of those are armed anew, each for its very moment. Where there are more they keep their
+// order, and all are looked at again soon.
+constexpr std::size_t few_early = 64;
+constexpr std::chrono::microseconds early_pause{250};
+
+// Whether a name of this class may be kept closed when a grant of it is over.
+bool closes(const LockClass& lock_class) {
+    return lock_class.min_hold.count() > 0 || lock_class.lock_delay.count() > 0;
+}
+
+// Whether two wishes, or a wish and a hold, on the same name are in each other's way. Permits are
+// summed up by who asks.
+bool clash(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
+    if (permits_a > 0 && permits_b > 0) return false;
+    return conflicting(a, b);
+}
+
+// Whether those behind are looked at when it leaves the queue: always, but for planted bugs.
+bool wakes(const Wait& leaving) {
+    if (leaving.session->ended) return !planted(Bug::unwoken_session_end);
+    if (leaving.wishes.size() > 1) return !planted(Bug::unwoken_set_withdrawal);
+    return !planted(Bug::unwoken_cancel);
+}
+
+// Of two neighbours in a queue: another session's comes behind.
+bool follows(const WaitLock* behind, const WaitLock* before) {
+    return behind != nullptr && before != nullptr && behind->wait->session != before->wait->session;
+}
+
+// The first wait in the way is enough; others only when they are to be named, and not all of a long
+// queue then: each of many would go through it.
+bool enough(const Obstacles& obstacles, std::size_t looked_through) {
+    if (!obstacles.blocked) return false;
+    return obstacles.collect != table::Collect::holds_and_waits ||
+           obstacles.waits.size() == shown_limit || looked_through > read_limit;
+}
+
+// Whether its grant waits to be raised.
+bool is_converted(const table::Hold& hold) {
+    const auto& waits = hold.grant->session->waits;
+    return std::any_of(waits.begin(), waits.end(),
+                       [&](const Wait* wait) { return wait->converts == hold.grant; });
+}
+
+}  // namespace
+
+// ---- Resources ----
+
+Resource* LockTable::Core::find(std::string_view name) const { return resources.find(name); }
+
+// Makes it where there is none; it goes again at the end of the event if nothing has come of it.
+Resource& LockTable::Core::resource(std::string_view name) {
+    if (Resource* known = find(name)) return *known;
+    Resource& made = enter(*Resource::make(name));
+    touch(made);
+    return made;
+}
+
+Resource& LockTable::Core::enter(Resource& made) {
+    resources.insert(made);
+    if (const auto parent = parent_path(made.name())) made.set_parent(resource(*parent));
+    const std::uint64_t hash = fnv1a(made.name());
+    if (const table::LastGrant* const last = last_grants.find(hash)) {
+        made.last = *last;
+        last_grants.forget(hash);
+    }
+    return made;
+}
+
+void LockTable::Core::touch(Resource& resource) {
+    if (resource.touched) return;
+    resource.touched = true;
+    touched.push_back(&resource);
+}
+
+void LockTable::Core::remove_if_empty(Resource& resource) {
+    if (resource.needed(now.boot)) return;
+    ROCKLOCK_ASSERT(resource.first == nullptr && !resource.dirty);
+    if (resource.extra) closure_timers.remove(resource.extra->timer);
+    if (resource.last.grant() != GrantId{}) {
+        last_grants.keep(fnv1a(resource.name()), resource.last);
+    }
+    if (resource.parent != nullptr) {
+        resource.leave_parent();
+        touch(*resource.parent);
+    }
+    resources.erase(resource);
+    Resource::destroy(&resource);
+}
+
+// ---- Obstacles ----
+
+Obstacles LockTable::Core::look(const Session& session, std::span<const Wish> wishes,
+                                const Wait* wait, bool conversion, Collect collect) const {
+    Obstacles obstacles;
+    obstacles.collect = collect;
+    // One obstacle is enough, unless all are to be named.
+    for (const Wish& wish : wishes) {
+        if (obstacles.blocked && collect == Collect::nothing) break;
+        look_at_holds(session, wish, obstacles);
+    }
+    for (const Wish& wish : wishes) {
+        if (obstacles.blocked && collect != Collect::holds_and_waits) break;
+        look_at_waits(session, wish, wait, conversion, obstacles);
+    }
+    return obstacles;
+}
+
+void LockTable::Core::meet_hold(const Session& session, const Wish& wish, const Hold& hold,
+                                Obstacles& obstacles) const {
+    if (hold.grant->session == &session) return;
+    if (planted(Bug::upgrade_lets_go) && is_converted(hold)) return;
+    if (!clash(hold.mode, hold.permits, wish.mode, wish.permits)) return;
+    if (table::live(hold, now.boot)) {
+        meet_live(hold, obstacles);
+    } else {
+        obstacles.dead.push_back(hold.grant->id);
+    }
+}
+
+void LockTable::Core::meet_live(const Hold& hold, Obstacles& obstacles) const {
+    obstacles.blocked = true;
+    obstacles.look_again =
+        std::min({obstacles.look_again, hold.grant->session->deadline, hold.grant->cap()});
+    if (obstacles.collect != Collect::nothing && obstacles.holds.size() < shown_limit) {
+        obstacles.holds.push_back(&hold);
+    }
+}
+
+void LockTable::Core::meet_closure(BootTime until, Obstacles& obstacles) const {
+    obstacles.blocked = true;
+    obstacles.look_again = std::min(obstacles.look_again, until);
+    obstacles.closed_until = std::max(obstacles.closed_until.value_or(BootTime::min()), until);
+}
+
+// Whether so many permits are left; all who have some are in the way when they are not.
+void LockTable::Core::look_at_permits(const Wish& wish, Obstacles& obstacles) const {
+    const Resource& at = *wish.resource;
+    if (at.holds == 0) return;
+    std::uint64_t taken = 0;
+    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        if (table::live(*hold, now.boot)) {
+            taken += hold->permits;
+        } else {
+            obstacles.dead.push_back(hold->grant->id);
+        }
+    }
+    if (taken + wish.permits <= classes.of(at.name()).permits) return;
+    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        if (table::live(*hold, now.boot)) meet_live(*hold, obstacles);
+    }
+}
+
+void LockTable::Core::look_at_closures(const Resource& at, Obstacles& obstacles) const {
+    if (at.extra && at.extra->closed_until > now.boot)
+        meet_closure(at.extra->closed_until, obstacles);
+    // One that is over but not cleaned up may keep its name closed for a while all the same, for
+    // whomever.
+    if (at.holds == 0 || classes.empty() || !closes(classes.of(at.name()))) return;
+    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        if (table::live(*hold, now.boot)) continue;
+        const auto closure = closure_of(*hold, ending_of(*hold->grant).outcome);
+        if (closure) meet_closure(closure->until, obstacles);
+    }
+}
+
+void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
+                                    Obstacles& obstacles) const {
+    look_at_closures(*wish.resource, obstacles);
+    if (wish.permits > 0) look_at_permits(wish, obstacles);
+    for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
+        if (wish.permits > 0 && &at == wish.resource) return;
+        if (wish.mode == Mode::read && at.strong == 0) return;
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            // One in the way is enough: nothing can be granted before that one has gone, and then
+            // it is looked at again. Unless all are to be named.
+            if (obstacles.blocked && obstacles.collect == Collect::nothing) return;
+            if (!only_subtree || hold->subtree) meet_hold(session, wish, *hold, obstacles);
+        }
+    });
+}
+
+bool LockTable::Core::held_covers(const Session& session, const Resource& at, const Wish& wish,
+                                  bool below) const {
+    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        if (hold->grant->session != &session || !table::live(*hold, now.boot)) continue;
+        if (hold->permits > 0 || !covers(hold->mode, wish.mode)) continue;
+        if (hold->subtree || (!below && !wish.subtree)) return true;
+    }
+    return false;
+}
+
+bool LockTable::Core::covered(const Session& session, const Wish& wish) const {
+    if (wish.permits > 0 || session.first == nullptr) return false;
+    if (held_covers(session, *wish.resource, wish, false)) return true;
+    if (subtree_marks == 0) return false;
+    for (const Resource* above = wish.resource->parent; above != nullptr; above = above->parent) {
+        if (held_covers(session, *above, wish, true)) return true;
+    }
+    return false;
+}
+
+// Whether one in a queue is in the way of `wish`; with `wait`, it stands before that.
+bool LockTable::Core::bars(const WaitLock& lock, const Session& session, const Wish& wish,
+                           const Wait* wait, bool conversion) const {
+    const Wait& other = *lock.wait;
+    if (other.session == &session || !other.session->live(now.boot)) return false;
+    // One that has just arrived: behind all, but a conversion before those that are none.
+    if (wait == nullptr && conversion && !other.conversion) return false;
+    return &other != wait && table::in_conflict(*lock.wish, wish);
+}
+
+void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, const Wait* wait,
+                                    bool conversion, Obstacles& obstacles) const {
+    const bool any = wish.resource->queue() != nullptr || subtree_marks > 0 || wish.subtree;
+    if (!any || covered(session, wish)) return;
+    const bool newcomer = wait == nullptr && wish.mode == Mode::read && wish.permits == 0;
+    if (planted(Bug::reader_overtakes_writer) && newcomer) return;
+    std::size_t looked_through = 0;
+    for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
+        for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
+            if (wait != nullptr && !lock->wait->before(*wait)) return;
+            if (enough(obstacles, looked_through++)) return;
+            const bool reaches = !only_subtree || lock->wish->subtree;
+            if (!reaches || !bars(*lock, session, wish, wait, conversion)) continue;
+            obstacles.blocked = true;
+            if (obstacles.collect == Collect::holds_and_waits) obstacles.waits.push_back(lock);
+        }
+    });
+}
+
+// ---- Refusals, with their facts ----
+
+Holder LockTable::Core::show_holder(const Hold& hold) const {
+    const Grant& grant = *hold.grant;
+    const Session& session = *grant.session;
+    const BootTime deadline = std::min(session.deadline, grant.cap());
+    Holder holder;
+    holder.resource = hold.resource->name();
+    holder.mode = hold.mode;
+    holder.subtree = hold.subtree;
+    holder.permits = hold.permits;
+    holder.grant = grant.id;
+    holder.token = grant.token();
+    holder.principal = session.principal;
+    holder.session = session.id;
+    holder.uid = session.uid;
+    holder.pid = session.pid;
+    holder.acquired_at = wall_of(grant.acquired);
+    holder.remaining = std::chrono::duration_cast<milliseconds>(deadline - now.boot);
+    holder.deadline = wall_of(deadline);
+    holder.note = session.note;
+    holder.metadata = session.metadata;
+    if (grant.extra) {
+        if (!grant.extra->note.empty()) holder.note = grant.extra->note;
+        for (const auto& [name, value] : grant.extra->metadata) holder.metadata[name] = value;
+    }
+    if (!hold.root()) holder.cause = grant.holds()[hold.cause].resource->name();
+    return holder;
+}
+
+Waiter LockTable::Core::name_waiter(const WaitLock& lock) const {
+    Waiter waiter;
+    waiter.resource = lock.wish->resource->name();
+    waiter.mode = lock.wish->mode;
+    waiter.permits = lock.wish->permits;
+    waiter.principal = lock.wait->session->principal;
+    waiter.session = lock.wait->session->id;
+    waiter.since = lock.wait->since;
+    return waiter;
+}
+
+Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
+    Waiter waiter = name_waiter(lock);
+    waiter.position = 1;
+    for (const WaitLock* before = lock.previous; before != nullptr; before = before->previous) {
+        ++waiter.position;
+    }
+    return waiter;
+}
+
+Error LockTable::Core::conflict(ErrorCode code, const Session& session,
+                                const Obstacles& obstacles) const {
+    Error error(code, {});
+    for (const Hold* hold : obstacles.holds) {
+        error.blockers.push_back(show_holder(*hold));
+        error.blockers.back().you = hold->grant->session->principal == session.principal;
+    }
+    for (const WaitLock* lock : obstacles.waits) error.waiters.push_back(show_waiter(*lock));
+    if (obstacles.closed_until) {
+        error.retry_after = std::chrono::ceil<milliseconds>(*obstacles.closed_until - now.boot);
+    }
+    error.message = code == ErrorCode::conflict ? "not granted: " : "waited in vain: ";
+    if (!error.blockers.empty()) {
+        const Holder& first = error.blockers.front();
+        error.message +=
+            "\"" + first.resource + "\" is held by " +
+            (first.you ? "you (" + first.principal + ", in another session)" : first.principal) +
+            (first.permits > 0 ? " (" + std::to_string(first.permits) + " of its permits)"
+                               : " in mode " + std::string(to_string(first.mode))) +
+            " for another " + format_duration(first.remaining);
+        if (!first.note.empty()) error.message += " (" + first.note + ")";
+    } else if (error.retry_after) {
+        error.message += "it is free but kept closed for another " +
+                         format_duration(*error.retry_after) + " by its class";
+    } else if (!error.waiters.empty()) {
+        error.message += error.waiters.front().principal + " waits for it already";
+    }
+    return error;
+}
+
+// ---- Queues ----
+
+std::optional<Error> LockTable::Core::check_queues(const Session& session,
+                                                   std::span<const Wish> wishes) const {
+    const auto full = [](std::string message, std::uint64_t limit) {
+        Error error(ErrorCode::queue_full, std::move(message));
+        error.limit = limit;
+        return error;
+    };
+    if (waits.size() >= options.waiters_total) {
+        return full("too many requests wait already, over all resources: try later",
+                    options.waiters_total);
+    }
+    // What is decided of all that a session waits for is one decision, when it ends.
+    if (session.waits.size() >= limits::waits_per_session) {
+        return full("too many requests of this session wait already: try later, or open another",
+                    limits::waits_per_session);
+    }
+    for (const Wish& wish : wishes) {
+        const std::uint32_t limit = classes.of(wish.resource->name()).queue_limit;
+        if (wish.resource->extra && wish.resource->extra->waiters >= limit) {
+            return full("too many requests wait for \"" + std::string(wish.resource->name()) +
+                            "\" already: try later",
+                        limit);
+        }
+    }
+    return std::nullopt;
+}
+
+void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wish> wishes) {
+    Wait& wait = *made;
+    Session& session = *wait.session;
+    const auto discard = [&](Error error) {
+        refuse(ticket, std::move(error));
+        if (session.unborn) sessions.erase(SessionId(session.id));
+    };
+    if (auto error = check_queues(session, wishes)) {
+        ++counts.queue_full;
+        return discard(*std::move(error));
+    }
+    const bool one_by_one = planted(Bug::set_one_by_one) && !wait.conversion && wishes.size() > 1;
+    if (one_by_one && wishes.back().root() &&
+        !look(session, wishes.last(1), nullptr, false).blocked) {
+        make_grant({&session, {}, &wait.metadata, wait.max_hold, {}, 0, false}, wishes.last(1), {});
+        wishes = wishes.first(wishes.size() - 1);
+    }
+    wait.order = next_order++;
+    wait.since = now.wall;
+    wait.began = now.boot;
+    wait.wishes.assign(wishes.begin(), wishes.end());
+    wait.timer.owner = &wait;
+    waits.insert(ticket, std::move(made));
+    enlist(wait);
+    session.waits.push_back(&wait);
+    enqueue(wait);
+    // Nobody waits for this one yet, unless it goes ahead of others.
+    auto cycle = find_cycle(session, nullptr, wait.conversion ? nullptr : &wait);
+    if (!cycle.empty()) {
+        refuse(ticket, deadlock(std::move(cycle)));
+        return end_wait(wait);
+    }
+    ++counts.waits;
+    for (const Wish& wish : wait.wishes) hot_names.count(wish.resource->name());
+    if (wait.request) requests[wait.request] = table::Remembered::of(ticket);
+    const Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion, Collect::holds);
+    ROCKLOCK_ASSERT(obstacles.blocked);
+    arm(wait, obstacles.look_again);
+    tell_wanted(wait, obstacles);
+}
+
+void LockTable::Core::tell_wanted(const Wait& wait, const Obstacles& obstacles) {
+    for (const Hold* hold : obstacles.holds) {
+        const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
+                            wait.session->principal, wait.wishes.front().mode, wait.since};
+        tell_wanted(*hold->grant->session, wanted);
+        if (options.events) note_wanted(*hold, wanted);
+    }
+}
+
+void LockTable::Core::tell_wanted(Session& holder, const Wanted& wanted) {
+    if (holder.wanted.size() == wants_kept) holder.wanted.erase(holder.wanted.begin());
+    holder.wanted.push_back(wanted);
+    decision->wanted.push_back({holder.id, wanted});
+}
+
+void LockTable::Core::enqueue(Wait& wait) {
+    wait.locks.resize(wait.wishes.size());
+    for (std::size_t i = 0; i < wait.locks.size(); ++i) {
+        WaitLock& lock = wait.locks[i];
+        lock.wait = &wait;
+        lock.wish = &wait.wishes[i];
+        auto& extra = lock.wish->resource->with_extra();
+        // Behind all, but for a conversion: that goes behind the conversions.
+        WaitLock* before = extra.last;
+        while (before != nullptr && wait.before(*before->wait)) before = before->previous;
+        WaitLock* after = before != nullptr ? before->next : extra.first;
+        if (follows(after, before)) --before->wait->session->followed;
+        if (follows(&lock, before)) ++before->wait->session->followed;
+        if (follows(after, &lock)) ++wait.session->followed;
+        lock.previous = before;
+        lock.next = after;
+        (before != nullptr ? before->next : extra.first) = &lock;
+        (after != nullptr ? after->previous : extra.last) = &lock;
+        ++extra.waiters;
+        if (lock.wish->subtree) ++subtree_marks;
+    }
+}
+
+void LockTable::Core::dequeue(Wait& wait) {
+    for (WaitLock& lock : wait.locks) {
+        auto& extra = *lock.wish->resource->extra;
+        if (follows(&lock, lock.previous)) --lock.previous->wait->session->followed;
+        if (follows(lock.next, &lock)) --wait.session->followed;
+        if (follows(lock.next, lock.previous)) ++lock.previous->wait->session->followed;
+        (lock.previous != nullptr ? lock.previous->next : extra.first) = lock.next;
+        (lock.next != nullptr ? lock.next->previous : extra.last) = lock.previous;
+        --extra.waiters;
+        if (lock.wish->subtree) --subtree_marks;
+        touch(*lock.wish->resource);
+    }
+    wait.locks.clear();
+}
+
+void LockTable::Core::enlist(Wait& wait) {
+    wait.older = youngest_wait;
+    (youngest_wait != nullptr ? youngest_wait->younger : oldest_wait) = &wait;
+    youngest_wait = &wait;
+}
+
+void LockTable::Core::delist(Wait& wait) {
+    if (next_searched == &wait) next_searched = wait.younger;
+    (wait.older != nullptr ? wait.older->younger : oldest_wait) = wait.younger;
+    (wait.younger != nullptr ? wait.younger->older : youngest_wait) = wait.older;
+}
+
+void LockTable::Core::end_wait(Wait& wait) {
+    Session& session = *wait.session;
+    // Those behind it, before its marks are gone: whom they concern depends on its subtrees.
+    for (const Wish& wish : wait.wishes) {
+        if (wakes(wait)) changed(*wish.resource, wish.subtree);
+    }
+    dequeue(wait);
+    wait_timers.remove(wait.timer);
+    delist(wait);
+    session.waits.erase(
+        std::lower_bound(session.waits.begin(), session.waits.end(), wait.order,
+                         [](const Wait* one, std::uint64_t order) { return one->order < order; }));
+    const auto remembered = requests.find(wait.request);
+    if (wait.request && remembered != requests.end() && remembered->second.waiting == wait.ticket &&
+        remembered->second.grant == GrantId{}) {
+        requests.erase(remembered);
+    }
+    waits.take(wait.ticket);
+    if (session.unborn) {
+        sessions.erase(SessionId(session.id));
+    } else {
+        forget_session(session);
+    }
+}
+
+void LockTable::Core::arm(Wait& wait, BootTime look_again) {
+    BootTime at = std::min({wait.patience_ends, wait.session->deadline, look_again});
+    if (options.slow_wait > milliseconds{0} && !wait.slow_told) {
+        at = std::min(at, table::patience_end(wait.began, options.slow_wait));
+    }
+    if (at == BootTime::max()) {
+        wait_timers.remove(wait.timer);
+    } else {
+        wait_timers.set(wait.timer, at);
+    }
+}
+
+// ---- Serving ----
+
+bool LockTable::Core::reconsider(Wait& wait) {
+    Session& session = *wait.session;
+    if (!session.live(now.boot)) {
+        refuse(wait.ticket,
+               session_error(session.ended
+                                 ? *session.ended
+                                 : Ending{Outcome::expired, {}, {}, wall_of(session.deadline)}));
+        end_wait(wait);
+        return true;
+    }
+    if (wait.conversion && (wait.grant_ended || !table::live(*wait.converts, now.boot))) {
+        Error error(ErrorCode::grant_ended, "the grant ended while its conversion waited");
+        error.ended = wait.grant_ended ? *wait.grant_ended : ending_of(*wait.converts);
+        refuse(wait.ticket, std::move(error));
+        end_wait(wait);
+        return true;
+    }
+    if (!wait.conversion && meet_own(wait.ticket, session, wait.wishes, wait.held)) {
+        end_wait(wait);
+        return true;
+    }
+    Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion);
+    if (!obstacles.blocked) {
+        grant_waiting(wait, obstacles);
+        return true;
+    }
+    if (slow(wait)) note_slow(wait);
+    if (wait.patience_ends > now.boot) {
+        arm(wait, obstacles.look_again);
+    } else if (!wait.overdue) {
+        wait.overdue = true;
+        overdue.emplace_back(wait.order, wait.ticket);
+        std::push_heap(overdue.begin(), overdue.end(), std::greater<>{});
+    }
+    return false;
+}
+
+void LockTable::Core::lose_patience() {
+    std::pop_heap(overdue.begin(), overdue.end(), std::greater<>{});
+    Wait* const found = waits.find(overdue.back().second);
+    overdue.pop_back();
+    if (found == nullptr) return;
+    Wait& wait = *found;
+    const Obstacles obstacles =
+        look(*wait.session, wait.wishes, &wait, wait.conversion, Collect::holds_and_waits);
+    ++counts.patience_expired;
+    refuse(wait.ticket, conflict(ErrorCode::patience_expired, *wait.session, obstacles));
+    end_wait(wait);
+}
+
+void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
+    const Ticket to = wait.ticket;
+    counts.wait.add(now.boot - wait.began);
+    if (wait.conversion) {
+        Grant& grant = *wait.converts;
+        end_dead(obstacles.dead, *grant.session);
+        const std::vector<Mode> modes = wait.modes_after;
+        const table::RequestKey id = wait.request;
+        const std::uint64_t fingerprint = wait.fingerprint;
+        end_wait(wait);
+        apply_modes(grant, modes, id, fingerprint);
+        return answer_convert(to, grant, true);
+    }
+    const table::Wanting wanting{wait.session,  wait.note,    &wait.metadata,
+                                 wait.max_hold, wait.request, wait.fingerprint,
+                                 true};
+    const Grant& grant = make_grant(wanting, wait.wishes, obstacles.dead);
+    answer(to, answer_grant(grant));
+    end_wait(wait);
+}
+
+void LockTable::Core::recheck(Wait& wait) {
+    if (wait.recheck) return;
+    wait.recheck = true;
+    rechecks.push_back({wait.conversion, wait.order, wait.ticket});
+}
+
+void LockTable::Core::mark_dirty(Resource& resource) {
+    if (resource.dirty || resource.queue() == nullptr) return;
+    resource.dirty = true;
+    dirty.push_back(&resource);
+}
+
+void LockTable::Core::changed(Resource& resource, bool subtree) {
+    mark_dirty(resource);
+    if (subtree_marks == 0) return;
+    for (Resource* above = resource.parent; above != nullptr; above = above->parent)
+        mark_dirty(*above);
+    if (!subtree) return;
+    for_each_inside(resource,
+                    [&](const Resource& inside) { mark_dirty(const_cast<Resource&>(inside)); });
+}
+
+// Serves a queue from its head. A waiter that stays and whose mode is not read stands in the way of
+// all behind it but those of its own session, so the walk ends there: handing over one lock costs
+// the same however many wait for it.
+void LockTable::Core::serve(Resource& resource) {
+    WaitLock* lock = resource.queue();
+    while (lock != nullptr) {
+        WaitLock* next = lock->next;
+        Wait& wait = *lock->wait;
+        const bool strong = lock->wish->mode != Mode::read || lock->wish->permits > 0;
+        const bool over = reconsider(wait);
+        if (planted(Bug::wakes_one_reader) && over && std::erase(dirty, &resource) > 0) {
+            resource.dirty = false;
+            return;
+        }
+        if (!over && strong) return recheck_own(wait, resource);
+        lock = next;
+    }
+}
+
+// The waits of a session that stand in one queue: whatever is fewer is looked through, since a
+// session may have very many waits, and so may a queue. `related`: all of its waits, since they may
+// lie below.
+template <typename Do>
+void LockTable::Core::for_own_waits(const Session& session, const Resource& at, bool related,
+                                    Do act) {
+    const auto wants = [&](const Wait& wait) {
+        return std::any_of(wait.wishes.begin(), wait.wishes.end(),
+                           [&](const Wish& wish) { return wish.resource == &at; });
+    };
+    const std::size_t queued = at.extra ? at.extra->waiters : 0;
+    if (related || session.waits.size() <= queued) {
+        for (Wait* wait : session.waits) {
+            if (related || wants(*wait)) act(*wait);
+        }
+        return;
+    }
+    for (WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
+        if (lock->wait->session == &session) act(*lock->wait);
+    }
+}
+
+// What stays at the head of a queue is not in the way of its own session. But of all that want just
+// the same, only the first can be granted next, and the head could not.
+void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
+    std::vector<Wish> seen;
+    const auto comes_first = [&](const Wait& wait) {
+        if (wait.conversion || wait.wishes.size() > 1) return true;
+        const Wish& wish = wait.wishes.front();
+        const bool again = std::any_of(seen.begin(), seen.end(), [&](const Wish& other) {
+            return other.resource == wish.resource && other.mode == wish.mode &&
+                   other.permits == wish.permits && other.subtree == wish.subtree;
+        });
+        // So many kinds there are hardly.
+        if (!again && seen.size() < 8) seen.push_back(wish);
+        return !again;
+    };
+    if (head.session->waits.size() == 1) return;
+    comes_first(head);
+    for_own_waits(*head.session, at, false, [&](Wait& wait) {
+        if (&wait != &head && comes_first(wait)) recheck(wait);
+    });
+}
+
+// What a session has been given may let its other requests pass waiters that stand in its way, or
+// refuse them.
+void LockTable::Core::recheck_covered(const Grant& grant) {
+    Session& session = *grant.session;
+    if (session.waits.empty() || planted(Bug::unwoken_steal)) return;
+    for (const Hold& hold : grant.holds()) {
+        for_own_waits(session, *hold.resource, hold.subtree, [this](Wait& wait) { recheck(wait); });
+    }
+}
+
+// ---- Time ----
+
+void LockTable::Core::serve_time(std::size_t budget) {
+    while (!closure_timers.empty() && closure_timers.top().at <= now.boot) {
+        Timer& timer = closure_timers.top();
+        closure_timers.remove(timer);
+        auto& resource = *static_cast<Resource*>(timer.owner);
+        changed(resource, false);
+        touch(resource);
+    }
+    for (; budget > 0 && !wait_timers.empty() && wait_timers.top().at <= now.boot; --budget) {
+        Timer& timer = wait_timers.top();
+        wait_timers.remove(timer);
+        auto& wait = *static_cast<Wait*>(timer.owner);
+        if (planted(Bug::unwoken_expiry) && wait.patience_ends > now.boot) continue;
+        recheck(wait);
+    }
+}
+
+void LockTable::Core::sweep(std::size_t budget) {
+    std::size_t left = budget;
+    while (left > 0 && !ending_sessions.empty())
+        left -= std::min(left, clean(*ending_sessions.back(), left));
+    while (left > 0 && !grant_timers.empty() && grant_timers.top().at <= now.boot) {
+        auto& grant = *static_cast<Grant*>(grant_timers.top().owner);
+        end_grant(grant, ending_of(grant));
+        need(Durability::durable);
+        --left;
+    }
+    sweep_sessions(left);
+}
+
+void LockTable::Core::sweep_sessions(std::size_t budget) {
+    std::size_t early = 0;
+    while (budget > 0 && !session_timers.empty() && next_session() <= now.boot) {
+        Timer& timer = session_timers.top();
+        auto& session = *static_cast<Session*>(timer.owner);
+        if (session.deadline <= now.boot) {
+            ++counts.sessions_expired;
+            need(Durability::durable);
+            budget -= std::min<std::size_t>(budget, session.grants + 1);
+            end_session(session, {Outcome::expired, {}, {}, wall_of(session.deadline)});
+            continue;
+        }
+        --budget;
+        if (warning_time(session) <= now.boot) budget -= std::min(budget, warn(session));
+        const BootTime due = warning_time(session);
+        if (due - now.boot > longest_ahead) {
+            arm_session(session);
+        } else if (++early <= few_early) {
+            session_timers.set(timer, due);
+        } else {
+            sweeps_from = now.boot + early_pause;
+        }
+    }
+}
+
+void LockTable::Core::search() {
+    settle();
+    // With grants left to be cleaned up, or timers to be served, waiters may be grantable that will
+    // be served with those.
+    if (!ending_sessions.empty()) return;
+    if (!wait_timers.empty() && wait_timers.top().at <= now.boot) return;
+    Wait* wait = next_searched != nullptr ? next_searched : oldest_wait;
+    for (std::size_t left = searched_a_step; left > 0 && wait != nullptr; --left) {
+        if (!look(*wait->session, wait->wishes, wait, wait->conversion).blocked) {
+            ++counts.sweep_finds;
+            recheck(*wait);
+        }
+        wait = wait->younger;
+    }
+    next_searched = wait;
+}
+
+}  // namespace rocklock
