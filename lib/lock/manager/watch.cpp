@@ -54,7 +54,7 @@ void LockManager::Core::submit_watch(Ticket ticket, WatchRequest request,
         waits = !unwatched && !says_something(page) && request.patience.count() > 0;
         if (waits) {
             Watch watch;
-            watch.patience_ends = table::patience_end(now, request.patience);
+            watch.patience_ends = lock_model::patience_end(now, request.patience);
             // What it has seen in vain it need not look at again.
             request.after = page->after;
             watch.request = std::move(request);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rocklock::table {
+namespace rocklock::lock_model {
 
 void HotNames::count(std::string_view name) {
     if (last_ < names_.size() && names_[last_].resource == name) {
@@ -34,4 +34,4 @@ std::vector<HotResource> HotNames::most(std::size_t limit) const {
     return sorted;
 }
 
-}  // namespace rocklock::table
+}  // namespace rocklock::lock_model

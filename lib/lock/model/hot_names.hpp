@@ -11,7 +11,7 @@
 
 #include <rocklock/statistics.hpp>
 
-namespace rocklock::table {
+namespace rocklock::lock_model {
 
 class HotNames {
 public:
@@ -27,4 +27,4 @@ private:
     std::size_t last_ = 0;
 };
 
-}  // namespace rocklock::table
+}  // namespace rocklock::lock_model

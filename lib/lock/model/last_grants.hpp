@@ -14,7 +14,7 @@
 #include "lock/model/hash_mix.hpp"
 #include "lock/model/nodes.hpp"
 
-namespace rocklock::table {
+namespace rocklock::lock_model {
 
 // Threads: one at a time.
 class LastGrants {
@@ -46,4 +46,4 @@ private:
     std::array<Part, parts> parts_;
 };
 
-}  // namespace rocklock::table
+}  // namespace rocklock::lock_model

@@ -34,7 +34,7 @@
 #include "lock/model/names.hpp"
 #include "lock/model/timer_heap.hpp"
 
-namespace rocklock::table {
+namespace rocklock::lock_model {
 
 struct Grant;
 struct Resource;
@@ -394,4 +394,4 @@ inline bool live(const Grant& grant, BootTime now) {
 }
 inline bool live(const Hold& hold, BootTime now) { return live(*hold.grant, now); }
 
-}  // namespace rocklock::table
+}  // namespace rocklock::lock_model

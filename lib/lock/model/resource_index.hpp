@@ -12,7 +12,7 @@
 
 #include "lock/model/nodes.hpp"
 
-namespace rocklock::table {
+namespace rocklock::lock_model {
 
 // Threads: one at a time.
 class ResourceIndex {
@@ -60,4 +60,4 @@ private:
 };
 static_assert(ResourceIndex::parts == 1u << 8, "a part is chosen by the highest eight bits");
 
-}  // namespace rocklock::table
+}  // namespace rocklock::lock_model

@@ -41,7 +41,7 @@ void append_duration(std::string& out, milliseconds duration) {
 void append_session(std::string& out, const SessionId& id) {
     out.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
 }
-void append_request(std::string& out, const table::RequestKey& key) {
+void append_request(std::string& out, const lock_model::RequestKey& key) {
     append_u64(out, key.high);
     append_u64(out, key.low);
 }
@@ -61,7 +61,7 @@ void append_ending(std::string& out, const Ending& ending) {
 }
 
 // A lock as it lies in a record: name, mode with its bits, and what goes with it.
-void append_lock(std::string& out, const table::Hold& hold) {
+void append_lock(std::string& out, const lock_model::Hold& hold) {
     append_string(out, hold.resource->name());
     append_u8(out, static_cast<std::uint8_t>(static_cast<unsigned>(hold.mode) |
                                              (hold.subtree ? 4U : 0U)));
@@ -107,8 +107,8 @@ struct Parts {
         if (ok) std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
         return id;
     }
-    table::RequestKey request() {
-        table::RequestKey key;
+    lock_model::RequestKey request() {
+        lock_model::RequestKey key;
         key.high = u64();
         key.low = u64();
         return key;
@@ -164,7 +164,7 @@ std::string numbered(char tag, std::uint64_t number) {
     return key;
 }
 
-std::uint16_t parts_of(const table::Grant& grant, const Ending* ending,
+std::uint16_t parts_of(const lock_model::Grant& grant, const Ending* ending,
                        const std::vector<Closure>& closures) {
     unsigned parts = 0;
     if (const auto* extra = grant.extra.get()) {
@@ -205,11 +205,11 @@ std::optional<SessionId> session_of_key(std::string_view key) {
     return id;
 }
 
-std::string encode_grant(const table::Grant& grant, std::uint32_t boot_epoch,
+std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoch,
                          WallTime acquired_wall, const Ending* ending,
                          const std::vector<Closure>& closures) {
-    const table::Session& session = *grant.session;
-    const table::Hold& first = grant.holds().front();
+    const lock_model::Session& session = *grant.session;
+    const lock_model::Hold& first = grant.holds().front();
     const std::uint16_t parts = parts_of(grant, ending, closures);
     std::string out;
     out.reserve(96 + first.resource->name().size() +
@@ -258,12 +258,12 @@ std::string encode_grant(const table::Grant& grant, std::uint32_t boot_epoch,
     return out;
 }
 
-std::string encode_set(const table::Grant& grant) {
+std::string encode_set(const lock_model::Grant& grant) {
     std::string out;
     append_u64(out, grant.version);
     const auto rest = grant.holds().subspan(1);
     append_varint(out, rest.size());
-    for (const table::Hold& hold : rest) append_lock(out, hold);
+    for (const lock_model::Hold& hold : rest) append_lock(out, hold);
     return out;
 }
 

@@ -53,7 +53,7 @@ struct Lock {
     Mode mode = Mode::write;
     bool subtree = false;
     std::uint32_t permits = 0;
-    std::uint8_t cause = table::Hold::no_cause;
+    std::uint8_t cause = lock_model::Hold::no_cause;
     GrantId before{};
 };
 
@@ -82,9 +82,9 @@ struct GrantRecord {
     std::uint32_t more_locks = 0;
     std::optional<BootTime> cap;
     std::chrono::milliseconds max_hold{0};
-    table::RequestKey request;
+    lock_model::RequestKey request;
     std::uint64_t fingerprint = 0;
-    table::RequestKey convert_request;
+    lock_model::RequestKey convert_request;
     std::uint64_t convert_fingerprint = 0;
     std::string note;
     Metadata metadata;
@@ -118,7 +118,7 @@ struct SessionRecord {
     std::uint64_t order = 0;
     std::string note;
     Metadata metadata;
-    table::RequestKey request;
+    lock_model::RequestKey request;
     std::optional<Ending> ended;
 };
 
@@ -143,10 +143,10 @@ struct BootRecord {
 };
 
 // Straight from the table, without a copy in between. `ending` and `closures` when it ends.
-std::string encode_grant(const table::Grant& grant, std::uint32_t boot_epoch,
+std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoch,
                          WallTime acquired_wall, const Ending* ending,
                          const std::vector<Closure>& closures);
-std::string encode_set(const table::Grant& grant);
+std::string encode_set(const lock_model::Grant& grant);
 std::string encode(const SessionRecord& record);
 std::string encode(const DeadlineRecord& record);
 std::string encode(const LockClass& lock_class, std::uint64_t version);

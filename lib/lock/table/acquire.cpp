@@ -9,10 +9,10 @@
 
 namespace rocklock {
 
-using table::RequestKey;
-using table::tighter;
-using table::Wait;
-using table::Wish;
+using lock_model::RequestKey;
+using lock_model::tighter;
+using lock_model::Wait;
+using lock_model::Wish;
 
 namespace {
 
@@ -104,8 +104,8 @@ std::vector<LockRequest> in_weakest_modes(std::vector<LockRequest> locks) {
 }
 
 // A planted bug: all holders of a resource get the lease of the newest.
-void share_lease(const table::Grant& newest) {
-    const table::Hold* hold = newest.holds().front().resource->first;
+void share_lease(const lock_model::Grant& newest) {
+    const lock_model::Hold* hold = newest.holds().front().resource->first;
     for (; hold != nullptr; hold = hold->next) {
         BootTime& deadline = hold->grant->session->deadline;
         deadline = std::max(deadline, newest.session->deadline);
@@ -327,8 +327,8 @@ void LockTable::Core::handle(const Acquire& request) {
     const milliseconds max_hold =
         tighter(resolved->max_hold, request.max_hold.value_or(milliseconds{0}));
     if (!obstacles.blocked) {
-        const table::Wanting wanting{session,     request.note, &request.metadata, max_hold, id,
-                                     fingerprint, false};
+        const lock_model::Wanting wanting{
+            session, request.note, &request.metadata, max_hold, id, fingerprint, false};
         return answer(ticket, answer_grant(make_grant(wanting, resolved->wishes, obstacles.dead)));
     }
     auto wait = std::make_unique<Wait>();
@@ -340,7 +340,7 @@ void LockTable::Core::handle(const Acquire& request) {
     wait->max_hold = max_hold;
     wait->request = id;
     wait->fingerprint = fingerprint;
-    wait->patience_ends = table::patience_end(now.boot, request.patience);
+    wait->patience_ends = lock_model::patience_end(now.boot, request.patience);
     begin_wait(std::move(wait), resolved->wishes);
 }
 
@@ -353,7 +353,7 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
                         "this request id was used before with other locks: use a new one"});
         return true;
     };
-    const table::Wait* waiting = waits.find(seen->second.waiting);
+    const lock_model::Wait* waiting = waits.find(seen->second.waiting);
     if (waiting != nullptr && waiting->request == id) {
         if (waiting->fingerprint != fingerprint) return differs();
         // The place in the queue goes to whoever asks now: the one before has lost its connection.
@@ -362,7 +362,7 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
                {ErrorCode::cancelled, "the same request was sent again and waits instead"});
         wait->ticket = ticket;
         wait->recheck = false;
-        wait->patience_ends = table::patience_end(now.boot, request.patience);
+        wait->patience_ends = lock_model::patience_end(now.boot, request.patience);
         seen->second.waiting = ticket;
         Wait& again = *wait;
         waits.insert(ticket, std::move(wait));
@@ -380,14 +380,14 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
     if (grant.extra->fingerprint != fingerprint) return differs();
     ++counts.replays;
     rocklock::Grant reply = answer_grant(grant);
-    if (!table::live(grant, now.boot)) reply.ended = ending_of(grant);
+    if (!lock_model::live(grant, now.boot)) reply.ended = ending_of(grant);
     answer(ticket, std::move(reply));
     return true;
 }
 
-table::Hold* LockTable::Core::own_hold(const Session& session, const Resource& at) const {
+lock_model::Hold* LockTable::Core::own_hold(const Session& session, const Resource& at) const {
     const auto good = [&](const Hold& hold) {
-        return hold.resource == &at && hold.root() && table::live(hold, now.boot);
+        return hold.resource == &at && hold.root() && lock_model::live(hold, now.boot);
     };
     // Whichever list is shorter.
     if (at.holds <= session.grants) {
@@ -405,14 +405,15 @@ table::Hold* LockTable::Core::own_hold(const Session& session, const Resource& a
 }
 
 // The one live grant that covers every wish in the same or a stronger mode.
-table::Grant* LockTable::Core::own_cover(Session& session, std::span<const Wish> wishes) const {
+lock_model::Grant* LockTable::Core::own_cover(Session& session,
+                                              std::span<const Wish> wishes) const {
     const auto meets = [&](const Hold& hold, const Wish& wish) {
         return hold.resource == wish.resource && covers(hold.mode, wish.mode) &&
                hold.permits >= wish.permits && (hold.subtree || !wish.subtree);
     };
     for (Hold* first = wishes.front().resource->first; first != nullptr; first = first->next) {
         Grant* grant = first->grant;
-        if (grant->session != &session || !table::live(*grant, now.boot)) continue;
+        if (grant->session != &session || !lock_model::live(*grant, now.boot)) continue;
         const auto holds = grant->holds();
         const bool covers_all = std::all_of(wishes.begin(), wishes.end(), [&](const Wish& wish) {
             return std::any_of(holds.begin(), holds.end(),
@@ -464,17 +465,17 @@ bool LockTable::Core::meet_own(const Acquire& request, Session& session,
 
 // ---- Granting ----
 
-table::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
+lock_model::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
     if (!grant.extra) {
-        grant.extra = std::make_unique<table::GrantExtra>();
+        grant.extra = std::make_unique<lock_model::GrantExtra>();
         grant.extra->timer.owner = &grant;
     }
     return *grant.extra;
 }
 
-table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
-                                          std::span<const Wish> wishes,
-                                          const std::vector<GrantId>& dead) {
+lock_model::Grant& LockTable::Core::make_grant(const lock_model::Wanting& wanting,
+                                               std::span<const Wish> wishes,
+                                               const std::vector<GrantId>& dead) {
     Session& session = *wanting.session;
     // Whoever is out of time in its way ends in the same batch.
     end_dead(dead, session);
@@ -508,7 +509,7 @@ table::Grant& LockTable::Core::make_grant(const table::Wanting& wanting,
         extra.metadata = *wanting.metadata;
         extra.request = wanting.request;
         extra.fingerprint = wanting.fingerprint;
-        if (wanting.request) requests[wanting.request] = table::Remembered::of(grant.id);
+        if (wanting.request) requests[wanting.request] = lock_model::Remembered::of(grant.id);
     }
     if (wanting.max_hold > milliseconds{0}) {
         remember_cap(grant, wanting.max_hold, now.boot + wanting.max_hold);
@@ -554,7 +555,7 @@ void LockTable::Core::link(Hold& hold) {
     hold.next = at.first;
     if (at.first != nullptr) at.first->previous = &hold;
     at.first = &hold;
-    at.last = table::LastGrant(hold.grant->id);
+    at.last = lock_model::LastGrant(hold.grant->id);
     ++at.holds;
     if (hold.mode != Mode::read) ++at.strong;
     if (hold.subtree) ++subtree_marks;
@@ -619,7 +620,7 @@ void LockTable::Core::handle(const Reacquire& request) {
     const auto found = grants.find(number(request.grant));
     if (found != grants.end()) {
         Grant& grant = **found;
-        if (table::live(grant, now.boot)) {
+        if (lock_model::live(grant, now.boot)) {
             if (grant.session == session) return answer(ticket, answer_grant(grant));
             return refuse(ticket, {ErrorCode::not_owner, "another session holds this grant"});
         }
@@ -636,7 +637,7 @@ void LockTable::Core::handle(const Reacquire& request) {
 bool LockTable::Core::granted_since(const Resource& at, bool subtree, GrantId grant) const {
     if (at.last.grant() != grant || at.last.older_converted()) return true;
     for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
-        const table::LastGrant last = above->last;
+        const lock_model::LastGrant last = above->last;
         if (number(last.grant()) > number(grant) || last.older_converted()) return true;
         // When is not known any more; it may have been since.
         if (last.grant() != grant && last.itself_converted()) return true;
@@ -681,7 +682,7 @@ void LockTable::Core::handle(const Retake& event) {
         return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
     }
     const Metadata none;
-    const table::Wanting wanting{session, {}, &none, max_hold, {}, 0, false};
+    const lock_model::Wanting wanting{session, {}, &none, max_hold, {}, 0, false};
     answer(ticket, answer_grant(make_grant(wanting, wishes, obstacles.dead)));
 }
 

@@ -25,7 +25,7 @@ public:
     }
 
 private:
-    bool live(const Hold& hold) const { return table::live(hold, core_.now.boot); }
+    bool live(const Hold& hold) const { return lock_model::live(hold, core_.now.boot); }
 
     const char* check_holds(const Resource& at) {
         std::uint32_t holds = 0;

@@ -40,7 +40,7 @@
 
 namespace rocklock {
 
-namespace table {
+namespace lock_model {
 
 struct GrantHash {
     using is_transparent = void;
@@ -139,20 +139,20 @@ struct Wanting {
     bool waited = false;
 };
 
-}  // namespace table
+}  // namespace lock_model
 
 struct LockTable::Core {
-    using Grant = table::Grant;
-    using Hold = table::Hold;
-    using HotNames = table::HotNames;
-    using Resource = table::Resource;
-    using Session = table::Session;
-    using Wait = table::Wait;
-    using WaitLock = table::WaitLock;
-    using Wish = table::Wish;
-    using Collect = table::Collect;
-    using Obstacles = table::Obstacles;
-    using RequestKey = table::RequestKey;
+    using Grant = lock_model::Grant;
+    using Hold = lock_model::Hold;
+    using HotNames = lock_model::HotNames;
+    using Resource = lock_model::Resource;
+    using Session = lock_model::Session;
+    using Wait = lock_model::Wait;
+    using WaitLock = lock_model::WaitLock;
+    using Wish = lock_model::Wish;
+    using Collect = lock_model::Collect;
+    using Obstacles = lock_model::Obstacles;
+    using RequestKey = lock_model::RequestKey;
     using milliseconds = std::chrono::milliseconds;
 
     Core(const LockTableOptions& table_options, const SessionKey& session_key);
@@ -177,16 +177,18 @@ struct LockTable::Core {
     SessionKey key;
 
     // ---- State ----
-    table::ResourceIndex resources;
-    boost::unordered_flat_set<Near<Grant>, table::GrantHash, table::GrantEqual> grants;
-    boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, table::SessionIdHash> sessions;
+    lock_model::ResourceIndex resources;
+    boost::unordered_flat_set<Near<Grant>, lock_model::GrantHash, lock_model::GrantEqual> grants;
+    boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, lock_model::SessionIdHash>
+        sessions;
     TicketMap<Wait, TicketShares{8, 10}> waits;
     // The ends of their list, and where a search that is under way goes on.
     Wait* oldest_wait = nullptr;
     Wait* youngest_wait = nullptr;
     Wait* next_searched = nullptr;
-    boost::unordered_flat_map<RequestKey, table::Remembered, table::RequestKeyHash> requests;
-    table::LastGrants last_grants;
+    boost::unordered_flat_map<RequestKey, lock_model::Remembered, lock_model::RequestKeyHash>
+        requests;
+    lock_model::LastGrants last_grants;
     ClassTable classes;
     // Sessions' deadlines and grants' caps: what the sweep cleans up.
     TimerHeap session_timers;
@@ -225,7 +227,7 @@ struct LockTable::Core {
     std::vector<Resource*> dirty;
     std::vector<Resource*> touched;
     // Waits to be looked at again whatever their queue says.
-    std::vector<table::Recheck> rechecks;
+    std::vector<lock_model::Recheck> rechecks;
     // Waits that are over by the clock and were still held up when looked at: a heap with the one
     // that arrived first on top. Who has left meanwhile may be in it.
     std::vector<std::pair<std::uint64_t, Ticket>> overdue;
@@ -322,7 +324,7 @@ struct LockTable::Core {
     // The session's own live hold on that very name, dependants aside.
     Hold* own_hold(const Session& session, const Resource& at) const;
     Grant* own_cover(Session& session, std::span<const Wish> wishes) const;
-    Grant& make_grant(const table::Wanting& wanting, std::span<const Wish> wishes,
+    Grant& make_grant(const lock_model::Wanting& wanting, std::span<const Wish> wishes,
                       const std::vector<GrantId>& dead);
     // Ends those of `dead` that are not ended yet, `taker`'s own aside.
     void end_dead(const std::vector<GrantId>& dead, const Session& taker);
@@ -334,7 +336,7 @@ struct LockTable::Core {
     rocklock::Grant answer_grant(const Grant& grant) const;
     RequestKey request_key(const SessionId* session, const OpenSession* opens,
                            std::string_view request_id) const;
-    table::GrantExtra& extra_of(Grant& grant);
+    lock_model::GrantExtra& extra_of(Grant& grant);
 
     // ---- wait.cpp ----
     Resource& resource(std::string_view name);
@@ -483,7 +485,8 @@ struct LockTable::Core {
     // Why this steal is refused, if it is; asks the holder where that is to be asked.
     std::optional<Error> judge_steal(const Steal& request, const Session& thief, Grant& victim);
     // What the thief has asked and was answered; asks for it if it has not.
-    Result<table::Ask> ask_holder(const Session& thief, Grant& victim, const StealTerms& terms);
+    Result<lock_model::Ask> ask_holder(const Session& thief, Grant& victim,
+                                       const StealTerms& terms);
     void forget_old_refusals(Grant& grant, milliseconds steal_after) const;
     Error steal_refusal(const Hold& hold, StealPolicy policy, std::string why,
                         std::optional<BootTime> until) const;

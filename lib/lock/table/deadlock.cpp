@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    bool live(const Hold& hold) const { return table::live(hold, core_.now.boot); }
+    bool live(const Hold& hold) const { return lock_model::live(hold, core_.now.boot); }
 
     bool permits_run_out(const Wish& wish) const {
         std::uint64_t taken = 0;
@@ -114,7 +114,7 @@ private:
              place.next = place.next->next) {
             const WaitLock* lock = place.next;
             if (only_subtree && !lock->wish->subtree) continue;
-            if (stands_before(*lock->wait) && table::in_conflict(*lock->wish, wish)) {
+            if (stands_before(*lock->wait) && lock_model::in_conflict(*lock->wish, wish)) {
                 edges_.push_back({lock->wait->session, &at, false, false});
             }
         }
@@ -207,7 +207,7 @@ private:
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             const Session* holder = hold->grant == moved_ ? &start_ : hold->grant->session;
             const bool stays = holder == &by || is_stuck(holder);
-            if (stays && table::live(*hold, core_.now.boot)) kept += hold->permits;
+            if (stays && lock_model::live(*hold, core_.now.boot)) kept += hold->permits;
         }
         return kept;
     }

@@ -7,9 +7,9 @@
 
 namespace rocklock {
 
+using lock_model::Wait;
+using lock_model::Wish;
 using records::Closure;
-using table::Wait;
-using table::Wish;
 
 namespace {
 
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t losses_kept = 100;
 
 // Whether those who wait are looked at when a grant has ended so: always, but for planted bugs.
-bool wakes(const table::Session& session, Outcome outcome) {
+bool wakes(const lock_model::Session& session, Outcome outcome) {
     if (session.ended && planted(Bug::unwoken_session_end)) return false;
     if (outcome == Outcome::released) return !planted(Bug::unwoken_release);
     if (outcome == Outcome::expired) return !planted(Bug::unwoken_expiry);
@@ -26,15 +26,15 @@ bool wakes(const table::Session& session, Outcome outcome) {
 }
 
 // A planted bug: the leases of all who read here are over.
-void free_readers(const table::Resource& resource, BootTime now) {
-    for (const table::Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
+void free_readers(const lock_model::Resource& resource, BootTime now) {
+    for (const lock_model::Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
         if (hold->mode == Mode::read) hold->grant->session->deadline = now;
     }
 }
 
 }  // namespace
 
-Error table::ended_error(const Ending& ending) {
+Error lock_model::ended_error(const Ending& ending) {
     Error error(ErrorCode::grant_ended,
                 "the grant has ended: " + std::string(to_string(ending.outcome)));
     if (!ending.by.empty()) error.message += " by " + ending.by;
@@ -44,7 +44,7 @@ Error table::ended_error(const Ending& ending) {
     return error;
 }
 
-std::optional<Error> table::check_reason(std::string_view reason) {
+std::optional<Error> lock_model::check_reason(std::string_view reason) {
     if (reason.empty()) return Error(ErrorCode::invalid_argument, "a forced change needs a reason");
     return check_texts(reason, {});
 }
@@ -55,8 +55,8 @@ Ending LockTable::Core::ending_of(const Grant& grant) const {
     return {Outcome::expired, {}, {}, wall_of(std::min(grant.session->deadline, grant.cap()))};
 }
 
-table::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId id,
-                                             AskHistory::Verb verb) {
+lock_model::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId id,
+                                                  AskHistory::Verb verb) {
     const auto found = grants.find(number(id));
     if (found == grants.end()) {
         decision->history.push_back({ticket, session, id, verb, 0});
@@ -70,12 +70,12 @@ table::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId i
                {ErrorCode::not_owner, "the grant belongs to another session; nothing was changed"});
         return nullptr;
     }
-    if (table::live(grant, now.boot)) return &grant;
+    if (lock_model::live(grant, now.boot)) return &grant;
     const Ending ending = ending_of(grant);
     if (verb == AskHistory::Verb::release) {
         answer(ticket, released_before(ending));
     } else {
-        refuse(ticket, table::ended_error(ending));
+        refuse(ticket, lock_model::ended_error(ending));
     }
     return nullptr;
 }
@@ -280,7 +280,7 @@ void LockTable::Core::handle(const Convert& request) {
     if (grant == nullptr) return;
     const auto modes = modes_after(*grant, request);
     if (!modes) return refuse(ticket, modes.error());
-    const table::RequestKey id = request_key(&session->id, nullptr, request.request_id);
+    const lock_model::RequestKey id = request_key(&session->id, nullptr, request.request_id);
     std::uint64_t fingerprint = fnv1a(std::to_string(number(request.grant)));
     for (const Mode mode : *modes) fingerprint = fnv1a(to_string(mode), fingerprint);
     if (id && grant->extra && grant->extra->convert_request == id) {
@@ -322,7 +322,7 @@ void LockTable::Core::handle(const Convert& request) {
     wait->modes_after = *modes;
     wait->request = id;
     wait->fingerprint = fingerprint;
-    wait->patience_ends = table::patience_end(now.boot, request.patience);
+    wait->patience_ends = lock_model::patience_end(now.boot, request.patience);
     begin_wait(std::move(wait), wishes);
 }
 
@@ -350,7 +350,7 @@ std::vector<CycleStep> LockTable::Core::cycle_when_raised(Grant& grant,
 
 // Down keeps the token, and others may be served; up takes a new one.
 void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
-                                  const table::RequestKey& convert_request,
+                                  const lock_model::RequestKey& convert_request,
                                   std::uint64_t fingerprint) {
     bool up = false;
     for (std::size_t i = 0; i < modes.size(); ++i) {
@@ -395,7 +395,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
 
 // The same set in the same modes for another session, with a new id and token, ahead of the
 // waiters.
-table::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const Ending& ending) {
+lock_model::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const Ending& ending) {
     std::vector<Wish> wishes;
     for (const Hold& hold : victim.holds()) {
         wishes.push_back({.resource = hold.resource,
@@ -406,10 +406,10 @@ table::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const En
     }
     milliseconds max_hold{0};
     for (const Wish& wish : wishes)
-        max_hold = table::tighter(max_hold, classes.of(wish.resource->name()).max_hold);
+        max_hold = lock_model::tighter(max_hold, classes.of(wish.resource->name()).max_hold);
     end_grant(victim, ending);
     const Metadata none;
-    const table::Wanting wanting{&thief, {}, &none, max_hold, {}, 0, false};
+    const lock_model::Wanting wanting{&thief, {}, &none, max_hold, {}, 0, false};
     return make_grant(wanting, wishes, {});
 }
 
@@ -467,7 +467,8 @@ void LockTable::Core::handle(const Transfer& request) {
 }
 
 void LockTable::Core::handle(const Break& request) {
-    if (auto error = table::check_reason(request.reason)) return refuse(ticket, *std::move(error));
+    if (auto error = lock_model::check_reason(request.reason))
+        return refuse(ticket, *std::move(error));
     if (auto error = check_name("who breaks it", request.by))
         return refuse(ticket, *std::move(error));
     auto found = grants.find(number(request.grant));
@@ -482,7 +483,8 @@ void LockTable::Core::handle(const Break& request) {
         return;
     }
     Grant& grant = **found;
-    if (!table::live(grant, now.boot)) return refuse(ticket, table::ended_error(ending_of(grant)));
+    if (!lock_model::live(grant, now.boot))
+        return refuse(ticket, lock_model::ended_error(ending_of(grant)));
     end_grant(grant, {Outcome::broken, request.by, request.reason, now.wall});
     need(Durability::durable);
     answer(ticket, Released{Outcome::broken, 0});

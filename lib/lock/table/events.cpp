@@ -108,7 +108,7 @@ std::size_t LockTable::Core::warn(Session& session) {
     session.warned = true;
     std::size_t warned = 0;
     for (const Grant* grant = session.first; grant != nullptr; grant = grant->next) {
-        if (!table::live(*grant, now.boot)) continue;
+        if (!lock_model::live(*grant, now.boot)) continue;
         for (const Hold& hold : grant->holds()) {
             note(EventType::warned, hold, now.wall);
             if (++warned == warned_limit) return warned;

@@ -7,14 +7,14 @@ namespace rocklock {
 
 namespace {
 
-using table::Hold;
+using lock_model::Hold;
 
 NoFence ended_so(const Ending& ending) { return {NoFence::Why::ended, ending, {}}; }
 
 // A permit has no mode: others may have some too.
 bool writes(const Hold& hold) { return hold.permits == 0 && covers(hold.mode, Mode::write); }
 
-bool covers_resource(const table::Grant& grant, std::string_view resource) {
+bool covers_resource(const lock_model::Grant& grant, std::string_view resource) {
     for (const Hold& hold : grant.holds()) {
         if (!writes(hold)) continue;
         const auto name = hold.resource->name();
@@ -25,12 +25,12 @@ bool covers_resource(const table::Grant& grant, std::string_view resource) {
 }
 
 // Whether a conversion to read would be decided now.
-bool downgrades(const table::Session& session, const table::Grant& grant) {
+bool downgrades(const lock_model::Session& session, const lock_model::Grant& grant) {
     const auto holds = grant.holds();
     return std::none_of(holds.begin(), holds.end(),
                         [](const Hold& hold) { return hold.permits > 0; }) &&
            std::none_of(session.waits.begin(), session.waits.end(),
-                        [&](const table::Wait* wait) { return wait->converts == &grant; });
+                        [&](const lock_model::Wait* wait) { return wait->converts == &grant; });
 }
 
 }  // namespace
@@ -38,12 +38,12 @@ bool downgrades(const table::Session& session, const table::Grant& grant) {
 std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Instant now) {
     const Core::AsOf moment(*core_, now);
     const auto found = core_->sessions.find(request.session);
-    table::Session* session = found == core_->sessions.end() ? nullptr : found->second.get();
-    table::Grant* grant = nullptr;
+    lock_model::Session* session = found == core_->sessions.end() ? nullptr : found->second.get();
+    lock_model::Grant* grant = nullptr;
     if (request.token) {
         auto believed = core_->believed_grant(request, session);
         if (const auto* none = std::get_if<NoFence>(&believed)) return *none;
-        grant = std::get<table::Grant*>(believed);
+        grant = std::get<lock_model::Grant*>(believed);
     } else {
         if (session == nullptr || session->unborn) return NoFence{NoFence::Why::unknown, {}, {}};
         if (!session->live(now.boot)) {
@@ -55,7 +55,7 @@ std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Insta
         grant = core_->writing_grant(*session, request.resource);
         if (grant == nullptr) return NoFence{};
     }
-    if (!table::live(*grant, now.boot)) {
+    if (!lock_model::live(*grant, now.boot)) {
         NoFence late = ended_so(core_->ending_of(*grant));
         if (covers_resource(*grant, request.resource)) late.late = grant->session->principal;
         return late;
@@ -66,8 +66,8 @@ std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Insta
                  std::string(session->principal), downgrades(*session, *grant)};
 }
 
-std::variant<table::Grant*, NoFence> LockTable::Core::believed_grant(const FenceRequest& request,
-                                                                     const Session* session) {
+std::variant<lock_model::Grant*, NoFence> LockTable::Core::believed_grant(
+    const FenceRequest& request, const Session* session) {
     const std::uint64_t token = number(*request.token);
     if (const auto born = grants.find(token); born != grants.end()) {
         Grant& grant = **born;
@@ -84,13 +84,14 @@ std::variant<table::Grant*, NoFence> LockTable::Core::believed_grant(const Fence
 }
 
 // The session's own live one that lets it write there, nearest to the resource.
-table::Grant* LockTable::Core::writing_grant(const Session& session, std::string_view name) const {
+lock_model::Grant* LockTable::Core::writing_grant(const Session& session,
+                                                  std::string_view name) const {
     std::optional<std::string_view> path = name;
     for (bool above = false; path; above = true, path = parent_path(*path)) {
         const Resource* at = find(*path);
         if (at == nullptr) continue;
         for (Hold* hold = at->first; hold != nullptr; hold = hold->next) {
-            if (hold->grant->session != &session || !table::live(*hold, now.boot)) continue;
+            if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
             if (writes(*hold) && (hold->subtree || !above)) return hold->grant;
         }
     }
@@ -104,12 +105,12 @@ std::vector<Holder> LockTable::holders_over(std::string_view name, Mode mode,
     std::vector<Holder> holders;
     std::optional<std::string_view> path = name;
     for (bool above = false; path; above = true, path = parent_path(*path)) {
-        const table::Resource* at = core_->find(*path);
+        const lock_model::Resource* at = core_->find(*path);
         if (at == nullptr) continue;
         for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
             if (hold->permits > 0 || !covers(hold->mode, mode) || (above && !hold->subtree))
                 continue;
-            if (!table::live(*hold, now.boot) || hold->grant->session->id == but) continue;
+            if (!lock_model::live(*hold, now.boot) || hold->grant->session->id == but) continue;
             holders.push_back(core_->show_holder(*hold));
         }
     }

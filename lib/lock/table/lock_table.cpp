@@ -146,10 +146,10 @@ void LockTable::Core::serve_all() {
         if (!rechecks.empty()) {
             // In the order of the queues: of two requests of one session for one thing the first
             // gets it.
-            std::vector<table::Recheck> due = std::exchange(rechecks, {});
+            std::vector<lock_model::Recheck> due = std::exchange(rechecks, {});
             std::sort(due.begin(), due.end(),
                       [](const auto& a, const auto& b) { return a.before(b); });
-            for (const table::Recheck& next : due) {
+            for (const lock_model::Recheck& next : due) {
                 Wait* wait = waits.find(next.ticket);
                 if (wait == nullptr) continue;
                 wait->recheck = false;
@@ -217,7 +217,7 @@ void LockTable::forget(const ForgottenGrant& grant) {
     if (core_->ended_records > 0) --core_->ended_records;
     for (const std::string& name : grant.resources) {
         const std::uint64_t hash = fnv1a(name);
-        const table::LastGrant* const last = core_->last_grants.find(hash);
+        const lock_model::LastGrant* const last = core_->last_grants.find(hash);
         if (last != nullptr && last->grant() == grant.grant) core_->last_grants.forget(hash);
     }
     const auto request = core_->requests.find({grant.request_high, grant.request_low});

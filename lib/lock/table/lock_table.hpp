@@ -111,7 +111,7 @@ struct RecoveryFacts {
     Instant now;
 };
 
-namespace table {
+namespace lock_model {
 struct Resource;
 }
 
@@ -198,7 +198,7 @@ private:
     std::optional<Holder> holder_at(const LockPlace& place) const;
     Looked look_at(const LockPlace& place) const;
     Looked look_at(const SessionId& id) const;
-    std::size_t offer_held(const table::Resource& resource, HeldSearch& search) const;
+    std::size_t offer_held(const lock_model::Resource& resource, HeldSearch& search) const;
 
     std::unique_ptr<Core> core_;
 };

@@ -7,9 +7,9 @@
 
 namespace rocklock {
 
-using table::Hold;
-using table::Resource;
-using table::Session;
+using lock_model::Hold;
+using lock_model::Resource;
+using lock_model::Session;
 
 namespace {
 
@@ -20,7 +20,8 @@ constexpr std::size_t holders_a_step = 2048;
 
 std::optional<Holder> LockTable::holder_at(const LockPlace& place) const {
     const auto grant = core_->grants.find(place.grant);
-    if (grant == core_->grants.end() || !table::live(**grant, core_->now.boot)) return std::nullopt;
+    if (grant == core_->grants.end() || !lock_model::live(**grant, core_->now.boot))
+        return std::nullopt;
     for (const Hold& hold : (*grant)->holds()) {
         if (hold.resource->name() == place.resource) return core_->show_holder(hold);
     }
@@ -30,7 +31,7 @@ std::optional<Holder> LockTable::holder_at(const LockPlace& place) const {
 Looked LockTable::look_at(const LockPlace& place) const {
     Looked looked;
     if (auto holder = holder_at(place)) {
-        const table::Grant& grant = **core_->grants.find(place.grant);
+        const lock_model::Grant& grant = **core_->grants.find(place.grant);
         looked.until = std::min(grant.session->deadline, grant.cap());
         looked.found = *std::move(holder);
     }
@@ -73,7 +74,7 @@ std::vector<Looked> LockTable::look(const std::vector<LookedFor>& places, Instan
 // How many locks there were to look at.
 std::size_t LockTable::offer_held(const Resource& resource, HeldSearch& search) const {
     for (const Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
-        if (!table::live(*hold, core_->now.boot)) continue;
+        if (!lock_model::live(*hold, core_->now.boot)) continue;
         const std::uint64_t grant = number(hold->grant->id);
         search.first_.offer(search.key_(resource.name(), grant),
                             {std::string(resource.name()), grant});
@@ -86,9 +87,9 @@ std::optional<InRange<Holder>> LockTable::search(HeldSearch& search, Instant now
     if (search.resource_) {
         const Resource* only = core_->find(*search.resource_);
         if (only != nullptr && search.part_ == 0) offer_held(*only, search);
-        search.part_ = table::ResourceIndex::parts;
+        search.part_ = lock_model::ResourceIndex::parts;
     }
-    for (std::size_t seen = 0; search.part_ < table::ResourceIndex::parts; ++search.part_) {
+    for (std::size_t seen = 0; search.part_ < lock_model::ResourceIndex::parts; ++search.part_) {
         if (seen > holders_a_step) return std::nullopt;
         for (const Resource* resource : core_->resources.part(search.part_)) {
             seen += offer_held(*resource, search);

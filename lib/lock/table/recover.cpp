@@ -10,10 +10,10 @@
 
 namespace rocklock {
 
+using lock_model::Session;
 using records::Closure;
 using records::GrantRecord;
 using records::Lock;
-using table::Session;
 
 // ---- Classes ----
 
@@ -269,7 +269,7 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
         extra.fingerprint = record.fingerprint;
         extra.convert_request = record.convert_request;
         extra.convert_fingerprint = record.convert_fingerprint;
-        if (record.request) requests[record.request] = table::Remembered::of(grant.id);
+        if (record.request) requests[record.request] = lock_model::Remembered::of(grant.id);
     }
     if (record.cap) {
         const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
@@ -305,7 +305,7 @@ void LockTable::Core::enter_recovered() {
                 hold.resource = known;
             }
             // The last one may be one that has ended.
-            const table::LastGrant last = hold.resource->last;
+            const lock_model::LastGrant last = hold.resource->last;
             link(hold);
             if (last.grant() > grant->id) hold.resource->last = last;
         }
@@ -316,7 +316,7 @@ void LockTable::Core::enter_recovered() {
 
 void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFacts& facts) {
     ++ended_records;
-    if (record.request) requests[record.request] = table::Remembered::of(record.id);
+    if (record.request) requests[record.request] = lock_model::Remembered::of(record.id);
     const auto session = sessions.find(record.session);
     if (session != sessions.end()) {
         recover_deadline(*session->second,
@@ -325,7 +325,7 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
     }
     for (const Lock& lock : record.locks) {
         // In order of grants, so the last one stays.
-        const table::LastGrant last(record.id);
+        const lock_model::LastGrant last(record.id);
         if (Resource* const known = find(lock.resource)) {
             known->last = last;
         } else {
@@ -363,7 +363,7 @@ void LockTable::Core::arm_recovered() {
             }
             continue;
         }
-        if (session->request) requests[session->request] = table::Remembered::of(id);
+        if (session->request) requests[session->request] = lock_model::Remembered::of(id);
         if (session->deadline_exact) {
             if (planted(Bug::unwoken_restart)) continue;
             arm_session(*session);
@@ -393,12 +393,12 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     if (facts.restored) end_restored();
     // A later grant was on the name when an earlier one was converted: that one is the last to have
     // had it.
-    const auto mark = [](table::LastGrant& last, const Converted& up) {
+    const auto mark = [](lock_model::LastGrant& last, const Converted& up) {
         if (up.token > number(last.grant())) last.note_conversion_of(up.grant);
     };
     for (const Converted& up : converted) {
         Resource* const known = find(up.name);
-        table::LastGrant* const last =
+        lock_model::LastGrant* const last =
             known != nullptr ? &known->last : last_grants.find(fnv1a(up.name));
         if (last != nullptr) mark(*last, up);
     }

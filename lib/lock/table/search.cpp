@@ -8,9 +8,9 @@
 
 namespace rocklock {
 
-using table::Hold;
-using table::Resource;
-using table::Session;
+using lock_model::Hold;
+using lock_model::Resource;
+using lock_model::Session;
 
 namespace {
 
@@ -91,7 +91,7 @@ std::size_t LockTable::look_through(std::size_t part, LockSearch& search) const 
         seen += std::max(1U, resource->holds);
         if (!asked_for(request, *resource, core_->classes)) continue;
         for (const Hold* hold = resource->first; hold != nullptr; hold = hold->next) {
-            if (!table::live(*hold, core_->now.boot) || !asked_for(request, *hold)) continue;
+            if (!lock_model::live(*hold, core_->now.boot) || !asked_for(request, *hold)) continue;
             search.offer(resource->name(), number(hold->grant->id));
         }
     }
@@ -109,7 +109,7 @@ void LockTable::show_found(const LockPlace& place, LockSearch& search) const {
 
 std::optional<LockPage> LockTable::search(LockSearch& search, Instant now) const {
     const Core::AsOf moment(*core_, now);
-    for (std::size_t seen = 0; search.part_ < table::ResourceIndex::parts; ++search.part_) {
+    for (std::size_t seen = 0; search.part_ < lock_model::ResourceIndex::parts; ++search.part_) {
         if (seen > locks_a_step) return std::nullopt;
         seen += look_through(search.part_, search);
     }

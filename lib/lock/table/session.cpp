@@ -7,7 +7,7 @@
 
 namespace rocklock {
 
-using table::Session;
+using lock_model::Session;
 
 namespace {
 
@@ -89,7 +89,7 @@ void LockTable::Core::handle(const OpenSession& request) {
         return answer(ticket, info_with_secret(*old));
     }
     Session& session = make_session(request, lease, id);
-    if (id) requests[id] = table::Remembered::of(session.id);
+    if (id) requests[id] = lock_model::Remembered::of(session.id);
     extend(session);
     write_session(session);
     need(Durability::written);
@@ -123,7 +123,7 @@ std::optional<Error> LockTable::Core::lease_too_long_for_locks(const Session& se
                                                                milliseconds lease) const {
     if (!classes.limit_leases()) return std::nullopt;
     for (const Grant* grant = session.first; grant != nullptr; grant = grant->next) {
-        if (!table::live(*grant, now.boot)) continue;
+        if (!lock_model::live(*grant, now.boot)) continue;
         if (auto error = lease_too_long(*grant, lease)) return error;
     }
     for (const Wait* wait : session.waits) {
@@ -200,7 +200,7 @@ void LockTable::Core::handle(const CloseSession& request) {
     if (session == nullptr) return;
     ClosedSession closed;
     for (const Grant* grant = session->first; grant != nullptr; grant = grant->next) {
-        if (table::live(*grant, now.boot)) closed.released.push_back(grant->id);
+        if (lock_model::live(*grant, now.boot)) closed.released.push_back(grant->id);
     }
     answer(ticket, std::move(closed));
     end_session(*session, {Outcome::released, {}, request.reason, now.wall});

@@ -21,7 +21,7 @@
 
 namespace rocklock {
 
-using table::Ask;
+using lock_model::Ask;
 
 namespace {
 
@@ -147,7 +147,8 @@ Result<Ask> LockTable::Core::ask_holder(const Session& thief, Grant& victim,
 void LockTable::Core::handle(const Steal& request) {
     Session* thief = require_session(request.session);
     if (thief == nullptr) return;
-    if (auto error = table::check_reason(request.reason)) return refuse(ticket, *std::move(error));
+    if (auto error = lock_model::check_reason(request.reason))
+        return refuse(ticket, *std::move(error));
     if (request.force && !request.administrator) {
         return refuse(ticket, {ErrorCode::access_denied, "force is for administrators"});
     }
@@ -157,8 +158,8 @@ void LockTable::Core::handle(const Steal& request) {
         return;
     }
     Grant& victim = **found;
-    if (!table::live(victim, now.boot)) {
-        return refuse(ticket, table::ended_error(ending_of(victim)));
+    if (!lock_model::live(victim, now.boot)) {
+        return refuse(ticket, lock_model::ended_error(ending_of(victim)));
     }
     if (victim.session == thief) {
         Error error(ErrorCode::already_held, "the grant is this session's own");
@@ -195,7 +196,7 @@ bool LockTable::Core::waited_for(const Hold& hold) const {
             const Session& session = *lock->wait->session;
             if (&session == hold.grant->session || !session.live(now.boot)) continue;
             if (only_subtree && !lock->wish->subtree) continue;
-            if (!table::in_conflict(*lock->wish, held)) continue;
+            if (!lock_model::in_conflict(*lock->wish, held)) continue;
             Obstacles counted;
             if (hold.permits > 0 && lock->wish->permits > 0) look_at_permits(*lock->wish, counted);
             found = hold.permits == 0 || lock->wish->permits == 0 || counted.blocked;

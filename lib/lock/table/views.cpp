@@ -6,11 +6,11 @@
 
 namespace rocklock {
 
-using table::Hold;
-using table::Resource;
-using table::Session;
-using table::Wait;
-using table::WaitLock;
+using lock_model::Hold;
+using lock_model::Resource;
+using lock_model::Session;
+using lock_model::Wait;
+using lock_model::WaitLock;
 
 LockView LockTable::show(std::string_view resource, Instant now) const {
     const Core::AsOf moment(*core_, now);
@@ -22,7 +22,7 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
     const Resource* at = core_->find(resource);
     if (at == nullptr) return view;
     for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
-        if (table::live(*hold, now.boot)) view.holders.push_back(core_->show_holder(*hold));
+        if (lock_model::live(*hold, now.boot)) view.holders.push_back(core_->show_holder(*hold));
     }
     // Oldest first.
     std::reverse(view.holders.begin(), view.holders.end());
@@ -49,7 +49,7 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
 
 GrantId LockTable::last_grant(std::string_view resource) const {
     if (const Resource* at = core_->find(resource)) return at->last.grant();
-    const table::LastGrant* const last = core_->last_grants.find(fnv1a(resource));
+    const lock_model::LastGrant* const last = core_->last_grants.find(fnv1a(resource));
     return last == nullptr ? GrantId{} : last->grant();
 }
 
@@ -77,8 +77,9 @@ std::vector<Grant> LockTable::grants(const SessionId& id, Instant now) const {
     std::vector<Grant> result;
     const auto found = core_->sessions.find(id);
     if (found == core_->sessions.end()) return result;
-    for (const table::Grant* grant = found->second->first; grant != nullptr; grant = grant->next) {
-        if (table::live(*grant, now.boot)) result.push_back(core_->view(*grant));
+    for (const lock_model::Grant* grant = found->second->first; grant != nullptr;
+         grant = grant->next) {
+        if (lock_model::live(*grant, now.boot)) result.push_back(core_->view(*grant));
     }
     return result;
 }
@@ -109,7 +110,7 @@ bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
     const Session& session = *found->second;
     const auto covering = [&](const Resource& at, bool above) {
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            if (hold->grant->session != &session || !table::live(*hold, now.boot)) continue;
+            if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
             // A permit has no mode: there may be others.
             if (hold->permits > 0) continue;
             if (covers(hold->mode, mode) && (hold->subtree || !above)) return true;
@@ -155,17 +156,19 @@ LockStatistics LockTable::statistics() const {
 // many as there are sessions, not at as many as there are grants.
 Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
     const Core::AsOf moment(*core_, now);
-    const auto live_from = [&](const table::Grant* grant) {
-        while (grant != nullptr && !table::live(*grant, now.boot)) grant = grant->next;
+    const auto live_from = [&](const lock_model::Grant* grant) {
+        while (grant != nullptr && !lock_model::live(*grant, now.boot)) grant = grant->next;
         return grant;
     };
-    const auto older = [](const table::Grant* a, const table::Grant* b) {
+    const auto older = [](const lock_model::Grant* a, const lock_model::Grant* b) {
         return a->acquired != b->acquired ? a->acquired < b->acquired : a->id < b->id;
     };
-    const auto younger = [&](const table::Grant* a, const table::Grant* b) { return older(b, a); };
-    std::vector<const table::Grant*> firsts;
+    const auto younger = [&](const lock_model::Grant* a, const lock_model::Grant* b) {
+        return older(b, a);
+    };
+    std::vector<const lock_model::Grant*> firsts;
     for (const auto& [id, session] : core_->sessions) {
-        const table::Grant* first = live_from(session->first);
+        const lock_model::Grant* first = live_from(session->first);
         if (first == nullptr) continue;
         if (firsts.size() == limit) {
             if (!older(first, firsts.front())) continue;
@@ -179,13 +182,13 @@ Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
     Outliers result;
     while (!firsts.empty() && result.longest_held.size() < limit) {
         std::pop_heap(firsts.begin(), firsts.end(), younger);
-        const table::Grant* oldest = firsts.back();
+        const lock_model::Grant* oldest = firsts.back();
         firsts.pop_back();
         for (const Hold& hold : oldest->holds()) {
             if (result.longest_held.size() == limit) break;
             result.longest_held.push_back(core_->show_holder(hold));
         }
-        if (const table::Grant* next = live_from(oldest->next)) {
+        if (const lock_model::Grant* next = live_from(oldest->next)) {
             firsts.push_back(next);
             std::push_heap(firsts.begin(), firsts.end(), younger);
         }
@@ -201,7 +204,7 @@ std::vector<HistoryRow> LockTable::present(std::string_view resource, Instant no
     if (at == nullptr) return rows;
     for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
         HistoryRow row{core_->show_holder(*hold), std::nullopt};
-        if (!table::live(*hold, now.boot)) {
+        if (!lock_model::live(*hold, now.boot)) {
             row.ended = core_->ending_of(*hold->grant);
             row.holder.remaining = {};
         }

@@ -9,11 +9,11 @@
 
 namespace rocklock {
 
-using table::Obstacles;
-using table::Resource;
-using table::Wait;
-using table::WaitLock;
-using table::Wish;
+using lock_model::Obstacles;
+using lock_model::Resource;
+using lock_model::Wait;
+using lock_model::WaitLock;
+using lock_model::Wish;
 
 namespace {
 
@@ -60,12 +60,12 @@ bool follows(const WaitLock* behind, const WaitLock* before) {
 // queue then: each of many would go through it.
 bool enough(const Obstacles& obstacles, std::size_t looked_through) {
     if (!obstacles.blocked) return false;
-    return obstacles.collect != table::Collect::holds_and_waits ||
+    return obstacles.collect != lock_model::Collect::holds_and_waits ||
            obstacles.waits.size() == shown_limit || looked_through > read_limit;
 }
 
 // Whether its grant waits to be raised.
-bool is_converted(const table::Hold& hold) {
+bool is_converted(const lock_model::Hold& hold) {
     const auto& waits = hold.grant->session->waits;
     return std::any_of(waits.begin(), waits.end(),
                        [&](const Wait* wait) { return wait->converts == hold.grant; });
@@ -89,7 +89,7 @@ Resource& LockTable::Core::enter(Resource& made) {
     resources.insert(made);
     if (const auto parent = parent_path(made.name())) made.set_parent(resource(*parent));
     const std::uint64_t hash = fnv1a(made.name());
-    if (const table::LastGrant* const last = last_grants.find(hash)) {
+    if (const lock_model::LastGrant* const last = last_grants.find(hash)) {
         made.last = *last;
         last_grants.forget(hash);
     }
@@ -140,7 +140,7 @@ void LockTable::Core::meet_hold(const Session& session, const Wish& wish, const 
     if (hold.grant->session == &session) return;
     if (planted(Bug::upgrade_lets_go) && is_converted(hold)) return;
     if (!clash(hold.mode, hold.permits, wish.mode, wish.permits)) return;
-    if (table::live(hold, now.boot)) {
+    if (lock_model::live(hold, now.boot)) {
         meet_live(hold, obstacles);
     } else {
         obstacles.dead.push_back(hold.grant->id);
@@ -168,7 +168,7 @@ void LockTable::Core::look_at_permits(const Wish& wish, Obstacles& obstacles) co
     if (at.holds == 0) return;
     std::uint64_t taken = 0;
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (table::live(*hold, now.boot)) {
+        if (lock_model::live(*hold, now.boot)) {
             taken += hold->permits;
         } else {
             obstacles.dead.push_back(hold->grant->id);
@@ -176,7 +176,7 @@ void LockTable::Core::look_at_permits(const Wish& wish, Obstacles& obstacles) co
     }
     if (taken + wish.permits <= classes.of(at.name()).permits) return;
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (table::live(*hold, now.boot)) meet_live(*hold, obstacles);
+        if (lock_model::live(*hold, now.boot)) meet_live(*hold, obstacles);
     }
 }
 
@@ -187,7 +187,7 @@ void LockTable::Core::look_at_closures(const Resource& at, Obstacles& obstacles)
     // whomever.
     if (at.holds == 0 || classes.empty() || !closes(classes.of(at.name()))) return;
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (table::live(*hold, now.boot)) continue;
+        if (lock_model::live(*hold, now.boot)) continue;
         const auto closure = closure_of(*hold, ending_of(*hold->grant).outcome);
         if (closure) meet_closure(closure->until, obstacles);
     }
@@ -212,7 +212,7 @@ void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
 bool LockTable::Core::held_covers(const Session& session, const Resource& at, const Wish& wish,
                                   bool below) const {
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (hold->grant->session != &session || !table::live(*hold, now.boot)) continue;
+        if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
         if (hold->permits > 0 || !covers(hold->mode, wish.mode)) continue;
         if (hold->subtree || (!below && !wish.subtree)) return true;
     }
@@ -236,7 +236,7 @@ bool LockTable::Core::bars(const WaitLock& lock, const Session& session, const W
     if (other.session == &session || !other.session->live(now.boot)) return false;
     // One that has just arrived: behind all, but a conversion before those that are none.
     if (wait == nullptr && conversion && !other.conversion) return false;
-    return &other != wait && table::in_conflict(*lock.wish, wish);
+    return &other != wait && lock_model::in_conflict(*lock.wish, wish);
 }
 
 void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, const Wait* wait,
@@ -401,7 +401,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
     }
     ++counts.waits;
     for (const Wish& wish : wait.wishes) hot_names.count(wish.resource->name());
-    if (wait.request) requests[wait.request] = table::Remembered::of(ticket);
+    if (wait.request) requests[wait.request] = lock_model::Remembered::of(ticket);
     const Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion, Collect::holds);
     ROCKLOCK_ASSERT(obstacles.blocked);
     arm(wait, obstacles.look_again);
@@ -501,7 +501,7 @@ void LockTable::Core::end_wait(Wait& wait) {
 void LockTable::Core::arm(Wait& wait, BootTime look_again) {
     BootTime at = std::min({wait.patience_ends, wait.session->deadline, look_again});
     if (options.slow_wait > milliseconds{0} && !wait.slow_told) {
-        at = std::min(at, table::patience_end(wait.began, options.slow_wait));
+        at = std::min(at, lock_model::patience_end(wait.began, options.slow_wait));
     }
     if (at == BootTime::max()) {
         wait_timers.remove(wait.timer);
@@ -522,7 +522,7 @@ bool LockTable::Core::reconsider(Wait& wait) {
         end_wait(wait);
         return true;
     }
-    if (wait.conversion && (wait.grant_ended || !table::live(*wait.converts, now.boot))) {
+    if (wait.conversion && (wait.grant_ended || !lock_model::live(*wait.converts, now.boot))) {
         Error error(ErrorCode::grant_ended, "the grant ended while its conversion waited");
         error.ended = wait.grant_ended ? *wait.grant_ended : ending_of(*wait.converts);
         refuse(wait.ticket, std::move(error));
@@ -569,15 +569,15 @@ void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
         Grant& grant = *wait.converts;
         end_dead(obstacles.dead, *grant.session);
         const std::vector<Mode> modes = wait.modes_after;
-        const table::RequestKey id = wait.request;
+        const lock_model::RequestKey id = wait.request;
         const std::uint64_t fingerprint = wait.fingerprint;
         end_wait(wait);
         apply_modes(grant, modes, id, fingerprint);
         return answer_convert(to, grant, true);
     }
-    const table::Wanting wanting{wait.session,  wait.note,    &wait.metadata,
-                                 wait.max_hold, wait.request, wait.fingerprint,
-                                 true};
+    const lock_model::Wanting wanting{wait.session,  wait.note,    &wait.metadata,
+                                      wait.max_hold, wait.request, wait.fingerprint,
+                                      true};
     const Grant& grant = make_grant(wanting, wait.wishes, obstacles.dead);
     answer(to, answer_grant(grant));
     end_wait(wait);
