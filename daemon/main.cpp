@@ -1,8 +1,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/descriptors.hpp"
-#include "daemon/program.hpp"
+#include "daemon/cli/program.hpp"
+#include "daemon/support/descriptors.hpp"
 
 int main(int argc, char** argv) {
     rocklock::keep_standard_descriptors();

@@ -15,7 +15,7 @@ def literal(data):
 
 
 def main():
-    parts = ['#include "daemon/page_files.hpp"\n', "namespace rocklock::page {\n"]
+    parts = ['#include "daemon/api/page_files.hpp"\n', "namespace rocklock::page {\n"]
     for path in map(pathlib.Path, sys.argv[2:]):
         name = path.name.removeprefix("page.")
         parts.append(f"const std::string_view {name} =\n{literal(path.read_bytes())};\n")

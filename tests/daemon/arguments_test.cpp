@@ -1,4 +1,4 @@
-#include "daemon/arguments.hpp"
+#include "daemon/cli/arguments.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // The text of a stream of events.
-#include "daemon/event_stream.hpp"
+#include "daemon/net/event_stream.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Frames without a socket: bytes in, bytes out, on a store in memory.
-#include "daemon/frame_conversation.hpp"
+#include "daemon/net/frame_conversation.hpp"
 
 #include <chrono>
 #include <condition_variable>

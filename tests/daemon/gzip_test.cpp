@@ -1,4 +1,4 @@
-#include "daemon/gzip.hpp"
+#include "daemon/http/gzip.hpp"
 
 #include <string>
 #include <string_view>

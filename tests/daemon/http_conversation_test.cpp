@@ -1,5 +1,5 @@
 // The server without a socket: bytes in, bytes out, on a store in memory.
-#include "daemon/http_conversation.hpp"
+#include "daemon/net/http_conversation.hpp"
 
 #include <chrono>
 #include <condition_variable>

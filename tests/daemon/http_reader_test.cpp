@@ -1,4 +1,4 @@
-#include "daemon/http_reader.hpp"
+#include "daemon/http/http_reader.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "daemon/io_thread.hpp"
+#include "daemon/net/io_thread.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>

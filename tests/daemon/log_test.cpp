@@ -1,5 +1,5 @@
 // Lines of the log: nobody can forge one, and a program can take it apart.
-#include "daemon/log.hpp"
+#include "daemon/support/log.hpp"
 
 #include <boost/test/unit_test.hpp>
 

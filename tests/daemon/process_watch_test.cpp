@@ -1,4 +1,4 @@
-#include "daemon/process_watch.hpp"
+#include "daemon/api/process_watch.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "daemon/process_id.hpp"
+#include "daemon/support/process_id.hpp"
 
 using rocklock::ProcessId;
 using rocklock::ProcessWatch;

@@ -1,5 +1,5 @@
 // A request for tables to its answer, without a socket.
-#include "daemon/table_site.hpp"
+#include "daemon/api/table_site.hpp"
 
 #include <atomic>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "daemon/work_threads.hpp"
+#include "daemon/support/work_threads.hpp"
 
 #include <atomic>
 #include <barrier>

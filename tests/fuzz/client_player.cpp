@@ -16,12 +16,12 @@
 #include <rocklock/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "daemon/call_book.hpp"
-#include "daemon/dispatcher.hpp"
-#include "daemon/frame_conversation.hpp"
-#include "daemon/http_conversation.hpp"
-#include "daemon/log.hpp"
-#include "daemon/places.hpp"
+#include "daemon/api/call_book.hpp"
+#include "daemon/api/dispatcher.hpp"
+#include "daemon/api/places.hpp"
+#include "daemon/net/frame_conversation.hpp"
+#include "daemon/net/http_conversation.hpp"
+#include "daemon/support/log.hpp"
 #include "fuzz/promise.hpp"
 #include "lock/manager/lock_manager.hpp"
 #include "lock/model/names.hpp"

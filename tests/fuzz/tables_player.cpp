@@ -14,9 +14,9 @@
 #include <rocklock/table.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "daemon/http_answer.hpp"
-#include "daemon/http_reader.hpp"
-#include "daemon/table_site.hpp"
+#include "daemon/api/table_site.hpp"
+#include "daemon/http/http_answer.hpp"
+#include "daemon/http/http_reader.hpp"
 #include "fuzz/promise.hpp"
 #include "lock/model/names.hpp"
 

@@ -1,4 +1,5 @@
-"""Includes follow the module table of lib/meson.build, and the table permits no more than they use."""
+"""Includes follow the module tables of lib/meson.build and daemon/meson.build, and the tables permit no
+more than is used."""
 
 import pathlib
 
@@ -12,28 +13,39 @@ RESTRICTED = {
 }
 
 
+# Files that belong to no module: what is compiled into the program beside its library.
+OUTSIDE = (pathlib.Path("daemon/main.cpp"),)
+
+
 class Layers:
-    def __init__(self, tree):
+    """The modules below one folder, lib or daemon."""
+
+    def __init__(self, tree, top):
         self.tree = tree
-        self.table = tree.modules()
+        self.top = top
+        self.table = tree.modules(top)
         self.module_of_header = {}
         for module in self.table:
-            for path in tree.listed(module):
+            for path in tree.listed(top, module):
                 if path.parts[:2] == ("lib", "include"):
                     self.module_of_header[path] = module
 
     def module_of(self, path):
-        """The module that a file of lib/ belongs to, or None."""
+        """The module that a file belongs to, or None."""
         if path.parts[:2] == ("lib", "include"):
             return self.module_of_header.get(path)
-        folder = str(path.parent.relative_to("lib"))
+        if path.parts[0] != self.top:
+            return None
+        folder = str(path.parent.relative_to(self.top))
         return folder if folder in self.table else None
 
     def target(self, delimiter, name):
-        """The file of lib/ that an include names, or None for others' headers."""
+        """The file that an include names, or None for a library's header."""
         if name.startswith("rocklock/"):
             return pathlib.Path("lib/include") / name
-        return pathlib.Path("lib") / name if delimiter == '"' else None
+        if delimiter != '"':
+            return None
+        return pathlib.Path(name) if name.startswith("daemon/") else pathlib.Path("lib") / name
 
     def problems_of(self, path, used):
         module = self.module_of(path)
@@ -43,6 +55,9 @@ class Layers:
                 continue
             if not (self.tree.root / target).exists():
                 yield f"{path}: there is no {target}"
+                continue
+            if self.top == "lib" and target.parts[0] == "daemon":
+                yield f"{path}: lib may not include daemon ({name})"
                 continue
             other = self.module_of(target)
             if module is None or other is None or other == module:
@@ -54,33 +69,34 @@ class Layers:
 
 def listing_problems(layers):
     """A file that no module lists is not built, or not installed."""
-    tree = layers.tree
-    umbrella = tree.text("lib/meson.build")
-    for path in tree.public_headers():
-        if layers.module_of(path) is None and path.name not in umbrella:
-            yield f"{path}: no module lists it among its headers"
-    for path in tree.sources(under=["lib"]):
-        if path.parts[:2] != ("lib", "include") and layers.module_of(path) is None:
-            yield f"{path}: its folder is no module of lib/meson.build"
-    for module in layers.table:
-        listed = tree.listed(module)
-        for path in tree.files(".cpp", under=[f"lib/{module}"]):
-            if path.parent == pathlib.Path("lib") / module and path not in listed:
-                yield f"{path}: lib/{module}/meson.build does not list it"
+    tree, top = layers.tree, layers.top
+    umbrella = tree.text(f"{top}/meson.build")
+    if top == "lib":
+        for path in tree.public_headers():
+            if layers.module_of(path) is None and path.name not in umbrella:
+                yield f"{path}: no module lists it among its headers"
+    for path in tree.sources(under=[top]):
+        if path.parts[:2] == ("lib", "include") or path in OUTSIDE:
+            continue
+        module = layers.module_of(path)
+        if module is None:
+            yield f"{path}: its folder is no module of {top}/meson.build"
+        elif path.suffix == ".cpp" and path not in tree.listed(top, module):
+            yield f"{path}: {top}/{module}/meson.build does not list it"
 
 
 def check_layers(tree):
-    """No include goes against the module table, and no permission in it is unused."""
-    layers = Layers(tree)
-    used = set()
-    problems = list(listing_problems(layers))
-    for path in tree.sources(under=["lib"]):
-        problems += layers.problems_of(path, used)
-    for module, uses in layers.table.items():
-        if not tree.sources(under=[f"lib/{module}"]):
-            continue
-        problems += [f"lib/meson.build: {module} may include {other}, but does not"
-                     for other in uses if (module, other) not in used]
+    """No include goes against the module tables, and no permission in them is unused."""
+    problems = []
+    for top in ("lib", "daemon"):
+        layers = Layers(tree, top)
+        used = set()
+        problems += listing_problems(layers)
+        for path in tree.sources(under=[top]):
+            problems += layers.problems_of(path, used)
+        for module, uses in layers.table.items():
+            problems += [f"{top}/meson.build: {module} may include {other}, but does not"
+                         for other in uses if (module, other) not in used]
     return problems
 
 

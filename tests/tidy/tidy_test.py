@@ -27,6 +27,12 @@ modules = {
   'wire' : ['base', 'lock'],
 }
 """
+DAEMON_BUILD = """
+daemon_modules = {
+  'http' : [],
+  'cli' : ['http'],
+}
+"""
 BASE_BUILD = "sources += files('a.cpp')\nheaders += files('../include/rocklock/a.hpp')\n"
 CLEAN = {
     "lib/meson.build": LIB_BUILD,
@@ -38,6 +44,10 @@ CLEAN = {
     "lib/lock/b.cpp": '#include "lock/b.hpp"\n',
     "lib/wire/meson.build": "sources += files('c.cpp')\n",
     "lib/wire/c.cpp": '#include <rocklock/a.hpp>\n\n#include "lock/b.hpp"\n',
+    "daemon/meson.build": DAEMON_BUILD,
+    "daemon/main.cpp": '#include "daemon/cli/e.hpp"\n',
+    "daemon/http/f.hpp": "#pragma once\n",
+    "daemon/cli/e.hpp": '#pragma once\n#include "daemon/http/f.hpp"\n',
 }
 
 
@@ -110,6 +120,19 @@ class Layers(Planted):
     def test_a_source_that_no_module_lists(self):
         self.write("lib/lock/stray.cpp", "\n")
         self.assert_found(layers.check_layers(self.tree), "stray.cpp", "does not list it")
+
+    def test_an_include_upward_in_the_daemon(self):
+        self.write("daemon/http/f.hpp", '#pragma once\n#include "daemon/cli/e.hpp"\n')
+        self.assert_found(layers.check_layers(self.tree), "daemon/http/f.hpp",
+                          "http may not include cli")
+
+    def test_an_include_of_the_daemon_in_the_library(self):
+        self.write("lib/lock/b.cpp", '#include "lock/b.hpp"\n\n#include "daemon/http/f.hpp"\n')
+        self.assert_found(layers.check_layers(self.tree), "lib may not include daemon")
+
+    def test_a_source_of_the_daemon_that_no_module_lists(self):
+        self.write("daemon/http/f.cpp", '#include "daemon/http/f.hpp"\n')
+        self.assert_found(layers.check_layers(self.tree), "daemon/http/meson.build does not list")
 
     def test_a_source_in_a_folder_that_is_no_module(self):
         self.write("lib/lock/model/d.hpp", "#pragma once\n")

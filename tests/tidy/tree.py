@@ -1,4 +1,4 @@
-"""The source tree: its files, and the module table of lib/meson.build."""
+"""The source tree: its files, and the module tables of lib/meson.build and daemon/meson.build."""
 
 import os
 import pathlib
@@ -34,25 +34,22 @@ class Tree:
     def sources(self, under=TOP_FOLDERS):
         return self.files(".cpp", ".hpp", under=under)
 
-    def modules(self):
-        """Each module of lib/meson.build and the modules that it may include."""
-        table = re.search(r"^modules = \{(.*?)^\}", self.text("lib/meson.build"),
+    def modules(self, top):
+        """Each module of TOP/meson.build and the modules that it may include."""
+        table = re.search(r"^\w*modules = \{(.*?)^\}", self.text(f"{top}/meson.build"),
                           re.MULTILINE | re.DOTALL).group(1)
         table = re.sub(r"#.*", "", table)
         return {name: WORD.findall(uses) for name, uses in MODULE.findall(table)}
 
-    def listed(self, module):
+    def listed(self, top, module):
         """The files that a module's meson.build names, as paths from the root."""
-        folder = pathlib.Path("lib") / module
+        folder = pathlib.Path(top) / module
         build_file = self.root / folder / "meson.build"
         if not build_file.exists():
             return set()
         text = re.sub(r"#.*", "", build_file.read_text(encoding="utf-8"))
-        named = set()
-        for name in WORD.findall(text):
-            if name.endswith((".cpp", ".hpp")):
-                named.add(pathlib.Path(os.path.normpath(folder / name)))
-        return named
+        return {pathlib.Path(os.path.normpath(folder / name)) for name in WORD.findall(text)
+                if name.endswith((".cpp", ".hpp"))}
 
     def public_headers(self):
         return self.files(".hpp", under=["lib/include"])

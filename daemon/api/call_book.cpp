@@ -1,0 +1,98 @@
+#include "daemon/api/call_book.hpp"
+
+#include <chrono>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/is_one_of.hpp"
+#include "daemon/support/process_id.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::string user_of(const Caller& caller) {
+    return caller.uid == nobody_known ? "?" : user_name(caller.uid);
+}
+
+// What the log tells of a call once it has succeeded; nothing for what is everyday.
+std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
+    std::optional<LogEvent> event;
+    const auto tell = [&](std::string_view name, std::string message, std::vector<LogFact> facts) {
+        event = LogEvent{LogLevel::info, name, std::move(message), std::move(facts)};
+        event->facts.emplace_back("user", user_of(caller));
+        event->facts.emplace_back("pid", caller.pid);
+    };
+    if (const auto* broken = std::get_if<Break>(&call.body)) {
+        tell("break", "a grant was broken",
+             {{"grant", number(broken->grant)}, {"reason", broken->reason}});
+    } else if (const auto* steal = std::get_if<Steal>(&call.body)) {
+        tell("steal", "a grant was stolen",
+             {{"grant", number(steal->grant)}, {"reason", steal->reason}});
+    } else if (const auto* put = std::get_if<PutClass>(&call.body)) {
+        tell("put_class", "a class was put", {{"pattern", put->lock_class.pattern}});
+    } else if (const auto* gone = std::get_if<DeleteClass>(&call.body)) {
+        tell("delete_class", "a class was deleted", {{"pattern", gone->pattern}});
+    } else if (const auto* bind = std::get_if<BindTable>(&call.body)) {
+        tell("bind_table", "a table was bound to resources",
+             {{"table", bind->binding.table}, {"resource", bind->binding.resource}});
+    } else if (const auto* unbind = std::get_if<UnbindTable>(&call.body)) {
+        tell("unbind_table", "a table is not bound any more", {{"table", unbind->table}});
+    } else if (const auto* backup = std::get_if<Backup>(&call.body)) {
+        tell("backup", "the store was backed up", {{"directory", backup->directory}});
+    }
+    return event;
+}
+
+// Whether a call may change something: a failure of its storage is the end of the store. A look
+// that fails may only have met a bad place on the disk.
+bool is_decision(const CallBody& body) {
+    return std::visit(
+        [](const auto& verb) {
+            using Verb = std::decay_t<decltype(verb)>;
+            using Changes = std::variant<BindTable, UnbindTable, TakeDraft, DiscardDraft>;
+            return is_one_of<Verb, Request> || is_one_of<Verb, Changes>;
+        },
+        body);
+}
+
+std::vector<std::string_view> verb_names() {
+    std::vector<std::string_view> names(std::variant_size_v<CallBody>);
+    for (std::size_t verb = 0; verb < names.size(); ++verb) names[verb] = verb_name_at(verb);
+    return names;
+}
+
+}  // namespace
+
+CallBook::CallBook(const Log& log, std::function<void(const Error&)> storage_failed)
+    : log_(log), storage_failed_(std::move(storage_failed)), counters_("", "verb", verb_names()) {}
+
+Dispatcher::Done CallBook::observe(const Call& call, const Caller& caller, Dispatcher::Done done) {
+    if (auto event = administration(call, caller)) {
+        done = [this, event = *std::move(event), done = std::move(done)](Result<Reply>&& reply) {
+            if (reply) log_.write(event);
+            done(std::move(reply));
+        };
+    }
+    return [this, verb = call.body.index(), decides = is_decision(call.body),
+            start = steady_clock::now(), done = std::move(done)](Result<Reply>&& reply) {
+        std::optional<Error> error;
+        if (!reply) error = reply.error();
+        counters_.add(verb, error ? std::optional(error->code) : std::nullopt,
+                      steady_clock::now() - start);
+        done(std::move(reply));
+        if (error && decides) judge(*error);
+    };
+}
+
+void CallBook::judge(const Error& error) {
+    const bool storage = error.code == ErrorCode::io_error || error.code == ErrorCode::no_space ||
+                         error.code == ErrorCode::corrupt;
+    if (storage && !failed_.exchange(true)) storage_failed_(error);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,36 @@
+// Sees each call and its reply: counts them, and tells the log what an administrator did, and that
+// the storage has failed.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "daemon/api/dispatcher.hpp"
+#include "daemon/support/log.hpp"
+#include "daemon/support/metrics.hpp"
+
+namespace rocklock {
+
+// Threads: thread-safe.
+class CallBook final : public CallObserver {
+public:
+    // `storage_failed` is called once, after the caller was answered, on any thread.
+    CallBook(const Log& log, std::function<void(const Error&)> storage_failed);
+
+    Dispatcher::Done observe(const Call& call, const Caller& caller,
+                             Dispatcher::Done done) override;
+
+    // A call for tables that ended with an error that is no fault of its own.
+    void judge(const Error& error);
+
+    const CallCounters& counters() const { return counters_; }
+    bool failed() const { return failed_; }
+
+private:
+    const Log& log_;
+    const std::function<void(const Error&)> storage_failed_;
+    CallCounters counters_;
+    std::atomic<bool> failed_{false};
+};
+
+}  // namespace rocklock

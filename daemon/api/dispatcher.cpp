@@ -1,0 +1,496 @@
+#include "daemon/api/dispatcher.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <rocklock/version.hpp>
+
+#include "base/is_one_of.hpp"
+#include "base/time_format.hpp"
+#include "daemon/support/process_id.hpp"
+#include "storage/store_copy.hpp"
+
+namespace rocklock {
+namespace {
+
+// Whether a verb is a request that the service decides, rather than a look at it.
+template <typename T>
+inline constexpr bool is_decided = is_one_of<T, Request>;
+
+// Whether a call is about the drafts of whomever it names.
+bool is_about_drafts_of_any(const CallBody& body) {
+    return std::visit(
+        [](const auto& verb) {
+            using Verb = std::decay_t<decltype(verb)>;
+            if constexpr (is_one_of<Verb, std::variant<ListDrafts, TakeDraft, DiscardDraft>>) {
+                return !verb.session;
+            } else {
+                return false;
+            }
+        },
+        body);
+}
+
+bool is_administration(const CallBody& body) {
+    const auto* steal = std::get_if<Steal>(&body);
+    return is_about_drafts_of_any(body) || std::holds_alternative<Break>(body) ||
+           std::holds_alternative<PutClass>(body) || std::holds_alternative<DeleteClass>(body) ||
+           std::holds_alternative<BindTable>(body) || std::holds_alternative<UnbindTable>(body) ||
+           std::holds_alternative<Backup>(body) || (steal != nullptr && steal->force);
+}
+
+// What the caller knows already, or must not learn again, is left out of a reply.
+Reply reply_of(Answer&& answer, bool opened) {
+    return std::visit(
+        [&](auto& value) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, SessionInfo>) {
+                if (!opened) {
+                    value.id = {};
+                    value.secret = {};
+                }
+            }
+            return Reply(std::move(value));
+        },
+        answer);
+}
+
+// The session that a call opens: by its own verb, or along with a grant.
+OpenSession* session_to_open(CallBody& body) {
+    if (auto* opens = std::get_if<OpenSession>(&body)) return opens;
+    auto* acquire = std::get_if<Acquire>(&body);
+    return acquire != nullptr && acquire->opens ? &*acquire->opens : nullptr;
+}
+
+// The process that a session is to be bound to: the caller, or another one of the same user.
+Result<ProcessId> process_for(const Call& call, const Caller& caller) {
+    if (caller.pid <= 0) {
+        return Error(
+            ErrorCode::invalid_argument,
+            "your process has no number here (another pid namespace, or a call over TCP), so no "
+            "session can be bound to it: use Bound: connection");
+    }
+    const pid_t pid = call.pid.value_or(caller.pid);
+    const auto process = find_process(pid);
+    if (!process) {
+        return Error(ErrorCode::invalid_argument,
+                     "Pid: there is no process " + std::to_string(pid) + " here");
+    }
+    if (pid != caller.pid && caller.uid != 0 && owner_of(pid) != caller.uid) {
+        return Error(ErrorCode::access_denied,
+                     "Pid: process " + std::to_string(pid) + " belongs to another user");
+    }
+    return *process;
+}
+
+// The session that a reply to `OpenSession` or to an Acquire of its own opened.
+std::optional<SessionId> opened_session(const Answer& answer) {
+    if (const auto* session = std::get_if<SessionInfo>(&answer)) return session->id;
+    if (const auto* grant = std::get_if<Grant>(&answer); grant != nullptr && grant->own_session) {
+        return grant->own_session->id;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+bool may_take_long(const CallBody& body) {
+    return std::visit(
+        [](const auto& verb) {
+            using Verb = std::decay_t<decltype(verb)>;
+            return is_one_of<
+                Verb, std::variant<ShowLock, ListLocks, ShowSession, ListSessions, HistoryRequest,
+                                   ListAudit, ListWaits, ListOutliers, BindTable, UnbindTable,
+                                   ListDrafts, TakeDraft, DiscardDraft>>;
+        },
+        body);
+}
+
+std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done,
+                                         ProvenSession* proven) {
+    if (options_.observer != nullptr) {
+        done = options_.observer->observe(call, caller, std::move(done));
+    }
+    auto binding = prepare(call, caller, proven);
+    if (!binding) {
+        done(std::move(binding).error());
+        return std::nullopt;
+    }
+    return std::visit(
+        [&](auto& verb) -> std::optional<Ticket> {
+            if constexpr (is_decided<std::decay_t<decltype(verb)>>) {
+                return decide(Request(std::move(verb)), *std::move(binding), std::move(done));
+            } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, Backup>) {
+                back_up(verb.directory, std::move(done));
+                return std::nullopt;
+            } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, WatchRequest>) {
+                return watch(std::move(verb), std::move(done));
+            } else {
+                look(std::move(call), std::move(done));
+                return std::nullopt;
+            }
+        },
+        call.body);
+}
+
+namespace {
+
+// What is decided at once of what clients leave; what they leave together in one round; and where
+// that is more, the pause after each piece, in which others are answered.
+constexpr std::size_t departing_piece = 512;
+constexpr std::size_t most_departing = 4'096;
+constexpr std::chrono::microseconds departing_pause{500};
+
+CloseSession closing_of(const SessionInfo& untold) {
+    return {untold.id, "its connection had ended before it was told"};
+}
+
+}  // namespace
+
+void Dispatcher::depart(Departure departure, std::vector<Grant> undelivered) {
+    {
+        const MutexLock lock(departing_mutex_);
+        auto& [waits, sessions] = departing_;
+        waits.insert(waits.end(), departure.waits.begin(), departure.waits.end());
+        std::move(departure.sessions.begin(), departure.sessions.end(),
+                  std::back_inserter(sessions));
+        std::move(undelivered.begin(), undelivered.end(), std::back_inserter(undelivered_));
+    }
+    if (!options_.settle_soon) return see_off();
+    options_.settle_soon();
+}
+
+void Dispatcher::see_off() {
+    Departure departure;
+    std::vector<Grant> undelivered;
+    {
+        const MutexLock lock(departing_mutex_);
+        std::swap(departure, departing_);
+        undelivered.swap(undelivered_);
+    }
+    for (const Grant& grant : undelivered) {
+        if (grant.own_session) departure.sessions.push_back(closing_of(*grant.own_session));
+    }
+    const std::size_t count = departure.waits.size() + departure.sessions.size();
+    if (count > most_departing && options_.behind) {
+        options_.behind([this, departure = std::move(departure)] {
+            depart_in_pieces(departure, departing_pause);
+        });
+    } else if (count > 0) {
+        depart_in_pieces(departure, {});
+    }
+    for (const Grant& grant : undelivered) {
+        if (!grant.own_session) give_back(grant);
+    }
+}
+
+// All waits before any session: what a session held is then for those who live.
+void Dispatcher::depart_in_pieces(const Departure& departure, std::chrono::microseconds pause) {
+    const auto& [waits, sessions] = departure;
+    for (std::size_t first = 0; first < waits.size() + sessions.size(); first += departing_piece) {
+        const std::size_t end = first + departing_piece;
+        const auto part = [&](const auto& all, std::size_t before) {
+            const auto place = [&](std::size_t at) {
+                return all.begin() + static_cast<std::ptrdiff_t>(
+                                         std::clamp(at, before, before + all.size()) - before);
+            };
+            return std::vector(place(first), place(end));
+        };
+        service_.depart({part(waits, 0), part(sessions, waits.size())});
+        if (pause.count() > 0) std::this_thread::sleep_for(pause);
+    }
+}
+
+void Dispatcher::look(Call call, Done done) {
+    if (!options_.aside || !may_take_long(call.body)) return done(look(call));
+    options_.aside([this, call = std::move(call), done = std::move(done)] { done(look(call)); });
+}
+
+Dispatcher::~Dispatcher() {
+    if (backup_thread_.joinable()) backup_thread_.join();
+}
+
+void Dispatcher::back_up(const std::string& directory, Done done) {
+    if (!options_.backup) {
+        return done(Error(ErrorCode::invalid_argument,
+                          "this store is in memory: there is nothing to back up"));
+    }
+    if (!directory.starts_with('/')) {
+        return done(Error(ErrorCode::invalid_argument,
+                          "Directory must begin with /: it lies where the daemon runs"));
+    }
+    MutexLock lock(backup_mutex_);
+    if (backing_up_) {
+        lock.unlock();
+        return done(Error(ErrorCode::store_in_use, "another backup is under way: try again later"));
+    }
+    if (backup_thread_.joinable()) backup_thread_.join();
+    backing_up_ = true;
+    backup_thread_ = std::thread([this, directory, done = std::move(done)] {
+        const auto copied = options_.backup(directory);
+        {
+            const MutexLock over(backup_mutex_);
+            backing_up_ = false;
+        }
+        if (!copied) return done(copied.error());
+        const auto size = size_of_directory(directory + "/db");
+        if (!size) return done(size.error());
+        done(Reply(BackedUp{directory, size->files, size->bytes}));
+    });
+}
+
+bool Dispatcher::may_administer(const Caller& caller) const {
+    return caller.administrator || caller.uid == 0 ||
+           (caller.uid == options_.administrator && caller.uid != nobody_known);
+}
+
+// Judges what the service does not, and fills in what the caller does not say itself.
+Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
+                                                ProvenSession* proven) {
+    const bool administrator = may_administer(caller);
+    if (is_administration(call.body) && !administrator) {
+        return Error(ErrorCode::access_denied,
+                     "only the daemon's own user, root and the daemon's --admin-group may do this, "
+                     "over its Unix socket: run it as one of them");
+    }
+    if (auto proof = prove(call, proven); !proof) return std::move(proof).error();
+    if (auto* steal = std::get_if<Steal>(&call.body)) steal->administrator = administrator;
+    if (auto* broken = std::get_if<Break>(&call.body)) broken->by = user_name(caller.uid);
+
+    Binding binding;
+    auto* opens = session_to_open(call.body);
+    auto* join = std::get_if<JoinProcess>(&call.body);
+    if (opens != nullptr) {
+        opens->uid = caller.uid;
+        opens->pid = caller.pid;
+        if (call.pid && opens->bound != Bound::process) {
+            return Error(ErrorCode::invalid_argument, "Pid is for sessions with Bound: process");
+        }
+    }
+    if ((opens != nullptr && opens->bound == Bound::process) || join != nullptr) {
+        auto process = process_for(call, caller);
+        if (!process) return std::move(process).error();
+        binding.processes = {*process};
+        if (opens != nullptr) opens->processes = binding.processes;
+        if (join != nullptr) {
+            join->process = *process;
+            binding.joined = join->session;
+        }
+    }
+    return binding;
+}
+
+Result<void> Dispatcher::prove(const Call& call, ProvenSession* proven) {
+    const auto* session = proven_session(call.body);
+    if (session == nullptr) return {};
+    const Secret secret = call.secret.value_or(Secret{});
+    if (proven != nullptr && proven->is(*session, secret)) return {};
+    auto known = service_.authenticate(*session, secret);
+    if (known && proven != nullptr) proven->set(*session, secret);
+    if (known) return {};
+    // A release that comes again is told how the grant ended, also when its session has ended with
+    // it. (A wrong secret is not_owner, whether or not there is such a session.)
+    const bool ended = known.error().code == ErrorCode::session_expired ||
+                       known.error().code == ErrorCode::session_not_found;
+    if (ended && std::holds_alternative<Release>(call.body)) {
+        return {};
+    }
+    return std::move(known).error();
+}
+
+Ticket Dispatcher::decide(Request request, Binding binding, Done done) {
+    const bool opens = std::holds_alternative<OpenSession>(request);
+    auto completion = [watch = watch_, binding = std::move(binding), opens,
+                       done = std::move(done)](Result<Answer>&& answer) {
+        if (!answer) return done(std::move(answer).error());
+        if (watch != nullptr && !binding.processes.empty()) {
+            const auto session = binding.joined ? binding.joined : opened_session(*answer);
+            if (session) watch->watch(*session, binding.processes);
+        }
+        done(reply_of(*std::move(answer), opens));
+    };
+    if (!options_.settle_soon) return service_.submit(std::move(request), std::move(completion));
+    const auto ticket = service_.gather(std::move(request), std::move(completion));
+    options_.settle_soon();
+    return ticket;
+}
+
+Ticket Dispatcher::watch(WatchRequest request, Done done) {
+    return service_.submit_watch(std::move(request),
+                                 [done = std::move(done)](Result<EventPage> page) {
+                                     if (!page) return done(std::move(page).error());
+                                     done(Reply(*std::move(page)));
+                                 });
+}
+
+namespace {
+
+template <typename T>
+Result<Reply> as_reply(Result<T> looked) {
+    if (!looked) return std::move(looked).error();
+    return Reply(*std::move(looked));
+}
+
+}  // namespace
+
+Result<Reply> Dispatcher::look(const Call& call) {
+    const CallBody& body = call.body;
+    if (const auto* show = std::get_if<ShowLock>(&body)) {
+        return as_reply(service_.show(show->resource));
+    }
+    if (const auto* list = std::get_if<ListLocks>(&body)) return as_reply(service_.list(*list));
+    if (const auto* sessions = std::get_if<ListSessions>(&body)) {
+        return as_reply(list_sessions(*sessions));
+    }
+    if (const auto* session = std::get_if<ShowSession>(&body)) {
+        return as_reply(show_session(*session, call.secret.value_or(Secret{})));
+    }
+    if (const auto* audit = std::get_if<ListAudit>(&body)) {
+        auto rows = service_.audit(audit->after, std::min(audit->limit, 10'000U));
+        if (!rows) return std::move(rows).error();
+        return Reply(AuditPage{*std::move(rows)});
+    }
+    if (const auto* history = std::get_if<HistoryRequest>(&body)) {
+        return as_reply(service_.history(*history));
+    }
+    if (const auto* outliers = std::get_if<ListOutliers>(&body)) {
+        return as_reply(service_.outliers(outliers->limit));
+    }
+    const bool binds = std::holds_alternative<BindTable>(body) ||
+                       std::holds_alternative<UnbindTable>(body) ||
+                       std::holds_alternative<ListBindings>(body);
+    if (binds) return bindings(body);
+    const bool drafts_asked = std::holds_alternative<ListDrafts>(body) ||
+                              std::holds_alternative<TakeDraft>(body) ||
+                              std::holds_alternative<DiscardDraft>(body);
+    if (drafts_asked) return drafts(call);
+    if (std::holds_alternative<ListClasses>(body)) return Reply(ClassList{service_.classes()});
+    if (std::holds_alternative<ShowStatistics>(body)) return Reply(service_.statistics());
+    if (std::holds_alternative<ListWaits>(body)) return Reply(WaitList{service_.wait_graph()});
+    if (std::holds_alternative<ListDeadlocks>(body)) {
+        return Reply(DeadlockList{service_.recent_deadlocks()});
+    }
+    return Reply(Pong{std::string(version()), static_cast<std::int32_t>(::getpid()), options_.store,
+                      options_.durability});
+}
+
+Result<Reply> Dispatcher::bindings(const CallBody& body) {
+    if (options_.tables == nullptr) {
+        return Error(ErrorCode::invalid_argument, "there are no tables here to be bound");
+    }
+    if (const auto* bind = std::get_if<BindTable>(&body)) {
+        return as_reply(options_.tables->bind_table(bind->binding));
+    }
+    if (const auto* unbind = std::get_if<UnbindTable>(&body)) {
+        return as_reply(options_.tables->unbind_table(unbind->table));
+    }
+    auto all = options_.tables->list_bindings();
+    if (!all) return std::move(all).error();
+    return Reply(BindingList{*std::move(all)});
+}
+
+Result<Reply> Dispatcher::drafts(const Call& call) {
+    if (options_.tables == nullptr) {
+        return Error(ErrorCode::invalid_argument, "there are no tables here, and so no drafts");
+    }
+    // The name that stands there, if it is not the session's.
+    const auto owner = [&](const auto& session, const std::string& named) -> Result<std::string> {
+        if (!session) return named;
+        auto known = service_.authenticate(*session, call.secret.value_or(Secret{}));
+        if (!known) return std::move(known).error();
+        return std::move(known->principal);
+    };
+    if (const auto* list = std::get_if<ListDrafts>(&call.body)) {
+        auto principal = owner(list->session, list->request.principal);
+        if (!principal) return std::move(principal).error();
+        DraftsRequest request = list->request;
+        request.principal = *std::move(principal);
+        return as_reply(options_.tables->list_drafts(request));
+    }
+    if (const auto* take = std::get_if<TakeDraft>(&call.body)) {
+        const auto principal = owner(take->session, take->principal);
+        if (!principal) return Error(principal.error());
+        return as_reply(options_.tables->take_draft(*principal, take->draft));
+    }
+    const auto& discard = std::get<DiscardDraft>(call.body);
+    const auto principal = owner(discard.session, discard.principal);
+    if (!principal) return Error(principal.error());
+    auto done = options_.tables->discard_draft(*principal, discard.draft);
+    if (!done) return std::move(done).error();
+    return Reply(DiscardedDraft{discard.draft});
+}
+
+Result<SessionDetail> Dispatcher::show_session(const ShowSession& request, const Secret& secret) {
+    auto session = service_.authenticate(request.session, secret);
+    if (!session) return std::move(session).error();
+    auto grants = service_.grants(request.session);
+    if (!grants) return std::move(grants).error();
+    return SessionDetail{*std::move(session), *std::move(grants)};
+}
+
+// Pages by the last session shown. When that has ended meanwhile, goes on with those opened after
+// it.
+Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
+    constexpr std::uint32_t most = 10'000;
+    if (request.limit == 0 || request.limit > most) {
+        return Error(ErrorCode::invalid_argument,
+                     "Limit must be from 1 to " + std::to_string(most));
+    }
+    auto all = service_.sessions(request.principal);
+    if (!all) return std::move(all).error();
+
+    auto first = all->begin();
+    if (!request.next.empty()) {
+        const auto dot = request.next.find('.');
+        const auto last = parse_session_id(std::string_view(request.next).substr(0, dot));
+        const auto opened = dot == std::string::npos
+                                ? std::nullopt
+                                : parse_time(std::string_view(request.next).substr(dot + 1));
+        if (!last || !opened) {
+            return Error(ErrorCode::invalid_argument, "Next must be what the page before gave");
+        }
+        first = std::find_if(all->begin(), all->end(),
+                             [&](const SessionView& session) { return session.id == *last; });
+        first = first != all->end()
+                    ? first + 1
+                    : std::find_if(all->begin(), all->end(), [&](const SessionView& session) {
+                          return session.opened_at > *opened;
+                      });
+    }
+    const auto left = static_cast<std::size_t>(all->end() - first);
+    const auto count = std::min<std::size_t>(left, request.limit);
+    SessionPage page;
+    page.sessions.assign(std::make_move_iterator(first),
+                         std::make_move_iterator(first + static_cast<std::ptrdiff_t>(count)));
+    if (count < left) {
+        const auto& last = page.sessions.back();
+        page.next = to_string(last.id) + "." + format_time(last.opened_at);
+    }
+    return page;
+}
+
+void Dispatcher::orphan(const SessionId& session) {
+    const MutexLock lock(orphans_mutex_);
+    orphans_.insert(session);
+}
+
+bool Dispatcher::adopt(const SessionId& session) {
+    const MutexLock lock(orphans_mutex_);
+    return orphans_.erase(session) > 0;
+}
+
+void Dispatcher::give_back(const Grant& grant) {
+    if (grant.own_session) return depart({{}, {closing_of(*grant.own_session)}});
+    service_.submit(Release{grant.session, grant.id}, [](const Result<Answer>&) {});
+}
+
+void Dispatcher::close_session(const SessionId& session, std::string_view why) {
+    depart({{}, {CloseSession{session, std::string(why)}}});
+}
+
+}  // namespace rocklock

@@ -1,0 +1,156 @@
+#include "daemon/api/edit_site.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/api/lock_headers.hpp"
+#include "database/item_locks.hpp"
+#include "table/drafts.hpp"
+#include "wire/call_json.hpp"
+#include "wire/error_names.hpp"
+#include "wire/table_call.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::steady_clock;
+
+// In the order of EditBody.
+const std::vector<std::string_view> verbs = {"BeginEdit", "TakeOverEdit", "ShowEdit", "SaveEdit"};
+
+HttpAnswer json_answer(std::string body) { return {200, json_type, {}, std::move(body), {}}; }
+
+HttpAnswer error_answer(const Error& error) {
+    return {http_status(error.code), json_type, {}, write_error(error), error.code};
+}
+
+// What locks say of a save counts for all of it, and is told by itself, with its facts.
+const CancellationReason* lock_reason(const Error& error) {
+    const auto found =
+        std::find_if(error.reasons.begin(), error.reasons.end(), [](const auto& reason) {
+            return reason.code == ErrorCode::stale_token || reason.code == ErrorCode::lock_required;
+        });
+    return found == error.reasons.end() ? nullptr : &*found;
+}
+
+// Whoever joined a grant had it before.
+bool may_give_back(const Call& call) {
+    const auto* acquire = std::get_if<Acquire>(&call.body);
+    return acquire == nullptr || acquire->held != Held::join;
+}
+
+void give_back(LockService& locks, const Grant& grant) {
+    if (grant.own_session) {
+        std::ignore = locks.ask(CloseSession{grant.own_session->id, "its items were not read"});
+    } else {
+        std::ignore = locks.ask(Release{grant.session, grant.id});
+    }
+}
+
+}  // namespace
+
+EditSite::EditSite(TableService& tables, LockService& locks,
+                   std::function<void(const Error&)> failed)
+    : tables_(tables),
+      locks_(locks),
+      failed_(std::move(failed)),
+      counters_("edit_", "verb", verbs) {}
+
+void EditSite::ask(EditBody verb, std::string body, AskClient ask_client, Done answered) {
+    auto done = [this, index = verb.index(), start = steady_clock::now(),
+                 answered = std::move(answered)](HttpAnswer answer) {
+        counters_.add(index, answer.refused, steady_clock::now() - start);
+        answered(std::move(answer));
+    };
+    threads_.run([this, verb = std::move(verb), body = std::move(body),
+                  ask_client = std::move(ask_client), done = std::move(done)] {
+        auto edit = read_edit(verb, body);
+        if (!edit) return done(error_answer(edit.error()));
+        if (auto* show = std::get_if<ShowEdit>(&edit->body)) return done(told(this->show(*show)));
+        if (auto* save = std::get_if<SaveEdit>(&edit->body)) {
+            return done(this->save(std::move(*save), edit->call.secret.value_or(Secret{})));
+        }
+        if (std::holds_alternative<BeginEdit>(edit->body)) {
+            return begin(*std::move(edit), ask_client, done);
+        }
+        take_over(*std::move(edit), ask_client, done);
+    });
+}
+
+void EditSite::begin(EditCall edit, const AskClient& ask_client, Done done) {
+    auto& begin = std::get<BeginEdit>(edit.body);
+    auto locks = locks_of(tables_, {begin.items, begin.acquire.locks});
+    if (!locks) return done(told(std::move(locks).error()));
+    begin.acquire.locks = *std::move(locks);
+    edit.call.body = std::move(begin.acquire);
+    lock_and_read(std::move(edit.call), std::move(begin.items), ask_client, std::move(done));
+}
+
+void EditSite::take_over(EditCall edit, const AskClient& ask_client, Done done) {
+    auto& taken = std::get<TakeOverEdit>(edit.body);
+    edit.call.body = std::move(taken.steal);
+    lock_and_read(std::move(edit.call), std::move(taken.items), ask_client, std::move(done));
+}
+
+void EditSite::lock_and_read(Call call, std::vector<ItemToLock> items, const AskClient& ask_client,
+                             Done done) {
+    const bool given_back = may_give_back(call);
+    ask_client(std::move(call), [this, given_back, items = std::move(items),
+                                 done = std::move(done)](Result<Reply> reply) {
+        if (!reply) return done(error_answer(reply.error()));
+        threads_.run([this, given_back, items, grant = std::get<Grant>(*std::move(reply)), done] {
+            auto answer = read(grant, items);
+            if (!answer && given_back) give_back(locks_, grant);
+            done(told(std::move(answer)));
+        });
+    });
+}
+
+Result<std::string> EditSite::read(const Grant& grant, const std::vector<ItemToLock>& items) {
+    // The answer to a repeated request tells how it has ended, and nothing was read under it.
+    if (grant.ended) return write_edit(grant, {});
+    auto read = read_under(tables_, locks_, grant, items);
+    if (!read) return std::move(read).error();
+    return write_edit(grant, *read);
+}
+
+Result<std::string> EditSite::show(const ShowEdit& edit) {
+    auto resource = resource_of_bound(tables_, edit.table, edit.key);
+    if (!resource) return std::move(resource).error();
+    auto view = locks_.show(*resource);
+    if (!view) return std::move(view).error();
+    return write_reply(Reply(*std::move(view)));
+}
+
+HttpAnswer EditSite::save(SaveEdit save, const Secret& secret) {
+    if (auto own = check_sender(&locks_, save.session, secret); !own) {
+        return error_answer(own.error());
+    }
+    for (WriteItem& action : save.write.actions) action.proof = {save.session, save.token};
+    const auto saved = tables_.transact_write(save.write);
+    if (saved) return json_answer(write_saved(*saved));
+    return told(saved.error());
+}
+
+HttpAnswer EditSite::told(Result<std::string> answer) const {
+    if (answer) return json_answer(*std::move(answer));
+    const Error& error = answer.error();
+    if (const auto* reason = lock_reason(error)) {
+        Error lost(*reason->code, reason->message + table::told_of_drafts(error.drafts));
+        lost.blockers = reason->blockers;
+        lost.ended = reason->ended;
+        lost.drafts = error.drafts;
+        return error_answer(lost);
+    }
+    const int status = table_error_status(error);
+    if (status >= 500 && failed_) failed_(error);
+    if (error.code != ErrorCode::transaction_cancelled) return error_answer(error);
+    return {status, json_type, {}, write_save_error(error), error.code};
+}
+
+}  // namespace rocklock

@@ -1,0 +1,62 @@
+// The lock API's verbs about items: a call over HTTP, to its answer.
+//
+//     read ──► locks of its items ──► asked as the client's own call ──► items read behind the
+//     grant
+//
+// It runs in threads of its own, since the tables may wait for the disk; while a BeginEdit waits
+// for its locks it has none.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <rocklock/error.hpp>
+#include <rocklock/lock.hpp>
+#include <rocklock/table.hpp>
+
+#include "daemon/api/dispatcher.hpp"
+#include "daemon/http/http_answer.hpp"
+#include "daemon/support/metrics.hpp"
+#include "daemon/support/work_threads.hpp"
+#include "wire/edit_json.hpp"
+
+namespace rocklock {
+
+// Threads:  thread-safe.
+// Lifetime: borrows the tables and the locks. The destructor waits for what it has begun.
+class EditSite {
+public:
+    // `failed` is told of what is no fault of a request.
+    EditSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed);
+
+    // Has the client ask for a call of its own, so that what it leaves behind is seen to.
+    using AskClient = std::function<void(Call call, Dispatcher::Done done)>;
+    using Done = std::function<void(HttpAnswer)>;
+
+    // Calls `done` once, from one of its threads or from where the client was answered.
+    void ask(EditBody verb, std::string body, AskClient ask_client, Done answered);
+
+    const CallCounters& counters() const { return counters_; }
+
+private:
+    void begin(EditCall edit, const AskClient& ask_client, Done done);
+    void take_over(EditCall edit, const AskClient& ask_client, Done done);
+    void lock_and_read(Call call, std::vector<ItemToLock> items, const AskClient& ask_client,
+                       Done done);
+    Result<std::string> read(const Grant& grant, const std::vector<ItemToLock>& items);
+    Result<std::string> show(const ShowEdit& edit);
+    HttpAnswer save(SaveEdit save, const Secret& secret);
+    HttpAnswer told(Result<std::string> answer) const;
+
+    // Waits of a disk are short, and those of one sync are shared.
+    static constexpr std::size_t most_at_once = 16;
+
+    TableService& tables_;
+    LockService& locks_;
+    const std::function<void(const Error&)> failed_;
+    CallCounters counters_;
+    WorkThreads threads_{most_at_once};
+};
+
+}  // namespace rocklock

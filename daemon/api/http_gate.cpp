@@ -1,0 +1,86 @@
+#include "daemon/api/http_gate.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <boost/beast/core/string.hpp>
+
+#include "daemon/api/table_site.hpp"
+#include "daemon/support/loopback.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr int forbidden = 403;
+
+// Without the port.
+std::string_view name_in(std::string_view host) {
+    const auto end = host.starts_with('[') ? host.find(']') : host.find(':');
+    if (end == std::string_view::npos) return host;
+    const auto name_end = host[end] == ']' ? end + 1 : end;
+    const auto port = host.substr(name_end);
+    const bool is_port = port.empty() || (port.front() == ':' &&
+                                          std::all_of(port.begin() + 1, port.end(), [](char digit) {
+                                              return digit >= '0' && digit <= '9';
+                                          }));
+    return is_port ? host.substr(0, name_end) : host;
+}
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    for (auto& letter : result) {
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    }
+    return result;
+}
+
+// With parameters or without.
+bool is_of_type(std::string_view content_type, std::string_view wanted) {
+    auto type = content_type.substr(0, content_type.find(';'));
+    while (type.ends_with(' ')) type.remove_suffix(1);
+    return boost::beast::iequals(type, wanted);
+}
+
+// Whether a browser says that another site makes it ask. Following a link to a page of ours is no
+// harm: the other site does not get to see it.
+bool asked_by_another_site(const HttpRequest& request) {
+    const auto& site = request.fetch_site;
+    if (site.empty() || site == "same-origin" || site == "none") return false;
+    return !(request.method == "GET" && request.fetch_mode == "navigate" &&
+             request.fetch_dest == "document");
+}
+
+}  // namespace
+
+bool is_json(std::string_view content_type) {
+    return is_sdk_json(content_type) || is_of_type(content_type, "application/json");
+}
+
+bool is_sdk_json(std::string_view content_type) {
+    return is_of_type(content_type, "application/x-amz-json-1.0");
+}
+
+std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {
+    const auto host = lower(request.host);
+    if (!is_loopback_name(name_in(host))) {
+        return HttpProblem{forbidden, "the header Host is '" + request.host +
+                                          "'; here it must be localhost, 127.0.0.1 or [::1]"};
+    }
+    if (!request.origin.empty() && lower(request.origin) != "http://" + host) {
+        return HttpProblem{
+            forbidden, "a page of " + request.origin + " may not call this: only its own page may"};
+    }
+    if (asked_by_another_site(request)) {
+        return HttpProblem{forbidden, "a page of another site may not ask for this"};
+    }
+    // Calls for tables are refused for it by themselves, in the service's words.
+    if (request.method == "POST" && !is_json(request.content_type) && !is_table_request(request)) {
+        return HttpProblem{400,
+                           "over TCP the header Content-Type must be application/json or "
+                           "application/x-amz-json-1.0; it is '" +
+                               request.content_type + "'"};
+    }
+    return std::nullopt;
+}
+
+}  // namespace rocklock

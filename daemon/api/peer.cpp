@@ -1,0 +1,136 @@
+#include "daemon/api/peer.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace rocklock {
+namespace {
+
+// Whether a grant that is lost on the way is left alone: the client can ask for it again, or had it
+// before in another form.
+bool may_ask_again(const Call& call) {
+    const auto* acquire = std::get_if<Acquire>(&call.body);
+    return acquire == nullptr || !acquire->request_id.empty();
+}
+
+std::optional<SessionId> to_rebind(const Call& call) {
+    const auto* renewal = std::get_if<RenewSession>(&call.body);
+    if (renewal == nullptr || !call.rebind) return std::nullopt;
+    return renewal->session;
+}
+
+std::optional<SessionId> session_of(const Result<Reply>& reply) {
+    if (!reply) return std::nullopt;
+    if (const auto* session = std::get_if<SessionInfo>(&*reply)) return session->id;
+    const auto* grant = std::get_if<Grant>(&*reply);
+    if (grant == nullptr || !grant->own_session) return std::nullopt;
+    return grant->own_session->id;
+}
+
+Error client_gone() {
+    return {ErrorCode::cancelled,
+            "the client hung up before the answer, so nothing was kept for it"};
+}
+
+}  // namespace
+
+void Peer::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
+    {
+        MutexLock lock(mutex_);
+        unconfirmed_.clear();
+        asked_[number] = {std::nullopt, opens_with_connection(call.body), may_ask_again(call),
+                          to_rebind(call)};
+    }
+    const auto ticket = dispatcher_.submit(
+        std::move(call), caller_,
+        [self = shared_from_this(), number, done = std::move(done)](Result<Reply>&& reply) {
+            self->answered(number, std::move(reply), done);
+        },
+        &proven_);
+    if (!ticket) return;
+    MutexLock lock(mutex_);
+    const auto asked = asked_.find(number);
+    if (asked == asked_.end()) return;
+    if (!gone_ && !waits_no_more_ && !asked->second.withdrawn) {
+        asked->second.ticket = ticket;
+        return;
+    }
+    lock.unlock();
+    dispatcher_.cancel(*ticket);
+}
+
+void Peer::cancel(std::uint64_t number) {
+    std::optional<Ticket> ticket;
+    {
+        MutexLock lock(mutex_);
+        const auto asked = asked_.find(number);
+        if (asked == asked_.end()) return;
+        asked->second.withdrawn = true;
+        ticket = asked->second.ticket;
+    }
+    if (ticket) dispatcher_.cancel(*ticket);
+}
+
+void Peer::answered(std::uint64_t number, Result<Reply>&& reply, const Dispatcher::Done& done) {
+    bool gone = false;
+    Asked asked;
+    const auto session = session_of(reply);
+    const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr;
+    {
+        MutexLock lock(mutex_);
+        gone = gone_;
+        asked = asked_[number];
+        asked_.erase(number);
+        if (!gone && asked.opens_with_connection && session) sessions_.push_back(*session);
+        if (!gone && reply && asked.rebinds && dispatcher_.adopt(*asked.rebinds)) {
+            sessions_.push_back(*asked.rebinds);
+        }
+        if (!gone && grant != nullptr && !asked.may_ask_again) unconfirmed_.push_back(*grant);
+    }
+    if (gone && asked.opens_with_connection && session) {
+        dispatcher_.close_session(*session, connection_gone);
+        return done(client_gone());
+    }
+    if (gone && grant != nullptr && !asked.may_ask_again) {
+        dispatcher_.give_back(*grant);
+        return done(client_gone());
+    }
+    done(std::move(reply));
+}
+
+void Peer::stop_waiting() {
+    std::vector<Ticket> waits;
+    {
+        MutexLock lock(mutex_);
+        waits_no_more_ = true;
+        waits = tickets();
+    }
+    dispatcher_.depart({std::move(waits), {}});
+}
+
+std::vector<Ticket> Peer::tickets() const {
+    std::vector<Ticket> waits;
+    for (const auto& [number, asked] : asked_) {
+        if (asked.ticket) waits.push_back(*asked.ticket);
+    }
+    return waits;
+}
+
+void Peer::hang_up(bool unread) {
+    Departure departure;
+    std::vector<Grant> undelivered;
+    {
+        MutexLock lock(mutex_);
+        if (gone_) return;
+        gone_ = true;
+        departure.waits = tickets();
+        for (const auto& session : sessions_) {
+            departure.sessions.push_back({session, std::string(connection_gone)});
+        }
+        sessions_.clear();
+        if (unread) undelivered.swap(unconfirmed_);
+    }
+    dispatcher_.depart(std::move(departure), std::move(undelivered));
+}
+
+}  // namespace rocklock

@@ -1,0 +1,146 @@
+#include "daemon/api/places.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include <rocklock/version.hpp>
+
+#include "daemon/api/page_files.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::string_view plain_type = "text/plain; charset=utf-8";
+constexpr std::string_view metrics_type = "text/plain; version=0.0.4; charset=utf-8";
+// What is asked for again must be asked of us.
+constexpr std::string_view not_kept = "Cache-Control: no-store\r\n";
+
+// The page may fetch from us and from nowhere else, runs no script but ours, and stands in no
+// frame.
+constexpr std::string_view page_rules =
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "X-Frame-Options: DENY\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n"
+    "Cache-Control: no-store\r\n";
+
+// As text in the value of an attribute.
+std::string html_escaped(std::string_view text) {
+    std::string result;
+    for (const char letter : text) {
+        const auto byte = static_cast<unsigned char>(letter);
+        const bool plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+                           (byte >= 'a' && byte <= 'z') || byte >= 0x80 || letter == '/' ||
+                           letter == '.' || letter == '-' || letter == '_';
+        result += plain ? std::string(1, letter) : "&#" + std::to_string(byte) + ";";
+    }
+    return result;
+}
+
+std::string page_for(const std::string& socket) {
+    constexpr std::string_view mark = "@SOCKET@";
+    std::string text(page::html);
+    const auto at = text.find(mark);
+    if (at != std::string::npos) text.replace(at, mark.size(), html_escaped(socket));
+    return text;
+}
+
+HttpAnswer plain(int status, std::string body) {
+    return {status, plain_type, std::string(not_kept), std::move(body)};
+}
+
+bool is_place(std::string_view path) {
+    return path == "/" || path == "/healthz" || path == "/readyz" || path == "/metrics" ||
+           path == "/events" || path == "/page.css" || path == "/page.js";
+}
+
+}  // namespace
+
+Places::Places(LockService& service, const CallBook& book, const Traffic& traffic,
+               const std::atomic<bool>& stopping, Facts facts, const TableSite* tables,
+               const EditSite* edits)
+    : service_(service),
+      book_(book),
+      traffic_(traffic),
+      stopping_(stopping),
+      facts_(std::move(facts)),
+      tables_(tables),
+      edits_(edits),
+      page_(page_for(facts_.socket)) {}
+
+HttpAnswer Places::get(const HttpRequest& request) const {
+    const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
+    if (!is_place(path)) {
+        return refusal(
+            404, "UnknownOperationException",
+            "there is nothing at " + request.target +
+                ": calls go to POST /, and GET has /healthz, /readyz, /metrics and /events");
+    }
+    if (request.method != "GET" && request.method != "HEAD") {
+        auto answer = refusal(
+            405, "UnknownOperationException",
+            path == "/" ? "/ takes POST, GET and HEAD" : std::string(path) + " takes GET and HEAD");
+        answer.more_headers = path == "/" ? "Allow: POST, GET, HEAD\r\n" : "Allow: GET, HEAD\r\n";
+        return answer;
+    }
+    if (path == "/readyz") return ready();
+    if (path == "/metrics") return metrics();
+    // GET is a stream, which is not made here.
+    if (path == "/events") return {200, "text/event-stream", std::string(not_kept), {}};
+    if (path == "/") return front(request);
+    if (path == "/page.css") {
+        return {200, "text/css; charset=utf-8", std::string(page_rules), std::string(page::css)};
+    }
+    if (path == "/page.js") {
+        return {200, "text/javascript; charset=utf-8", std::string(page_rules),
+                std::string(page::js)};
+    }
+    // Whoever answers is alive.
+    return plain(200, "ok\n");
+}
+
+// The page for browsers, a line for all others.
+HttpAnswer Places::front(const HttpRequest& request) const {
+    if (request.accept.find("text/html") == std::string::npos) {
+        return plain(200, "healthy: rocklock\n");
+    }
+    return {200, "text/html; charset=utf-8", std::string(page_rules), page_};
+}
+
+HttpAnswer Places::ready() const {
+    if (book_.failed()) return plain(503, "the storage has failed\n");
+    if (stopping_) return plain(503, "leaving\n");
+    return plain(200, "ok\n");
+}
+
+HttpAnswer Places::metrics() const {
+    std::string text;
+    text += "# HELP rocklock_build_info What runs here.\n# TYPE rocklock_build_info gauge\n";
+    text += "rocklock_build_info{version=\"" + std::string(version()) + "\",durability=\"" +
+            facts_.durability + "\"} 1\n";
+    const auto up = std::chrono::steady_clock::now() - start_;
+    append_metric(
+        text, "rocklock_uptime_seconds", "gauge", "Since the daemon listens.",
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count()));
+    append_metric(text, "rocklock_ready", "gauge", "1 when locks can be had, else 0.",
+                  book_.failed() || stopping_ ? 0 : 1);
+    append_metric(text, "rocklock_connections", "gauge", "Connections that are open.",
+                  static_cast<std::uint64_t>(traffic_.connections.load()));
+    append_metric(text, "rocklock_connections_total", "counter", "Connections accepted.",
+                  traffic_.accepted);
+    append_metric(text, "rocklock_connections_refused_total", "counter",
+                  "Connections that were too many.", traffic_.refused);
+    append_metric(text, "rocklock_connections_dropped_total", "counter",
+                  "Connections that made room for others, since they had asked nothing.",
+                  traffic_.dropped);
+    append_statistics(text, service_.statistics());
+    book_.counters().append(text);
+    if (tables_ != nullptr) tables_->counters().append(text);
+    if (edits_ != nullptr) edits_->counters().append(text);
+    return {200, metrics_type, std::string(not_kept), std::move(text)};
+}
+
+}  // namespace rocklock

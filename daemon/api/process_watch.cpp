@@ -1,0 +1,113 @@
+#include "daemon/api/process_watch.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include <boost/system/error_code.hpp>
+
+#include "daemon/support/process_id.hpp"
+
+namespace rocklock {
+
+void ProcessWatch::watch(const SessionId& session, const std::vector<ProcessId>& processes) {
+    std::vector<ProcessId> already_gone;
+    {
+        MutexLock lock(mutex_);
+        if (stopped_) return;
+        for (const auto& process : processes) {
+            sessions_[session].insert(process);
+            processes_[process].sessions.insert(session);
+            if (!open(process)) already_gone.push_back(process);
+        }
+    }
+    for (const auto& process : already_gone) gone(process);
+}
+
+// Whether the process is there. One that cannot be watched for want of descriptors counts as there:
+// its sessions are then left to their leases.
+bool ProcessWatch::open(const ProcessId& process) {
+    auto& watched = processes_[process];
+    if (watched.pidfd) return true;
+    const int fd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
+    if (fd < 0) return errno != ESRCH && errno != EINVAL;
+    auto pidfd = std::make_shared<Descriptor>(executor_);
+    boost::system::error_code refused;
+    pidfd->assign(fd, refused);
+    if (refused) {
+        ::close(fd);
+        return true;
+    }
+    watched.pidfd = std::move(pidfd);
+    if (!is_running(process)) return false;
+    await_end(process, watched.pidfd);
+    return true;
+}
+
+// A wait may be told of another descriptor's event: of one that is closed in the moment in which
+// its event is on its way, whose place this one takes. So the descriptor itself is asked.
+void ProcessWatch::await_end(const ProcessId& process, const std::shared_ptr<Descriptor>& pidfd) {
+    // Not kept by who waits for it: who is forgotten is closed.
+    const std::weak_ptr<Descriptor> waits = pidfd;
+    pidfd->async_wait(Descriptor::wait_read, [this, process, waits](const auto& error) {
+        const auto watched = waits.lock();
+        if (error || !watched) return;
+        pollfd ended{watched->native_handle(), POLLIN, 0};
+        if (::poll(&ended, 1, 0) == 0) return await_end(process, watched);
+        gone(process);
+    });
+}
+
+void ProcessWatch::gone(const ProcessId& process) {
+    std::vector<SessionId> orphaned;
+    {
+        MutexLock lock(mutex_);
+        const auto found = processes_.find(process);
+        if (found == processes_.end()) return;
+        for (const auto& session : found->second.sessions) {
+            const auto left = sessions_.find(session);
+            if (left == sessions_.end()) continue;
+            left->second.erase(process);
+            if (!left->second.empty()) continue;
+            sessions_.erase(left);
+            orphaned.push_back(session);
+        }
+        processes_.erase(found);
+    }
+    for (const auto& session : orphaned) close_(session);
+}
+
+std::set<SessionId> ProcessWatch::sessions() {
+    MutexLock lock(mutex_);
+    std::set<SessionId> watched;
+    for (const auto& [session, processes] : sessions_) watched.insert(session);
+    return watched;
+}
+
+void ProcessWatch::forget(const std::set<SessionId>& ended) {
+    MutexLock lock(mutex_);
+    for (const SessionId& id : ended) {
+        const auto session = sessions_.find(id);
+        if (session == sessions_.end()) continue;
+        for (const auto& process : session->second) {
+            const auto found = processes_.find(process);
+            if (found == processes_.end()) continue;
+            found->second.sessions.erase(id);
+            if (found->second.sessions.empty()) processes_.erase(found);
+        }
+        sessions_.erase(session);
+    }
+}
+
+void ProcessWatch::stop() {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    processes_.clear();
+    sessions_.clear();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,71 @@
+// Ends sessions whose processes have gone, within milliseconds and without asking anyone.
+//
+// The kernel tells of a process's end through a pidfd. The number is opened first and its start
+// time compared afterwards, so a number that was used again is never taken for the same process.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <rocklock/lock.hpp>
+
+#include "base/mutex.hpp"
+#include "daemon/api/dispatcher.hpp"
+
+namespace rocklock {
+
+// Threads:  thread-safe.
+// Lifetime: until the executor has stopped running handlers.
+class ProcessWatch final : public SessionWatch {
+public:
+    // `close` is called for a session when the last of its processes is gone, on any thread.
+    ProcessWatch(boost::asio::any_io_executor executor, std::function<void(const SessionId&)> close)
+        : executor_(std::move(executor)), close_(std::move(close)) {}
+
+    void watch(const SessionId& session, const std::vector<ProcessId>& processes) override
+        ROCKLOCK_EXCLUDES(mutex_);
+
+    // The sessions that are bound to processes, as far as they are not forgotten.
+    std::set<SessionId> sessions() ROCKLOCK_EXCLUDES(mutex_);
+
+    // Forgets these, which have ended by themselves.
+    void forget(const std::set<SessionId>& ended) ROCKLOCK_EXCLUDES(mutex_);
+
+    // Closes all descriptors, so that no handler waits any more.
+    void stop() ROCKLOCK_EXCLUDES(mutex_);
+
+private:
+    struct Earlier {
+        bool operator()(const ProcessId& left, const ProcessId& right) const {
+            return left.pid != right.pid ? left.pid < right.pid
+                                         : left.start_time < right.start_time;
+        }
+    };
+    using Descriptor = boost::asio::posix::stream_descriptor;
+    struct Watched {
+        // None when it was gone already.
+        std::shared_ptr<Descriptor> pidfd;
+        std::set<SessionId> sessions;
+    };
+
+    bool open(const ProcessId& process) ROCKLOCK_REQUIRES(mutex_);
+    void await_end(const ProcessId& process, const std::shared_ptr<Descriptor>& pidfd);
+    void gone(const ProcessId& process) ROCKLOCK_EXCLUDES(mutex_);
+
+    const boost::asio::any_io_executor executor_;
+    const std::function<void(const SessionId&)> close_;
+    Mutex mutex_;
+    bool stopped_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    std::map<ProcessId, Watched, Earlier> processes_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<SessionId, std::set<ProcessId, Earlier>> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace rocklock

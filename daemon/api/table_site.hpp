@@ -1,0 +1,101 @@
+// DynamoDB's API: a request for tables over HTTP, to its answer.
+//
+//     packed ──► body ──► JSON ──► operation known? ──► signed? ──► proven? ──► typed request
+//                                                                                    ──► the tables
+//
+// It runs in threads of its own, since the tables may wait for the disk: a connection's thread
+// hands requests over. It answers itself what it can tell at once, a GetItem of a small item that
+// lies in memory, since to hand that over would take longer. Writes of such items it decides and
+// queues; one thread waits for the commits of all. Faults are answered in the order above, which is
+// the service's.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <rocklock/error.hpp>
+#include <rocklock/lock.hpp>
+#include <rocklock/table.hpp>
+
+#include "base/mutex.hpp"
+#include "daemon/http/http_answer.hpp"
+#include "daemon/http/http_reader.hpp"
+#include "daemon/support/metrics.hpp"
+#include "daemon/support/work_threads.hpp"
+
+namespace rocklock {
+
+// Whether it asks for tables, rather than for locks.
+bool is_table_request(const HttpRequest& request);
+
+// Any thread. Waits as long as the tables do. `locks` knows the sessions that requests show, and
+// may be none. `failed` is told of what is no fault of the request.
+HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,
+                                const std::function<void(const Error&)>& failed);
+
+// The same where it takes some microseconds; nothing where it may take longer, or wait, and where
+// it shows or may need locks.
+std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableService& tables);
+
+// Threads:  thread-safe.
+// Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
+class TableSite {
+public:
+    // `settle_soon`, where writes wait for no device: has settle() called soon, on any thread.
+    // Without it one of the site's own threads waits for them.
+    TableSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
+              std::function<void()> settle_soon = {});
+
+    // Any thread, and it is kept for some microseconds only. Nothing: ask().
+    std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request);
+    using Done = std::function<void(HttpAnswer)>;
+
+    // Calls `done` once, from one of its threads or from settle().
+    void ask(HttpRequest request, Done done);
+
+    // Commits the writes that were asked for meanwhile, together, and answers them.
+    void settle();
+
+    // Of all that was answered, by operation; what names none that is known counts as `other`.
+    const CallCounters& counters() const { return counters_; }
+
+private:
+    // A write that is on its way to the disk.
+    struct Queued {
+        std::unique_ptr<BegunWrite> begun;
+        // Large, and moved about with the rest.
+        std::unique_ptr<HttpRequest> request;
+        Done done;
+    };
+
+    std::size_t index_of(std::string_view operation) const;
+    void count(std::size_t operation, const HttpAnswer& answer,
+               std::chrono::steady_clock::time_point start);
+    void hand_over(HttpRequest request, Done done);
+    void queue(Queued write) ROCKLOCK_EXCLUDES(mutex_);
+    void finish_queued() ROCKLOCK_EXCLUDES(mutex_);
+    // False: none.
+    bool finish_those_queued() ROCKLOCK_EXCLUDES(mutex_);
+    void finish(Queued& write);
+
+    // Writes that wait for one sync share it: as many as there are threads.
+    static constexpr std::size_t most_at_once = 32;
+
+    TableService& tables_;
+    LockService& locks_;
+    const std::function<void(const Error&)> failed_;
+    const std::function<void()> settle_soon_;
+    const std::vector<std::string_view> operations_;
+    CallCounters counters_;
+    Mutex mutex_;
+    std::vector<Queued> queued_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Whether one of the threads, or the next settle(), sees to those.
+    bool finishing_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    WorkThreads threads_;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,205 @@
+#include "daemon/cli/arguments.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "lock/model/names.hpp"
+
+namespace rocklock {
+namespace {
+
+Error misused(const Verb& verb, const std::string& what) {
+    return {ErrorCode::invalid_argument,
+            what + "; `rocklock " + std::string(verb.name) + " --help` tells what there is"};
+}
+
+const Option* find_option(const Verb& verb, std::string_view name) {
+    const auto found = std::find_if(verb.options.begin(), verb.options.end(),
+                                    [&](const Option& option) { return option.name == name; });
+    return found == verb.options.end() ? nullptr : &*found;
+}
+
+void keep(const Option& option, std::string_view value, Arguments& arguments) {
+    auto& kept = arguments.options[std::string(option.name)];
+    kept = option.adds && !kept.empty() ? kept + "," + std::string(value) : std::string(value);
+    arguments.every[std::string(option.name)].emplace_back(value);
+}
+
+// Reads words[at], which begins with a dash, and its value; moves `at` to the last word used.
+Result<void> read_option(const Verb& verb, const std::vector<std::string>& words, std::size_t& at,
+                         Arguments& arguments) {
+    std::string_view word = words[at];
+    const bool is_long = word.starts_with("--");
+    word.remove_prefix(is_long ? 2 : 1);
+    const auto equals = is_long ? word.find('=') : std::string_view::npos;
+    const auto name = word.substr(0, equals);
+    const auto* option = is_long == (name.size() > 1) ? find_option(verb, name) : nullptr;
+    if (option == nullptr) return misused(verb, "there is no option " + words[at]);
+    if (option->value.empty()) {
+        if (equals != std::string_view::npos) {
+            return misused(verb, dashed(name) + " takes no value");
+        }
+        arguments.options[std::string(name)] = "";
+        return {};
+    }
+    if (equals == std::string_view::npos && at + 1 >= words.size()) {
+        return misused(verb, dashed(name) + " needs a value: " + std::string(option->value));
+    }
+    const auto value =
+        equals != std::string_view::npos ? std::string(word.substr(equals + 1)) : words[++at];
+    if (value.empty() && !option->may_be_empty) {
+        return misused(verb, dashed(name) + " is empty; give it a value (" +
+                                 std::string(option->value) + "), or leave it out");
+    }
+    keep(*option, value, arguments);
+    return {};
+}
+
+Result<void> check_operands(const Verb& verb, const Arguments& arguments) {
+    const auto& operands = arguments.operands;
+    if (verb.empty_operands ||
+        std::none_of(operands.begin(), operands.end(),
+                     [](const std::string& operand) { return operand.empty(); })) {
+        return {};
+    }
+    return misused(verb,
+                   "an empty word is no " +
+                       std::string(verb.operands.substr(0, verb.operands.find_first_of(" ."))) +
+                       ": rocklock " + std::string(verb.name) + " " + std::string(verb.operands));
+}
+
+// A byte that is no text, so that it can be told which it is.
+std::string escaped_bytes(std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string result;
+    for (const char letter : text) {
+        const auto byte = static_cast<unsigned char>(letter);
+        if (byte < 0x80) {
+            result += letter;
+        } else {
+            result.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 0xF]);
+        }
+    }
+    return result;
+}
+
+// What is sent as text; a path may have any bytes.
+Result<void> check_utf8(const Verb& verb, const Arguments& arguments) {
+    const auto refused = [&](std::string_view what, const std::string& text) {
+        return misused(
+            verb, std::string(what) + " must be UTF-8, and '" + escaped_bytes(text) + "' is not");
+    };
+    const auto wanted = verb.operands.substr(0, verb.operands.find_first_of(" ."));
+    for (const auto& operand : arguments.operands) {
+        if (wanted != "DIR" && !is_utf8(operand)) return refused(wanted, operand);
+    }
+    for (const auto& option : verb.options) {
+        const auto value = arguments.get(option.name);
+        const bool path = option.value == "DIR" || option.value == "PATH";
+        if (value && !path && !is_utf8(*value)) return refused(dashed(option.name), *value);
+    }
+    return {};
+}
+
+Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool separated) {
+    const auto count = static_cast<int>(arguments.operands.size());
+    if (verb.takes_command && (!separated || arguments.command.empty())) {
+        return misused(verb, "the command to run is missing: write it after --");
+    }
+    const bool too_many = verb.most >= 0 && count > verb.most;
+    if (count < verb.fewest || too_many) {
+        const std::string wrong =
+            too_many
+                ? "'" + arguments.operands[static_cast<std::size_t>(verb.most)] + "' is too much"
+                : "something is missing";
+        return misused(verb, wrong + ": rocklock " + std::string(verb.name) +
+                                 (verb.operands.empty() ? "" : " ") + std::string(verb.operands));
+    }
+    return {};
+}
+
+// What stands behind --.
+void take_rest(const Verb& verb, std::span<const std::string> rest, Arguments& arguments) {
+    const bool dash = !rest.empty() && rest.front().starts_with('-');
+    if (dash && verb.takes_command && verb.fewest > 0 && arguments.operands.empty()) {
+        // No command begins so: it is the names that stand here, and another one follows.
+        const auto second = std::find(rest.begin(), rest.end(), "--");
+        if (second != rest.end()) {
+            arguments.operands.assign(rest.begin(), second);
+            rest = rest.subspan(arguments.operands.size() + 1);
+        }
+    }
+    auto& target = verb.takes_command ? arguments.command : arguments.operands;
+    target.insert(target.end(), rest.begin(), rest.end());
+}
+
+}  // namespace
+
+std::string dashed(std::string_view option) {
+    return (option.size() == 1 ? "-" : "--") + std::string(option);
+}
+
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+std::optional<std::string> Arguments::get(std::string_view option) const {
+    const auto found = options.find(option);
+    if (found == options.end()) return std::nullopt;
+    return found->second;
+}
+
+Result<Arguments> parse_arguments(const Verb& verb, const std::vector<std::string>& words) {
+    Arguments arguments;
+    bool separated = false;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const auto& word = words[at];
+        if (word == "--") {
+            separated = true;
+            take_rest(verb, std::span(words).subspan(at + 1), arguments);
+            break;
+        }
+        if (word == "--help" || word == "-h") {
+            arguments.help = true;
+            return arguments;
+        }
+        if (word.size() > 1 && word.front() == '-') {
+            if (auto read = read_option(verb, words, at, arguments); !read) {
+                return std::move(read).error();
+            }
+        } else {
+            arguments.operands.push_back(word);
+        }
+    }
+    if (auto counts = check_counts(verb, arguments, separated); !counts) {
+        return std::move(counts).error();
+    }
+    if (auto checked = check_operands(verb, arguments); !checked) {
+        return std::move(checked).error();
+    }
+    if (auto checked = check_utf8(verb, arguments); !checked) return std::move(checked).error();
+    return arguments;
+}
+
+std::string help_text(const Verb& verb) {
+    std::string text = "rocklock " + std::string(verb.name);
+    if (!verb.options.empty()) text += " [OPTION...]";
+    if (!verb.operands.empty()) text += " " + std::string(verb.operands);
+    text += "\n\n" + std::string(verb.summary) + "\n\n";
+    std::size_t width = 0;
+    std::vector<std::pair<std::string, std::string_view>> lines;
+    for (const auto& option : verb.options) {
+        if (option.help.empty()) continue;
+        std::string left = dashed(option.name);
+        if (!option.value.empty()) left += " " + std::string(option.value);
+        width = std::max(width, left.size());
+        lines.emplace_back(std::move(left), option.help);
+    }
+    for (const auto& [left, right] : lines) {
+        text += "  " + left + std::string(width - left.size() + 2, ' ') + std::string(right) + "\n";
+    }
+    if (!lines.empty()) text += "\n";
+    text += "Example:\n  " + std::string(verb.example) + "\n";
+    return text;
+}
+
+}  // namespace rocklock

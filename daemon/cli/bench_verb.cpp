@@ -1,0 +1,225 @@
+// bench: how many locks a second this daemon, or this store, gives and takes back.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <latch>
+#include <mutex>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "base/duration_text.hpp"
+#include "base/jains_index.hpp"
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/table.hpp"
+#include "daemon/cli/verbs.hpp"
+#include "wire/json_writer.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr int most_clients = 1000;
+constexpr milliseconds longest{600'000};
+
+struct Plan {
+    int clients = 8;
+    milliseconds duration{3000};
+    // All want one lock; else each has its own.
+    bool same = false;
+};
+
+// What the clients bring together.
+class Tally {
+public:
+    void add(std::vector<microseconds> waits) {
+        const std::lock_guard lock(mutex_);
+        waits_.insert(waits_.end(), waits.begin(), waits.end());
+        pairs_.push_back(waits.size());
+    }
+    void fail(const Error& error) {
+        const std::lock_guard lock(mutex_);
+        if (!error_) error_ = error;
+    }
+    const std::optional<Error>& error() const { return error_; }
+    void sort() { std::sort(waits_.begin(), waits_.end()); }
+    std::size_t count() const { return waits_.size(); }
+    // Of so many in a thousand, none waited longer.
+    microseconds within(std::size_t thousandth) const {
+        if (waits_.empty()) return microseconds{0};
+        return waits_[std::min(waits_.size() - 1, waits_.size() * thousandth / 1000)];
+    }
+
+    double fairness() const { return jains_index(pairs_); }
+
+private:
+    std::mutex mutex_;
+    std::vector<microseconds> waits_;
+    // Of each client.
+    std::vector<std::uint64_t> pairs_;
+    std::optional<Error> error_;
+};
+
+// One client: acquires and releases until the time is over, at least once.
+Result<std::vector<microseconds>> work(Manager& manager, const std::string& resource,
+                                       std::latch& ready, const std::atomic<bool>& over) {
+    OpenSession open;
+    open.principal = "rocklock bench";
+    open.bound = Bound::process;
+    const auto session = manager.ask<SessionInfo>(Call{open, {}, {}});
+    ready.arrive_and_wait();
+    if (!session) return session.error();
+    std::vector<microseconds> waits;
+    do {
+        Acquire acquire;
+        acquire.session = session->id;
+        acquire.patience = no_limit;
+        LockRequest lock;
+        lock.resource = resource;
+        acquire.locks = {lock};
+        const auto start = steady_clock::now();
+        const auto grant = manager.ask<Grant>(Call{std::move(acquire), session->secret, {}});
+        if (!grant) return grant.error();
+        waits.push_back(std::chrono::duration_cast<microseconds>(steady_clock::now() - start));
+        const auto released =
+            manager.ask<Released>(Call{Release{session->id, grant->id}, session->secret, {}});
+        if (!released) return released.error();
+    } while (!over);
+    std::ignore = manager.ask<ClosedSession>(Call{CloseSession{session->id}, session->secret, {}});
+    return waits;
+}
+
+Result<int> whole_number(const Arguments& arguments, std::string_view option, int otherwise,
+                         int most) {
+    const auto text = arguments.get(option);
+    if (!text) return otherwise;
+    const bool digits = !text->empty() && text->size() < 8 &&
+                        text->find_first_not_of("0123456789") == std::string::npos;
+    const int value = digits ? std::stoi(*text) : 0;
+    if (value >= 1 && value <= most) return value;
+    return Error(
+        ErrorCode::invalid_argument,
+        dashed(option) + " is '" + *text + "'; give a number from 1 to " + std::to_string(most));
+}
+
+Result<Plan> plan_of(const Arguments& arguments) {
+    Plan plan;
+    const auto clients = whole_number(arguments, "clients", plan.clients, most_clients);
+    if (!clients) return clients.error();
+    plan.clients = *clients;
+    if (const auto text = arguments.get("duration")) {
+        const auto duration = parse_duration(*text);
+        if (!duration || *duration <= milliseconds{0} || *duration > longest) {
+            return Error(ErrorCode::invalid_argument,
+                         "--duration is '" + *text + "'; give up to 10m, as in 3s");
+        }
+        plan.duration = *duration;
+    }
+    plan.same = arguments.has("same");
+    return plan;
+}
+
+// A connection for each client, or the one store for all.
+Result<std::vector<std::shared_ptr<Manager>>> managers_of(const Arguments& arguments, int clients) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return settings.error();
+    std::vector<std::shared_ptr<Manager>> managers;
+    while (static_cast<int>(managers.size()) < clients) {
+        if (arguments.has("db") && !managers.empty()) {
+            managers.push_back(managers.front());
+            continue;
+        }
+        auto manager = open_manager(arguments, *settings, milliseconds{0});
+        if (!manager) return manager.error();
+        managers.push_back(*std::move(manager));
+    }
+    return managers;
+}
+
+std::string per_second(std::size_t count, steady_clock::duration took) {
+    const double seconds = std::chrono::duration<double>(took).count();
+    return std::to_string(static_cast<std::uint64_t>(static_cast<double>(count) / seconds));
+}
+
+std::string two_digits(double value) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%.2f", value);
+    return text;
+}
+
+void print_result(const Plan& plan, const Tally& tally, steady_clock::duration took,
+                  const Arguments& arguments) {
+    const auto rate = per_second(tally.count(), took);
+    const auto micros = [&](std::size_t thousandth) { return tally.within(thousandth).count(); };
+    if (arguments.has("json")) {
+        JsonWriter json;
+        json.begin_object();
+        json.key("Clients");
+        json.number(plan.clients);
+        json.key("Same");
+        json.boolean(plan.same);
+        json.key("Pairs");
+        json.number(tally.count());
+        json.key("PairsPerSecond");
+        json.number(std::stoull(rate));
+        for (const auto& [key, thousandth] : {std::pair("P50Us", 500), std::pair("P99Us", 990),
+                                              std::pair("P999Us", 999), std::pair("MaxUs", 1000)}) {
+            json.key(key);
+            json.number(micros(static_cast<std::size_t>(thousandth)));
+        }
+        json.key("Fairness");
+        json.number(tally.fairness());
+        json.end_object();
+        return print(json.take());
+    }
+    Table table({"CLIENTS", "LOCKS", "PAIRS", "PAIRS/S", "P50 US", "P99 US", "P99.9 US", "MAX US",
+                 "FAIRNESS"});
+    table.add({std::to_string(plan.clients), plan.same ? "the same" : "one each",
+               std::to_string(tally.count()), rate, std::to_string(micros(500)),
+               std::to_string(micros(990)), std::to_string(micros(999)),
+               std::to_string(micros(1000)), two_digits(tally.fairness())});
+    print_table(table, arguments);
+}
+
+}  // namespace
+
+int bench_verb(const Arguments& arguments) {
+    const auto plan = plan_of(arguments);
+    if (!plan) return fail(plan.error());
+    const auto managers = managers_of(arguments, plan->clients);
+    if (!managers) return fail(managers.error());
+    // Of its own, so that it keeps nobody from working.
+    const auto base = "rocklock-bench/" + std::to_string(::getpid());
+    Tally tally;
+    std::atomic<bool> over{false};
+    std::latch ready(plan->clients + 1);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < plan->clients; ++i) {
+        threads.emplace_back([&, i] {
+            const auto resource = plan->same ? base : base + "/" + std::to_string(i);
+            auto waits = work(*(*managers)[static_cast<std::size_t>(i)], resource, ready, over);
+            if (waits) {
+                tally.add(*std::move(waits));
+            } else {
+                tally.fail(waits.error());
+            }
+        });
+    }
+    ready.arrive_and_wait();
+    const auto start = steady_clock::now();
+    std::this_thread::sleep_for(plan->duration);
+    over = true;
+    for (auto& thread : threads) thread.join();
+    const auto took = steady_clock::now() - start;
+    if (tally.error()) return fail(*tally.error());
+    tally.sort();
+    print_result(*plan, tally, took, arguments);
+    return exit_status::done;
+}
+
+}  // namespace rocklock

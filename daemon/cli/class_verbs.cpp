@@ -1,0 +1,209 @@
+// class put, class ls and class rm.
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "base/duration_text.hpp"
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/cli/table.hpp"
+#include "daemon/cli/verbs.hpp"
+#include "wire/call_json.hpp"
+#include "wire/lock_words.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+Error misused(std::string_view option, std::string_view value, std::string_view wanted) {
+    return {ErrorCode::invalid_argument,
+            dashed(option) + " is '" + std::string(value) + "'; " + std::string(wanted)};
+}
+
+// Reads the options of `class put` into a class; the first that is wrong is kept.
+class ClassOptions {
+public:
+    explicit ClassOptions(const Arguments& arguments) : arguments_(arguments) {}
+
+    void duration(std::string_view option, milliseconds& value) {
+        const auto text = arguments_.get(option);
+        if (!text) return;
+        const auto duration = parse_duration(*text);
+        if (!duration) return fail(option, *text, "write it as in 500ms, 10s, 1m30s, 2h or 7d");
+        value = *duration;
+    }
+
+    void count(std::string_view option, std::uint32_t& value) {
+        const auto text = arguments_.get(option);
+        if (!text) return;
+        const auto* const end = text->data() + text->size();
+        const auto [stop, error] = std::from_chars(text->data(), end, value);
+        if (error != std::errc() || stop != end)
+            fail(option, *text, "give a whole number, up to 4294967295");
+    }
+
+    template <typename Enum>
+    void word_of(std::string_view option, Enum& value) {
+        const auto text = arguments_.get(option);
+        if (!text) return;
+        std::string all;
+        for (const auto& [known, name] : words_of(Enum{})) {
+            if (name == *text) {
+                value = known;
+                return;
+            }
+            all += (all.empty() ? "" : ", ") + std::string(name);
+        }
+        fail(option, *text, "it can be one of " + all);
+    }
+
+    void dependants(std::string_view option, std::vector<Dependant>& value) {
+        const auto given = arguments_.every.find(option);
+        if (given == arguments_.every.end()) return;
+        for (const auto& text : given->second) {
+            const auto colon = text.rfind(':');
+            if (colon == std::string::npos) {
+                value.push_back({text, Mode::read});
+                continue;
+            }
+            const auto mode = parse_mode(text.substr(colon + 1));
+            if (!mode || *mode == Mode::exclusive) {
+                return fail(option, text,
+                            "behind the last colon stands the mode, read or write; a name that "
+                            "has a colon needs one too");
+            }
+            value.push_back({text.substr(0, colon), *mode});
+        }
+    }
+
+    const std::optional<Error>& error() const { return error_; }
+
+private:
+    void fail(std::string_view option, std::string_view value, std::string_view wanted) {
+        if (!error_) error_ = misused(option, value, wanted);
+    }
+
+    const Arguments& arguments_;
+    std::optional<Error> error_;
+};
+
+Result<LockClass> class_of(const Arguments& arguments) {
+    LockClass lock_class;
+    lock_class.pattern = arguments.operands.front();
+    ClassOptions options(arguments);
+    options.word_of("policy", lock_class.policy);
+    options.duration("lease", lock_class.lease);
+    options.duration("max-lease", lock_class.max_lease);
+    options.duration("max-hold", lock_class.max_hold);
+    options.duration("min-hold", lock_class.min_hold);
+    options.duration("lock-delay", lock_class.lock_delay);
+    options.word_of("steal", lock_class.steal);
+    options.duration("steal-after", lock_class.steal_after);
+    options.dependants("dependant", lock_class.dependants);
+    options.count("queue-limit", lock_class.queue_limit);
+    options.count("permits", lock_class.permits);
+    lock_class.drafts = arguments.has("drafts");
+    if (options.error()) return *options.error();
+    return lock_class;
+}
+
+// What is wrong with a class, as its options call it.
+Error in_options(Error error, const LockClass& lock_class) {
+    constexpr std::pair<std::string_view, std::string_view> words[] = {
+        {"lease is longer than max_lease",
+         "--lease, 30s where it is not given, is longer than --max-lease"},
+        {"steal idle or ask needs steal_after", "--steal idle and ask need --steal-after"},
+        {"steal_after is for steal idle and ask", "--steal-after is for --steal idle and ask"},
+        {"min_hold is longer than max_hold", "--min-hold is longer than --max-hold"},
+        {"max_lease is below", "--max-lease is below"},
+        {"queue_limit is out of range", "--queue-limit is out of range"}};
+    const auto said = ("class " + lock_class.pattern + ": ").size();
+    for (const auto& [member, option] : words) {
+        if (error.message.find(member) != said) continue;
+        error.message.replace(said, member.size(), option);
+        break;
+    }
+    return error;
+}
+
+Result<std::unique_ptr<Manager>> manager_of(const Arguments& arguments, Opening opening) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return settings.error();
+    return open_manager(arguments, *settings, milliseconds{0}, opening);
+}
+
+std::string none_or(milliseconds duration) {
+    return duration == milliseconds{0} ? "-" : exact_duration(duration);
+}
+
+std::string steal_of(const LockClass& lock_class) {
+    std::string who(word(lock_class.steal));
+    if (lock_class.steal_after == milliseconds{0}) return who;
+    return who + " " + exact_duration(lock_class.steal_after);
+}
+
+std::string dependants_of(const LockClass& lock_class) {
+    std::string text;
+    for (const auto& dependant : lock_class.dependants) {
+        text += (text.empty() ? "" : ", ") + printable(dependant.resource) + ":" +
+                std::string(word(dependant.mode));
+    }
+    return text;
+}
+
+}  // namespace
+
+int class_put_verb(const Arguments& arguments) {
+    const auto lock_class = class_of(arguments);
+    if (!lock_class) return fail(lock_class.error());
+    auto manager = manager_of(arguments, Opening::may_create);
+    if (!manager) return fail(manager.error());
+    const auto put = (*manager)->ask<LockClass>(Call{PutClass{*lock_class}, {}, {}});
+    if (!put) return fail(in_options(put.error(), *lock_class));
+    if (arguments.has("json")) {
+        print(write_value(*put));
+    } else if (!arguments.has("quiet")) {
+        print("class " + printable(put->pattern) + " counts from now on");
+    }
+    return exit_status::done;
+}
+
+int class_list_verb(const Arguments& arguments) {
+    auto manager = manager_of(arguments, Opening::existing);
+    if (!manager) return fail(manager.error());
+    const auto list = (*manager)->ask<ClassList>(Call{ListClasses{}, {}, {}});
+    if (!list) return fail(list.error());
+    Table table({"PATTERN", "POLICY", "LEASE", "MAX LEASE", "MAX HOLD", "MIN HOLD", "DELAY",
+                 "STEAL", "QUEUE", "PERMITS", "DRAFTS", "DEPENDANTS"});
+    for (const auto& each : list->classes) {
+        if (arguments.has("json")) {
+            print(write_value(each));
+            continue;
+        }
+        table.add({printable(each.pattern), std::string(word(each.policy)),
+                   exact_duration(each.lease), none_or(each.max_lease), none_or(each.max_hold),
+                   none_or(each.min_hold), none_or(each.lock_delay), steal_of(each),
+                   std::to_string(each.queue_limit),
+                   each.permits == 0 ? "-" : std::to_string(each.permits),
+                   each.drafts ? "yes" : "-", dependants_of(each)});
+    }
+    if (!arguments.has("json")) print_table(table, arguments);
+    return exit_status::done;
+}
+
+int class_remove_verb(const Arguments& arguments) {
+    auto manager = manager_of(arguments, Opening::existing);
+    if (!manager) return fail(manager.error());
+    const auto gone =
+        (*manager)->ask<LockClass>(Call{DeleteClass{arguments.operands.front()}, {}, {}});
+    if (!gone) return fail(gone.error());
+    if (arguments.has("json")) {
+        print(write_value(*gone));
+    } else if (!arguments.has("quiet")) {
+        print("class " + printable(gone->pattern) + " is gone");
+    }
+    return exit_status::done;
+}
+
+}  // namespace rocklock

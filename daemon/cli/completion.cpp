@@ -1,0 +1,279 @@
+// completion, and the hidden complete-words that the shells' scripts ask.
+//
+// The scripts know nothing but how their shell hands over words: what there is to offer is decided
+// here, from the table of verbs and options, and is asked anew each time. The answer is a word a
+// line, or one line that leaves it to the shell: ":directory", ":file", ":command".
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/cli/verb_table.hpp"
+#include "daemon/cli/verbs.hpp"
+
+namespace rocklock {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// A person waits for the answer, key in hand.
+constexpr std::chrono::milliseconds longest_look{1000};
+constexpr std::uint32_t most_names = 1000;
+
+constexpr std::string_view bash_script = R"script(# For bash: eval "$(rocklock completion bash)"
+_rocklock() {
+    # The words up to the cursor. Bash cuts them at ':' and '=' too, which belong to names here.
+    local rest=${COMP_LINE:0:COMP_POINT} words=() piece last candidate index
+    for ((index = 0; index <= COMP_CWORD; index++)); do
+        piece=${COMP_WORDS[index]}
+        ((index == COMP_CWORD)) && piece=${rest##*[[:space:]]}
+        if ((index > 0)) && [[ $rest != [[:space:]]* ]]; then
+            ((index == COMP_CWORD)) && piece=$rest
+            words[${#words[@]} - 1]+=$piece
+        else
+            words+=("$piece")
+        fi
+        rest=${rest#"${rest%%[![:space:]]*}"}
+        rest=${rest#"$piece"}
+    done
+    last=${words[${#words[@]} - 1]}
+    local kept=
+    [[ $last == *[:=]* ]] && kept=${last%"${last##*[:=]}"}
+    COMPREPLY=()
+    while IFS= read -r candidate; do
+        case $candidate in
+            :directory) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "${last#"$kept"}") ;;
+            :file) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "${last#"$kept"}") ;;
+            :command) mapfile -t COMPREPLY < <(compgen -c -- "$last") ;;
+            *) COMPREPLY+=("$(printf %q "${candidate#"$kept"}")") ;;
+        esac
+    done < <("${words[0]}" complete-words -- "${words[@]:1}" 2>/dev/null)
+}
+complete -F _rocklock rocklock)script";
+
+constexpr std::string_view zsh_script = R"script(#compdef rocklock
+# For zsh: eval "$(rocklock completion zsh)", or a file _rocklock on the fpath.
+_rocklock() {
+    local -a candidates
+    candidates=("${(@f)$("${(Q)words[1]}" complete-words -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+    case $candidates[1] in
+        :directory) _files -/ ;;
+        :file) _files ;;
+        :command) _command_names -e ;;
+        '') return 1 ;;
+        *) compadd -a candidates ;;
+    esac
+}
+if [[ $funcstack[1] == _rocklock ]]; then
+    _rocklock "$@"
+else
+    compdef _rocklock rocklock
+fi)script";
+
+constexpr std::string_view fish_script = R"script(# For fish: rocklock completion fish | source
+function __rocklock_complete
+    set -l words (commandline -opc)
+    set -l last (commandline -ct)
+    for candidate in ($words[1] complete-words -- $words[2..-1] "$last" 2>/dev/null)
+        switch $candidate
+            case :directory
+                __fish_complete_directories $last
+            case :file
+                __fish_complete_path $last
+            case :command
+                __fish_complete_command
+            case '*'
+                echo $candidate
+        end
+    end
+end
+complete -c rocklock -f -a '(__rocklock_complete)')script";
+
+void add_starting_with(std::string_view start, std::string_view word, Words& found) {
+    if (word.starts_with(start)) found.emplace_back(word);
+}
+
+// The first or second word of names of verbs.
+Words offer_verbs(std::string_view family, std::string_view start) {
+    std::set<std::string, std::less<>> names;
+    for (const auto& entry : verb_table()) {
+        if (entry.hidden() || !entry.verb.name.starts_with(family)) continue;
+        const auto rest = entry.verb.name.substr(family.size());
+        names.emplace(rest.substr(0, rest.find(' ')));
+    }
+    Words found;
+    for (const auto& name : names) add_starting_with(start, name, found);
+    return found;
+}
+
+std::unique_ptr<Manager> manager_to_ask(Arguments arguments) {
+    // A look must neither start a daemon nor keep others from a store.
+    if (arguments.has("db")) return nullptr;
+    arguments.options["no-start"] = "";
+    const auto settings = Settings::load(arguments);
+    if (!settings) return nullptr;
+    auto manager = open_manager(arguments, *settings, std::chrono::milliseconds{0});
+    return manager ? *std::move(manager) : nullptr;
+}
+
+Words offer_locks(const Arguments& arguments, std::string_view start, bool grants) {
+    const auto manager = manager_to_ask(arguments);
+    if (!manager) return {};
+    ListLocks list;
+    if (!grants) list.prefix = start;
+    list.limit = most_names;
+    CallLimits limits;
+    limits.deadline = std::chrono::steady_clock::now() + longest_look;
+    const auto page = manager->ask<LockPage>(Call{list, {}, {}}, limits);
+    if (!page) return {};
+    std::set<std::string> names;
+    for (const auto& holder : page->locks) {
+        auto name = grants ? std::to_string(number(holder.grant)) : holder.resource;
+        // One that a line cannot hold is not offered.
+        if (name == printable(name)) names.insert(std::move(name));
+    }
+    Words found;
+    for (const auto& name : names) add_starting_with(start, name, found);
+    return found;
+}
+
+// What a value or an operand is called says what it can be.
+Words offer_values(const Arguments& arguments, std::string_view called, std::string_view start) {
+    if (called.find("RESOURCE") != std::string_view::npos ||
+        called.find("PREFIX") != std::string_view::npos) {
+        return offer_locks(arguments, start, false);
+    }
+    if (called == "GRANT") return offer_locks(arguments, start, true);
+    if (called == "DIR") return {":directory"};
+    if (called == "PATH") return {":file"};
+    Words found;
+    while (called.find('|') != std::string_view::npos) {
+        add_starting_with(start, called.substr(0, called.find('|')), found);
+        called.remove_prefix(called.find('|') + 1);
+        if (called.find('|') == std::string_view::npos) add_starting_with(start, called, found);
+    }
+    return found;
+}
+
+Words offer_options(const Verb& verb, const Arguments& given, std::string_view start) {
+    Words found;
+    for (const auto& option : verb.options) {
+        if (option.help.empty() || given.has(option.name)) continue;
+        add_starting_with(start, dashed(option.name), found);
+    }
+    add_starting_with(start, "--help", found);
+    return found;
+}
+
+std::string_view operand_at(std::string_view operands, std::size_t index) {
+    std::string_view operand;
+    for (std::size_t i = 0; i <= index && !operands.empty() && !operands.starts_with("--"); ++i) {
+        const auto end = operands.find(' ');
+        operand = operands.substr(0, end);
+        operands = end == std::string_view::npos ? "" : operands.substr(end + 1);
+        if (operand.find("...") != std::string_view::npos) return operand;
+        if (i < index) operand = {};
+    }
+    return operand;
+}
+
+const Option* option_of(const Verb& verb, std::string_view word) {
+    for (const auto& option : verb.options) {
+        if (dashed(option.name) == word) return &option;
+    }
+    return nullptr;
+}
+
+// What is complete of a verb's words, as far as offering more asks for it.
+struct Begun {
+    Arguments arguments;
+    // Whose value comes next.
+    const Option* open = nullptr;
+    bool separated = false;
+};
+
+Begun read_begun(const Verb& verb, const Words& words) {
+    Begun begun;
+    for (const auto& word : words) {
+        if (begun.open != nullptr) {
+            begun.arguments.options[std::string(begun.open->name)] = word;
+            begun.open = nullptr;
+        } else if (begun.separated) {
+            begun.arguments.command.push_back(word);
+        } else if (word == "--") {
+            begun.separated = true;
+        } else if (const auto* option = option_of(verb, word.substr(0, word.find('=')))) {
+            const auto equals = word.find('=');
+            if (equals == std::string::npos && !option->value.empty()) {
+                begun.open = option;
+                continue;
+            }
+            begun.arguments.options[std::string(option->name)] =
+                equals == std::string::npos ? "" : word.substr(equals + 1);
+        } else if (word.size() < 2 || word.front() != '-') {
+            begun.arguments.operands.push_back(word);
+        }
+    }
+    return begun;
+}
+
+// The words that `last` may become, behind `before`, for a verb.
+Words offer_for_verb(const Verb& verb, const Words& before, const std::string& last) {
+    const auto begun = read_begun(verb, before);
+    if (begun.open != nullptr) return offer_values(begun.arguments, begun.open->value, last);
+    if (begun.separated && verb.takes_command) {
+        return {begun.arguments.command.empty() ? ":command" : ":file"};
+    }
+    if (!begun.separated && last.starts_with('-')) {
+        const auto equals = last.find('=');
+        if (equals == std::string::npos) return offer_options(verb, begun.arguments, last);
+        const auto* option = option_of(verb, last.substr(0, equals));
+        if (option == nullptr) return {};
+        auto values = offer_values(begun.arguments, option->value, last.substr(equals + 1));
+        for (auto& value : values) {
+            if (value.front() != ':') value.insert(0, last.substr(0, equals + 1));
+        }
+        return values;
+    }
+    return offer_values(begun.arguments, operand_at(verb.operands, begun.arguments.operands.size()),
+                        last);
+}
+
+Words offer(Words words) {
+    const auto last = std::move(words.back());
+    words.pop_back();
+    const auto [entry, count] = find_verb(words);
+    if (entry != nullptr) {
+        return offer_for_verb(
+            entry->verb, {words.begin() + static_cast<std::ptrdiff_t>(count), words.end()}, last);
+    }
+    if (words.empty() || (words.size() == 1 && words.front() == "help")) {
+        return offer_verbs("", last);
+    }
+    return words.size() == 1 ? offer_verbs(words.front() + " ", last) : Words{};
+}
+
+}  // namespace
+
+int complete_words_verb(const Arguments& arguments) {
+    for (const auto& word : offer(arguments.command)) print(word);
+    return exit_status::done;
+}
+
+int completion_verb(const Arguments& arguments) {
+    const auto& shell = arguments.operands.front();
+    if (shell == "bash") {
+        print(bash_script);
+    } else if (shell == "zsh") {
+        print(zsh_script);
+    } else if (shell == "fish") {
+        print(fish_script);
+    } else {
+        return fail({ErrorCode::invalid_argument,
+                     "'" + shell + "' is no shell that is known here: give bash, zsh or fish"});
+    }
+    return exit_status::done;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,107 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <rocklock/database.hpp>
+
+#include "daemon/api/dispatcher.hpp"
+#include "daemon/cli/manager.hpp"
+#include "daemon/cli/settings.hpp"
+#include "daemon/support/process_id.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Where the answer to one call is left.
+struct Mailbox {
+    std::mutex mutex;
+    std::condition_variable_any arrived;
+    std::optional<Result<Reply>> reply;
+};
+
+class EmbeddedManager final : public Manager {
+public:
+    EmbeddedManager(Database database, const std::string& directory)
+        : database_(std::move(database)),
+          dispatcher_(database_.service(), nullptr,
+                      {directory, "durable", ::geteuid(), nullptr,
+                       [this](const std::string& path) { return database_.backup(path); }}) {
+        end_orphans();
+    }
+
+    Result<Reply> call(Call call, const CallLimits& limits) override;
+    std::string socket() const override { return {}; }
+
+private:
+    void end_orphans();
+
+    Database database_;
+    Dispatcher dispatcher_;
+};
+
+// Nobody watched the processes while the store was closed.
+void EmbeddedManager::end_orphans() {
+    const auto sessions = database_.service().sessions({});
+    if (!sessions) return;
+    for (const auto& session : *sessions) {
+        if (session.bound != Bound::process) continue;
+        const bool alive =
+            std::any_of(session.processes.begin(), session.processes.end(), is_running);
+        if (!alive) dispatcher_.close_session(session.id, process_gone);
+    }
+}
+
+Result<Reply> EmbeddedManager::call(Call call, const CallLimits& limits) {
+    const auto mailbox = std::make_shared<Mailbox>();
+    const auto ticket = dispatcher_.submit(std::move(call), {::geteuid(), ::getpid()},
+                                           [mailbox](Result<Reply> reply) {
+                                               const std::lock_guard lock(mailbox->mutex);
+                                               mailbox->reply = std::move(reply);
+                                               mailbox->arrived.notify_all();
+                                           });
+    std::unique_lock lock(mailbox->mutex);
+    const auto here = [&] { return mailbox->reply.has_value(); };
+    if (limits.deadline) {
+        mailbox->arrived.wait_until(lock, limits.stop, *limits.deadline, here);
+    } else {
+        mailbox->arrived.wait(lock, limits.stop, here);
+    }
+    if (!here() && ticket) {
+        lock.unlock();
+        dispatcher_.cancel(*ticket);
+        lock.lock();
+        mailbox->arrived.wait(lock, here);
+    }
+    return *std::move(mailbox->reply);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Manager>> make_embedded_manager(const std::string& directory,
+                                                       milliseconds patience, bool may_create) {
+    DatabaseOptions options;
+    options.create_if_missing = may_create;
+    const auto start = steady_clock::now();
+    while (true) {
+        auto database = Database::open(directory, options);
+        if (database) {
+            return std::unique_ptr<Manager>(
+                std::make_unique<EmbeddedManager>(*std::move(database), directory));
+        }
+        const bool wait = database.error().code == ErrorCode::store_in_use &&
+                          (patience == no_limit || steady_clock::now() - start < patience);
+        if (!wait) return std::move(database).error();
+        std::this_thread::sleep_for(milliseconds{20});
+    }
+}
+
+}  // namespace rocklock

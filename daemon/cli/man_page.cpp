@@ -1,0 +1,127 @@
+// The hidden verb man-page: rocklock(1), from the table of verbs and options.
+#include <string>
+#include <utility>
+
+#include <rocklock/version.hpp>
+
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/settings.hpp"
+#include "daemon/cli/verb_table.hpp"
+#include "daemon/cli/verbs.hpp"
+
+namespace rocklock {
+namespace {
+
+// As troff wants it: a hyphen that is a minus, and no line that begins as a request.
+std::string roff_escaped(std::string_view text) {
+    std::string shown;
+    for (const char letter : text) {
+        const bool starts_line = shown.empty() || shown.back() == '\n';
+        if (starts_line && (letter == '.' || letter == '\'')) shown += "\\&";
+        switch (letter) {
+            case '\\':
+                shown += "\\e";
+                break;
+            case '-':
+                shown += "\\-";
+                break;
+            case '"':
+                shown += "\\(dq";
+                break;
+            default:
+                shown += letter;
+        }
+    }
+    return shown;
+}
+
+std::string bold(std::string_view text) { return "\\fB" + roff_escaped(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + roff_escaped(text) + "\\fR"; }
+
+std::string synopsis(const Verb& verb) {
+    std::string text = bold("rocklock " + std::string(verb.name));
+    if (!verb.options.empty()) text += " [" + italic("OPTION") + "...]";
+    if (!verb.operands.empty()) text += " " + roff_escaped(verb.operands);
+    return text;
+}
+
+std::string section_of(const Verb& verb) {
+    std::string text = ".SS " + roff_escaped(verb.name) + "\n" + synopsis(verb) + "\n.PP\n" +
+                       roff_escaped(verb.summary) + "\n";
+    for (const auto& option : verb.options) {
+        if (option.help.empty()) continue;
+        text += ".TP\n" + bold(dashed(option.name));
+        if (!option.value.empty()) text += " " + italic(option.value);
+        text += "\n" + roff_escaped(option.help) + "\n";
+    }
+    return text + ".PP\n.EX\n" + roff_escaped(verb.example) + "\n.EE\n";
+}
+
+struct Entry {
+    std::string_view name;
+    std::string_view text;
+};
+
+std::string list(std::string_view title, std::initializer_list<Entry> entries) {
+    std::string text = ".SH " + std::string(title) + "\n";
+    for (const auto& [name, meaning] : entries) {
+        text += ".TP\n" + bold(name) + "\n" + roff_escaped(meaning) + "\n";
+    }
+    return text;
+}
+
+std::string closing_sections() {
+    std::string variables;
+    for (const auto& name : setting_variables()) {
+        variables += (variables.empty() ? "" : ", ") + name;
+    }
+    return list("EXIT STATUS",
+                {{"0", "Done."},
+                 {"64", "The command line, a setting or the request is wrong."},
+                 {"69", "The daemon cannot be reached."},
+                 {"70", "The storage failed or is damaged, or the output could not be written."},
+                 {"75", "Held by others, or waited in vain: try again later."},
+                 {"76", "The lock was lost, had ended already, or is not known."},
+                 {"77", "Not allowed."},
+                 {"126, 127", "run: the command cannot be run; there is no such command."},
+                 {"128+n", "run: signal n ended the command."}}) +
+           list("ENVIRONMENT",
+                {{"ROCKLOCK_SESSION", "The proof that a grant is yours, as acquire prints it."},
+                 {variables,
+                  "What the option of the same name says, where it is not given. No other "
+                  "option has a variable. ROCKLOCK_DB counts for serve and for db check, "
+                  "db stats and db restore."},
+                 {"ROCKLOCK_CONFIG", "The file to read instead of /etc/rocklock.conf."},
+                 {"NO_COLOR", "No colour."}}) +
+           list("FILES",
+                {{"/etc/rocklock.conf", "Settings, as in: lease = 10s."},
+                 {"/run/rocklock/rocklock.sock", "The socket of the system's daemon."},
+                 {"~/.local/state/rocklock/", "Socket, store and log of a user's own daemon."}});
+}
+
+std::string man_page() {
+    std::string text =
+        ".TH ROCKLOCK 1 \"\" \"rocklock " + roff_escaped(version()) +
+        "\" \"User Commands\"\n"
+        ".SH NAME\nrocklock \\- locks for work that takes longer than a transaction\n"
+        ".SH SYNOPSIS\n.nf\n";
+    for (const auto& entry : verb_table()) {
+        if (!entry.hidden()) text += synopsis(entry.verb) + "\n";
+    }
+    text += ".fi\n.SH VERBS\n";
+    for (const auto& entry : verb_table()) {
+        if (!entry.hidden()) text += section_of(entry.verb);
+    }
+    return text + closing_sections();
+}
+
+}  // namespace
+
+int man_page_verb(const Arguments&) {
+    auto text = man_page();
+    text.pop_back();
+    print(text);
+    return exit_status::done;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,140 @@
+#include "daemon/cli/messages.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <rocklock/clock.hpp>
+
+#include "base/duration_text.hpp"
+#include "base/time_format.hpp"
+#include "wire/lock_words.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t most_named = 5;
+
+std::string advice(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::conflict:
+            return "wait with --patience, or look with `rocklock ls`";
+        case ErrorCode::steal_refused:
+            return "wait for it with `rocklock acquire --patience`, or ask an administrator";
+        case ErrorCode::not_owner:
+            return "ROCKLOCK_SESSION in the environment must be the one that `acquire` printed";
+        case ErrorCode::corrupt:
+            return "see what is wrong with `rocklock db check`, then restore a backup into a new "
+                   "directory (rocklock db restore BACKUP --db DIR) and serve that";
+        default:
+            return "";
+    }
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+    std::string shown(text);
+    // UTF-8 puts the second set of control characters behind 0xC2.
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(shown[i]);
+        const auto next = i + 1 < shown.size() ? static_cast<unsigned char>(shown[i + 1]) : 0U;
+        if (byte < 0x20 || byte == 0x7F) shown[i] = '?';
+        if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {
+            shown[i] = '?';
+            shown.erase(i + 1, 1);
+        }
+    }
+    return shown;
+}
+
+std::string describe_mode(Mode mode, std::uint32_t permits, bool subtree) {
+    if (permits == 1) return "1 permit";
+    if (permits > 1) return std::to_string(permits) + " permits";
+    return std::string(word(mode)) + (subtree ? "+" : "");
+}
+
+std::string describe_holder(const Holder& holder, WallTime now) {
+    std::string text = printable(holder.principal) + " (" +
+                       describe_mode(holder.mode, holder.permits) + "), for " +
+                       format_duration(now - holder.acquired_at) + ", " +
+                       format_duration(holder.remaining) + " left";
+    if (holder.pid != 0) text += ", pid " + std::to_string(holder.pid);
+    text += ", grant " + std::to_string(number(holder.grant));
+    if (!holder.cause.empty()) text += ", because of " + printable(holder.cause);
+    if (!holder.note.empty()) text += ": " + printable(holder.note);
+    return text;
+}
+
+std::string describe_ending(const Ending& ending) {
+    std::string text(word(ending.outcome));
+    if (ending.outcome == Outcome::already_released) text = "released already";
+    if (!ending.by.empty()) text += " by " + printable(ending.by);
+    if (ending.at != WallTime{}) text += " at " + format_time(ending.at);
+    if (!ending.reason.empty()) text += ": " + printable(ending.reason);
+    return text;
+}
+
+std::string describe_ask(const Wanted& wanted, WallTime now) {
+    const WallTime until = wanted.answer_by.value_or(now);
+    const auto grant = std::to_string(number(wanted.grant));
+    return printable(wanted.by) + " asks to take over " + printable(wanted.resource) +
+           ", and may do so " + (until > now ? "in " + format_duration(until - now) : "now") +
+           ", at " + format_time(until) + ", if nobody answers: rocklock answer " + grant +
+           " --allow, or --refuse, with the ROCKLOCK_SESSION of this lock";
+}
+
+std::string explain(const Error& error, WallTime now) {
+    std::string text = printable(error.message);
+    for (std::size_t i = 0; i < std::min(error.blockers.size(), most_named); ++i) {
+        const auto& holder = error.blockers[i];
+        text += "\n  " + printable(holder.resource) + ": held by " + describe_holder(holder, now);
+    }
+    if (error.blockers.size() > most_named) {
+        text += "\n  and " + std::to_string(error.blockers.size() - most_named) + " more";
+    }
+    for (std::size_t i = 0; i < std::min(error.waiters.size(), most_named); ++i) {
+        const auto& waiter = error.waiters[i];
+        text += "\n  " + printable(waiter.resource) + ": " + printable(waiter.principal) +
+                " waits for it (" + describe_mode(waiter.mode, waiter.permits) + "), since " +
+                format_duration(now - waiter.since);
+    }
+    for (const auto& step : error.cycle) {
+        text += "\n  " + printable(step.principal) + " waits for " + printable(step.resource);
+    }
+    if (error.ended) text += "\n  it was " + describe_ending(*error.ended);
+    if (error.policy) {
+        // When to try again is in the message.
+        text += "\n  its class says: steal " + std::string(word(*error.policy));
+    } else if (error.retry_after && error.code != ErrorCode::unreachable) {
+        text += "\n  free in " + format_duration(*error.retry_after);
+    }
+    const auto what_to_do = advice(error);
+    if (!what_to_do.empty()) text += "\n  " + what_to_do;
+    return text;
+}
+
+std::string explain_quietly(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::conflict:
+            return "not granted: others have it or wait for it";
+        case ErrorCode::patience_expired:
+            return "waited in vain: others have it";
+        case ErrorCode::deadlock:
+            return "not granted: the wait would never end (a deadlock)";
+        default:
+            return printable(error.message);
+    }
+}
+
+void complain_of(const Error& error, Names names) {
+    complain(names == Names::told ? explain(error, system_clock().now().wall)
+                                  : explain_quietly(error));
+}
+
+void complain(std::string_view text) {
+    std::fprintf(stderr, "rocklock: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+}  // namespace rocklock

@@ -1,0 +1,96 @@
+#include "daemon/cli/program.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+#include "daemon/cli/arguments.hpp"
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/cli/verb_table.hpp"
+#include "daemon/cli/verbs.hpp"
+
+namespace rocklock {
+namespace {
+
+// A line for each verb, or for those whose name begins with `family`, as in "db ".
+std::string list_of_verbs(std::string_view family) {
+    std::size_t width = 0;
+    for (const auto& entry : verb_table()) {
+        if (!entry.hidden()) width = std::max(width, entry.verb.name.size());
+    }
+    std::string text;
+    for (const auto& entry : verb_table()) {
+        if (entry.hidden() || !entry.verb.name.starts_with(family)) continue;
+        const std::string name(entry.verb.name);
+        text += "  " + name + std::string(width + 2 - name.size(), ' ') +
+                std::string(first_line(entry.verb.summary)) + "\n";
+    }
+    return text;
+}
+
+std::string overview() {
+    return "rocklock VERB [OPTION...]\n\n"
+           "Locks for work that takes longer than a transaction.\n\n" +
+           list_of_verbs("") +
+           "\n`rocklock VERB --help` tells the options of a verb.\n\n"
+           "Example:\n  rocklock run nightly-report -- ./report.sh\n";
+}
+
+bool asks_for_help(const std::string& word) {
+    return word == "--help" || word == "-h" || word == "help";
+}
+
+int no_such_verb(const std::vector<std::string>& words) {
+    const std::string name = printable(words.front());
+    const auto family = list_of_verbs(words.front() + " ");
+    if (family.empty()) {
+        complain("there is no verb '" + name + "'; `rocklock --help` lists them");
+        return exit_status::usage;
+    }
+    if (words.size() > 1 && asks_for_help(words[1])) {
+        std::fputs(("rocklock " + name + " is one of these:\n\n" + family).c_str(), stdout);
+        return exit_status::done;
+    }
+    complain(words.size() > 1
+                 ? "there is no verb '" + name + " " + printable(words[1]) + "'; there are these:"
+                 : "'" + name + "' takes one word more; there are these:");
+    std::fputs(("\n" + family).c_str(), stderr);
+    return exit_status::usage;
+}
+
+int run_words(const std::vector<std::string>& given) {
+    auto words = given;
+    // `rocklock help run` is `rocklock run --help`.
+    if (words.size() > 1 && words.front() == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    }
+    if (words.empty() || asks_for_help(words.front())) {
+        if (words.empty()) complain("no verb is given: say what to do, as below");
+        const auto text = overview();
+        std::fputs(text.c_str(), words.empty() ? stderr : stdout);
+        return words.empty() ? exit_status::usage : exit_status::done;
+    }
+    if (words.front() == "--version") words.front() = "version";
+    const auto [entry, count] = find_verb(words);
+    if (entry == nullptr) return no_such_verb(words);
+    const auto arguments = parse_arguments(
+        entry->verb, {words.begin() + static_cast<std::ptrdiff_t>(count), words.end()});
+    if (!arguments) return fail(arguments.error());
+    if (arguments->help) {
+        std::fputs(help_text(entry->verb).c_str(), stdout);
+        return exit_status::done;
+    }
+    return entry->run(*arguments);
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words) {
+    const int status = run_words(words);
+    // What nobody could read was not done.
+    return !output_written() && status == exit_status::done ? exit_status::internal : status;
+}
+
+}  // namespace rocklock

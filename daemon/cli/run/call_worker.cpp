@@ -1,0 +1,61 @@
+#include "daemon/cli/run/call_worker.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace rocklock {
+
+CallWorker::CallWorker(Manager& manager)
+    : manager_(manager),
+      event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      thread_([this] { work(); }) {}
+
+CallWorker::~CallWorker() {
+    withdraw();
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+    ::close(event_);
+}
+
+void CallWorker::start(Call call, std::optional<std::chrono::steady_clock::time_point> deadline) {
+    busy_ = true;
+    stop_ = std::stop_source();
+    const std::lock_guard lock(mutex_);
+    call_ = std::move(call);
+    limits_ = {deadline, stop_.get_token()};
+    wake_.notify_all();
+}
+
+std::optional<Result<Reply>> CallWorker::take() {
+    const std::lock_guard lock(mutex_);
+    if (!reply_) return std::nullopt;
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto size = ::read(event_, &count, sizeof count);
+    busy_ = false;
+    return std::exchange(reply_, std::nullopt);
+}
+
+void CallWorker::work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        wake_.wait(lock, [this] { return ending_ || call_; });
+        if (ending_) return;
+        Call call = *std::exchange(call_, std::nullopt);
+        const CallLimits limits = limits_;
+        lock.unlock();
+        auto reply = manager_.call(std::move(call), limits);
+        lock.lock();
+        reply_ = std::move(reply);
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto size = ::write(event_, &one, sizeof one);
+    }
+}
+
+}  // namespace rocklock

@@ -1,0 +1,84 @@
+#include <fcntl.h>
+
+#include <charconv>
+#include <cstdio>
+#include <limits>
+
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/cli/run/runner.hpp"
+#include "daemon/cli/verbs.hpp"
+
+namespace rocklock {
+namespace {
+
+// Errors: invalid_argument, unless it is a whole number in the range.
+Result<int> number_option(const Arguments& arguments, std::string_view name, int otherwise,
+                          int largest) {
+    const auto text = arguments.get(name);
+    if (!text) return otherwise;
+    int value = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (error != std::errc() || end != text->data() + text->size() || value < 0 ||
+        value > largest) {
+        return Error(ErrorCode::invalid_argument,
+                     "-" + std::string(name.size() > 1 ? "-" : "") + std::string(name) + " is '" +
+                         *text + "'; it must be a number from 0 to " + std::to_string(largest));
+    }
+    return value;
+}
+
+Result<RunPlan> plan_of(const Arguments& arguments, const Settings& settings) {
+    RunPlan plan;
+    auto locks = locks_of(arguments);
+    if (!locks) return std::move(locks).error();
+    plan.locks = *std::move(locks);
+    plan.command = arguments.command;
+    plan.principal = principal_of(arguments);
+    plan.note = arguments.get("note").value_or("");
+    const auto lease = settings.optional_duration("lease");
+    if (!lease) return lease.error();
+    plan.lease = *lease;
+    const auto patience = settings.patience("forever");
+    if (!patience) return patience.error();
+    plan.patience = *patience;
+    const auto on_lost = settings.choice("on-lost", "term", {"term", "kill", "ignore"});
+    if (!on_lost) return on_lost.error();
+    plan.on_lost = *on_lost == "kill"     ? OnLost::kill
+                   : *on_lost == "ignore" ? OnLost::ignore
+                                          : OnLost::term;
+    const auto busy = number_option(arguments, "E", exit_status::busy, 255);
+    if (!busy) return busy.error();
+    plan.busy_status = *busy;
+    const auto status_fd =
+        number_option(arguments, "json-status", -1, std::numeric_limits<int>::max());
+    if (!status_fd) return status_fd.error();
+    plan.status_fd = *status_fd;
+    if (plan.status_fd >= 0 && ::fcntl(plan.status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+        return Error(ErrorCode::invalid_argument, "--json-status " +
+                                                      std::to_string(plan.status_fd) +
+                                                      ": that descriptor is not open; use, for "
+                                                      "example, 3>status.json");
+    }
+    plan.wait_group = arguments.has("wait-group");
+    plan.quiet = arguments.has("quiet");
+    return plan;
+}
+
+}  // namespace
+
+int run_verb(const Arguments& arguments) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return fail(settings.error());
+    const auto plan = plan_of(arguments, *settings);
+    if (!plan) return fail(plan.error());
+    block_signals_to_pass_on();
+    auto manager = open_manager(arguments, *settings, plan->patience);
+    if (!manager) {
+        const int status = fail(manager.error());
+        return status == exit_status::busy ? plan->busy_status : status;
+    }
+    return run_under_lock(**manager, *plan);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,192 @@
+#include "daemon/cli/start_daemon.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/duration_text.hpp"
+#include "client/unix_socket.hpp"
+#include "daemon/cli/settings.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Opening a large store takes its time.
+constexpr milliseconds longest_start{60'000};
+
+Error cannot_start(const Error& why) {
+    return {why.code, "cannot start a daemon: " + why.message + "; see what `rocklock serve` says"};
+}
+
+Error cannot_start(const std::string& why) {
+    return cannot_start(Error(ErrorCode::unreachable, why));
+}
+
+class Descriptor {
+public:
+    explicit Descriptor(int fd) : fd_(fd) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() { close(); }
+    int get() const { return fd_; }
+    void close() {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = -1;
+    }
+
+private:
+    int fd_;
+};
+
+std::string own_program() {
+    std::array<char, PATH_MAX> path{};
+    const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
+    return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "rocklock";
+}
+
+// The environment without what `run` gives to its command: a daemon must not keep anybody's
+// credentials.
+std::vector<char*> clean_environment() {
+    // Of `run`, and of a unit whose job starts us: the user's store does not lie with the unit.
+    constexpr std::array<std::string_view, 15> of_others = {
+        "ROCKLOCK_RESOURCE=", "ROCKLOCK_GRANT=",    "ROCKLOCK_TOKEN=",    "ROCKLOCK_PRINCIPAL=",
+        "ROCKLOCK_MODE=",     "ROCKLOCK_SESSION=",  "ROCKLOCK_DEADLINE=", "ROCKLOCK_SOCKET=",
+        "STATE_DIRECTORY=",   "RUNTIME_DIRECTORY=", "NOTIFY_SOCKET=",     "WATCHDOG_USEC=",
+        "WATCHDOG_PID=",      "LISTEN_FDS=",        "LISTEN_PID="};
+    std::vector<char*> kept;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        bool keep = true;
+        for (const auto name : of_others) {
+            keep = keep && !std::string_view(*variable).starts_with(name);
+        }
+        if (keep) kept.push_back(*variable);
+    }
+    kept.push_back(nullptr);
+    return kept;
+}
+
+// What the new process needs; made before the fork, since nothing may be allocated after it.
+struct Launch {
+    std::string program;
+    std::vector<char*> arguments;
+    std::vector<char*> environment;
+    std::string log;
+    int ready_fd = -1;
+};
+
+// Descriptor 3 tells the starter that the daemon is ready; all others are closed.
+constexpr int daemon_ready_fd = 3;
+
+[[noreturn]] void become_daemon(const Launch& launch) {
+    ::setsid();
+    // Not the leader of its session, so that no terminal becomes its own.
+    const auto child = ::fork();
+    if (child != 0) ::_exit(child < 0 ? 1 : 0);
+    if (::chdir("/") != 0) ::_exit(1);
+    const int null = ::open("/dev/null", O_RDWR);
+    const int log = ::open(launch.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+    ::dup2(launch.ready_fd, daemon_ready_fd);
+    ::dup2(null, STDIN_FILENO);
+    ::dup2(log >= 0 ? log : null, STDOUT_FILENO);
+    ::dup2(log >= 0 ? log : null, STDERR_FILENO);
+    ::close_range(daemon_ready_fd + 1, UINT_MAX, 0);
+    for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGTTOU, SIGTTIN}) {
+        ::signal(signal, SIG_DFL);
+    }
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execve(launch.program.c_str(), launch.arguments.data(), launch.environment.data());
+    ::_exit(1);
+}
+
+// Waits for the line that the daemon writes once it listens, or why it cannot.
+Result<void> wait_until_ready(int fd) {
+    std::string line;
+    const auto deadline = std::chrono::steady_clock::now() + longest_start;
+    while (line.empty() || line.back() != '\n') {
+        const auto left =
+            std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+        pollfd pipe{fd, POLLIN, 0};
+        if (left.count() <= 0 || ::poll(&pipe, 1, static_cast<int>(left.count())) == 0) {
+            return cannot_start("it did not get ready in a minute");
+        }
+        std::array<char, 512> buffer{};
+        const auto size = ::read(fd, buffer.data(), buffer.size());
+        if (size < 0 && errno == EINTR) continue;
+        if (size <= 0) return cannot_start("it ended at once");
+        line.append(buffer.data(), static_cast<std::size_t>(size));
+    }
+    line.pop_back();
+    if (line == "ready") return {};
+    return cannot_start(line);
+}
+
+Result<void> launch_daemon(const std::string& socket, milliseconds idle_exit) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot_start(std::strerror(errno));
+    const Descriptor ready(ends[0]);
+    Descriptor tell(ends[1]);
+
+    std::vector<std::string> words = {"rocklock",    "serve",
+                                      "--socket",    socket,
+                                      "--idle-exit", exact_duration(idle_exit),
+                                      "--ready-fd",  std::to_string(daemon_ready_fd)};
+    Launch launch;
+    launch.program = own_program();
+    for (auto& word : words) launch.arguments.push_back(word.data());
+    launch.arguments.push_back(nullptr);
+    launch.environment = clean_environment();
+    launch.log = user_directory() + "/daemon.log";
+    launch.ready_fd = tell.get();
+
+    const auto child = ::fork();
+    if (child < 0) return cannot_start(std::strerror(errno));
+    if (child == 0) become_daemon(launch);
+    tell.close();
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return wait_until_ready(ready.get());
+}
+
+}  // namespace
+
+Result<void> start_daemon(const std::string& socket, milliseconds idle_exit) {
+    const auto directory = user_directory();
+    if (auto made = make_directories(directory); !made) {
+        return cannot_start(made.error());
+    }
+    const auto path = directory + "/start.lock";
+    const Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (lock.get() < 0) {
+        const bool forbidden = errno == EACCES || errno == EPERM || errno == EROFS;
+        return cannot_start(
+            {forbidden ? ErrorCode::read_only : ErrorCode::unreachable,
+             "cannot open " + path + ": " + std::strerror(errno) +
+                 (forbidden ? "; let this user write there, or set XDG_STATE_HOME" : "")});
+    }
+    while (::flock(lock.get(), LOCK_EX) != 0) {
+        if (errno != EINTR)
+            return cannot_start("cannot lock " + path + ": " + std::strerror(errno));
+    }
+    if (const int listening = connect_unix(socket); listening >= 0) {
+        ::close(listening);
+        return {};
+    }
+    return launch_daemon(socket, idle_exit);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,275 @@
+// db check, db stats, db backup and db restore.
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include <rocklock/maintenance.hpp>
+
+#include "base/time_format.hpp"
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/cli/progress.hpp"
+#include "daemon/cli/verbs.hpp"
+#include "storage/store_copy.hpp"
+#include "wire/json_writer.hpp"
+
+namespace rocklock {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The store that --db or the settings name, or the one that a daemon of this user would have.
+Result<std::string> store_of(const Arguments& arguments) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return settings.error();
+    return server_store(*settings).value;
+}
+
+Error in_use(Error error, const std::string& store) {
+    if (error.code == ErrorCode::store_in_use) {
+        error.message +=
+            ", and is looked into while it is closed: stop that process, or back it "
+            "up and check the copy (rocklock db backup DIR; rocklock db check --db "
+            "DIR)";
+        // As where it is found by one of its files.
+        if (error.message.find(store) == std::string::npos) {
+            error.message += "; the store is " + store;
+        }
+    }
+    return error;
+}
+
+std::string bytes_for_people(std::uint64_t bytes) {
+    constexpr const char* units[] = {"B", "KB", "MB", "GB", "TB"};
+    std::size_t unit = 0;
+    std::uint64_t tenths = bytes * 10;
+    while (tenths >= 10'000 && unit + 1 < std::size(units)) {
+        tenths /= 1000;
+        ++unit;
+    }
+    std::string text = std::to_string(tenths / 10);
+    if (unit > 0) text += "." + std::to_string(tenths % 10);
+    return text + " " + units[unit];
+}
+
+// Writes or shows the same facts under the same order.
+class FactWriter {
+public:
+    explicit FactWriter(bool json) : as_json_(json) {
+        if (as_json_) json_.begin_object();
+    }
+    void add(std::string_view key, std::string_view title, std::string_view value) {
+        if (as_json_) {
+            json_.key(key);
+            json_.string(value);
+        } else {
+            line(title, printable(value));
+        }
+    }
+    void add(std::string_view key, std::string_view title, std::uint64_t value) {
+        if (as_json_) {
+            json_.key(key);
+            json_.number(value);
+        } else {
+            line(title, std::to_string(value));
+        }
+    }
+    void add(std::string_view key, std::string_view title, bool value) {
+        if (as_json_) {
+            json_.key(key);
+            json_.boolean(value);
+        } else {
+            line(title, value ? "yes" : "no");
+        }
+    }
+    JsonWriter& json() { return json_; }
+    std::string take() {
+        if (as_json_) {
+            json_.end_object();
+            return json_.take();
+        }
+        if (!text_.empty()) text_.pop_back();
+        return std::move(text_);
+    }
+
+private:
+    void line(std::string_view title, std::string_view value) {
+        constexpr std::size_t width = 18;
+        text_ +=
+            std::string(title) + std::string(width - title.size(), ' ') + std::string(value) + "\n";
+    }
+
+    const bool as_json_;
+    JsonWriter json_;
+    std::string text_;
+};
+
+// What can be told of a store without trusting what is in it, as far as it is known.
+void add_outside(FactWriter& writer, const std::string& store, const StoreFacts& facts) {
+    writer.add("Store", "store", std::string_view(store));
+    if (facts.created != WallTime{}) {
+        writer.add("Created", "made", std::string_view(format_time(facts.created)));
+    }
+    if (facts.files == 0) return;
+    writer.add("Files", "files", facts.files);
+    writer.add("Bytes", "bytes", facts.bytes);
+}
+
+void add_facts(FactWriter& writer, const std::string& store, const StoreFacts& facts) {
+    add_outside(writer, store, facts);
+    writer.add("Sessions", "sessions", facts.sessions);
+    writer.add("EndedSessions", "ended sessions", facts.ended_sessions);
+    writer.add("Grants", "grants", facts.grants);
+    writer.add("EndedGrants", "ended grants", facts.ended_grants);
+    writer.add("Classes", "classes", facts.classes);
+    writer.add("AuditRows", "audit rows", facts.audit_rows);
+    writer.add("LastToken", "last token", facts.last_token);
+    writer.add("TokenMark", "tokens below", facts.token_mark);
+    writer.add("LastVersion", "last version", facts.last_version);
+    writer.add("VersionMark", "versions below", facts.version_mark);
+    writer.add("BootEpoch", "boot epoch", std::uint64_t{facts.boot_epoch});
+    writer.add("Suspect", "suspect", facts.suspect);
+    writer.add("Copy", "unopened copy", facts.copy);
+}
+
+void print_report(const StoreReport& report, const std::string& store, bool json) {
+    if (json) {
+        FactWriter writer(true);
+        // What is damaged was not counted to its end, or not at all.
+        if (report.problems.empty()) {
+            add_facts(writer, store, report.facts);
+        } else {
+            add_outside(writer, store, report.facts);
+        }
+        writer.add("Sound", "", report.problems.empty());
+        writer.json().key("Problems");
+        writer.json().begin_array();
+        for (const auto& problem : report.problems) writer.json().string(problem);
+        writer.json().end_array();
+        return print(writer.take());
+    }
+    for (const auto& problem : report.problems) complain(printable(problem));
+    if (!report.problems.empty()) return;
+    const auto& facts = report.facts;
+    print("sound: " + std::to_string(facts.files) + " files, " + bytes_for_people(facts.bytes) +
+          "; " + std::to_string(facts.sessions) + " sessions, " + std::to_string(facts.grants) +
+          " grants, " + std::to_string(facts.ended_grants) + " ended grants, " +
+          std::to_string(facts.classes) + " classes");
+}
+
+// How large what grows at `directory` is by now, whatever it is called meanwhile.
+std::uint64_t grown(const std::string& directory) {
+    for (const char* name : {"/db.partial.tmp", "/db.partial", "/db"}) {
+        if (const auto size = size_of_directory(directory + name); size && size->files > 0) {
+            return size->bytes;
+        }
+    }
+    return 0;
+}
+
+// Watches a backup that somebody else makes on this machine.
+std::unique_ptr<Lookout> watch_backup(Manager& manager, const std::string& directory,
+                                      ProgressBar& bar) {
+    const auto pong = manager.ask<Pong>(Call{Ping{}, {}, {}});
+    const auto whole = pong ? size_of_directory(pong->store + "/db")
+                            : Result<DirectorySize>(Error(ErrorCode::io_error, ""));
+    if (!whole) return nullptr;
+    return std::make_unique<Lookout>(
+        // The store goes on growing: it is whole when the daemon says so.
+        [&bar, directory, bytes = whole->bytes] {
+            if (bytes > 0) bar.set(std::min(grown(directory), bytes - bytes / 100), bytes);
+        });
+}
+
+}  // namespace
+
+int db_check_verb(const Arguments& arguments) {
+    const auto store = store_of(arguments);
+    if (!store) return fail(store.error());
+    const auto report = check_store(*store);
+    if (!report) return fail(in_use(report.error(), *store));
+    print_report(*report, *store, arguments.has("json"));
+    if (report->problems.empty()) return exit_status::done;
+    complain("the store in " + printable(*store) +
+             " is damaged: restore a backup into a new directory (rocklock db restore BACKUP --db "
+             "DIR) and serve that; keep this one until it is clear what it has lost");
+    return exit_status::internal;
+}
+
+int db_stats_verb(const Arguments& arguments) {
+    const auto store = store_of(arguments);
+    if (!store) return fail(store.error());
+    const auto facts = look_into_store(*store);
+    if (!facts) return fail(about_store(facts.error(), *store));
+    FactWriter writer(arguments.has("json"));
+    add_facts(writer, *store, *facts);
+    print(writer.take());
+    return exit_status::done;
+}
+
+int db_backup_verb(const Arguments& arguments) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return fail(settings.error());
+    auto manager =
+        open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
+    if (!manager) return fail(manager.error());
+    // It is the daemon that writes there, and it stands elsewhere.
+    std::error_code nowhere;
+    const auto directory =
+        fs::absolute(arguments.operands.front(), nowhere).lexically_normal().string();
+    if (nowhere) {
+        return fail(
+            Error(ErrorCode::invalid_argument,
+                  "name a directory that is new or empty, with its whole path if the current "
+                  "one is gone"));
+    }
+    Result<BackedUp> made = Error(ErrorCode::io_error, "");
+    {
+        ProgressBar bar("backing up");
+        const auto watch = watch_backup(**manager, directory, bar);
+        made = (*manager)->ask<BackedUp>(Call{Backup{directory}, {}, {}});
+    }
+    if (!made) return fail(made.error());
+    if (arguments.has("json")) {
+        FactWriter writer(true);
+        writer.add("Directory", "", std::string_view(made->directory));
+        writer.add("Files", "", made->files);
+        writer.add("Bytes", "", made->bytes);
+        print(writer.take());
+    } else if (!arguments.has("quiet")) {
+        print("backed up to " + printable(made->directory) + ": " + std::to_string(made->files) +
+              " files, " + bytes_for_people(made->bytes));
+    }
+    return exit_status::done;
+}
+
+int db_restore_verb(const Arguments& arguments) {
+    const auto store = store_of(arguments);
+    if (!store) return fail(store.error());
+    if (const auto slash = store->rfind('/'); slash != std::string::npos && slash > 0) {
+        if (auto made = make_directories(store->substr(0, slash)); !made) return fail(made.error());
+    }
+    Result<void> restored;
+    {
+        ProgressBar bar("restoring");
+        restored = restore_store(arguments.operands.front(), *store,
+                                 [&](auto done, auto whole) { bar.set(done, whole); });
+    }
+    if (!restored && restored.error().code == ErrorCode::corrupt) {
+        complain(printable(restored.error().message) + "; take another one");
+        return exit_status::internal;
+    }
+    if (!restored) return fail(restored.error());
+    if (arguments.has("json")) {
+        FactWriter writer(true);
+        writer.add("Store", "", std::string_view(*store));
+        print(writer.take());
+    } else if (!arguments.has("quiet")) {
+        print("restored to " + printable(*store) +
+              ": whoever opens it first ends the sessions and grants of the backup");
+    }
+    return exit_status::done;
+}
+
+}  // namespace rocklock

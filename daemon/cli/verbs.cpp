@@ -1,0 +1,181 @@
+#include "daemon/cli/verbs.hpp"
+
+#include <stdio_ext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/version.hpp>
+
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/support/process_id.hpp"
+#include "wire/json_writer.hpp"
+
+namespace rocklock {
+
+int fail(const Error& error, const Arguments* arguments) {
+    const bool quiet = arguments != nullptr && arguments->has("quiet");
+    complain_of(error, quiet ? Names::kept : Names::told);
+    return exit_status::of(error);
+}
+
+Error about_store(Error error, const std::string& store) {
+    if (error.code == ErrorCode::corrupt && error.message.find(store) == std::string::npos) {
+        error.message = "the store in " + store + " is damaged: " + error.message;
+    }
+    return error;
+}
+
+Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
+                                              std::chrono::milliseconds patience, Opening opening) {
+    if (const auto directory = arguments.get("db")) {
+        if (arguments.has("socket")) {
+            return Error(ErrorCode::invalid_argument,
+                         "--db opens a store without a daemon, --socket talks to one: give one of "
+                         "them");
+        }
+        const auto store = absolute_path(*directory);
+        auto manager = make_embedded_manager(store, patience, opening == Opening::may_create);
+        if (manager) return manager;
+        auto error = about_store(std::move(manager).error(), store);
+        if (error.code != ErrorCode::store_in_use) return error;
+        error.message +=
+            ": ask the daemon that has it, with --socket; `run` and `acquire` can wait, with "
+            "--patience";
+        return error;
+    }
+    DaemonManagerOptions options;
+    options.socket = client_socket(settings);
+    if (auto checked = check_socket_path(options.socket); !checked) {
+        return std::move(checked).error();
+    }
+    // Only this user's own daemon is ours to start; others are looked after by whoever made them.
+    options.may_start = options.socket == user_socket() && !arguments.has("no-start");
+    const auto idle_exit = settings.duration("idle-exit", "10m");
+    if (!idle_exit) return idle_exit.error();
+    options.idle_exit = *idle_exit;
+    return make_daemon_manager(std::move(options));
+}
+
+std::string principal_of(const Arguments& arguments) {
+    if (const auto given = arguments.get("principal")) return *given;
+    return user_name(::getuid());
+}
+
+Result<SessionCredentials> session_of_environment() {
+    const char* text = std::getenv("ROCKLOCK_SESSION");
+    if (text == nullptr || *text == '\0') {
+        return Error(
+            ErrorCode::invalid_argument,
+            "ROCKLOCK_SESSION is not set: export the line that `rocklock acquire` printed");
+    }
+    const std::string_view both = text;
+    const auto colon = both.find(':');
+    const auto session = parse_session_id(both.substr(0, colon));
+    const auto secret =
+        colon == std::string_view::npos ? std::nullopt : parse_secret(both.substr(colon + 1));
+    if (!session || !secret) {
+        return Error(ErrorCode::invalid_argument,
+                     "ROCKLOCK_SESSION is not <session>:<secret> as `rocklock acquire` printed it");
+    }
+    return SessionCredentials{*session, *secret};
+}
+
+Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
+    LockRequest lock;
+    lock.subtree = arguments.has("subtree");
+    if (const auto mode = arguments.get("mode")) {
+        lock.mode = parse_mode(*mode);
+        if (!lock.mode) {
+            return Error(ErrorCode::invalid_argument,
+                         "--mode is '" + *mode + "'; it can be read, write or exclusive");
+        }
+    }
+    if (const auto intent = arguments.get("to")) {
+        lock.to = parse_intent(*intent);
+        if (!lock.to) {
+            return Error(ErrorCode::invalid_argument,
+                         "--to is '" + *intent + "'; it can be read or edit");
+        }
+        if (lock.mode) {
+            return Error(ErrorCode::invalid_argument,
+                         "--mode names the mode, --to lets the class choose it: give one of them");
+        }
+    }
+    if (const auto permits = arguments.get("permits")) {
+        const auto* const end = permits->data() + permits->size();
+        const auto [stop, error] = std::from_chars(permits->data(), end, lock.permits);
+        if (error != std::errc{} || stop != end || lock.permits == 0) {
+            return Error(ErrorCode::invalid_argument,
+                         "--permits is '" + *permits + "'; give how many, 1 or more");
+        }
+        if (lock.mode || lock.to) {
+            return Error(ErrorCode::invalid_argument,
+                         "--permits counts, --mode and --to lock: give one of them");
+        }
+    }
+    std::vector<LockRequest> locks;
+    for (const auto& resource : arguments.operands) {
+        lock.resource = resource;
+        locks.push_back(lock);
+    }
+    return locks;
+}
+
+namespace {
+
+// Of the first write that failed since it was asked for.
+int output_errno = 0;
+
+}  // namespace
+
+void print(std::string_view text) {
+    const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+                       std::fputc('\n', stdout) != EOF;
+    if (!whole && output_errno == 0) output_errno = errno;
+}
+
+int errno_of_output() {
+    if (std::fflush(stdout) != 0 && output_errno == 0) output_errno = errno;
+    if (std::ferror(stdout) != 0 && output_errno == 0) output_errno = EIO;
+    if (output_errno != 0) {
+        ::__fpurge(stdout);
+        std::clearerr(stdout);
+    }
+    return std::exchange(output_errno, 0);
+}
+
+bool output_written() {
+    const int reason = errno_of_output();
+    if (reason == 0) return true;
+    complain(std::string("standard output could not be written: ") + std::strerror(reason));
+    return false;
+}
+
+void print_table(const Table& table, const Arguments& arguments) {
+    const auto text = table.text(!arguments.has("no-color") && stdout_takes_colour());
+    print(std::string_view(text).substr(0, text.size() - 1));
+}
+
+int version_verb(const Arguments& arguments) {
+    if (arguments.has("json")) {
+        JsonWriter json;
+        json.begin_object();
+        json.key("Version");
+        json.string(version());
+        json.end_object();
+        print(json.text());
+    } else {
+        print("rocklock " + std::string(version()));
+    }
+    return exit_status::done;
+}
+
+}  // namespace rocklock

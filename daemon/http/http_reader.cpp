@@ -1,0 +1,213 @@
+#include "daemon/http/http_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+
+namespace rocklock {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::beast::string_view;
+using ErrorValue = boost::system::error_code;
+
+constexpr string_view lock_header_prefix = "x-rocklock-";
+
+// Where a header is kept; nowhere for those that nobody asks for.
+std::string* place_of(http::field name, string_view name_text, HttpRequest& request) {
+    using boost::beast::iequals;
+    switch (name) {
+        case http::field::host:
+            return &request.host;
+        case http::field::origin:
+            return &request.origin;
+        case http::field::content_type:
+            return &request.content_type;
+        case http::field::accept:
+            return &request.accept;
+        case http::field::sec_fetch_site:
+            return &request.fetch_site;
+        case http::field::sec_fetch_mode:
+            return &request.fetch_mode;
+        case http::field::sec_fetch_dest:
+            return &request.fetch_dest;
+        case http::field::authorization:
+            return &request.authorization;
+        case http::field::date:
+            return &request.date;
+        case http::field::content_encoding:
+            return &request.content_encoding;
+        case http::field::unknown:
+            break;
+        default:
+            return nullptr;
+    }
+    if (iequals(name_text, "x-amz-target")) return &request.operation;
+    if (iequals(name_text, "x-amz-date")) return &request.amz_date;
+    if (iequals(name_text, "last-event-id")) return &request.last_event_id;
+    if (iequals(name_text.substr(0, lock_header_prefix.size()), lock_header_prefix)) {
+        return &request.lock_headers.emplace_back(std::string(name_text), std::string()).second;
+    }
+    return nullptr;
+}
+
+// How a body in chunks ends: "0", and two ends of lines. Beast 1.81 takes for granted that as much
+// is there when it comes back to the last chunk, and aborts otherwise.
+constexpr std::size_t shortest_end_of_chunks = 5;
+
+HttpProblem too_long() {
+    return {431,
+            "the headers, what stands between chunks, or what follows them is longer than 64 KB"};
+}
+
+HttpProblem problem_in(const ErrorValue& error) {
+    if (error == http::error::header_limit) return too_long();
+    if (error == http::error::body_limit || error == http::error::buffer_overflow) {
+        return HttpProblem{413, "the body is longer than 16 MB"};
+    }
+    return HttpProblem{400, "this is not HTTP/1.1: " + error.message()};
+}
+
+}  // namespace
+
+class HttpReader::Parser final : public http::basic_parser<true> {
+public:
+    Parser() {
+        eager(true);
+        header_limit(http_header_bytes);
+        body_limit(http_body_bytes);
+    }
+
+    HttpRequest& whole() {
+        request_.keep_alive = keep_alive();
+        return request_;
+    }
+    std::size_t held_bytes() const { return request_.body.size(); }
+    bool expects_continue() const { return expects_continue_; }
+    // Counts what `size` bytes of `rest`, which have just been put, and what is left of it, have of
+    // the headers: by itself the parser limits only what comes at once.
+    bool header_too_long(std::string_view rest, std::size_t size) {
+        if (!is_header_done()) {
+            header_bytes_ += size;
+            return header_bytes_ + (rest.size() - size) > http_header_bytes;
+        }
+        // It leaves off at the beginning of a line.
+        const auto end = rest.starts_with("\r\n") ? 2 : rest.find("\r\n\r\n") + 4;
+        header_bytes_ += std::min(end, size);
+        return header_bytes_ > http_header_bytes;
+    }
+    HttpProblem problem_of(const ErrorValue& error) const {
+        if (!unknown_coding_) return problem_in(error);
+        return {501, "the only Transfer-Encoding that is understood here is chunked"};
+    }
+
+private:
+    void on_request_impl(http::verb /*method*/, string_view method, string_view target,
+                         int /*version*/, ErrorValue& error) override {
+        request_.method.assign(method.data(), method.size());
+        request_.target.assign(target.data(), target.size());
+        error = {};
+    }
+    void on_response_impl(int /*code*/, string_view /*reason*/, int /*version*/,
+                          ErrorValue& /*error*/) override {}
+    void on_field_impl(http::field name, string_view name_text, string_view value,
+                       ErrorValue& error) override {
+        error = {};
+        // What follows the chunks is no header: it came too late to be judged by.
+        if (is_header_done()) return;
+        if (name == http::field::transfer_encoding && !boost::beast::iequals(value, "chunked")) {
+            error = http::error::bad_transfer_encoding;
+            unknown_coding_ = true;
+        } else if (name == http::field::expect) {
+            expects_continue_ = boost::beast::iequals(value, "100-continue");
+        } else if (auto* place = place_of(name, name_text, request_)) {
+            if (!place->empty()) *place += ", ";
+            place->append(value.data(), value.size());
+        }
+    }
+    void on_header_impl(ErrorValue& error) override { error = {}; }
+    void on_body_init_impl(const boost::optional<std::uint64_t>& length,
+                           ErrorValue& error) override {
+        error = {};
+        if (!length) return;
+        if (*length > http_body_bytes) {
+            error = http::error::body_limit;
+            return;
+        }
+        // What a header promises is not yet there: no more than a little is set aside on its word.
+        request_.body.reserve(
+            static_cast<std::size_t>(std::min<std::uint64_t>(*length, 64u << 10)));
+    }
+    std::size_t on_body_impl(string_view body, ErrorValue& error) override {
+        error = {};
+        request_.body.append(body.data(), body.size());
+        return body.size();
+    }
+    void on_chunk_header_impl(std::uint64_t /*size*/, string_view extensions,
+                              ErrorValue& error) override {
+        error = {};
+        extension_bytes_ += extensions.size();
+        if (extension_bytes_ > http_header_bytes) error = http::error::header_limit;
+    }
+    std::size_t on_chunk_body_impl(std::uint64_t /*rest*/, string_view body,
+                                   ErrorValue& error) override {
+        return on_body_impl(body, error);
+    }
+    void on_finish_impl(ErrorValue& error) override { error = {}; }
+
+    HttpRequest request_;
+    bool expects_continue_ = false;
+    // It comes in a Transfer-Encoding that we do not know.
+    bool unknown_coding_ = false;
+    std::size_t header_bytes_ = 0;
+    std::size_t extension_bytes_ = 0;
+};
+
+HttpReader::HttpReader() = default;
+HttpReader::~HttpReader() = default;
+
+std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
+                                               const std::function<bool()>& wanted,
+                                               const std::function<void(HttpRequest&&)>& take) {
+    unread_.append(bytes);
+    std::size_t used = 0;
+    std::optional<HttpProblem> problem;
+    while (used < unread_.size() && wanted()) {
+        if (!parser_) parser_ = std::make_unique<Parser>();
+        const auto rest = std::string_view(unread_).substr(used);
+        const bool in_header = !parser_->is_header_done();
+        if (!in_header && parser_->chunked() && rest.size() < shortest_end_of_chunks) break;
+        ErrorValue error;
+        const auto size = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
+        used += size;
+        if (in_header && parser_->is_header_done() && !parser_->is_done()) {
+            wants_continue_ = parser_->expects_continue();
+        }
+        const bool starved = error == http::error::need_more;
+        if (error && !starved) {
+            problem = parser_->problem_of(error);
+        } else if ((in_header && parser_->header_too_long(rest, size)) ||
+                   (starved && rest.size() - size > http_header_bytes)) {
+            // What the parser leaves of a body is the header of a chunk, or what follows the last.
+            problem = too_long();
+        } else if (parser_->is_done()) {
+            take(std::move(parser_->whole()));
+            parser_.reset();
+        }
+        if (problem || starved || size == 0) break;
+    }
+    unread_.erase(0, used);
+    return problem;
+}
+
+std::size_t HttpReader::held_bytes() const {
+    return unread_.size() + (parser_ ? parser_->held_bytes() : 0);
+}
+
+bool HttpReader::wants_continue() { return std::exchange(wants_continue_, false); }
+
+}  // namespace rocklock

@@ -1,0 +1,277 @@
+#include "daemon/net/connection.hpp"
+
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "daemon/net/frame_conversation.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t read_bytes = 64u << 10;
+// After bytes that are no HTTP, the rest is read and dropped for so long, since a socket that is
+// closed with something unread takes the answer with it.
+constexpr milliseconds farewell{2'000};
+// For so long a reader of events may take nothing of what waits for it.
+constexpr milliseconds longest_stall{10'000};
+
+// One for each thread rather than for each connection: most of those have nothing to read.
+std::array<char, read_bytes>& read_buffer() {
+    thread_local std::array<char, read_bytes> buffer;
+    return buffer;
+}
+
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+}  // namespace
+
+std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, const Side& side) {
+    auto connection = std::make_shared<Connection>(socket, thread, side);
+    if (side.newcomers != nullptr) {
+        connection->newcomer_ = side.newcomers->add(connection, steady_clock::now());
+    }
+    thread.post([connection] {
+        connection->interest_ = EPOLLIN;
+        const bool watched = connection->thread_.watch(connection->socket_, connection, EPOLLIN);
+        if (!watched) connection->hang_up(true);
+    });
+    return connection;
+}
+
+Connection::Connection(int socket, IoThread& thread, const Side& side)
+    : socket_(socket),
+      thread_(thread),
+      traffic_(side.traffic),
+      site_(side.site),
+      peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
+      clock_(side.dispatcher.clock()),
+      newcomers_(side.newcomers) {
+    ++traffic_.connections;
+}
+
+Connection::~Connection() {
+    ::close(socket_);
+    if (counted_busy_) --traffic_.busy;
+    --traffic_.connections;
+    settle_in();
+}
+
+void Connection::end_if_silent() {
+    thread_.post([self = shared_from_this()] {
+        if (!self->conversation_ || !self->conversation_->heard()) self->hang_up(true);
+    });
+}
+
+bool Connection::has_unread() const {
+    if (closed_ || held_up_ || input_over_ || discarding_) return false;
+    if (conversation_ && conversation_->paused()) return true;
+    int bytes = 0;
+    return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+// What the client speaks.
+std::shared_ptr<Conversation> Connection::begin(char first) {
+    auto output_ready = [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->want_to_send();
+    };
+    if (first == frame_greeting.front()) {
+        auto answers_ready = [weak = weak_from_this(), thread = &thread_] {
+            const auto self = weak.lock();
+            if (!self) return;
+            if (IoThread::current() == thread) return self->want_to_send();
+            thread->post([self] { self->want_to_send(); });
+        };
+        return std::make_shared<FrameConversation>(peer_, clock_, answers_ready, output_ready,
+                                                   site_.memory);
+    }
+    auto post = [thread = &thread_](std::function<void()> run) { thread->post(std::move(run)); };
+    return std::make_shared<HttpConversation>(peer_, post, output_ready, site_);
+}
+
+// ---- What the thread calls ----
+
+void Connection::ready(std::uint32_t events) {
+    if (closed_) return;
+    if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
+    if (discarding_) return discard();
+    const bool reads = !held_up_ && !input_over_;
+    // What is left of its last turn comes first.
+    if (reads && conversation_ && conversation_->paused()) return;
+    if (reads) return read((events & EPOLLHUP) != 0);
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) return hang_up(true);
+    // It may still read.
+    if ((events & EPOLLRDHUP) != 0 && !std::exchange(half_closed_, true)) {
+        peer_->stop_waiting();
+        update_interest();
+    }
+}
+
+void Connection::go_on() {
+    if (closed_ || discarding_) return;
+    if (held_up_) {
+        if (!conversation_->has_room()) return;
+        held_up_ = false;
+    }
+    if (conversation_->paused()) return take_up({});
+    update_interest();
+}
+
+void Connection::send() {
+    if (conversation_) conversation_->collect();
+    send_pending_ = false;
+    if (!closed_) write();
+}
+
+void Connection::remind() {
+    reminder_pending_ = false;
+    if (closed_ || !deadline_) return;
+    if (steady_clock::now() >= *deadline_) return hang_up(!discarding_);
+    reminder_pending_ = true;
+    thread_.remind_at(*deadline_, shared_from_this());
+}
+
+// ---- Reading ----
+
+// `deaf`: the client takes nothing any more either.
+void Connection::read(bool deaf) {
+    auto& buffer = read_buffer();
+    const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size > 0) return take_up({buffer.data(), static_cast<std::size_t>(size)});
+    if (size == 0) return deaf ? hang_up(false) : end_of_input();
+    // A client that closes its socket with an answer unread in it resets the connection.
+    if (!would_block()) hang_up(true);
+}
+
+void Connection::take_up(std::string_view bytes) {
+    if (!bytes.empty()) {
+        traffic_.last_request =
+            std::chrono::duration_cast<milliseconds>(thread_.now().time_since_epoch()).count();
+        if (!conversation_) conversation_ = begin(bytes.front());
+    }
+    conversation_->receive(bytes);
+    if (conversation_->heard()) settle_in();
+    update_busy();
+    if (conversation_->broken()) {
+        discarding_ = true;
+        remind_in(farewell);
+    } else if (!conversation_->has_room()) {
+        held_up_ = true;
+    } else if (conversation_->paused()) {
+        thread_.go_on_soon(shared_from_this());
+    }
+    update_interest();
+}
+
+void Connection::end_of_input() {
+    if (!conversation_) return hang_up(false);
+    // What is decided is still answered, to a client that only closed its sending side.
+    input_over_ = true;
+    conversation_->end_of_input();
+    update_busy();
+    want_to_send();
+    update_interest();
+}
+
+void Connection::discard() {
+    auto& buffer = read_buffer();
+    const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size == 0 || (size < 0 && !would_block())) hang_up(false);
+}
+
+// ---- Writing ----
+
+void Connection::want_to_send() {
+    if (!std::exchange(send_pending_, true)) thread_.send_soon(shared_from_this());
+}
+
+// Sends what there is: as far as the socket takes it now, the rest when it can.
+void Connection::write() {
+    if (!conversation_) return;
+    while (true) {
+        if (sent_ == sending_.size()) {
+            if (!conversation_->has_output()) break;
+            sending_ = conversation_->take_output();
+            sent_ = 0;
+        }
+        const auto size = ::send(socket_, sending_.data() + sent_, sending_.size() - sent_,
+                                 MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (size < 0 && !would_block()) return hang_up(true);
+        if (size > 0) sent_ += static_cast<std::size_t>(size);
+        if (sent_ == sending_.size()) continue;
+        blocked_ = true;
+        // A stream of events goes to readers that keep up: this one took nothing for too long.
+        if (conversation_->streams() && (size > 0 || !deadline_)) remind_in(longest_stall);
+        return update_interest();
+    }
+    sending_.clear();
+    sent_ = 0;
+    sent_all();
+}
+
+void Connection::sent_all() {
+    blocked_ = false;
+    if (!discarding_) deadline_.reset();
+    conversation_->output_taken();
+    update_busy();
+    if (conversation_->ended() && !conversation_->has_output() && !conversation_->broken()) {
+        return hang_up(false);
+    }
+    if (held_up_ && conversation_->has_room()) thread_.go_on_soon(shared_from_this());
+    update_interest();
+}
+
+// ---- State ----
+
+// While nothing is read, the client's hanging up is listened for.
+void Connection::update_interest() {
+    if (closed_) return;
+    std::uint32_t wanted = 0;
+    if (discarding_ || !(held_up_ || input_over_)) wanted |= EPOLLIN;
+    if (held_up_ && !half_closed_) wanted |= EPOLLRDHUP;
+    if (blocked_) wanted |= EPOLLOUT;
+    if (wanted == interest_) return;
+    interest_ = wanted;
+    thread_.change(socket_, wanted);
+}
+
+void Connection::update_busy() {
+    const bool busy = !closed_ && conversation_ &&
+                      (blocked_ || conversation_->has_output() || conversation_->outstanding() > 0);
+    if (busy == counted_busy_) return;
+    counted_busy_ = busy;
+    traffic_.busy += busy ? 1 : -1;
+}
+
+void Connection::remind_in(milliseconds time) {
+    deadline_ = steady_clock::now() + time;
+    if (std::exchange(reminder_pending_, true)) return;
+    thread_.remind_at(*deadline_, shared_from_this());
+}
+
+// From now on it keeps its place.
+void Connection::settle_in() {
+    if (newcomer_ != 0) newcomers_->remove(std::exchange(newcomer_, 0));
+}
+
+void Connection::hang_up(bool unread) {
+    if (closed_) return;
+    closed_ = true;
+    settle_in();
+    update_busy();
+    peer_->hang_up(unread);
+    ::shutdown(socket_, SHUT_RDWR);
+    thread_.forget(socket_);
+    // Answers that come now are not written.
+    thread_.free_soon(std::move(conversation_));
+}
+
+}  // namespace rocklock

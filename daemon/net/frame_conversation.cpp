@@ -1,0 +1,218 @@
+#include "daemon/net/frame_conversation.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include <rocklock/error.hpp>
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t most_calls = 65'536;
+// What a frame that came in pieces may leave behind.
+constexpr std::size_t kept_buffer = 4096;
+constexpr std::size_t large_frame = 64U << 10;
+
+// How long a call was here before it was decided, or less. What is left of a lease is cut to whole
+// milliseconds, so what it is counted from may seem a millisecond late.
+template <typename Decided>
+milliseconds held_for(const Decided& decided, BootTime arrived, BootTime now) {
+    const auto at = decided.deadline - decided.remaining - milliseconds{1};
+    if (at <= arrived || at > now) return {};
+    return std::chrono::floor<milliseconds>(at - arrived);
+}
+
+milliseconds held_for(const Reply& reply, BootTime arrived, BootTime now) {
+    if (const auto* grant = std::get_if<Grant>(&reply)) return held_for(*grant, arrived, now);
+    if (const auto* session = std::get_if<SessionInfo>(&reply)) {
+        return held_for(*session, arrived, now);
+    }
+    return {};
+}
+
+}  // namespace
+
+FrameConversation::FrameConversation(std::shared_ptr<Peer> peer, Clock& clock,
+                                     std::function<void()> answers_ready,
+                                     std::function<void()> output_ready, RequestMemory* memory)
+    : peer_(std::move(peer)),
+      clock_(clock),
+      answers_ready_(std::move(answers_ready)),
+      output_ready_(std::move(output_ready)),
+      memory_(memory) {}
+
+FrameConversation::~FrameConversation() {
+    if (memory_ != nullptr) memory_->held -= held_;
+}
+
+void FrameConversation::receive(std::string_view bytes) {
+    if (ending_) return;
+    {
+        MutexLock lock(mutex_);
+        awaited_ = true;
+    }
+    if (rest_.empty()) {
+        read_frames(bytes);
+        if (!bytes.empty()) rest_ = bytes;
+    } else {
+        rest_ += bytes;
+        std::string_view all = rest_;
+        read_frames(all);
+        rest_.erase(0, rest_.size() - all.size());
+        if (rest_.empty() && rest_.capacity() > kept_buffer) rest_ = {};
+    }
+    if (!count_held()) {
+        end_with(Error(ErrorCode::limit_exceeded,
+                       "the daemon holds too much of calls that are not whole: try again"));
+    }
+    paused_ = paused_ && !ending_;
+    collect();
+}
+
+std::string FrameConversation::take_output() {
+    unsent_ -= output_.size();
+    return std::exchange(output_, {});
+}
+
+void FrameConversation::read_frames(std::string_view& bytes) {
+    paused_ = false;
+    if (!greeted_ && !read_greeting(bytes)) return;
+    Turn turn;
+    while (!ending_) {
+        paused_ = !bytes.empty() && (!has_room() || turn.over());
+        if (paused_) return;
+        const auto frame = take_frame(bytes, longest_call_frame);
+        if (!frame) return end_with(frame.error());
+        if (!*frame) return;
+        take(**frame);
+    }
+}
+
+// Whether the client has said which version it speaks, and it is ours.
+bool FrameConversation::read_greeting(std::string_view& bytes) {
+    const auto size = std::min(bytes.size(), frame_greeting.size());
+    if (bytes.substr(0, size) != frame_greeting.substr(0, size)) {
+        send(frame_greeting);
+        end_with(Error(ErrorCode::invalid_argument,
+                       "this daemon speaks version 1 of the frames: a connection begins with F5 "
+                       "52 4C 01"));
+        return false;
+    }
+    if (size < frame_greeting.size()) return false;
+    bytes.remove_prefix(size);
+    send(frame_greeting);
+    greeted_ = true;
+    return true;
+}
+
+// Whether what is not whole may stay: a large one may not grow while all together are too much.
+bool FrameConversation::count_held() {
+    if (memory_ == nullptr || ending_) return true;
+    const auto before = std::exchange(held_, rest_.size());
+    const auto all = memory_->held += held_ - before;
+    return held_ <= before || held_ <= large_frame || all <= memory_->most;
+}
+
+// Nothing more is read.
+void FrameConversation::end_with(const Error& error) {
+    broken_ = ending_ = true;
+    refuse(0, error, FrameKind::farewell);
+}
+
+void FrameConversation::end_of_input() {
+    ending_ = true;
+    peer_->hang_up(false);
+    if (calls_.empty()) output_ready_();
+}
+
+void FrameConversation::take(const Frame& frame) {
+    if (frame.kind == FrameKind::call) return ask(frame);
+    if (frame.kind == FrameKind::cancel) {
+        const auto call = calls_.find(frame.number);
+        if (call != calls_.end()) peer_->cancel(call->second.number);
+        return;
+    }
+    end_with(Error(ErrorCode::invalid_argument, "a client sends calls and cancels only"));
+}
+
+void FrameConversation::ask(const Frame& frame) {
+    heard_ = true;
+    if (calls_.contains(frame.number)) {
+        return end_with(Error(ErrorCode::invalid_argument,
+                              "the call " + std::to_string(frame.number) +
+                                  " is not answered yet: give each a number of its own"));
+    }
+    if (calls_.size() >= most_calls) {
+        Error error(ErrorCode::limit_exceeded, "too many calls without an answer: at most " +
+                                                   std::to_string(most_calls) +
+                                                   " on one connection");
+        error.limit = most_calls;
+        return refuse(frame.number, error);
+    }
+    auto call = read_call_frame(frame.body);
+    if (!call) return refuse(frame.number, call.error());
+    const auto arrived = clock_.now().boot;
+    const Asked asked{peer_->next_number(), may_take_long(call->body)};
+    searches_ += asked.search ? 1 : 0;
+    calls_[frame.number] = asked;
+    peer_->ask(
+        *std::move(call), asked.number,
+        [weak = weak_from_this(), number = frame.number, arrived](const Result<Reply>& reply) {
+            if (const auto self = weak.lock()) self->answer(number, arrived, reply);
+        });
+}
+
+// From any thread.
+void FrameConversation::answer(std::uint64_t number, BootTime arrived, const Result<Reply>& reply) {
+    const auto held = reply ? held_for(*reply, arrived, clock_.now().boot) : milliseconds{0};
+    {
+        MutexLock lock(mutex_);
+        const auto before = answers_.size();
+        if (reply) {
+            append_reply(answers_, number, held, *reply);
+        } else {
+            append_refusal(answers_, number, reply.error());
+        }
+        unsent_ += answers_.size() - before;
+        answered_.push_back(number);
+        if (std::exchange(awaited_, true)) return;
+    }
+    answers_ready_();
+}
+
+void FrameConversation::collect() {
+    {
+        MutexLock lock(mutex_);
+        awaited_ = false;
+        if (output_.empty()) {
+            output_.swap(answers_);
+        } else {
+            output_ += answers_;
+        }
+        answers_.clear();
+        for (const auto number : answered_) {
+            const auto call = calls_.find(number);
+            if (call->second.search) --searches_;
+            calls_.erase(call);
+        }
+        answered_.clear();
+    }
+    if (!output_.empty() || ended()) output_ready_();
+}
+
+void FrameConversation::refuse(std::uint64_t number, const Error& error, FrameKind kind) {
+    const auto before = output_.size();
+    append_refusal(output_, number, error, kind);
+    unsent_ += output_.size() - before;
+}
+
+void FrameConversation::send(std::string_view bytes) {
+    output_ += bytes;
+    unsent_ += bytes.size();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,103 @@
+// The lock API as frames on one connection (lib/wire/call_frame.hpp).
+//
+// Calls are taken up as they come and answered as they are decided, in any order. Answers that are
+// ready at the same time are sent together: those that come while bytes are being received wait
+// for the last of these, and those that come from other threads wait for one turn of this one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <rocklock/clock.hpp>
+
+#include "base/mutex.hpp"
+#include "daemon/api/peer.hpp"
+#include "daemon/net/conversation.hpp"
+#include "daemon/net/http_conversation.hpp"
+#include "wire/call_frame.hpp"
+
+namespace rocklock {
+
+// Threads:  one at a time; answers come from any.
+// Lifetime: owned by shared pointers; answers that come late are dropped.
+class FrameConversation final : public Conversation,
+                                public std::enable_shared_from_this<FrameConversation> {
+public:
+    // `answers_ready` is called on any thread: collect() is to be called on the conversation's,
+    // soon. `output_ready` as HttpConversation's. `clock` is the service's.
+    FrameConversation(std::shared_ptr<Peer> peer, Clock& clock, std::function<void()> answers_ready,
+                      std::function<void()> output_ready, RequestMemory* memory = nullptr);
+    ~FrameConversation() override;
+
+    void receive(std::string_view bytes) override;
+    void end_of_input() override;
+    std::string take_output() override;
+    bool has_output() const override { return !output_.empty(); }
+    void collect() override ROCKLOCK_EXCLUDES(mutex_);
+    std::size_t outstanding() const override { return calls_.size(); }
+    bool heard() const override { return heard_; }
+    // However many wait: a renewal or a cancel behind them must be read. Calls beyond their limit
+    // are refused.
+    bool has_room() const override { return searches_ < most_searches && unsent_ <= most_unsent; }
+    bool paused() const override { return paused_; }
+    bool ended() const override { return ending_ && calls_.empty(); }
+    bool broken() const override { return broken_; }
+
+private:
+    static constexpr std::size_t most_searches = 16;
+
+    struct Asked {
+        // The peer's number of it.
+        std::uint64_t number = 0;
+        bool search = false;
+    };
+
+    void read_frames(std::string_view& bytes);
+    bool read_greeting(std::string_view& bytes);
+    void take(const Frame& frame);
+    void ask(const Frame& frame);
+    void answer(std::uint64_t number, BootTime arrived, const Result<Reply>& reply)
+        ROCKLOCK_EXCLUDES(mutex_);
+    void end_with(const Error& error);
+    bool count_held();
+    void refuse(std::uint64_t number, const Error& error, FrameKind kind = FrameKind::refusal);
+    void send(std::string_view bytes);
+
+    const std::shared_ptr<Peer> peer_;
+    Clock& clock_;
+    const std::function<void()> answers_ready_;
+    const std::function<void()> output_ready_;
+    RequestMemory* const memory_;
+    // What has come of a frame that is not whole, and how much of it was counted.
+    std::string rest_;
+    std::size_t held_ = 0;
+    // By the client's number: what is not answered.
+    boost::unordered_flat_map<std::uint64_t, Asked> calls_;
+    std::size_t searches_ = 0;
+    std::string output_;
+    // Bytes of answers that were not taken yet.
+    std::atomic<std::size_t> unsent_{0};
+    bool paused_ = false;
+    bool greeted_ = false;
+    bool heard_ = false;
+    bool ending_ = false;
+    bool broken_ = false;
+
+    Mutex mutex_;
+    // Answers that are not collected yet, and what they answer.
+    std::string answers_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::vector<std::uint64_t> answered_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Somebody will collect them.
+    bool awaited_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace rocklock

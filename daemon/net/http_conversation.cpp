@@ -1,0 +1,332 @@
+#include "daemon/net/http_conversation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <rocklock/error.hpp>
+
+#include "daemon/api/edit_site.hpp"
+#include "daemon/api/http_gate.hpp"
+#include "daemon/api/places.hpp"
+#include "daemon/api/table_site.hpp"
+#include "wire/call_json.hpp"
+#include "wire/error_names.hpp"
+
+namespace rocklock {
+namespace {
+
+// A longer body takes a while to read.
+constexpr std::size_t long_body = 64U << 10;
+
+std::string_view path_of(const HttpRequest& request) {
+    return std::string_view(request.target).substr(0, request.target.find('?'));
+}
+
+// A request that is whole, and waits to be taken up.
+class CountedBytes {
+public:
+    CountedBytes(RequestMemory* memory, std::size_t size) : memory_(memory), size_(size) {
+        if (memory_ != nullptr) memory_->held += size_;
+    }
+    CountedBytes(const CountedBytes&) = delete;
+    CountedBytes& operator=(const CountedBytes&) = delete;
+    ~CountedBytes() {
+        if (memory_ != nullptr) memory_->held -= size_;
+    }
+
+private:
+    RequestMemory* const memory_;
+    const std::size_t size_;
+};
+
+}  // namespace
+
+HttpConversation::HttpConversation(std::shared_ptr<Peer> peer,
+                                   std::function<void(std::function<void()>)> post,
+                                   std::function<void()> output_ready, const HttpSite& site)
+    : peer_(std::move(peer)),
+      post_(std::move(post)),
+      output_ready_(std::move(output_ready)),
+      site_(site) {}
+
+HttpConversation::~HttpConversation() {
+    if (site_.memory != nullptr) site_.memory->held -= held_;
+}
+
+// Refuses a large request that grows while all of them together are too much.
+std::optional<HttpProblem> HttpConversation::count_held() {
+    constexpr std::size_t small = 64u << 10;
+    if (site_.memory == nullptr) return std::nullopt;
+    const auto now = reader_.held_bytes();
+    const auto before = std::exchange(held_, now);
+    const auto all = site_.memory->held += now - before;
+    if (now <= before || now <= small || all <= site_.memory->most) return std::nullopt;
+    return HttpProblem{503, "the daemon holds too much of requests that are not whole: try again"};
+}
+
+void HttpConversation::receive(std::string_view bytes) {
+    if (ending_) return;
+    Turn turn;
+    paused_ = false;
+    auto problem = reader_.receive(
+        bytes,
+        [&] {
+            paused_ = !ending_ && (!has_room() || turn.over());
+            return !ending_ && !paused_;
+        },
+        [this](HttpRequest&& request) { take(std::move(request)); });
+    const auto too_much = count_held();
+    if (!problem) problem = too_much;
+    if (problem) {
+        paused_ = false;
+        broken_ = true;
+        slots_.push_back({++last_number_, {.keep_alive = false}, std::nullopt});
+        ending_ = true;
+        const auto* name = "RequestTooLargeException";
+        if (problem->status == 400 || problem->status == 501) name = "ValidationException";
+        if (problem->status == 503) name = "LimitExceededException";
+        answer(last_number_, refusal(problem->status, name, problem->message));
+    } else if (reader_.wants_continue() && slots_.empty()) {
+        constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+        output_ += go_on;
+        unsent_ += go_on.size();
+        output_ready_();
+    }
+}
+
+std::string HttpConversation::take_output() {
+    unsent_ -= output_.size();
+    return std::exchange(output_, {});
+}
+
+void HttpConversation::end_of_input() {
+    ending_ = true;
+    input_over_ = true;
+    if (!reading_aside_) peer_->hang_up(false);
+    if (stream_ && !slots_.empty() && slots_.back().open) {
+        slots_.back().open = false;
+        flush();
+    }
+    if (slots_.empty()) output_ready_();
+}
+
+void HttpConversation::take(HttpRequest&& request) {
+    const auto number = ++last_number_;
+    slots_.push_back({number, {request.keep_alive, request.method == "HEAD"}, std::nullopt});
+    if (!request.keep_alive) ending_ = true;
+    ask(std::move(request), number);
+}
+
+void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
+    if (site_.tcp) {
+        if (const auto foreign = refuse_foreign(request)) {
+            const auto name =
+                foreign->status == 403 ? "AccessDeniedException" : "ValidationException";
+            return answer(number, refusal(foreign->status, name, foreign->message));
+        }
+    }
+    if (request.method == "POST" && path_of(request) == "/" && site_.tables != nullptr &&
+        is_table_request(request)) {
+        return ask_tables(std::move(request), number);
+    }
+    if (request.method == "POST" && request.target == "/") return call(std::move(request), number);
+    if (request.method == "GET" && path_of(request) == "/events") {
+        return start_stream(request, number);
+    }
+    if (site_.places != nullptr) return answer(number, site_.places->get(request));
+    answer(number, refusal(404, "UnknownOperationException",
+                           "there is nothing at " + request.target + ": calls go to POST /"));
+}
+
+void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
+    if (const auto at_hand = site_.tables->ask_at_hand(request)) return answer(number, *at_hand);
+    keep_back(number);
+    auto counted = std::make_shared<CountedBytes>(site_.memory, request.body.size());
+    site_.tables->ask(std::move(request),
+                      [weak = weak_from_this(), number, counted](HttpAnswer answer) {
+                          if (const auto self = weak.lock()) self->made(number, std::move(answer));
+                      });
+}
+
+void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number) {
+    keep_back(number);
+    auto counted = std::make_shared<CountedBytes>(site_.memory, request.body.size());
+    auto ask_client = [weak = weak_from_this(), post = post_, number](Call call,
+                                                                      Dispatcher::Done done) {
+        post([weak, number, call = std::move(call), done = std::move(done)] {
+            const auto self = weak.lock();
+            if (!self) return;
+            // It may wait, and a client that leaves is to be noticed.
+            self->take_up_more(number);
+            self->peer_->ask(call, done);
+        });
+    };
+    site_.edits->ask(std::move(verb), std::move(request.body), std::move(ask_client),
+                     [weak = weak_from_this(), number, counted](HttpAnswer answer) {
+                         if (const auto self = weak.lock()) self->made(number, std::move(answer));
+                     });
+}
+
+void HttpConversation::call(HttpRequest request, std::uint64_t number) {
+    std::string_view verb = request.operation;
+    if (site_.edits != nullptr && verb.starts_with(target_prefix)) {
+        if (auto edit = edit_named(verb.substr(target_prefix.size()))) {
+            return ask_for_edit(*std::move(edit), std::move(request), number);
+        }
+    }
+    auto call = verb.starts_with(target_prefix) ? call_named(verb.substr(target_prefix.size()))
+                                                : std::nullopt;
+    if (!call) {
+        return answer(
+            number,
+            refusal(400, "UnknownOperationException",
+                    "the header X-Amz-Target must be " + std::string(target_prefix) +
+                        "<Verb>, with a verb of the lock API; it is '" + request.operation + "'"));
+    }
+    if (site_.aside && request.body.size() > long_body) {
+        return read_aside(*std::move(call), std::move(request.body), number);
+    }
+    ask_read(read_call(*std::move(call), request.body), number);
+}
+
+HttpConversation::Slot* HttpConversation::find_slot(std::uint64_t number) {
+    const auto slot = std::find_if(slots_.begin(), slots_.end(),
+                                   [&](const Slot& each) { return each.number == number; });
+    return slot == slots_.end() ? nullptr : &*slot;
+}
+
+// Nothing behind the request is taken up until it is answered.
+void HttpConversation::keep_back(std::uint64_t number) {
+    auto* const slot = find_slot(number);
+    if (slot != nullptr && !std::exchange(slot->search, true)) ++searches_;
+}
+
+void HttpConversation::take_up_more(std::uint64_t number) {
+    auto* const slot = find_slot(number);
+    if (slot == nullptr || !std::exchange(slot->search, false)) return;
+    --searches_;
+    if (has_room()) output_ready_();
+}
+
+void HttpConversation::read_aside(Call call, std::string body, std::uint64_t number) {
+    keep_back(number);
+    reading_aside_ = true;
+    site_.aside([weak = weak_from_this(), post = post_, number, call = std::move(call),
+                 body = std::move(body)]() mutable {
+        auto read = std::make_shared<Result<Call>>(read_call(std::move(call), body));
+        body = {};
+        post([weak, number, read] {
+            if (const auto self = weak.lock()) self->was_read(std::move(*read), number);
+        });
+    });
+}
+
+void HttpConversation::was_read(Result<Call> call, std::uint64_t number) {
+    reading_aside_ = false;
+    ask_read(std::move(call), number);
+    if (input_over_) peer_->hang_up(false);
+}
+
+void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
+    if (!read) return answer(number, {400, json_type, {}, write_error(read.error())});
+
+    if (may_take_long(read->body)) keep_back(number);
+    peer_->ask(*std::move(read), [weak = weak_from_this(), number](const Result<Reply>& reply) {
+        const auto self = weak.lock();
+        if (!self) return;
+        // Text is made where the answer comes, so that the connection's thread only sends it.
+        HttpAnswer answer;
+        answer.status = reply ? 200 : http_status(reply.error().code);
+        answer.body = reply ? write_reply(*reply) : write_error(reply.error());
+        self->made(number, std::move(answer));
+    });
+}
+
+// From any thread.
+void HttpConversation::made(std::uint64_t number, HttpAnswer answer) {
+    const auto size = answer.body.size();
+    made_ += size;
+    post_([weak = weak_from_this(), number, size, answer = std::move(answer)] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->made_ -= size;
+        self->answer(number, answer);
+    });
+}
+
+// A stream ends with its connection: what the client sends behind its request is not looked at.
+void HttpConversation::start_stream(const HttpRequest& request, std::uint64_t number) {
+    auto stream = EventStream::open(request.target, request.last_event_id);
+    if (!stream) return answer(number, {400, json_type, {}, write_error(stream.error())});
+    ending_ = true;
+    stream_ = *std::move(stream);
+    slots_.back().open = true;
+    slots_.back().answer = std::string(EventStream::head());
+    unsent_ += slots_.back().answer->size();
+    // What is sent asks for more.
+    flush();
+    if (!asked_for_events_) ask_for_events();
+}
+
+void HttpConversation::ask_for_events() {
+    asked_for_events_ = true;
+    peer_->ask(Call{stream_->next(), {}, {}},
+               [weak = weak_from_this(), post = post_](Result<Reply> reply) {
+                   Result<EventPage> page = EventPage{};
+                   if (reply) {
+                       page = std::get<EventPage>(*std::move(reply));
+                   } else {
+                       page = std::move(reply).error();
+                   }
+                   post([weak, page = std::move(page)] {
+                       if (const auto self = weak.lock()) self->append_events(page);
+                   });
+               });
+}
+
+void HttpConversation::append_events(const Result<EventPage>& page) {
+    asked_for_events_ = false;
+    if (slots_.empty() || !slots_.back().open) return;
+    auto& slot = slots_.back();
+    const auto text = page ? stream_->page(*page) : EventStream::last_words(page.error());
+    *slot.answer += text;
+    unsent_ += text.size();
+    slot.open = page.has_value();
+    flush();
+}
+
+void HttpConversation::output_taken() {
+    const bool sent = stream_ && slots_.size() == 1 && slots_.back().open &&
+                      slots_.back().answer->empty() && output_.empty();
+    if (sent && !asked_for_events_) ask_for_events();
+}
+
+void HttpConversation::answer(std::uint64_t number, const HttpAnswer& answer) {
+    const bool full = !has_room();
+    if (auto* const slot = find_slot(number)) {
+        // Nothing is before the first: its answer need not be kept until its turn comes.
+        auto& text = slot == &slots_.front() ? output_ : slot->answer.emplace();
+        const auto before = text.size();
+        append_answer(text, answer, slot->manner);
+        unsent_ += text.size() - before;
+        if (!slot->answer) slot->answer.emplace();
+        if (slot->search) --searches_;
+    }
+    flush();
+    // An answer that waits for one before it may have made room all the same.
+    if (full && has_room()) output_ready_();
+}
+
+void HttpConversation::flush() {
+    bool more = false;
+    while (!slots_.empty() && slots_.front().answer) {
+        more = more || !slots_.front().answer->empty() || !slots_.front().open;
+        output_ += *slots_.front().answer;
+        slots_.front().answer->clear();
+        if (slots_.front().open) break;
+        slots_.pop_front();
+    }
+    if (more) output_ready_();
+}
+
+}  // namespace rocklock

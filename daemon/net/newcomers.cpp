@@ -1,0 +1,35 @@
+#include "daemon/net/newcomers.hpp"
+
+#include <utility>
+
+#include "daemon/net/connection.hpp"
+
+namespace rocklock {
+
+std::uint64_t Newcomers::add(std::weak_ptr<Connection> connection, Time now) {
+    const MutexLock lock(mutex_);
+    all_.emplace_hint(all_.end(), ++last_number_, Newcomer{std::move(connection), now});
+    return last_number_;
+}
+
+void Newcomers::remove(std::uint64_t number) {
+    const MutexLock lock(mutex_);
+    all_.erase(number);
+}
+
+bool Newcomers::end_oldest(Time came_before) {
+    std::shared_ptr<Connection> oldest;
+    {
+        const MutexLock lock(mutex_);
+        // One that is being destroyed has made room, or will in a moment.
+        while (!oldest && !all_.empty() && all_.begin()->second.since < came_before) {
+            oldest = all_.begin()->second.connection.lock();
+            all_.erase(all_.begin());
+        }
+    }
+    if (!oldest) return false;
+    oldest->end_if_silent();
+    return true;
+}
+
+}  // namespace rocklock

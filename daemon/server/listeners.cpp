@@ -1,0 +1,57 @@
+#include "daemon/server/listeners.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "daemon/support/loopback.hpp"
+
+namespace rocklock {
+namespace {
+
+// Waits for a daemon that is just leaving.
+Result<SocketFile> make_socket(const ServerOptions& options, std::optional<gid_t> group) {
+    using std::chrono::steady_clock;
+    const auto deadline = steady_clock::now() + options.patience;
+    while (true) {
+        auto file = SocketFile::listen(options.socket_path, group);
+        if (file || file.error().code != ErrorCode::store_in_use ||
+            steady_clock::now() >= deadline) {
+            return file;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+}
+
+}  // namespace
+
+Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,
+                                 std::optional<gid_t> group) {
+    // Before what lies elsewhere: what is wrong with our own words is told first.
+    for (const auto& address : options.http) {
+        if (auto checked = check_loopback(address); !checked) return std::move(checked).error();
+    }
+    Listeners listeners;
+    const bool has_socket = std::any_of(passed.begin(), passed.end(),
+                                        [](const Listener& listener) { return !listener.tcp(); });
+    if (!has_socket) {
+        auto file = make_socket(options, group);
+        if (!file) return std::move(file).error();
+        listeners.all.emplace_back(file->take_descriptor(), false, file->path());
+        listeners.file.emplace(*std::move(file));
+    }
+    for (const bool tcp : {false, true}) {
+        for (auto& listener : passed) {
+            if (listener.tcp() == tcp) listeners.all.push_back(std::move(listener));
+        }
+    }
+    for (const auto& address : options.http) {
+        auto listener = listen_on_loopback(address);
+        if (!listener) return std::move(listener).error();
+        listeners.all.push_back(*std::move(listener));
+    }
+    return listeners;
+}
+
+}  // namespace rocklock

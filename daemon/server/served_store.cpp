@@ -1,0 +1,78 @@
+#include "daemon/server/served_store.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <rocklock/clock.hpp>
+
+#include "base/duration_text.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// For those who watch: minutes of a busy daemon, in some ten megabytes.
+constexpr std::size_t events_kept = 100'000;
+
+// A wait that has become long, and who is in its way: the first of them, and how many.
+LogEvent slow_wait_event(const SlowWait& wait) {
+    const auto now = system_clock().now().wall;
+    LogEvent event{LogLevel::warning,
+                   "slow_wait",
+                   "a wait has become long",
+                   {{"resource", wait.waiter.resource},
+                    {"principal", wait.waiter.principal},
+                    {"mode", std::string(to_string(wait.waiter.mode))},
+                    {"waited", format_duration(wait.waited)},
+                    {"holders", wait.holders.size()}}};
+    if (!wait.holders.empty()) {
+        const auto& holder = wait.holders.front();
+        event.facts.emplace_back("holder", holder.principal);
+        event.facts.emplace_back("grant", number(holder.grant));
+        event.facts.emplace_back("held_for", format_duration(now - holder.acquired_at));
+        event.facts.emplace_back("left", format_duration(holder.remaining));
+        event.facts.emplace_back("pid", holder.pid);
+        event.facts.emplace_back("note", holder.note);
+    }
+    return event;
+}
+
+}  // namespace
+
+Result<Database> open_served_store(const ServerOptions& options, const Log& log) {
+    DatabaseOptions database;
+    database.durability = options.durability;
+    database.events_kept = events_kept;
+    database.timings = true;
+    database.slow_wait = options.slow_wait;
+    database.sweep_period = options.sweep_period;
+    database.rehearsal = options.rehearsal;
+    // Very many may be slow at once: of what stands in their way, a few tell all.
+    database.on_slow_wait =
+        [&log, some = std::make_shared<Seldom>(milliseconds{1000}, 100)](const SlowWait& wait) {
+            const auto count = some->let_through(steady_clock::now());
+            if (count == 0) return;
+            auto event = slow_wait_event(wait);
+            if (count > 1) event.facts.emplace_back("untold", count - 1);
+            log.write(event);
+        };
+    if (options.store.empty()) return Database::in_memory(database);
+    const auto deadline = steady_clock::now() + options.patience;
+    while (true) {
+        auto opened = Database::open(options.store, database);
+        if (opened || opened.error().code != ErrorCode::store_in_use) return opened;
+        if (steady_clock::now() >= deadline) {
+            auto error = std::move(opened).error();
+            error.message += "; use the daemon that has it, end that process, or name another --db";
+            return error;
+        }
+        std::this_thread::sleep_for(milliseconds{20});
+    }
+}
+
+}  // namespace rocklock

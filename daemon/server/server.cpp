@@ -1,0 +1,591 @@
+#include "daemon/server/server.hpp"
+
+#include <malloc.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/duration_text.hpp"
+#include "base/mutex.hpp"
+#include "daemon/api/call_book.hpp"
+#include "daemon/api/dispatcher.hpp"
+#include "daemon/api/edit_site.hpp"
+#include "daemon/api/process_watch.hpp"
+#include "daemon/api/table_site.hpp"
+#include "daemon/net/connection.hpp"
+#include "daemon/net/io_thread.hpp"
+#include "daemon/server/listeners.hpp"
+#include "daemon/server/served_store.hpp"
+#include "daemon/server/service_manager.hpp"
+#include "daemon/server/socket_drain.hpp"
+#include "daemon/support/admin_group.hpp"
+#include "daemon/support/descriptors.hpp"
+
+namespace rocklock {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using Protocol = asio::generic::stream_protocol;
+using Acceptor = asio::basic_socket_acceptor<Protocol>;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// What SIGTERM leaves for answers to reach their clients.
+constexpr milliseconds farewell{1500};
+constexpr milliseconds housekeeping_period{10'000};
+// How long nobody may find us, at the most, before we make room for a daemon that is found.
+constexpr milliseconds socket_look_period{1'000};
+constexpr int most_refused_at_once = 64;
+constexpr milliseconds refusal_time{1000};
+// Where there is no place left, who has asked nothing for so long makes room: for an administrator,
+// who is not to be kept out, sooner.
+constexpr milliseconds longest_silence{5'000};
+constexpr milliseconds silence_before_administrators{1'000};
+// Of all connections one in so many is for administrators, but not more than these.
+constexpr int reserve_divisor = 10;
+constexpr int most_in_reserve = 32;
+// Those who make room may be here for a moment beside those who came for it.
+constexpr int most_beyond = 32;
+
+Caller caller_of(int socket, std::optional<gid_t> admin_group) {
+    ucred credentials{};
+    socklen_t size = sizeof credentials;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+        // Nobody: may look and lock, not administer.
+        return {nobody_known, 0};
+    }
+    return {credentials.uid, credentials.pid, admin_group && peer_is_member(socket, *admin_group)};
+}
+
+// What the server is made of that outlives it.
+struct Parts {
+    const ServerOptions& options;
+    const Log& log;
+    const ServiceManager& manager;
+    Database& database;
+    Listeners& listeners;
+    std::optional<gid_t> admin_group;
+    int most_connections = 0;
+};
+
+std::function<Result<void>(const std::string&)> backup_of(Database& database,
+                                                          const ServerOptions& options) {
+    if (options.store.empty()) return {};
+    return [&database](const std::string& directory) { return database.backup(directory); };
+}
+
+Error storage_failure(const Error& error) {
+    return {error.code,
+            "the storage has failed, so nothing more could be granted: " + error.message +
+                "; see to the disk, then start the daemon again: what it had answered "
+                "is kept"};
+}
+
+class Server {
+public:
+    explicit Server(const Parts& parts);
+
+    // Nothing, or the failure that ended it.
+    std::optional<Error> run();
+
+private:
+    struct Door {
+        Acceptor acceptor;
+        bool tcp = false;
+    };
+
+    void watch_recovered();
+    asio::awaitable<void> accept_loop(Door& door);
+    void admit(Protocol::socket socket, bool tcp);
+    bool has_place_for(const Caller& caller);
+    bool make_room(bool for_administrator);
+    void refuse(Protocol::socket socket);
+    asio::awaitable<void> say_too_many(std::shared_ptr<Protocol::socket> socket);
+    asio::awaitable<void> mind_socket();
+    asio::awaitable<void> keep_house();
+    asio::awaitable<void> feed_watchdog();
+    asio::awaitable<void> catch_up();
+    bool somebody_waits();
+    void settle_soon();
+    std::function<void()> settling_of_tables();
+    void judge(const Error& error);
+    bool idle();
+    void request_stop(const char* reason);
+    void shut_down();
+
+    const Parts parts_;
+    // Connections, which the context owns, count themselves out when they go.
+    Traffic traffic_;
+    RequestMemory memory_;
+    Newcomers newcomers_;
+    ConnectionSet connections_;
+    // What accepts, what ends it, and what minds processes run here, on one thread.
+    asio::io_context control_;
+    ProcessWatch watch_;
+    std::atomic<bool> stopping_{false};
+    CallBook book_;
+    Dispatcher dispatcher_;
+    Places places_;
+    // Those who serve the connections, which are dealt out in turn.
+    std::vector<std::unique_ptr<IoThread>> threads_;
+    std::size_t next_thread_ = 0;
+    std::size_t next_settler_ = 0;
+    std::vector<std::unique_ptr<Door>> doors_;
+    asio::signal_set signals_;
+    SpareDescriptor spare_;
+    int refusing_ = 0;
+    Seldom refusals_{milliseconds{10'000}};
+    Seldom drops_{milliseconds{10'000}};
+    steady_clock::time_point last_busy_ = steady_clock::now();
+    Mutex mutex_;
+    std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Who looks through everything waits for others who do, and for nobody else. What clients leave
+    // behind keeps nobody waiting. Last: they use all of the above.
+    asio::thread_pool searches_{2};
+    asio::thread_pool cleaning_{1};
+    TableSite tables_;
+    EditSite edits_;
+};
+
+std::string durability_word(const ServerOptions& options) {
+    return options.durability == Durability::durable ? "durable" : "written";
+}
+
+Server::Server(const Parts& parts)
+    : parts_(parts),
+      watch_(
+          control_.get_executor(),
+          [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
+      book_(parts.log,
+            [this](const Error& error) {
+                {
+                    MutexLock lock(mutex_);
+                    failure_ = storage_failure(error);
+                }
+                asio::post(control_, [this] { request_stop("the storage has failed"); });
+            }),
+      dispatcher_(
+          parts.database.service(), &watch_,
+          {.store = parts.options.store.empty() ? "memory" : parts.options.store,
+           .durability = durability_word(parts.options),
+           .administrator = ::geteuid(),
+           .observer = &book_,
+           .backup = backup_of(parts.database, parts.options),
+           .aside =
+               [this](std::function<void()> search) { asio::post(searches_, std::move(search)); },
+           .behind =
+               [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
+           .settle_soon = [this] { settle_soon(); },
+           .tables = parts.database.tables().value()}),
+      places_(parts.database.service(), book_, traffic_, stopping_,
+              {parts.listeners.all.front().name(), durability_word(parts.options)}, &tables_,
+              &edits_),
+      signals_(control_, SIGTERM, SIGINT),
+      tables_(
+          *parts.database.tables().value(), parts.database.service(),
+          [this](const Error& error) { judge(error); }, settling_of_tables()),
+      edits_(*parts.database.tables().value(), parts.database.service(),
+             [this](const Error& error) { judge(error); }) {
+    // A terminal that closes takes us along; elsewhere it says nothing to us.
+    if (::isatty(STDIN_FILENO) == 1) signals_.add(SIGHUP);
+    // Those who decide and those who commit need the others.
+    const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
+    for (unsigned i = 0; i < count; ++i) {
+        threads_.push_back(std::make_unique<IoThread>([this] {
+            dispatcher_.see_off();
+            tables_.settle();
+            return parts_.database.service().settle();
+        }));
+    }
+    for (auto& listener : parts.listeners.all) {
+        const int family = listener.tcp() ? AF_INET : AF_UNIX;
+        doors_.push_back(std::make_unique<Door>(
+            Door{Acceptor(control_, Protocol(family, 0), listener.take_socket()), listener.tcp()}));
+    }
+}
+
+// Behind what is read in this round, by the thread that reads it.
+void Server::settle_soon() {
+    auto* thread = IoThread::current();
+    if (thread != nullptr) return thread->settle_soon();
+    threads_.front()->post([this] { threads_.front()->settle_soon(); });
+}
+
+// A write that waits for no device takes less than to wake another thread and be woken by it.
+std::function<void()> Server::settling_of_tables() {
+    const bool waits =
+        parts_.options.durability == Durability::durable && parts_.database.storage().syncs();
+    if (waits) return {};
+    return [this] { settle_soon(); };
+}
+
+// A look that fails may only have met a bad place on the disk; a storage that has failed has ended.
+void Server::judge(const Error& error) {
+    if (parts_.database.storage().failure()) book_.judge(error);
+}
+
+std::optional<Error> Server::run() {
+    // Before anything is asked of it.
+    parts_.database.service().on_stall(
+        [this] { asio::co_spawn(control_, catch_up(), asio::detached); });
+    parts_.database.service().on_settleable([this] {
+        auto& thread = *threads_[next_settler_++ % threads_.size()];
+        thread.post([&thread] { thread.settle_soon(); });
+    });
+    watch_recovered();
+    auto work = asio::make_work_guard(control_);
+    signals_.async_wait([this](const error_code& error, int signal) {
+        if (error) return;
+        request_stop(signal == SIGTERM ? "SIGTERM" : signal == SIGINT ? "SIGINT" : "SIGHUP");
+    });
+    for (auto& door : doors_) {
+        asio::co_spawn(control_, accept_loop(*door), asio::detached);
+    }
+    asio::co_spawn(control_, keep_house(), asio::detached);
+    asio::co_spawn(control_, mind_socket(), asio::detached);
+    asio::co_spawn(control_, feed_watchdog(), asio::detached);
+
+    for (auto& thread : threads_) thread->start();
+    std::thread control([this] { control_.run(); });
+    stopping_.wait(false);
+    shut_down();
+    work.reset();
+    control_.stop();
+    control.join();
+    for (auto& thread : threads_) thread->stop();
+    MutexLock lock(mutex_);
+    return failure_;
+}
+
+// Sessions of processes that have gone while no daemon was there end now; the others are watched
+// again. Those of connections wait for their clients to come back.
+void Server::watch_recovered() {
+    const auto sessions = parts_.database.service().sessions({});
+    if (!sessions) return;
+    for (const auto& session : *sessions) {
+        if (session.bound == Bound::process) watch_.watch(session.id, session.processes);
+        if (session.bound == Bound::connection) dispatcher_.orphan(session.id);
+    }
+}
+
+asio::awaitable<void> Server::accept_loop(Door& door) {
+    error_code error;
+    asio::steady_timer pause(control_);
+    while (door.acceptor.is_open()) {
+        auto socket =
+            co_await door.acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
+        if (!error) {
+            admit(std::move(socket), door.tcp);
+        } else if (error == asio::error::no_descriptors) {
+            // Somebody is told; and somebody may leave.
+            spare_.give();
+            auto told = Protocol::socket(control_);
+            door.acceptor.non_blocking(true, error);
+            door.acceptor.accept(told, error);
+            if (!error) refuse(std::move(told));
+            pause.expires_after(milliseconds{50});
+            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+            spare_.take();
+        } else if (door.acceptor.is_open() && error != asio::error::operation_aborted) {
+            pause.expires_after(milliseconds{50});
+            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        }
+    }
+}
+
+void Server::admit(Protocol::socket socket, bool tcp) {
+    ++traffic_.accepted;
+    const auto caller =
+        tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group);
+    if (!has_place_for(caller)) return refuse(std::move(socket));
+    if (tcp) {
+        const int yes = 1;
+        ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    }
+    const Connection::Side side{
+        caller,
+        {tcp, &places_, &memory_,
+         [this](std::function<void()> read) { asio::post(searches_, std::move(read)); }, &tables_,
+         &edits_},
+        dispatcher_,
+        traffic_,
+        &newcomers_};
+    auto& thread = *threads_[next_thread_++ % threads_.size()];
+    connections_.add(Connection::start(socket.release(), thread, side));
+}
+
+// Nobody but administrators gets the last places, so that they find one however many others come.
+bool Server::has_place_for(const Caller& caller) {
+    const int most = parts_.most_connections;
+    const bool administrator = dispatcher_.may_administer(caller);
+    const int reserve = administrator ? 0 : std::min(most / reserve_divisor, most_in_reserve);
+    const int here = traffic_.connections;
+    return here < most - reserve || (here < most + most_beyond && make_room(administrator));
+}
+
+bool Server::make_room(bool for_administrator) {
+    const auto now = steady_clock::now();
+    const auto silence = for_administrator ? silence_before_administrators : longest_silence;
+    if (!newcomers_.end_oldest(now - silence)) return false;
+    ++traffic_.dropped;
+    if (const auto count = drops_.let_through(now); count > 0) {
+        parts_.log.write({LogLevel::warning,
+                          "connection_dropped",
+                          "too many connections, some that had asked nothing made room",
+                          {{"dropped", count},
+                           {"connections", traffic_.connections.load()},
+                           {"most", parts_.most_connections}}});
+    }
+    return true;
+}
+
+// Tells a client that it is one too many, as far as there are descriptors for it.
+void Server::refuse(Protocol::socket socket) {
+    ++traffic_.refused;
+    if (const auto count = refusals_.let_through(steady_clock::now()); count > 0) {
+        parts_.log.write({LogLevel::warning,
+                          "connection_refused",
+                          "too many connections, some were refused",
+                          {{"refused", count},
+                           {"connections", traffic_.connections.load()},
+                           {"most", parts_.most_connections}}});
+    }
+    if (refusing_ >= most_refused_at_once || stopping_) return;
+    ++refusing_;
+    asio::co_spawn(control_, say_too_many(std::make_shared<Protocol::socket>(std::move(socket))),
+                   asio::detached);
+}
+
+// What the client sends is read and dropped for a while: a socket that is closed with something
+// unread takes the answer with it.
+asio::awaitable<void> Server::say_too_many(std::shared_ptr<Protocol::socket> socket) {
+    std::string text;
+    append_answer(text,
+                  refusal(503, "LimitExceededException",
+                          "the daemon has as many connections as it may have: try again later, or "
+                          "raise its --max-connections"),
+                  {.keep_alive = false});
+    error_code error;
+    const auto sent =
+        ::send(socket->native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == static_cast<ssize_t>(text.size())) {
+        socket->shutdown(Protocol::socket::shutdown_send, error);
+        asio::steady_timer limit(control_, refusal_time);
+        limit.async_wait([socket](const error_code& cancelled) {
+            error_code ignored;
+            if (!cancelled) socket->close(ignored);
+        });
+        std::array<char, 4096> dropped{};
+        while (!error) {
+            co_await socket->async_read_some(asio::buffer(dropped),
+                                             asio::redirect_error(asio::use_awaitable, error));
+        }
+        limit.cancel();
+    }
+    --refusing_;
+}
+
+// After a stall: what was sent meanwhile is heard before anything is decided by time.
+asio::awaitable<void> Server::catch_up() {
+    co_await drain_sockets(control_, connections_, [this] { return somebody_waits(); });
+    parts_.database.service().resume();
+}
+
+// Whether a client waits to be accepted.
+bool Server::somebody_waits() {
+    return std::any_of(doors_.begin(), doors_.end(), [](const auto& door) {
+        if (!door->acceptor.is_open()) return false;
+        pollfd listener{door->acceptor.native_handle(), POLLIN, 0};
+        return ::poll(&listener, 1, 0) > 0;
+    });
+}
+
+// Forgets sessions that have ended, and leaves when nobody needs us.
+asio::awaitable<void> Server::keep_house() {
+    auto period = housekeeping_period;
+    if (parts_.options.idle_exit.count() > 0) {
+        period = std::clamp(parts_.options.idle_exit / 4, milliseconds{20}, period);
+    }
+    error_code error;
+    asio::steady_timer timer(control_);
+    while (!stopping_) {
+        timer.expires_after(period);
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        if (!stopping_ && idle()) request_stop("nobody needs it");
+    }
+}
+
+// Without its socket file a daemon keeps the store from the next one, and no client finds it.
+asio::awaitable<void> Server::mind_socket() {
+    const auto& file = parts_.listeners.file;
+    error_code error;
+    asio::steady_timer timer(control_);
+    while (file && !stopping_) {
+        timer.expires_after(socket_look_period);
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        if (stopping_ || file->there()) continue;
+        {
+            MutexLock lock(mutex_);
+            failure_ = Error(ErrorCode::io_error,
+                             "the socket file " + file->path() +
+                                 " was removed or replaced, so that nobody finds this daemon; "
+                                 "start it again, and leave the file to it");
+        }
+        request_stop("its socket file is gone");
+    }
+}
+
+// Tells the service manager that we are alive, if our threads and the lock table still answer.
+asio::awaitable<void> Server::feed_watchdog() {
+    const auto period = parts_.manager.watchdog() / 3;
+    error_code error;
+    asio::steady_timer timer(control_);
+    while (period.count() > 0 && !stopping_) {
+        parts_.database.service().statistics();
+        parts_.manager.notify("WATCHDOG=1");
+        timer.expires_after(period);
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    }
+}
+
+bool Server::idle() {
+    const auto now = steady_clock::now();
+    // Before the service is asked: one that is opened and watched meanwhile is not among these.
+    std::set<SessionId> ended = watch_.sessions();
+    const auto sessions = parts_.database.service().sessions({});
+    if (!sessions) return false;
+    for (const auto& session : *sessions) ended.erase(session.id);
+    watch_.forget(ended);
+
+    const steady_clock::time_point last_request{milliseconds{traffic_.last_request}};
+    if (!sessions->empty() || traffic_.busy > 0) last_busy_ = now;
+    last_busy_ = std::max(last_busy_, last_request);
+    const auto idle_exit = parts_.options.idle_exit;
+    return idle_exit.count() > 0 && now - last_busy_ >= idle_exit;
+}
+
+void Server::request_stop(const char* reason) {
+    if (stopping_.exchange(true)) return;
+    error_code ignored;
+    // Whoever comes from now on finds nobody, and starts another daemon if that is its way.
+    if (parts_.listeners.file) parts_.listeners.file->remove();
+    for (auto& door : doors_) door->acceptor.close(ignored);
+    // A second signal ends us at once: what is on the disk is whole at any time.
+    signals_.clear(ignored);
+    parts_.manager.notify("STOPPING=1");
+    parts_.log.write({LogLevel::info, "leaving", std::string("leaving: ") + reason, {}});
+    stopping_.notify_all();
+}
+
+void Server::shut_down() {
+    const auto deadline = steady_clock::now() + farewell;
+    const auto closed = parts_.database.close();
+    if (!closed) {
+        parts_.log.write({LogLevel::error,
+                          "close_failed",
+                          "the store could not be closed in order",
+                          {{"error", closed.error().message}}});
+    }
+    while (traffic_.busy > 0 && steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(milliseconds{2});
+    }
+    watch_.stop();
+}
+
+void tell(int fd, const std::string& line) {
+    if (fd < 0) return;
+    [[maybe_unused]] const auto size = ::write(fd, line.data(), line.size());
+    ::close(fd);
+}
+
+void tell_start(const Log& log, Database& database, const ServerOptions& options) {
+    const auto statistics = database.statistics();
+    log.write({LogLevel::info,
+               "opened",
+               "the store is open",
+               {{"store", options.store.empty() ? "memory" : options.store},
+                {"sessions", statistics.sessions},
+                {"grants", statistics.held}}});
+    if (!options.rehearsal.is_on()) return;
+    log.write({LogLevel::warning,
+               "rehearsal",
+               "this is a rehearsal: requests for tables meet nuisances on purpose",
+               {{"throttle_percent", options.rehearsal.throttle_percent},
+                {"conflict_percent", options.rehearsal.conflict_percent},
+                {"index_lag", exact_duration(options.rehearsal.index_lag)},
+                {"ttl_lag", exact_duration(options.rehearsal.time_to_live_lag)},
+                {"seed", options.rehearsal.seed}}});
+}
+
+Result<void> serve_store(const ServerOptions& options) {
+    const Log log(options.log_format, options.log_level);
+    ServiceManager manager;
+    std::optional<gid_t> group;
+    if (!options.admin_group.empty()) {
+        auto found = find_group(options.admin_group);
+        if (!found) return std::move(found).error();
+        group = *found;
+    }
+    auto passed = manager.take_sockets();
+    if (!passed) return std::move(passed).error();
+    auto listeners = open_listeners(*std::move(passed), options, group);
+    if (!listeners) return std::move(listeners).error();
+    const int descriptors = raise_descriptor_limit();
+    auto database = open_served_store(options, log);
+    if (!database) return std::move(database).error();
+    Server server({options, log, manager, *database, *listeners, group,
+                   std::min(options.max_connections, descriptors)});
+    for (const auto& listener : listeners->all) {
+        log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
+    }
+    tell_start(log, *database, options);
+    manager.notify("READY=1\nSTATUS=serving locks");
+    tell(options.ready_fd, "ready\n");
+    const auto failure = server.run();
+    if (failure) return *failure;
+    return {};
+}
+
+}  // namespace
+
+Result<void> serve(const ServerOptions& options) {
+    // What asks other daemons for something that we do not do must not end us.
+    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+    // What calls need comes and goes all the time. It is asked of the system in larger pieces, of
+    // which one at a time is kept. That is for glibc's allocator, where jemalloc is not there.
+    ::mallopt(M_TOP_PAD, 1 << 20);
+    ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
+    auto served = serve_store(options);
+    if (!served) tell(options.ready_fd, served.error().message + "\n");
+    return served;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,43 @@
+#include "daemon/support/descriptors.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace rocklock {
+namespace {
+
+constexpr rlim_t reserved = 192;
+
+}  // namespace
+
+void keep_standard_descriptors() {
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        // The lowest number that is free is taken: this one.
+        if (::fcntl(standard, F_GETFD) < 0) ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+}
+
+int raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return INT32_MAX;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur <= 2 * reserved) return static_cast<int>(limit.rlim_cur / 2);
+    return static_cast<int>(std::min<rlim_t>(limit.rlim_cur - reserved, INT32_MAX));
+}
+
+void SpareDescriptor::take() {
+    if (fd_ < 0) fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+void SpareDescriptor::give() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,166 @@
+#include "daemon/support/metrics.hpp"
+
+#include <cstdio>
+#include <optional>
+
+namespace rocklock {
+namespace {
+
+std::string seconds(std::chrono::nanoseconds duration) {
+    std::array<char, 32> text{};
+    const int size = std::snprintf(text.data(), text.size(), "%.9g",
+                                   static_cast<double>(duration.count()) / 1e9);
+    return {text.data(), static_cast<std::size_t>(size)};
+}
+
+void append_head(std::string& text, std::string_view name, std::string_view type,
+                 std::string_view help) {
+    text += "# HELP ";
+    text += name;
+    text += ' ';
+    text += help;
+    text += "\n# TYPE ";
+    text += name;
+    text += ' ';
+    text += type;
+    text += '\n';
+}
+
+void append_locks(std::string& text, const LockStatistics& now) {
+    append_head(text, "rocklock_locks_granted_total", "counter", "Locks given, a set's each.");
+    constexpr std::array<std::string_view, 3> modes = {"read", "write", "exclusive"};
+    const auto line = [&](std::string_view mode, std::uint64_t count) {
+        text += "rocklock_locks_granted_total{mode=\"" + std::string(mode) + "\"} " +
+                std::to_string(count) + "\n";
+    };
+    for (std::size_t i = 0; i < modes.size(); ++i) line(modes.at(i), now.locks_granted.at(i));
+    line("permits", now.permits_granted);
+}
+
+void append_bucket(std::string& text, const std::string& name, const std::string& labels,
+                   const std::string& end, std::uint64_t total) {
+    text.append(name).append("_bucket{").append(labels).append("le=\"").append(end);
+    text.append("\"} ").append(std::to_string(total)).append("\n");
+}
+
+void append_histogram(std::string& text, const std::string& name, std::string_view help,
+                      const Histogram& histogram) {
+    append_head(text, name, "histogram", help);
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
+        total += histogram.counts().at(i);
+        const auto end = i < histogram.bounds().size() ? seconds(histogram.bounds().at(i)) : "+Inf";
+        append_bucket(text, name, "", end, total);
+    }
+    text += name + "_sum " + seconds(histogram.sum()) + "\n";
+    text += name + "_count " + std::to_string(total) + "\n";
+}
+
+}  // namespace
+
+void LatencyHistogram::add(std::chrono::nanoseconds took) {
+    std::size_t bucket = 0;
+    while (bucket < ends.size() && took > ends.at(bucket)) ++bucket;
+    counts_.at(bucket).fetch_add(1, std::memory_order_relaxed);
+    sum_ns_.fetch_add(took.count(), std::memory_order_relaxed);
+}
+
+void LatencyHistogram::append(std::string& text, const std::string& name,
+                              const std::string& labels) const {
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i <= ends.size(); ++i) {
+        total += counts_.at(i).load(std::memory_order_relaxed);
+        const auto end = i < ends.size() ? seconds(ends.at(i)) : "+Inf";
+        append_bucket(text, name, labels, end, total);
+    }
+    const auto all = labels.empty() ? " " : "{" + labels.substr(0, labels.size() - 1) + "} ";
+    text += name + "_sum" + all + seconds(std::chrono::nanoseconds{sum_ns_.load()}) + "\n";
+    text += name + "_count" + all + std::to_string(total) + "\n";
+}
+
+void CallCounters::add(std::size_t call, std::optional<ErrorCode> outcome,
+                       std::chrono::nanoseconds took) {
+    const std::size_t index = outcome ? static_cast<std::size_t>(*outcome) + 1 : 0;
+    calls_.at(call).answered.at(index).fetch_add(1, std::memory_order_relaxed);
+    calls_.at(call).latency.add(took);
+}
+
+void CallCounters::append(std::string& text) const {
+    const std::string requests = "rocklock_" + what_ + "requests_total";
+    const std::string duration = "rocklock_" + what_ + "request_duration_seconds";
+    std::string latencies;
+    append_head(text, requests, "counter", "Calls that were answered.");
+    for (std::size_t call = 0; call < names_.size(); ++call) {
+        const std::string label = label_ + "=\"" + std::string(names_.at(call)) + "\",";
+        bool called = false;
+        for (std::size_t outcome = 0; outcome < outcomes; ++outcome) {
+            const auto& answered = calls_.at(call).answered.at(outcome);
+            const auto count = answered.load(std::memory_order_relaxed);
+            if (count == 0) continue;
+            called = true;
+            const auto code = static_cast<ErrorCode>(outcome == 0 ? 0 : outcome - 1);
+            text.append(requests).append("{").append(label).append("outcome=\"");
+            text.append(outcome == 0 ? "ok" : to_string(code)).append("\"} ");
+            text.append(std::to_string(count)).append("\n");
+        }
+        if (called) calls_.at(call).latency.append(latencies, duration, label);
+    }
+    append_head(text, duration, "histogram", "From a call to its answer, waiting included.");
+    text += latencies;
+}
+
+void append_metric(std::string& text, std::string_view name, std::string_view type,
+                   std::string_view help, std::uint64_t value) {
+    append_head(text, name, type, help);
+    text += name;
+    text += ' ' + std::to_string(value) + '\n';
+}
+
+void append_statistics(std::string& text, const LockStatistics& now) {
+    const auto gauge = [&](const char* name, const char* help, std::uint64_t value) {
+        append_metric(text, name, "gauge", help, value);
+    };
+    const auto counter = [&](const char* name, const char* help, std::uint64_t value) {
+        append_metric(text, name, "counter", help, value);
+    };
+    gauge("rocklock_sessions", "Sessions that live.", now.sessions);
+    gauge("rocklock_grants_held", "Grants that are held.", now.held);
+    gauge("rocklock_waiters", "Requests that wait.", now.waiting);
+    counter("rocklock_grants_recovered_total", "Grants found when the store was opened.",
+            now.recovered);
+    counter("rocklock_grants_total", "Grants given.", now.granted);
+    counter("rocklock_releases_total", "Grants released.", now.released);
+    counter("rocklock_expiries_total", "Grants whose lease ran out.", now.expired);
+    counter("rocklock_steals_total", "Grants stolen.", now.stolen);
+    counter("rocklock_breaks_total", "Grants broken.", now.broken);
+    counter("rocklock_transfers_total", "Grants given to another session.", now.transferred);
+    counter("rocklock_waits_total", "Requests that had to wait.", now.waits);
+    counter("rocklock_refusals_total", "Tries that found others in the way.", now.refused);
+    counter("rocklock_timeouts_total", "Requests whose patience ran out.", now.patience_expired);
+    counter("rocklock_cancellations_total", "Waits that were withdrawn.", now.cancelled);
+    counter("rocklock_deadlocks_total", "Waits refused because of a cycle.", now.deadlocks);
+    counter("rocklock_replays_total", "Requests answered from their request id.", now.replays);
+    counter("rocklock_sweep_finds_total", "Waiters found grantable by the sweep: must stay 0.",
+            now.sweep_finds);
+    counter("rocklock_queue_full_total", "Waits refused because a queue was full.", now.queue_full);
+    counter("rocklock_steals_refused_total", "Steals that the class did not allow.",
+            now.steals_refused);
+    counter("rocklock_conversions_total", "Grants converted to another mode.", now.conversions);
+    counter("rocklock_sessions_opened_total", "Sessions opened.", now.sessions_opened);
+    counter("rocklock_sessions_expired_total", "Sessions whose lease ran out.",
+            now.sessions_expired);
+    counter("rocklock_renewals_total", "Renewals.", now.renewals);
+    counter("rocklock_events_dropped_total", "Events that have made room for others.",
+            now.events_dropped);
+    gauge("rocklock_events", "Events that are kept.", now.events);
+    append_locks(text, now);
+    append_histogram(text, "rocklock_acquire_duration_seconds",
+                     "From an acquire that did not wait to its answer.", now.acquire);
+    append_histogram(text, "rocklock_wait_duration_seconds",
+                     "From an acquire that waited to its grant.", now.wait);
+    append_histogram(text, "rocklock_hold_duration_seconds", "From a grant to its end.", now.hold);
+    append_histogram(text, "rocklock_renewal_margin_seconds",
+                     "What was left of a lease when it was renewed.", now.renew_margin);
+}
+
+}  // namespace rocklock

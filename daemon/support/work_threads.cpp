@@ -1,0 +1,48 @@
+#include "daemon/support/work_threads.hpp"
+
+#include <utility>
+
+namespace rocklock {
+
+WorkThreads::~WorkThreads() {
+    std::vector<std::thread> threads;
+    {
+        const MutexLock lock(mutex_);
+        ending_ = true;
+        threads.swap(threads_);
+    }
+    wake_.notify_all();
+    for (auto& thread : threads) thread.join();
+}
+
+void WorkThreads::run(std::function<void()> work) {
+    {
+        const MutexLock lock(mutex_);
+        work_.push_back(std::move(work));
+        if (work_.size() > idle_ && threads_.size() < most_ && !ending_) {
+            threads_.emplace_back([this] { serve(); });
+        }
+    }
+    wake_.notify_one();
+}
+
+void WorkThreads::serve() {
+    MutexLock lock(mutex_);
+    while (true) {
+        while (work_.empty()) {
+            if (ending_) return;
+            ++idle_;
+            wake_.wait(mutex_);
+            --idle_;
+        }
+        auto work = std::move(work_.front());
+        work_.pop_front();
+        lock.unlock();
+        work();
+        // What it holds is let go before others are waited for.
+        work = nullptr;
+        lock.lock();
+    }
+}
+
+}  // namespace rocklock
