@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include <rocklock/change_set.hpp>
+#include <rocklock/items/change_set.hpp>
 
 #include "support.hpp"
 

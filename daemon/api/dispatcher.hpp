@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/table.hpp>
 
 #include "base/mutex.hpp"
 #include "wire/call.hpp"

@@ -12,8 +12,8 @@
 #include <string>
 
 #include <rocklock/error.hpp>
+#include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
-#include <rocklock/table.hpp>
 
 #include "daemon/api/dispatcher.hpp"
 #include "daemon/http/http_answer.hpp"

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include <rocklock/error.hpp>
+#include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
-#include <rocklock/table.hpp>
 
 #include "base/mutex.hpp"
 #include "daemon/http/http_answer.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include <rocklock/maintenance.hpp>
+#include <rocklock/storage/maintenance.hpp>
 
 #include "base/time_format.hpp"
 #include "daemon/cli/exit_status.hpp"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <rocklock/clock.hpp>
-#include <rocklock/guard.hpp>
 #include <rocklock/lock.hpp>
+#include <rocklock/lock_proof.hpp>
 
 namespace rocklock {
 

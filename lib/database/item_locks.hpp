@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/session.hpp>
-#include <rocklock/table.hpp>
 
 namespace rocklock {
 

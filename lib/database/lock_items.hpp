@@ -2,7 +2,7 @@
 // tokens as numbers, times as strings.
 #pragma once
 
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
 #include <rocklock/lock.hpp>
 
 namespace rocklock {

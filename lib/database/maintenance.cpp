@@ -1,10 +1,10 @@
-#include <rocklock/maintenance.hpp>
+#include <rocklock/storage/maintenance.hpp>
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "base/bytes.hpp"
 #include "lock/records/records.hpp"

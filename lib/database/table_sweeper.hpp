@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
 
 #include "base/mutex.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
 
 namespace rocklock::expression {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <rocklock/expression.hpp>
+#include <rocklock/items/expression.hpp>
 #include <rocklock/result.hpp>
 
 #include "expression/condition.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <rocklock/expression.hpp>
+#include <rocklock/items/expression.hpp>
 
 #include "expression/tree.hpp"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <rocklock/expression.hpp>
+#include <rocklock/items/expression.hpp>
 #include <rocklock/result.hpp>
 
 #include "expression/condition.hpp"

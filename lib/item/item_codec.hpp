@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
 #include <rocklock/result.hpp>
 
 namespace rocklock {

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
 #include <rocklock/result.hpp>
 
 namespace rocklock {

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
 
 namespace rocklock {
 

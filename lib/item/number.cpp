@@ -1,4 +1,4 @@
-#include <rocklock/number.hpp>
+#include <rocklock/items/number.hpp>
 
 #include <limits>
 

@@ -38,7 +38,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "base/mutex.hpp"
 #include "base/parker.hpp"

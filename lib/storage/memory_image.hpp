@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "base/mutex.hpp"
 

@@ -2,7 +2,7 @@
 // its process.
 #include <memory>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "storage/group_commit.hpp"
 #include "storage/memory_image.hpp"

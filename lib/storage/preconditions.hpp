@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 

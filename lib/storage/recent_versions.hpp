@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 

@@ -12,7 +12,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/options.h>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 

@@ -1,4 +1,4 @@
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "base/bytes.hpp"
 #include "storage/preconditions.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 

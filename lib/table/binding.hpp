@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
 #include <rocklock/result.hpp>
 
 namespace rocklock::table {

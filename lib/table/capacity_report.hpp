@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/item_requests.hpp>
+#include <rocklock/items/item_requests.hpp>
 
 #include "table/index_entries.hpp"
 #include "table/schema.hpp"

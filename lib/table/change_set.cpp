@@ -1,4 +1,4 @@
-#include <rocklock/change_set.hpp>
+#include <rocklock/items/change_set.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/drafts.hpp>
 #include <rocklock/error.hpp>
+#include <rocklock/items/drafts.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "table/figures.hpp"
 #include "table/guards.hpp"

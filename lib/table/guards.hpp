@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/guard.hpp>
-#include <rocklock/item_requests.hpp>
+#include <rocklock/items/item_requests.hpp>
+#include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "table/lock_gate.hpp"
 #include "table/schema.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "expression/update.hpp"
 #include "table/schema.hpp"

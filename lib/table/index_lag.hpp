@@ -16,7 +16,7 @@
 #include <optional>
 
 #include <rocklock/clock.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "base/mutex.hpp"
 

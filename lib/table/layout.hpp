@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "table/schema.hpp"
 

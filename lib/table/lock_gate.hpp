@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include <rocklock/guard.hpp>
+#include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 

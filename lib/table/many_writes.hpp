@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/batch_requests.hpp>
+#include <rocklock/items/batch_requests.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "table/catalog.hpp"
 #include "table/drafts.hpp"

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include <rocklock/item_requests.hpp>
+#include <rocklock/items/item_requests.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "expression/request.hpp"
 #include "table/catalog.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include <rocklock/clock.hpp>
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
 
 #include "base/mutex.hpp"
 #include "table/arns.hpp"

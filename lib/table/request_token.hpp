@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include <rocklock/batch_requests.hpp>
 #include <rocklock/clock.hpp>
-#include <rocklock/drafts.hpp>
+#include <rocklock/items/batch_requests.hpp>
+#include <rocklock/items/drafts.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock::table {
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <rocklock/items/table_schema.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/table_schema.hpp>
 
 #include "expression/key_condition.hpp"
 #include "item/item_limits.hpp"

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
+#include <rocklock/items/table_schema.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/table_schema.hpp>
 
 #include "table/schema.hpp"
 

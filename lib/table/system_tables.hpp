@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
+#include <rocklock/items/table_schema.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
-#include <rocklock/table_schema.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 

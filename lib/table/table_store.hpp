@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
 
 #include "base/mutex.hpp"
 #include "table/arns.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include <rocklock/error.hpp>
-#include <rocklock/table_settings.hpp>
+#include <rocklock/items/table_settings.hpp>
 
 namespace rocklock::table {
 

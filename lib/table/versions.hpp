@@ -10,7 +10,7 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "base/mutex.hpp"
 

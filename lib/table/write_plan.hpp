@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/item_requests.hpp>
+#include <rocklock/items/item_requests.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "expression/request.hpp"
 #include "table/catalog.hpp"

@@ -12,8 +12,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include <rocklock/attribute_value.hpp>
-#include <rocklock/expression.hpp>
+#include <rocklock/items/attribute_value.hpp>
+#include <rocklock/items/expression.hpp>
 #include <rocklock/result.hpp>
 
 #include "wire/json_writer.hpp"

@@ -14,9 +14,9 @@
 #include <variant>
 #include <vector>
 
-#include <rocklock/drafts.hpp>
-#include <rocklock/guard.hpp>
+#include <rocklock/items/drafts.hpp>
 #include <rocklock/lock.hpp>
+#include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
 
 namespace rocklock {

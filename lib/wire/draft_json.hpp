@@ -9,7 +9,7 @@
 
 #include <boost/json/value.hpp>
 
-#include <rocklock/item_requests.hpp>
+#include <rocklock/items/item_requests.hpp>
 #include <rocklock/result.hpp>
 
 #include "wire/json_writer.hpp"

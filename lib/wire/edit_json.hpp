@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include <rocklock/edit.hpp>
+#include <rocklock/items/edit.hpp>
+#include <rocklock/items/table.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/table.hpp>
 
 #include "wire/call.hpp"
 

@@ -2,7 +2,7 @@
 // their placeholders, and the parameters that came before those.
 #pragma once
 
-#include <rocklock/expression.hpp>
+#include <rocklock/items/expression.hpp>
 
 #include "expression/request.hpp"
 #include "wire/json_writer.hpp"

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include <rocklock/number.hpp>
+#include <rocklock/items/number.hpp>
 
 namespace rocklock {
 

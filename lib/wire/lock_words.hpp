@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include <rocklock/guard.hpp>
 #include <rocklock/lock.hpp>
+#include <rocklock/lock_proof.hpp>
 #include <rocklock/types.hpp>
 
 namespace rocklock {

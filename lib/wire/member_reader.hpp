@@ -17,8 +17,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include <rocklock/attribute_value.hpp>
 #include <rocklock/error.hpp>
+#include <rocklock/items/attribute_value.hpp>
 
 #include "wire/attribute_json.hpp"
 

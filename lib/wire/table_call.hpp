@@ -15,8 +15,8 @@
 #include <boost/json/value.hpp>
 
 #include <rocklock/error.hpp>
+#include <rocklock/items/table.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/table.hpp>
 
 namespace rocklock {
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
 
 #include "wire/json_writer.hpp"
 #include "wire/member_reader.hpp"

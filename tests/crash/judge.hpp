@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "crash/journal.hpp"
 #include "support/model_mirror.hpp"

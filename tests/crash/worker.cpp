@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "base/assert.hpp"
 #include "base/kill_point.hpp"

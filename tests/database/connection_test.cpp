@@ -16,8 +16,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/database.hpp>
-#include <rocklock/maintenance.hpp>
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
+#include <rocklock/storage/maintenance.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "client/unix_socket.hpp"

@@ -11,8 +11,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <rocklock/change_set.hpp>
 #include <rocklock/database.hpp>
+#include <rocklock/items/change_set.hpp>
 
 #include "database/orders.hpp"
 

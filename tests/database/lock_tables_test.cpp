@@ -12,9 +12,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <rocklock/change_set.hpp>
 #include <rocklock/database.hpp>
-#include <rocklock/table.hpp>
+#include <rocklock/items/change_set.hpp>
+#include <rocklock/items/table.hpp>
 
 #include "database/shop.hpp"
 

@@ -1,5 +1,5 @@
 // Copies of stores, what the first to open one does, and looking after stores as directories.
-#include <rocklock/maintenance.hpp>
+#include <rocklock/storage/maintenance.hpp>
 
 #include <filesystem>
 #include <fstream>

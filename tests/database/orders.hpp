@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
 
 namespace rocklock::testing {
 

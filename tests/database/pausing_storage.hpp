@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "support/forwarding_storage.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <rocklock/change_set.hpp>
+#include <rocklock/items/change_set.hpp>
 #include <rocklock/testing/faulty_storage.hpp>
 
 #include "database/orders.hpp"

@@ -10,7 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/database.hpp>
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
 
 #include "database/orders.hpp"
 #include "database/pausing_storage.hpp"

@@ -10,7 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/database.hpp>
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
 #include <rocklock/testing/faulty_storage.hpp>
 
 #include "database/simulated_database.hpp"

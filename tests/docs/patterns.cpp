@@ -8,8 +8,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <rocklock/change_set.hpp>
 #include <rocklock/database.hpp>
+#include <rocklock/items/change_set.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 namespace {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "daemon/api/call_book.hpp"

@@ -10,8 +10,8 @@
 
 #include <boost/json/parse.hpp>
 
-#include <rocklock/storage.hpp>
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
+#include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "daemon/api/table_site.hpp"

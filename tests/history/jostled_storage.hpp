@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "support/forwarding_storage.hpp"
 

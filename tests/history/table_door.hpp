@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
 
 #include "history/history.hpp"
 

@@ -1,4 +1,4 @@
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
 
 #include <algorithm>
 #include <string>

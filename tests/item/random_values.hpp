@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
 
 namespace rocklock::testing {
 

@@ -13,7 +13,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/clock.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/faulty_storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 

@@ -15,7 +15,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/faulty_storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 

@@ -8,7 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock::testing {
 namespace {

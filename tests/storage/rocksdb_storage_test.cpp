@@ -14,7 +14,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "base/bytes.hpp"

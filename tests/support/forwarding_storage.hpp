@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock::testing {
 

@@ -6,7 +6,7 @@
 
 #include <boost/json/value.hpp>
 
-#include <rocklock/attribute_value.hpp>
+#include <rocklock/items/attribute_value.hpp>
 
 namespace rocklock::proof {
 

@@ -1,5 +1,5 @@
 // Change sets: what was read is compared with what is there as it is saved.
-#include <rocklock/change_set.hpp>
+#include <rocklock/items/change_set.hpp>
 
 #include <string>
 #include <utility>

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <rocklock/storage.hpp>
-#include <rocklock/table.hpp>
+#include <rocklock/items/table.hpp>
+#include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 namespace rocklock::proof {

@@ -12,12 +12,12 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
+#include <rocklock/items/rehearsal.hpp>
+#include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
-#include <rocklock/rehearsal.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/session.hpp>
-#include <rocklock/storage.hpp>
-#include <rocklock/table.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 

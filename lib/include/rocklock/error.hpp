@@ -160,7 +160,7 @@ struct Ending {
     WallTime at;
 };
 
-// <rocklock/attribute_value.hpp>
+// <rocklock/items/attribute_value.hpp>
 class AttributeMap;
 
 // Who wrote an item last, and when. Known where the write said whose it is: WriteItem::by.
@@ -212,7 +212,7 @@ struct Error {
     std::optional<StealPolicy> policy;
     std::optional<std::uint64_t> limit;
     // Of a refused request: how many of its writes were kept as drafts, for the principal of the
-    // lost lock: <rocklock/drafts.hpp>.
+    // lost lock: <rocklock/items/drafts.hpp>.
     std::uint32_t drafts = 0;
     // The process that has the store open.
     std::optional<std::int64_t> pid;
@@ -221,7 +221,7 @@ struct Error {
     // Of a failed condition: the version of the item, 0 without one, and who wrote it.
     std::uint64_t item_version = 0;
     std::optional<LastWrite> last_write;
-    // What has changed since a change set read it: <rocklock/change_set.hpp>.
+    // What has changed since a change set read it: <rocklock/items/change_set.hpp>.
     std::vector<ItemChange> changes;
     // Why a transaction was cancelled: one for each of its actions, in their order.
     std::vector<CancellationReason> reasons;

@@ -82,7 +82,7 @@ struct LockClass {
     // Makes it a counting class: so many permits, and no modes. Zero: a class of modes.
     std::uint32_t permits = 0;
     // What a holder writes to a bound table once its lock has expired, or was stolen or broken, is
-    // refused and kept as a draft: <rocklock/drafts.hpp>.
+    // refused and kept as a draft: <rocklock/items/drafts.hpp>.
     bool drafts = false;
 
     friend bool operator==(const LockClass&, const LockClass&) = default;

@@ -20,12 +20,12 @@
 #include <string_view>
 #include <vector>
 
-#include <rocklock/edit.hpp>
 #include <rocklock/export.hpp>
-#include <rocklock/guard.hpp>
+#include <rocklock/items/edit.hpp>
+#include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
+#include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/table.hpp>
 
 namespace rocklock {
 
@@ -88,7 +88,7 @@ public:
     GrantId id() const { return grant_.id; }
     Token token() const { return grant_.token; }
     const Grant& grant() const { return grant_; }
-    // What a write of data shows to be let in; see <rocklock/guard.hpp>.
+    // What a write of data shows to be let in; see <rocklock/lock_proof.hpp>.
     LockProof proof() const { return {grant_.session, grant_.token}; }
 
     // Whether the grant may still be relied upon: not lost, and the lease not within its margin of

@@ -61,7 +61,8 @@ enum class Outcome : std::uint8_t {
 enum class Token : std::uint64_t {};
 // The token a grant was born with; it never changes.
 enum class GrantId : std::uint64_t {};
-// A draft's: <rocklock/drafts.hpp>. Never given again, and greater than that of any draft before.
+// A draft's: <rocklock/items/drafts.hpp>. Never given again, and greater than that of any draft
+// before.
 enum class DraftId : std::uint64_t {};
 
 constexpr std::uint64_t number(Token token) { return static_cast<std::uint64_t>(token); }

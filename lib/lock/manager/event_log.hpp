@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 #include <rocklock/watch.hpp>
 
 #include "lock/manager/standing.hpp"

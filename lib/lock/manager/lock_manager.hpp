@@ -23,7 +23,7 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/lock.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "lock/model/lock_query.hpp"
 #include "lock/table/lock_table.hpp"

@@ -1,7 +1,7 @@
 // What an answer, a notice or an event rests on.
 #pragma once
 
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock::manager {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <rocklock/lock.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "lock/model/history_lookup.hpp"
 #include "lock/model/session_key.hpp"

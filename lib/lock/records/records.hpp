@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <rocklock/lock.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "lock/model/nodes.hpp"
 

@@ -34,7 +34,7 @@
 #include <vector>
 
 #include <rocklock/lock.hpp>
-#include <rocklock/storage.hpp>
+#include <rocklock/storage/storage.hpp>
 
 #include "lock/model/fence.hpp"
 #include "lock/model/history_lookup.hpp"

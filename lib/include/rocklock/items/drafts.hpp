@@ -18,7 +18,7 @@
 #include <vector>
 
 #include <rocklock/clock.hpp>
-#include <rocklock/item_requests.hpp>
+#include <rocklock/items/item_requests.hpp>
 #include <rocklock/types.hpp>
 
 namespace rocklock {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/attribute_value.hpp>
-#include <rocklock/expression.hpp>
-#include <rocklock/item_requests.hpp>
+#include <rocklock/items/attribute_value.hpp>
+#include <rocklock/items/expression.hpp>
+#include <rocklock/items/item_requests.hpp>
 
 namespace rocklock {
 

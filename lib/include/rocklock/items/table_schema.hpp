@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/attribute_value.hpp>
 #include <rocklock/clock.hpp>
+#include <rocklock/items/attribute_value.hpp>
 
 namespace rocklock {
 

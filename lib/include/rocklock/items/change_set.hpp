@@ -18,13 +18,13 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/attribute_value.hpp>
-#include <rocklock/batch_requests.hpp>
 #include <rocklock/export.hpp>
-#include <rocklock/expression.hpp>
-#include <rocklock/guard.hpp>
+#include <rocklock/items/attribute_value.hpp>
+#include <rocklock/items/batch_requests.hpp>
+#include <rocklock/items/expression.hpp>
+#include <rocklock/items/table.hpp>
+#include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/table.hpp>
 
 namespace rocklock {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/attribute_value.hpp>
 #include <rocklock/error.hpp>
-#include <rocklock/expression.hpp>
-#include <rocklock/guard.hpp>
+#include <rocklock/items/attribute_value.hpp>
+#include <rocklock/items/expression.hpp>
+#include <rocklock/lock_proof.hpp>
 
 namespace rocklock {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <rocklock/attribute_value.hpp>
 #include <rocklock/error.hpp>
+#include <rocklock/items/attribute_value.hpp>
 #include <rocklock/types.hpp>
 
 namespace rocklock {

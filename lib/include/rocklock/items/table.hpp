@@ -11,17 +11,17 @@
 #include <optional>
 #include <string>
 
-#include <rocklock/batch_requests.hpp>
 #include <rocklock/clock.hpp>
-#include <rocklock/drafts.hpp>
 #include <rocklock/export.hpp>
-#include <rocklock/guard.hpp>
-#include <rocklock/item_requests.hpp>
-#include <rocklock/rehearsal.hpp>
+#include <rocklock/items/batch_requests.hpp>
+#include <rocklock/items/drafts.hpp>
+#include <rocklock/items/item_requests.hpp>
+#include <rocklock/items/rehearsal.hpp>
+#include <rocklock/items/table_schema.hpp>
+#include <rocklock/items/table_settings.hpp>
+#include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
-#include <rocklock/storage.hpp>
-#include <rocklock/table_schema.hpp>
-#include <rocklock/table_settings.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include <rocklock/export.hpp>
-#include <rocklock/number.hpp>
+#include <rocklock/items/number.hpp>
 #include <rocklock/result.hpp>
 
 namespace rocklock {
