@@ -50,7 +50,7 @@ def check_examples(tree):
 def all_texts(tree):
     top = [path.relative_to(tree.root) for path in tree.root.iterdir() if path.is_file()]
     top = [path for path in top if path.suffix in TEXTS or path.name.startswith(".clang")]
-    return [path for path in top + tree.files(*TEXTS) if path.name != "LICENSE"]
+    return [path for path in top + tree.files(*TEXTS) if path.name not in ("LICENSE", ".git")]
 
 
 def lines_where(tree, problem_of):
