@@ -1,4 +1,4 @@
-#include "lock/histories.hpp"
+#include "property/histories.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // A slice of all histories: scripts/enumerate plays longer ones. Under the address sanitizer, which
 // takes four times as long, one operation less: it is about memory, and they meet the same code.
-#include "lock/histories.hpp"
+#include "property/histories.hpp"
 
 #include <cstdlib>
 

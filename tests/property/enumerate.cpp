@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "lock/histories.hpp"
+#include "property/histories.hpp"
 
 int main(int argc, char** argv) {
     using namespace rocklock;
