@@ -1,4 +1,4 @@
-// Every script in scenarios/ is a case here, once for the reference model and once for the lock
+// Every script below scenarios/ is a case here, once for the reference model and once for the lock
 // table with the model beside it.
 #include "support/scenario.hpp"
 
@@ -17,7 +17,7 @@ std::vector<std::filesystem::path> scripts() {
         std::filesystem::path(root != nullptr ? root : ".") / "tests" / "lock" / "scenarios";
     std::vector<std::filesystem::path> found;
     if (!std::filesystem::is_directory(folder)) return found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
         if (entry.path().extension() == ".txt") found.push_back(entry.path());
     }
     std::sort(found.begin(), found.end());
