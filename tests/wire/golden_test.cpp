@@ -1,5 +1,5 @@
 // The recorded answers of the service (tests/golden), asked of tables in memory as JSON. What
-// comes of them over sockets is tests/daemon/golden_replay_test.py's.
+// comes of them over sockets is tests/daemon/items/golden_replay_test.py's.
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -19,7 +19,7 @@ import tap
 from botocore.config import Config
 from harness import PATIENCE_S, Sandbox, wait_until
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "python"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "python"
 PACKAGES = FOLDER / "installed"
 TABLE = "DynamoDBLockTable"
 HEARTBEAT_S = 0.25

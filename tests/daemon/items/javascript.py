@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import subprocess
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "javascript"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "javascript"
 PACKAGES = FOLDER / "node_modules"
 NODE = shutil.which("node")
 

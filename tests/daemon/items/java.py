@@ -7,7 +7,7 @@ import subprocess
 
 import javascript
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "java"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "java"
 PACKAGES = FOLDER / "installed"
 JAVA = shutil.which("java")
 JAVAC = shutil.which("javac")

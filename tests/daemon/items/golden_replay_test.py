@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 PROGRAM = os.environ["ROCKLOCK_PROGRAM"]
-GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
+GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
 FILES = sorted(GOLDEN.glob("*.jsonl"))
 PATIENCE_S = 500
 

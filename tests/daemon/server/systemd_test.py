@@ -11,7 +11,7 @@ import subprocess
 import tap
 from harness import PATIENCE_S, PROGRAM, Connection, Sandbox, wait_until
 
-UNITS = pathlib.Path(__file__).resolve().parents[2] / "daemon" / "systemd"
+UNITS = pathlib.Path(__file__).resolve().parents[3] / "daemon" / "systemd"
 LOCK = {"Principal": "ann", "Locks": [{"Resource": "a"}]}
 
 # Passes its descriptor 0 on as the first of LISTEN_FDS, with its own number.

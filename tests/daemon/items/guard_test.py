@@ -15,7 +15,7 @@ from dynamodb_test import TABLE, call
 from harness import PATIENCE_S, Connection, Sandbox, wait_until
 from http_test import TcpSandbox, Web
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/examples"
+EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "docs/examples"
 sys.path.insert(0, str(EXAMPLES))
 import guard  # noqa: E402  (docs/examples/guard.py)
 

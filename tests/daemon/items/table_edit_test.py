@@ -9,7 +9,7 @@ import tap
 from harness import SLOWNESS, Sandbox, wait_until
 from page_test import CHROMEDRIVER, CHROMIUM, Browser
 
-APPLICATION = pathlib.Path(__file__).resolve().parents[2] / "docs/examples/table-edit/app.py"
+APPLICATION = pathlib.Path(__file__).resolve().parents[3] / "docs/examples/table-edit/app.py"
 
 
 @unittest.skipUnless(CHROMEDRIVER and CHROMIUM, "chromium and chromium-driver are not installed")

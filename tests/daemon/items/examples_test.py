@@ -13,7 +13,7 @@ import javascript
 import tap
 from harness import Sandbox
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/examples"
+EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "docs/examples"
 sys.path.insert(0, str(EXAMPLES))
 import guard  # noqa: E402  (docs/examples/guard.py, which guard_test.py plays)
 

@@ -14,8 +14,8 @@ import random
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from harness import Connection  # noqa: E402  (beside this)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import Connection  # noqa: E402  (one folder above)
 
 LEASE_MS = 300
 HEADERS = ("Content-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
