@@ -3,6 +3,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/planted_bug.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -37,7 +39,6 @@ Error client_gone() {
 void Peer::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
     {
         MutexLock lock(mutex_);
-        unconfirmed_.clear();
         asked_[number] = {std::nullopt, opens_with_connection(call.body), may_ask_again(call),
                           to_rebind(call)};
     }
@@ -85,7 +86,10 @@ void Peer::answered(std::uint64_t number, Result<Reply>&& reply, const Dispatche
         if (!gone && reply && asked.rebinds && dispatcher_.adopt(*asked.rebinds)) {
             sessions_.push_back(*asked.rebinds);
         }
-        if (!gone && grant != nullptr && !asked.may_ask_again) unconfirmed_.push_back(*grant);
+        if (!gone && grant != nullptr && !asked.may_ask_again) {
+            unconfirmed_.push_back({number, std::nullopt, *grant});
+            unconfirmed_count_ = unconfirmed_.size();
+        }
     }
     if (gone && asked.opens_with_connection && session) {
         dispatcher_.close_session(*session, connection_gone);
@@ -116,20 +120,56 @@ std::vector<Ticket> Peer::tickets() const {
     return waits;
 }
 
-void Peer::hang_up(bool unread) {
+// What ends with the client's input.
+Departure Peer::leave() {
+    Departure departure;
+    if (std::exchange(gone_, true)) return departure;
+    departure.waits = tickets();
+    for (const auto& session : sessions_) {
+        departure.sessions.push_back({session, std::string(connection_gone)});
+    }
+    sessions_.clear();
+    return departure;
+}
+
+void Peer::placed(std::uint64_t number, std::uint64_t position) {
+    MutexLock lock(mutex_);
+    for (Unconfirmed& each : unconfirmed_) {
+        if (each.number == number) each.end = position;
+    }
+}
+
+void Peer::confirm(std::uint64_t sent) {
+    MutexLock lock(mutex_);
+    std::erase_if(unconfirmed_,
+                  [&](const Unconfirmed& each) { return each.end && *each.end <= sent; });
+    unconfirmed_count_ = unconfirmed_.size();
+}
+
+void Peer::end_of_input() {
+    Departure departure;
+    {
+        MutexLock lock(mutex_);
+        departure = leave();
+    }
+    dispatcher_.depart(std::move(departure));
+}
+
+void Peer::hang_up(std::uint64_t sent, bool unread) {
     Departure departure;
     std::vector<Grant> undelivered;
     {
         MutexLock lock(mutex_);
-        if (gone_) return;
-        gone_ = true;
-        departure.waits = tickets();
-        for (const auto& session : sessions_) {
-            departure.sessions.push_back({session, std::string(connection_gone)});
+        departure = leave();
+        for (Unconfirmed& each : unconfirmed_) {
+            const bool delivered =
+                each.end && *each.end <= sent && !unread && !planted(Bug::hang_up_revokes);
+            if (!delivered) undelivered.push_back(std::move(each.grant));
         }
-        sessions_.clear();
-        if (unread) undelivered.swap(unconfirmed_);
+        unconfirmed_.clear();
+        unconfirmed_count_ = 0;
     }
+    if (departure.waits.empty() && departure.sessions.empty() && undelivered.empty()) return;
     dispatcher_.depart(std::move(departure), std::move(undelivered));
 }
 

@@ -1,8 +1,12 @@
 // One connected client: what it waits for, and which sessions end with its connection.
 //
-//     asked ──► waiting ──► answered ──► confirmed by the next call
-//                  └─ hang_up() ──► withdrawn; a grant that was faster, or was not read, is
-//                                   given back
+//     asked ──► waiting ──► answered ──► placed in the output ──► confirmed by a later request
+//                  └─ hang_up() ──► withdrawn; a grant whose answer the client cannot have read
+//                                   is given back
+//
+// A request confirms the answers that were completely sent before its first byte was read. When the
+// client hangs up, a grant that is not confirmed is given back if its answer was not completely
+// sent, or if the socket reports that the client left something unread.
 //
 // A grant that was asked for with a request id is not given back: its client may ask again, and
 // gets the same one. If it does not, the session's process or lease ends it.
@@ -47,9 +51,20 @@ public:
     // The client sends no more: whatever waits now, or would, is answered `cancelled`.
     void stop_waiting() ROCKLOCK_EXCLUDES(mutex_);
 
-    // The client is gone, or hears no more. `unread`: the last answers did not reach it for
-    // certain.
-    void hang_up(bool unread) ROCKLOCK_EXCLUDES(mutex_);
+    // The answer to the call with this number ends at this position of the connection's output.
+    void placed(std::uint64_t number, std::uint64_t position) ROCKLOCK_EXCLUDES(mutex_);
+    // A complete request has come, and `sent` bytes of output had been sent when its first byte was
+    // read: grants whose answers end there or before are the client's.
+    void confirm(std::uint64_t sent) ROCKLOCK_EXCLUDES(mutex_);
+    // False: neither placed() nor confirm() has anything to do.
+    bool has_unconfirmed() const { return unconfirmed_count_ > 0; }
+
+    // The client sends no more, but may still read what is decided. Its waits and the sessions that
+    // are bound to the connection end.
+    void end_of_input() ROCKLOCK_EXCLUDES(mutex_);
+    // The connection is over, and `sent` bytes of its output were sent. `unread`: the socket
+    // reported an error, so the client has not read all of them.
+    void hang_up(std::uint64_t sent, bool unread) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     // How a call that is under way is to be treated when its answer comes.
@@ -63,7 +78,16 @@ private:
         bool withdrawn = false;
     };
 
+    // A grant in an answer that no later request has confirmed.
+    struct Unconfirmed {
+        std::uint64_t number = 0;
+        // Where the answer ends in the output; none until it is there.
+        std::optional<std::uint64_t> end{};
+        Grant grant;
+    };
+
     std::vector<Ticket> tickets() const ROCKLOCK_REQUIRES(mutex_);
+    Departure leave() ROCKLOCK_REQUIRES(mutex_);
     void answered(std::uint64_t number, Result<Reply>&& reply, const Dispatcher::Done& done)
         ROCKLOCK_EXCLUDES(mutex_);
 
@@ -76,8 +100,9 @@ private:
     bool waits_no_more_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     std::atomic<std::uint64_t> last_number_{0};
     boost::unordered_flat_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Grants in answers since the last call: whoever calls again has read what came before.
-    std::vector<Grant> unconfirmed_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::vector<Unconfirmed> unconfirmed_ ROCKLOCK_GUARDED_BY(mutex_);
+    // How many these are, to be read without the mutex.
+    std::atomic<std::size_t> unconfirmed_count_{0};
     // Sessions that end with this connection.
     std::vector<SessionId> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
 };

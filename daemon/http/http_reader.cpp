@@ -184,6 +184,7 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
         ErrorValue error;
         const auto size = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
         used += size;
+        parsed_bytes_ += size;
         if (in_header && parser_->is_header_done() && !parser_->is_done()) {
             wants_continue_ = parser_->expects_continue();
         }
@@ -195,6 +196,7 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
             // What the parser leaves of a body is the header of a chunk, or what follows the last.
             problem = too_long();
         } else if (parser_->is_done()) {
+            taken_bytes_ = parsed_bytes_;
             take(std::move(parser_->whole()));
             parser_.reset();
         }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,6 +67,9 @@ public:
     // What has come of a request that is not whole yet.
     std::size_t held_bytes() const;
 
+    // Bytes of all requests that were taken, the one being taken included: where the next begins.
+    std::uint64_t taken_bytes() const { return taken_bytes_; }
+
     // True once, when a request waits for "100 Continue" before it sends its body.
     bool wants_continue();
 
@@ -75,6 +79,8 @@ private:
     // What has come and is not parsed: a header that is not whole yet, or what nobody took.
     std::string unread_;
     std::unique_ptr<Parser> parser_;
+    std::uint64_t parsed_bytes_ = 0;
+    std::uint64_t taken_bytes_ = 0;
     bool wants_continue_ = false;
 };
 

@@ -106,8 +106,9 @@ void Connection::ready(std::uint32_t events) {
     const bool reads = !held_up_ && !input_over_;
     // What is left of its last turn comes first.
     if (reads && conversation_ && conversation_->paused()) return;
-    if (reads) return read((events & EPOLLHUP) != 0);
-    if ((events & (EPOLLHUP | EPOLLERR)) != 0) return hang_up(true);
+    const bool failed = (events & EPOLLERR) != 0;
+    if (reads) return read((events & EPOLLHUP) != 0, failed);
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) return hang_up(failed);
     // It may still read.
     if ((events & EPOLLRDHUP) != 0 && !std::exchange(half_closed_, true)) {
         peer_->stop_waiting();
@@ -141,12 +142,13 @@ void Connection::remind() {
 
 // ---- Reading ----
 
-// `deaf`: the client takes nothing any more either.
-void Connection::read(bool deaf) {
+// `closed`: the client has closed its socket. `failed`: the socket reported an error, as when the
+// client left something unread in it.
+void Connection::read(bool closed, bool failed) {
     auto& buffer = read_buffer();
     const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (size > 0) return take_up({buffer.data(), static_cast<std::size_t>(size)});
-    if (size == 0) return deaf ? hang_up(false) : end_of_input();
+    if (size == 0) return closed || failed ? hang_up(failed) : end_of_input();
     // A client that closes its socket with an answer unread in it resets the connection.
     if (!would_block()) hang_up(true);
 }
@@ -204,8 +206,12 @@ void Connection::write() {
         }
         const auto size = ::send(socket_, sending_.data() + sent_, sending_.size() - sent_,
                                  MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (size < 0 && !would_block()) return hang_up(true);
-        if (size > 0) sent_ += static_cast<std::size_t>(size);
+        // EPIPE on a Unix socket says only that the client is gone: it had read what was sent.
+        if (size < 0 && !would_block()) return hang_up(errno != EPIPE || site_.tcp);
+        if (size > 0) {
+            sent_ += static_cast<std::size_t>(size);
+            conversation_->output_sent(static_cast<std::size_t>(size));
+        }
         if (sent_ == sending_.size()) continue;
         blocked_ = true;
         // A stream of events goes to readers that keep up: this one took nothing for too long.
@@ -267,7 +273,7 @@ void Connection::hang_up(bool unread) {
     closed_ = true;
     settle_in();
     update_busy();
-    peer_->hang_up(unread);
+    peer_->hang_up(conversation_ ? conversation_->sent() : 0, unread);
     ::shutdown(socket_, SHUT_RDWR);
     thread_.forget(socket_);
     // Answers that come now are not written.

@@ -60,7 +60,7 @@ private:
     using Time = IoThread::Time;
 
     std::shared_ptr<Conversation> begin(char first);
-    void read(bool deaf);
+    void read(bool closed, bool failed);
     void take_up(std::string_view bytes);
     void end_of_input();
     void discard();

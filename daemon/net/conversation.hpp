@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/net/stream_positions.hpp"
+
 namespace rocklock {
 
 // With more answers than this ready or on their way, no further call is taken up.
@@ -51,6 +53,10 @@ public:
 
     // What is to be sent, in order; the caller takes it.
     virtual std::string take_output() = 0;
+    // `bytes` more of the output were handed to the socket.
+    void output_sent(std::size_t bytes) { positions_.sent(bytes); }
+    // How much of the output was handed to the socket in all.
+    std::uint64_t sent() const { return positions_.sent(); }
     virtual bool has_output() const = 0;
     // Takes up answers that came from elsewhere.
     virtual void collect() {}
@@ -66,6 +72,9 @@ public:
     virtual bool ended() const = 0;
     // The connection ends because of its bytes, which are not read any further.
     virtual bool broken() const = 0;
+
+protected:
+    StreamPositions positions_;
 };
 
 }  // namespace rocklock

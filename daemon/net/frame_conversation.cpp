@@ -50,6 +50,7 @@ FrameConversation::~FrameConversation() {
 }
 
 void FrameConversation::receive(std::string_view bytes) {
+    positions_.received(bytes.size());
     if (ending_) return;
     {
         MutexLock lock(mutex_);
@@ -75,6 +76,7 @@ void FrameConversation::receive(std::string_view bytes) {
 
 std::string FrameConversation::take_output() {
     unsent_ -= output_.size();
+    taken_ += output_.size();
     return std::exchange(output_, {});
 }
 
@@ -85,9 +87,12 @@ void FrameConversation::read_frames(std::string_view& bytes) {
     while (!ending_) {
         paused_ = !bytes.empty() && (!has_room() || turn.over());
         if (paused_) return;
+        const auto begin = positions_.received() - bytes.size();
         const auto frame = take_frame(bytes, longest_call_frame);
         if (!frame) return end_with(frame.error());
         if (!*frame) return;
+        const auto sent = positions_.sent_before(begin);
+        if (peer_->has_unconfirmed()) peer_->confirm(sent);
         take(**frame);
     }
 }
@@ -125,7 +130,7 @@ void FrameConversation::end_with(const Error& error) {
 
 void FrameConversation::end_of_input() {
     ending_ = true;
-    peer_->hang_up(false);
+    peer_->end_of_input();
     if (calls_.empty()) output_ready_();
 }
 
@@ -196,6 +201,9 @@ void FrameConversation::collect() {
         answers_.clear();
         for (const auto number : answered_) {
             const auto call = calls_.find(number);
+            if (peer_->has_unconfirmed()) {
+                peer_->placed(call->second.number, taken_ + output_.size());
+            }
             if (call->second.search) --searches_;
             calls_.erase(call);
         }

@@ -84,6 +84,8 @@ private:
     boost::unordered_flat_map<std::uint64_t, Asked> calls_;
     std::size_t searches_ = 0;
     std::string output_;
+    // Bytes of output that were taken before it.
+    std::uint64_t taken_ = 0;
     // Bytes of answers that were not taken yet.
     std::atomic<std::size_t> unsent_{0};
     bool paused_ = false;

@@ -65,6 +65,7 @@ std::optional<HttpProblem> HttpConversation::count_held() {
 }
 
 void HttpConversation::receive(std::string_view bytes) {
+    positions_.received(bytes.size());
     if (ending_) return;
     Turn turn;
     paused_ = false;
@@ -80,7 +81,7 @@ void HttpConversation::receive(std::string_view bytes) {
     if (problem) {
         paused_ = false;
         broken_ = true;
-        slots_.push_back({++last_number_, {.keep_alive = false}, std::nullopt});
+        slots_.push_back({.number = ++last_number_, .manner = {.keep_alive = false}});
         ending_ = true;
         const auto* name = "RequestTooLargeException";
         if (problem->status == 400 || problem->status == 501) name = "ValidationException";
@@ -96,13 +97,14 @@ void HttpConversation::receive(std::string_view bytes) {
 
 std::string HttpConversation::take_output() {
     unsent_ -= output_.size();
+    taken_ += output_.size();
     return std::exchange(output_, {});
 }
 
 void HttpConversation::end_of_input() {
     ending_ = true;
     input_over_ = true;
-    if (!reading_aside_) peer_->hang_up(false);
+    if (!reading_aside_) peer_->end_of_input();
     if (stream_ && !slots_.empty() && slots_.back().open) {
         slots_.back().open = false;
         flush();
@@ -111,8 +113,10 @@ void HttpConversation::end_of_input() {
 }
 
 void HttpConversation::take(HttpRequest&& request) {
+    const auto sent = positions_.sent_before(std::exchange(next_begin_, reader_.taken_bytes()));
+    if (peer_->has_unconfirmed()) peer_->confirm(sent);
     const auto number = ++last_number_;
-    slots_.push_back({number, {request.keep_alive, request.method == "HEAD"}, std::nullopt});
+    slots_.push_back({.number = number, .manner = {request.keep_alive, request.method == "HEAD"}});
     if (!request.keep_alive) ending_ = true;
     ask(std::move(request), number);
 }
@@ -158,7 +162,7 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
             if (!self) return;
             // It may wait, and a client that leaves is to be noticed.
             self->take_up_more(number);
-            self->peer_->ask(call, done);
+            self->peer_->ask(call, self->call_number(number), done);
         });
     };
     site_.edits->ask(std::move(verb), std::move(request.body), std::move(ask_client),
@@ -224,22 +228,31 @@ void HttpConversation::read_aside(Call call, std::string body, std::uint64_t num
 void HttpConversation::was_read(Result<Call> call, std::uint64_t number) {
     reading_aside_ = false;
     ask_read(std::move(call), number);
-    if (input_over_) peer_->hang_up(false);
+    if (input_over_) peer_->end_of_input();
 }
 
 void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
     if (!read) return answer(number, {400, json_type, {}, write_error(read.error())});
 
     if (may_take_long(read->body)) keep_back(number);
-    peer_->ask(*std::move(read), [weak = weak_from_this(), number](const Result<Reply>& reply) {
-        const auto self = weak.lock();
-        if (!self) return;
-        // Text is made where the answer comes, so that the connection's thread only sends it.
-        HttpAnswer answer;
-        answer.status = reply ? 200 : http_status(reply.error().code);
-        answer.body = reply ? write_reply(*reply) : write_error(reply.error());
-        self->made(number, std::move(answer));
-    });
+    peer_->ask(*std::move(read), call_number(number),
+               [weak = weak_from_this(), number](const Result<Reply>& reply) {
+                   const auto self = weak.lock();
+                   if (!self) return;
+                   // Text is made where the answer comes, so that the connection's thread only
+                   // sends it.
+                   HttpAnswer answer;
+                   answer.status = reply ? 200 : http_status(reply.error().code);
+                   answer.body = reply ? write_reply(*reply) : write_error(reply.error());
+                   self->made(number, std::move(answer));
+               });
+}
+
+// The peer's number for the call that the answer of this slot comes from.
+std::uint64_t HttpConversation::call_number(std::uint64_t number) {
+    const auto call = peer_->next_number();
+    if (auto* const slot = find_slot(number)) slot->call = call;
+    return call;
 }
 
 // From any thread.
@@ -324,6 +337,9 @@ void HttpConversation::flush() {
         output_ += *slots_.front().answer;
         slots_.front().answer->clear();
         if (slots_.front().open) break;
+        if (slots_.front().call != 0 && peer_->has_unconfirmed()) {
+            peer_->placed(slots_.front().call, taken_ + output_.size());
+        }
         slots_.pop_front();
     }
     if (more) output_ready_();

@@ -88,8 +88,10 @@ private:
 
     struct Slot {
         std::uint64_t number = 0;
-        HttpManner manner;
-        std::optional<std::string> answer;
+        // The peer's number for its call; 0: none.
+        std::uint64_t call = 0;
+        HttpManner manner{};
+        std::optional<std::string> answer{};
         bool search = false;
         // More will follow the answer.
         bool open = false;
@@ -103,6 +105,7 @@ private:
     void ask_read(Result<Call> call, std::uint64_t number);
     // None where it has been sent.
     Slot* find_slot(std::uint64_t number);
+    std::uint64_t call_number(std::uint64_t number);
     void keep_back(std::uint64_t number);
     void take_up_more(std::uint64_t number);
     void ask_tables(HttpRequest&& request, std::uint64_t number);
@@ -128,6 +131,10 @@ private:
     bool asked_for_events_ = false;
     std::uint64_t last_number_ = 0;
     std::string output_;
+    // Bytes of output that were taken before it.
+    std::uint64_t taken_ = 0;
+    // Where the next request begins in the input.
+    std::uint64_t next_begin_ = 0;
     // Bytes of answers: on their way here from where they were made; here, but not taken.
     std::atomic<std::size_t> made_{0};
     std::size_t unsent_ = 0;

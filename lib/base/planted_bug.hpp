@@ -96,6 +96,9 @@ enum class Bug : std::uint8_t {
     // grant meanwhile, and the end of its lease.
     guard_judged_early = 42,
     lease_end_ignored = 43,
+
+    // Every hang-up of a client is taken to mean that it left all answers unread.
+    hang_up_revokes = 44,
 };
 
 #ifdef ROCKLOCK_PLANTED_BUGS

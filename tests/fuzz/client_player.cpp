@@ -276,7 +276,7 @@ public:
             require(conversation_->ended(), "who sends no more is answered");
             reading_->ended(conversation_->broken());
         }
-        peer_->hang_up(true);
+        peer_->hang_up(conversation_->sent(), true);
         answer();
     }
 
@@ -290,7 +290,9 @@ private:
     }
 
     void take() {
-        reading_->received(conversation_->take_output());
+        const std::string output = conversation_->take_output();
+        conversation_->output_sent(output.size());
+        reading_->received(output);
         conversation_->output_taken();
         run_posted();
     }

@@ -254,7 +254,8 @@ BOOST_AUTO_TEST_CASE(gives_back_a_grant_that_was_not_read) {
         std::mutex mutex;
         std::condition_variable done;
         bool granted = false;
-        next->ask(Call{acquire, {}, {}}, [&](const Result<Reply>& reply) {
+        const auto number = next->next_number();
+        next->ask(Call{acquire, {}, {}}, number, [&](const Result<Reply>& reply) {
             const std::lock_guard lock(mutex);
             granted = reply.has_value();
             done.notify_all();
@@ -262,7 +263,8 @@ BOOST_AUTO_TEST_CASE(gives_back_a_grant_that_was_not_read) {
         std::unique_lock lock(mutex);
         BOOST_REQUIRE(done.wait_for(lock, std::chrono::minutes{1}, [&] { return granted; }));
         lock.unlock();
-        next->hang_up(unread);
+        next->placed(number, 100);
+        next->hang_up(100, unread);
     }
     BOOST_TEST(has(other.call("ShowLock", R"({"Resource":"read"})"), "\"Principal\":\"ann\""));
     BOOST_TEST(has(other.call("ShowLock", R"({"Resource":"unread"})"), "\"Holders\":[]"));

@@ -1,0 +1,49 @@
+// Positions in the two byte streams of one connection: how much of the output had been handed to
+// the socket when a byte of the input was read.
+//
+// A request confirms the answers that were completely sent before its first byte was read: its
+// client had them, or could have read them, when it went on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rocklock {
+
+// Threads: one at a time.
+class StreamPositions {
+public:
+    // `bytes` more were read from the socket.
+    void received(std::size_t bytes) {
+        if (bytes == 0) return;
+        if (reads_.empty() || reads_.back().sent != sent_) reads_.push_back({received_, sent_});
+        received_ += bytes;
+    }
+    // `bytes` more were handed to the socket.
+    void sent(std::size_t bytes) { sent_ += bytes; }
+
+    std::uint64_t received() const { return received_; }
+    std::uint64_t sent() const { return sent_; }
+
+    // Returns how much had been sent when the byte at `position` of the input was read. Positions
+    // must not decrease from call to call.
+    std::uint64_t sent_before(std::uint64_t position) {
+        std::size_t past = 0;
+        while (past + 1 < reads_.size() && reads_[past + 1].begin <= position) ++past;
+        reads_.erase(reads_.begin(), reads_.begin() + static_cast<std::ptrdiff_t>(past));
+        return reads_.empty() ? sent_ : reads_.front().sent;
+    }
+
+private:
+    // Reads from this position of the input on, with so much sent.
+    struct Read {
+        std::uint64_t begin = 0;
+        std::uint64_t sent = 0;
+    };
+    std::vector<Read> reads_;
+    std::uint64_t received_ = 0;
+    std::uint64_t sent_ = 0;
+};
+
+}  // namespace rocklock

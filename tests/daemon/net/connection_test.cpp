@@ -1,0 +1,294 @@
+// Connections over real sockets: which grants a client keeps that closes its connection.
+#include "daemon/net/connection.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/database.hpp>
+
+#include "base/assert.hpp"
+#include "daemon/api/edit_site.hpp"
+#include "daemon/api/table_site.hpp"
+#include "wire/call_frame.hpp"
+
+namespace {
+
+using namespace rocklock;
+using std::chrono::steady_clock;
+
+enum class Way : std::uint8_t { unix_socket, tcp };
+
+struct Sockets {
+    int client = -1;
+    int server = -1;
+};
+
+Sockets connected(Way way) {
+    std::array<int, 2> both{};
+    if (way == Way::unix_socket) {
+        ROCKLOCK_ASSERT(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both.data()) == 0);
+        return {both[0], both[1]};
+    }
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const name = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    ROCKLOCK_ASSERT(::bind(listener, name, size) == 0 && ::listen(listener, 1) == 0);
+    ROCKLOCK_ASSERT(::getsockname(listener, name, &size) == 0);
+    Sockets sockets;
+    sockets.client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ROCKLOCK_ASSERT(::connect(sockets.client, name, size) == 0);
+    sockets.server = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    ::close(listener);
+    return sockets;
+}
+
+// The client's end of a connection, with blocking calls.
+class Client {
+public:
+    explicit Client(int socket) : socket_(socket) {}
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+    ~Client() { ::close(socket_); }
+
+    void send(std::string_view bytes) const {
+        while (!bytes.empty()) {
+            const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+            ROCKLOCK_ASSERT(sent > 0);
+            bytes.remove_prefix(static_cast<std::size_t>(sent));
+        }
+    }
+    // One HTTP answer, with its body; of a stream of events its head.
+    std::string answer() {
+        std::size_t head = std::string::npos;
+        while ((head = received_.find("\r\n\r\n")) == std::string::npos) read();
+        std::size_t whole = head + 4;
+        const auto length = received_.find("Content-Length: ");
+        if (length < head) whole += std::stoul(received_.substr(length + 16));
+        while (received_.size() < whole) read();
+        std::string text = received_.substr(0, whole);
+        received_.erase(0, whole);
+        return text;
+    }
+    void read_frame() {
+        for (;;) {
+            std::string_view rest = received_;
+            if (greeted_ || rest.size() >= frame_greeting.size()) {
+                if (!greeted_) rest.remove_prefix(frame_greeting.size());
+                greeted_ = true;
+                if (take_frame(rest, longest_reply_frame).value()) break;
+                received_ = rest;
+            }
+            read();
+        }
+        received_.clear();
+    }
+    // Blocks until there is an answer, and leaves it in the socket.
+    void await_answer() const {
+        char byte = 0;
+        ROCKLOCK_ASSERT(::recv(socket_, &byte, 1, MSG_PEEK) == 1);
+    }
+
+private:
+    void read() {
+        std::array<char, 4096> buffer{};
+        const auto size = ::recv(socket_, buffer.data(), buffer.size(), 0);
+        ROCKLOCK_ASSERT(size > 0);
+        received_.append(buffer.data(), static_cast<std::size_t>(size));
+    }
+
+    const int socket_;
+    std::string received_;
+    bool greeted_ = false;
+};
+
+std::string post(const std::string& target, const std::string& body, const std::string& more = "") {
+    return "POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: " + target +
+           "\r\nContent-Type: application/x-amz-json-1.0\r\n" + more +
+           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+std::string acquire_of(const std::string& resource) {
+    return post(
+        "Rocklock_20261121.Acquire",
+        R"({"Principal":"ann","LeaseMs":600000,"Locks":[{"Resource":")" + resource + "\"}]}");
+}
+
+std::string item_call(const std::string& operation, const std::string& rest) {
+    return post("DynamoDB_20120810." + operation, R"({"TableName":"orders",)" + rest + "}",
+                "Authorization: AWS4-HMAC-SHA256 Credential=x/20261121/eu/dynamodb/aws4_request, "
+                "SignedHeaders=host, Signature=x\r\nX-Amz-Date: 20261121T000000Z\r\n");
+}
+
+// What a client asks for after its Acquire was answered.
+const std::array<std::string, 7>& later_requests() {
+    static const std::array<std::string, 7> requests{
+        item_call("PutItem", R"("Item":{"id":{"S":"1"}})"),
+        item_call("GetItem", R"("Key":{"id":{"S":"1"}})"),
+        item_call(
+            "Query",
+            R"("KeyConditionExpression":"id = :i","ExpressionAttributeValues":{":i":{"S":"1"}})"),
+        post("Rocklock_20261121.BeginEdit", R"({"Items":[{"TableName":"nothing"}]})"),
+        post("Rocklock_20261121.ListLocks", "{}"),
+        "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /events HTTP/1.1\r\nHost: x\r\n\r\n",
+    };
+    return requests;
+}
+
+class World {
+public:
+    World() {
+        CreateTable table;
+        table.table = "orders";
+        table.attributes = {{"id", AttributeType::string}};
+        table.key = {{"id", KeyType::hash}};
+        table.billing = BillingMode::pay_per_request;
+        BOOST_REQUIRE(database_.tables().value()->create_table(table));
+        for (auto& thread : threads_) thread.start();
+    }
+    ~World() {
+        for (auto& thread : threads_) thread.stop();
+    }
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    // Has a client of its own hold one conversation, and waits until the connection is gone.
+    template <typename Talk>
+    void converse(Way way, std::size_t number, const Talk& talk) {
+        Traffic traffic;
+        const Sockets sockets = connected(way);
+        HttpSite site;
+        site.tcp = false;
+        site.tables = &tables_;
+        site.edits = &edits_;
+        Connection::start(sockets.server, threads_.at(number % threads_.size()),
+                          {{4711, 42}, site, dispatcher_, traffic});
+        {
+            Client client(sockets.client);
+            talk(client);
+        }
+        while (traffic.connections > 0) std::this_thread::yield();
+    }
+
+    bool is_held(const std::string& resource) {
+        return !database_.service().show(resource).value().holders.empty();
+    }
+
+private:
+    static std::optional<std::chrono::milliseconds> nothing() { return std::nullopt; }
+
+    Database database_ = *Database::in_memory();
+    Dispatcher dispatcher_{database_.service(), nullptr, {"memory", "durable", 4711}};
+    TableSite tables_{*database_.tables().value(), database_.service(), [](const Error&) {}};
+    EditSite edits_{*database_.tables().value(), database_.service(), [](const Error&) {}};
+    std::array<IoThread, 2> threads_{IoThread(nothing), IoThread(nothing)};
+};
+
+std::size_t conversations() { return std::getenv("ROCKLOCK_TEST_ALL") != nullptr ? 8'000 : 1'400; }
+
+// Four threads, each with every later request in turn. Returns how many grants were revoked.
+template <typename Talk>
+std::size_t revoked_after(World& world, Way way, const Talk& talk) {
+    std::atomic<std::size_t> revoked{0};
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&, thread] {
+            for (std::size_t i = thread; i < conversations(); i += 4) {
+                const std::string resource = "r" + std::to_string(i);
+                world.converse(way, i, [&](Client& client) { talk(client, resource, i); });
+                if (!world.is_held(resource)) ++revoked;
+            }
+        });
+    }
+    threads.clear();
+    return revoked;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_grant_that_was_answered)
+
+BOOST_AUTO_TEST_CASE(stays_when_its_client_has_read_all_and_closes) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto talk = [](Client& client, const std::string& resource, std::size_t i) {
+            client.send(acquire_of(resource));
+            BOOST_REQUIRE(client.answer().find("200 OK") != std::string::npos);
+            client.send(later_requests().at(i / 4 % later_requests().size()));
+            client.answer();
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == 0U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(stays_when_its_client_leaves_the_answer_to_a_later_request_unread) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto talk = [](Client& client, const std::string& resource, std::size_t i) {
+            client.send(acquire_of(resource));
+            client.answer();
+            client.send(later_requests().at(i / 4 % later_requests().size()));
+            client.await_answer();
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == 0U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(stays_when_its_client_speaks_frames) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto talk = [](Client& client, const std::string& resource, std::size_t) {
+            Acquire acquire;
+            acquire.opens.emplace().principal = "ann";
+            acquire.locks = {{.resource = resource}};
+            std::string bytes(frame_greeting);
+            append_call(bytes, 1, {acquire, {}, {}});
+            client.send(bytes);
+            client.read_frame();
+            bytes.clear();
+            append_call(bytes, 2, {ListLocks{}, {}, {}});
+            client.send(bytes);
+            client.read_frame();
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == 0U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(is_given_back_when_its_client_leaves_it_unread) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto talk = [](Client& client, const std::string& resource, std::size_t) {
+            client.send(acquire_of(resource));
+            client.await_answer();
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == conversations());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(is_given_back_when_its_client_sent_the_next_request_before_the_answer) {
+    // Both requests come in one piece, so the second one confirms nothing.
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto talk = [](Client& client, const std::string& resource, std::size_t) {
+            client.send(acquire_of(resource) + later_requests().at(4));
+            client.await_answer();
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == conversations());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
