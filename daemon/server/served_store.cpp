@@ -44,6 +44,15 @@ LogEvent slow_wait_event(const SlowWait& wait) {
 
 }  // namespace
 
+void report_discarded(Database& database, const Log& log) {
+    const std::uint64_t bytes = database.storage().discarded_log_bytes();
+    if (bytes == 0) return;
+    log.write({LogLevel::warning,
+               "log_cut",
+               "the end of the store's log was incomplete or damaged and was discarded",
+               {{"bytes", bytes}}});
+}
+
 Result<Database> open_served_store(const ServerOptions& options, const Log& log) {
     DatabaseOptions database;
     database.durability = options.durability;

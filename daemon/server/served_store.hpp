@@ -12,4 +12,7 @@ namespace rocklock {
 // long. `log` must outlive it. Errors: those of Database::open().
 Result<Database> open_served_store(const ServerOptions& options, const Log& log);
 
+// Logs how many bytes at the end of the log were discarded when the store was opened, if any.
+void report_discarded(Database& database, const Log& log);
+
 }  // namespace rocklock

@@ -534,6 +534,7 @@ void tell_start(const Log& log, Database& database, const ServerOptions& options
                {{"store", options.store.empty() ? "memory" : options.store},
                 {"sessions", statistics.sessions},
                 {"grants", statistics.held}}});
+    report_discarded(database, log);
     if (!options.rehearsal.is_on()) return;
     log.write({LogLevel::warning,
                "rehearsal",

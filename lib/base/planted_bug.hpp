@@ -99,6 +99,8 @@ enum class Bug : std::uint8_t {
 
     // Every hang-up of a client is taken to mean that it left all answers unread.
     hang_up_revokes = 44,
+    // Damage in what was synced to a log is taken for a write that a power cut tore.
+    synced_damage_recovered = 45,
 };
 
 #ifdef ROCKLOCK_PLANTED_BUGS

@@ -190,8 +190,9 @@ Result<std::unique_ptr<Storage>> open_to_check(const std::string& directory, Sto
     if (storage || !is_damage(storage.error())) return storage;
     auto again = open_for(directory, Purpose::look);
     if (!again) return again;
-    report.problems.push_back("the log ends in damage: " + storage.error().message +
-                              "; the next open leaves out what lies behind it");
+    report.problems.push_back(
+        "the log ends in damage: " + storage.error().message + "; the next open discards " +
+        std::to_string((*again)->discarded_log_bytes()) + " bytes at its end");
     return again;
 }
 

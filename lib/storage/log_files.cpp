@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +34,9 @@ constexpr std::uint32_t syncs_worth_it = 4;
 constexpr char no_kind_at_all = '\xFF';
 
 bool is_log(const std::string& path) { return path.ends_with(".log"); }
+
+// How many bytes of records a log has. Threads: one adds, others read.
+using Written = std::shared_ptr<std::atomic<std::uint64_t>>;
 
 // An own handle of the same file, since RocksDB's does not tell its number.
 class SpaceAhead {
@@ -80,8 +84,13 @@ private:
 
 class WrittenLog final : public rocksdb::FSWritableFileOwnerWrapper {
 public:
-    WrittenLog(std::unique_ptr<FSWritableFile> file, const std::string& path)
-        : FSWritableFileOwnerWrapper(std::move(file)), ahead_(path) {}
+    WrittenLog(std::unique_ptr<FSWritableFile> file, const std::string& path, Written written,
+               LogRecovery& recovery)
+        : FSWritableFileOwnerWrapper(std::move(file)),
+          ahead_(path),
+          number_(log_number(path).value_or(0)),
+          written_(std::move(written)),
+          recovery_(recovery) {}
 
     IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
         ahead_.prepare(data.size());
@@ -96,24 +105,36 @@ public:
     IOStatus Truncate(std::uint64_t size, const IOOptions& options,
                       IODebugContext* debug) override {
         ahead_.cut(size);
+        *written_ = size;
         return target()->Truncate(size, options, debug);
     }
     IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
-        ahead_.synced();
-        return target()->Sync(options, debug);
+        const std::uint64_t written = *written_;
+        return note_sync(written, target()->Sync(options, debug));
     }
     IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
-        ahead_.synced();
-        return target()->Fsync(options, debug);
+        const std::uint64_t written = *written_;
+        return note_sync(written, target()->Fsync(options, debug));
     }
 
 private:
     IOStatus note(const Slice& data, IOStatus status) {
-        if (status.ok()) ahead_.written(data.size());
+        if (status.ok()) {
+            ahead_.written(data.size());
+            *written_ += data.size();
+        }
+        return status;
+    }
+    IOStatus note_sync(std::uint64_t written, IOStatus status) {
+        ahead_.synced();
+        if (status.ok()) recovery_.synced(number_, written);
         return status;
     }
 
     SpaceAhead ahead_;
+    const std::uint64_t number_;
+    const Written written_;
+    LogRecovery& recovery_;
 };
 
 // A log as far as it was written.
@@ -151,7 +172,8 @@ private:
 
 class LogFiles final : public rocksdb::FileSystemWrapper {
 public:
-    using FileSystemWrapper::FileSystemWrapper;
+    LogFiles(const std::shared_ptr<rocksdb::FileSystem>& target, LogRecovery& recovery)
+        : FileSystemWrapper(target), recovery_(recovery) {}
 
     const char* Name() const override { return "RocklockLogFiles"; }
 
@@ -162,9 +184,11 @@ public:
         if (auto status = sync_last(debug); !status.ok()) return status;
         auto status = target()->NewWritableFile(path, options, result, debug);
         if (!status.ok()) return status;
-        *result = std::make_unique<WrittenLog>(std::move(*result), path);
+        auto written = std::make_shared<std::atomic<std::uint64_t>>(0);
+        *result = std::make_unique<WrittenLog>(std::move(*result), path, written, recovery_);
         MutexLock lock(mutex_);
         last_ = path;
+        last_written_ = std::move(written);
         return status;
     }
 
@@ -174,6 +198,9 @@ public:
         if (!is_log(path)) return target()->NewSequentialFile(path, options, result, debug);
         LogTail tail;
         auto status = find_tail(path, tail, debug);
+        if (status.ok() && recovery_.active()) {
+            status = recovery_.judge(*target(), path, tail.clean());
+        }
         if (status.ok()) status = target()->NewSequentialFile(path, options, result, debug);
         if (!status.ok()) return status;
         *result = std::make_unique<ReadLog>(std::move(*result), tail);
@@ -204,14 +231,18 @@ private:
     // The log that was begun before this one, if it is still there.
     IOStatus sync_last(IODebugContext* debug) {
         std::string last;
+        Written written;
         {
             MutexLock lock(mutex_);
             last = last_;
+            written = last_written_;
         }
         if (last.empty() || !target()->FileExists(last, IOOptions(), debug).ok()) return {};
         std::unique_ptr<rocksdb::FSRandomRWFile> file;
         auto status = target()->NewRandomRWFile(last, FileOptions(), &file, debug);
+        const std::uint64_t size = *written;
         if (status.ok()) status = file->Sync(IOOptions(), debug);
+        if (status.ok()) recovery_.synced(log_number(last).value_or(0), size);
         return status.IsPathNotFound() ? IOStatus::OK() : status;
     }
 
@@ -230,14 +261,17 @@ private:
         return status;
     }
 
+    LogRecovery& recovery_;
     Mutex mutex_;
     std::string last_ ROCKLOCK_GUARDED_BY(mutex_);
+    Written last_written_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-std::unique_ptr<rocksdb::Env> make_log_env(const std::shared_ptr<rocksdb::FileSystem>& target) {
-    return rocksdb::NewCompositeEnv(std::make_shared<LogFiles>(target));
+std::unique_ptr<rocksdb::Env> make_log_env(LogRecovery& recovery,
+                                           const std::shared_ptr<rocksdb::FileSystem>& target) {
+    return rocksdb::NewCompositeEnv(std::make_shared<LogFiles>(target, recovery));
 }
 
 }  // namespace rocklock

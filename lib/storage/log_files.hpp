@@ -16,10 +16,14 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
+#include "storage/log_recovery.hpp"
+
 namespace rocklock {
 
-// For one store; outlives its database. `target` does all the rest.
+// For one store; outlives its database. `target` does all the rest. `recovery` is told of syncs and
+// judges the logs that are read; it outlives the result.
 std::unique_ptr<rocksdb::Env> make_log_env(
+    LogRecovery& recovery,
     const std::shared_ptr<rocksdb::FileSystem>& target = rocksdb::FileSystem::Default());
 
 }  // namespace rocklock

@@ -7,8 +7,6 @@
 namespace rocklock {
 namespace {
 
-// Whole records, and the first, middle and last parts of one.
-constexpr unsigned char kinds = 4;
 constexpr std::size_t length_at = 4;
 
 unsigned char byte_at(std::string_view bytes, std::size_t place) {
@@ -19,17 +17,6 @@ std::size_t length_in(std::string_view header) {
     return byte_at(header, length_at) | std::size_t{byte_at(header, length_at + 1)} << 8;
 }
 
-// CRC-32C of kind and payload, rotated and shifted so that it is none of a text with one in it.
-bool sound(std::string_view record) {
-    boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
-    crc.process_bytes(record.data() + LogTail::kind_at, record.size() - LogTail::kind_at);
-    const std::uint32_t plain = crc.checksum();
-    const std::uint32_t masked = ((plain >> 15) | (plain << 17)) + 0xA282EAD8U;
-    std::uint32_t said = 0;
-    for (std::size_t i = 4; i-- > 0;) said = said << 8 | byte_at(record, i);
-    return said == masked;
-}
-
 // How long it is without the zeros at its end.
 std::size_t written_of(std::string_view bytes) {
     const auto last = bytes.find_last_not_of('\0');
@@ -37,6 +24,25 @@ std::size_t written_of(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::string_view LogTail::record_at(std::string_view rest) {
+    if (rest.size() < header_bytes) return {};
+    const unsigned char kind = byte_at(rest, kind_at);
+    const std::size_t size = header_bytes + length_in(rest);
+    const bool known = kind != 0 && kind <= static_cast<unsigned char>(Kind::last);
+    return known && size <= rest.size() ? rest.substr(0, size) : std::string_view();
+}
+
+// CRC-32C of kind and payload, rotated and shifted so that it is none of a text with one in it.
+bool LogTail::sound(std::string_view record) {
+    boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
+    crc.process_bytes(record.data() + kind_at, record.size() - kind_at);
+    const std::uint32_t plain = crc.checksum();
+    const std::uint32_t masked = ((plain >> 15) | (plain << 17)) + 0xA282EAD8U;
+    std::uint32_t said = 0;
+    for (std::size_t i = 4; i-- > 0;) said = said << 8 | byte_at(record, i);
+    return said == masked;
+}
 
 void LogTail::read(std::string_view block) {
     if (zeros_) {
@@ -50,14 +56,13 @@ void LogTail::read(std::string_view block) {
 void LogTail::follow(std::string_view block) {
     std::size_t place = 0;
     while (place + header_bytes <= block.size() && byte_at(block, place + kind_at) != 0) {
-        const std::string_view rest = block.substr(place);
-        const std::size_t size = header_bytes + length_in(rest);
-        if (byte_at(rest, kind_at) > kinds || size > rest.size()) {
+        const std::string_view record = record_at(block.substr(place));
+        if (record.empty()) {
             strange_ = true;
             return;
         }
-        last_ = rest.substr(0, size);
-        place += size;
+        last_ = record;
+        place += record.size();
         last_end_ = length_ + place;
     }
     const bool trailer = block.size() == block_bytes && place + header_bytes > block.size();
@@ -80,6 +85,13 @@ std::uint64_t LogTail::end() const {
 
 std::optional<std::uint64_t> LogTail::gap() const {
     return zeros_ && written_ > *zeros_ + header_bytes ? zeros_ : std::nullopt;
+}
+
+bool LogTail::clean() const {
+    if (strange_ || gap() || (zeros_ && written_ > *zeros_)) return false;
+    if (last_.empty()) return true;
+    const auto kind = static_cast<Kind>(last_[kind_at]);
+    return (kind == Kind::whole || kind == Kind::last) && sound(last_);
 }
 
 }  // namespace rocklock

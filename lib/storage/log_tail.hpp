@@ -32,6 +32,15 @@ public:
     // In a header: the byte that says the kind of its record, zero for none.
     static constexpr std::size_t kind_at = 6;
 
+    // Whole records, and the first, middle and last parts of one.
+    enum class Kind : char { whole = 1, first, middle, last };
+
+    // The record, with its header, that `rest` of a block begins with. Empty if there is none: its
+    // kind is unknown, or it is longer than `rest`.
+    static std::string_view record_at(std::string_view rest);
+    // Whether the checksum in the header of a record is that of its bytes.
+    static bool sound(std::string_view record);
+
     // The next block: of block_bytes, but for the last one of the file.
     void read(std::string_view block);
 
@@ -40,6 +49,9 @@ public:
     // The header of zeros behind which something was written, which happens to what was not synced
     // when the power is cut; or by damage.
     std::optional<std::uint64_t> gap() const;
+    // Whether all records could be followed and nothing comes after the last one, whose checksum is
+    // right. Of the records before it only the headers were looked at.
+    bool clean() const;
 
 private:
     void follow(std::string_view block);

@@ -4,6 +4,8 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 
+#include "storage/store_directory.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -54,6 +56,30 @@ Error to_error(const rocksdb::Status& status) {
     }
     if (status.IsCorruption()) return Error(ErrorCode::corrupt, text);
     return Error(ErrorCode::io_error, text);
+}
+
+Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory) {
+    Error error = to_error(status);
+    const auto holder = holder_of_database(directory.database());
+    if (status.IsIOError() && holder) {
+        error.code = ErrorCode::store_in_use;
+        error.pid = holder;
+        error.message =
+            directory.database() + " is open already in process " + std::to_string(*holder);
+    } else if (status.IsNotSupported()) {
+        error.code = ErrorCode::newer_format;
+    } else if (directory.existing() &&
+               (status.IsPathNotFound() || status.IsNotFound() || status.IsInvalidArgument())) {
+        error.code = ErrorCode::corrupt;
+    } else if (status.IsIOError() && (error.message.ends_with("Permission denied") ||
+                                      error.message.ends_with("Read-only file system"))) {
+        error.code = ErrorCode::read_only;
+    }
+    if (error.code == ErrorCode::corrupt) {
+        error.message = "the store in " + directory.database() +
+                        " is damaged and nothing is granted from it; " + error.message;
+    }
+    return error;
 }
 
 rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end,

@@ -16,10 +16,15 @@
 
 namespace rocklock {
 
+class StoreDirectory;
+
 inline constexpr std::array<const char*, family_count> family_names = {"meta", "items", "index",
                                                                        "locks", "history"};
 
 Error to_error(const rocksdb::Status& status);
+// The same of an open that failed, which says more: the files are there, and one that is not was
+// lost.
+Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory);
 
 // How much of a log that ends in damage may be given up.
 enum class LogEnd : std::uint8_t {

@@ -26,6 +26,7 @@
 #include "base/random.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/log_files.hpp"
+#include "storage/log_recovery.hpp"
 #include "storage/recent_versions.hpp"
 #include "storage/rocksdb_setup.hpp"
 #include "storage/store_copy.hpp"
@@ -37,31 +38,6 @@ namespace {
 // 2: a session may end with the record of its grant. A store of format 1 has nothing that is not in
 // format 2 as well.
 constexpr std::uint32_t format = 2;
-
-// A failed open says more: the files are there, and one that is not was lost.
-Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory) {
-    Error error = to_error(status);
-    const auto holder = holder_of_database(directory.database());
-    if (status.IsIOError() && holder) {
-        error.code = ErrorCode::store_in_use;
-        error.pid = holder;
-        error.message =
-            directory.database() + " is open already in process " + std::to_string(*holder);
-    } else if (status.IsNotSupported()) {
-        error.code = ErrorCode::newer_format;
-    } else if (directory.existing() &&
-               (status.IsPathNotFound() || status.IsNotFound() || status.IsInvalidArgument())) {
-        error.code = ErrorCode::corrupt;
-    } else if (status.IsIOError() && (error.message.ends_with("Permission denied") ||
-                                      error.message.ends_with("Read-only file system"))) {
-        error.code = ErrorCode::read_only;
-    }
-    if (error.code == ErrorCode::corrupt) {
-        error.message = "the store in " + directory.database() +
-                        " is damaged and nothing is granted from it; " + error.message;
-    }
-    return error;
-}
 
 // RocksDB and the handles of its families.
 class Database {
@@ -88,18 +64,35 @@ public:
         if (options.purpose == Purpose::check) log_end = LogEnd::whole;
         const auto whole = database_options(options, creating, log_end, *env_);
         const auto families = family_descriptors(options);
+        // A database without an identity has no marks either.
+        std::string identity;
+        std::ignore =
+            rocksdb::ReadFileToString(env_.get(), directory.database() + "/IDENTITY", &identity);
         if (directory.existing()) {
             if (auto known = require_known_families(directory, whole); !known) return known;
         }
         rocksdb::DB* opened = nullptr;
+        recovery_.begin(sync_mark_key(without_newline(std::move(identity))),
+                        log_end == LogEnd::power_cut);
         const auto status =
             use ? rocksdb::DB::Open(whole, directory.database(), families, &handles_, &opened)
                 : rocksdb::DB::OpenForReadOnly(whole, directory.database(), families, &handles_,
                                                &opened);
+        recovery_.end();
         if (!status.ok()) return to_open_error(status, directory);
         db_.reset(opened);
+        if (use) read_mark_key();
         return {};
     }
+
+    // What the next commit states about syncs; nothing if there is no news. Threads: one at a time.
+    const std::string* sync_mark() const {
+        const auto mark = recovery_.take_mark();
+        if (!mark) return nullptr;
+        encode_sync_mark(mark_key_, *mark, mark_);
+        return &mark_;
+    }
+    std::uint64_t discarded_log_bytes() const { return recovery_.discarded(); }
 
     rocksdb::DB& operator*() const { return *db_; }
     rocksdb::DB* operator->() const { return db_.get(); }
@@ -109,6 +102,16 @@ public:
     const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
 
 private:
+    static std::string without_newline(std::string text) {
+        while (text.ends_with('\n')) text.pop_back();
+        return text;
+    }
+    // RocksDB has made the identity of a new database.
+    void read_mark_key() {
+        std::string identity;
+        std::ignore = db_->GetDbIdentity(identity);
+        mark_key_ = sync_mark_key(without_newline(std::move(identity)));
+    }
     static Result<void> require_known_families(const StoreDirectory& directory,
                                                const rocksdb::DBOptions& options) {
         std::vector<std::string> present;
@@ -128,7 +131,10 @@ private:
     }
 
     MadeHere made_here_;
-    std::unique_ptr<rocksdb::Env> env_ = make_log_env();
+    mutable LogRecovery recovery_;
+    std::uint64_t mark_key_ = 0;
+    mutable std::string mark_;
+    std::unique_ptr<rocksdb::Env> env_ = make_log_env(recovery_);
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;
 };
@@ -315,6 +321,9 @@ public:
                 if (!added.ok()) return to_error(added);
             }
         }
+        if (const std::string* const mark = database_.sync_mark()) {
+            if (const auto added = group_.PutLogData(*mark); !added.ok()) return to_error(added);
+        }
         // RocksDB writes and syncs in one call, which has no point in between. So a watched write
         // is two calls, which leave the same in the log.
         const bool apart = kill_points_watched();
@@ -395,6 +404,7 @@ public:
         return group_.failure();
     }
     bool suspect() const override { return suspect_.load(); }
+    std::uint64_t discarded_log_bytes() const override { return database_.discarded_log_bytes(); }
     Result<void> mark_sound() override;
     Result<void> copy_to(const std::string& directory, const std::vector<Write>& marks) override;
     Result<void> verify() const override;

@@ -148,7 +148,8 @@ Result<void> Place::complete() {
 
 // Into a database that nobody has open, synced.
 Result<void> write_marks(const std::string& database, const std::vector<Write>& marks) {
-    const auto env = make_log_env();
+    LogRecovery recovery;
+    const auto env = make_log_env(recovery);
     rocksdb::DB* opened = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     auto status = rocksdb::DB::Open(database_options({}, false, LogEnd::whole, *env), database,

@@ -89,10 +89,11 @@ struct Fixture {
         return storage.get(Family::locks, key).value().value_or("12345678none").substr(8);
     }
     // A store with ten commits in its log, as a killed process leaves it.
-    void leave_by_crash() {
+    void leave_by_crash(Durability durability = Durability::durable) {
         auto storage = open().value();
         for (int i = 0; i < 10; ++i) {
-            storage->commit(put("k" + std::to_string(i), std::string(100, 'x'))).value();
+            storage->commit(put("k" + std::to_string(i), std::string(100, 'x')), durability)
+                .value();
         }
     }
 };
@@ -387,8 +388,8 @@ BOOST_AUTO_TEST_CASE(at_the_end_of_the_log_is_a_write_cut_short) {
 }
 
 // After a power cut whatever was not synced may be garbage: what is before it counts.
-BOOST_AUTO_TEST_CASE(anywhere_in_the_log_ends_it_after_a_power_cut) {
-    leave_by_crash();
+BOOST_AUTO_TEST_CASE(in_what_was_not_synced_ends_the_log_after_a_power_cut) {
+    leave_by_crash(Durability::written);
     const auto log = database_file(path, ".log");
     std::string bytes = contents(log);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
@@ -403,6 +404,18 @@ BOOST_AUTO_TEST_CASE(anywhere_in_the_log_ends_it_after_a_power_cut) {
     }
     BOOST_TEST(gone);
     BOOST_TEST(read(*storage, "k0") != "none");
+    BOOST_TEST(storage->discarded_log_bytes() > 100U);
+}
+
+BOOST_AUTO_TEST_CASE(in_what_was_synced_is_corruption_after_a_power_cut_too) {
+    leave_by_crash();
+    const auto log = database_file(path, ".log");
+    std::string bytes = contents(log);
+    const auto middle = bytes.find("k5");
+    bytes[middle] = static_cast<char>(bytes[middle] ^ 0x10);
+    write_file(log, bytes);
+    clock.reboot("boot-2");
+    BOOST_TEST((refusal() == ErrorCode::corrupt));
 }
 
 BOOST_AUTO_TEST_CASE(to_the_list_of_files_is_corruption) {

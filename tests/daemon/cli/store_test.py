@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import shutil
 import subprocess
 import threading
@@ -379,6 +380,21 @@ class Check(Stores):
                 log.write_bytes(sound)
                 flip(log, where)
                 self.assertIn("damage", self.db("check", "--db", store, status=70).stderr)
+
+    def test_the_bytes_that_a_torn_write_leaves_are_counted(self):
+        store = self.killed_store()
+        log = largest(store, "*.log")
+        data = log.read_bytes()
+        written = len(data.rstrip(b"\0"))
+        log.write_bytes(data[:written - 10])
+        done = self.db("check", "--db", store, status=70)
+        discarded = int(re.search(r"the next open discards (\d+) bytes at its end", done.stderr).group(1))
+        self.assertGreater(discarded, 20)
+        daemon = self.serve()
+        self.assertIn("the store is open", daemon.stderr.readline())
+        self.assertIn(f"was discarded bytes={discarded}\n", daemon.stderr.readline())
+        self.stop_daemon()
+        self.db("check", "--db", store)
 
     def test_a_lost_file_is_found(self):
         self.locks(self.store, "a")

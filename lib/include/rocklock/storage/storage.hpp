@@ -184,6 +184,11 @@ public:
     // synced may be missing although the machine did not restart.
     virtual bool suspect() const = 0;
 
+    // How many bytes at the end of the log the last crash had left damaged or incomplete, so that
+    // they were left out when the store was opened. They hold commits that were not synced, or the
+    // last group of commits that was. 0 for a store that is not on a disk.
+    virtual std::uint64_t discarded_log_bytes() const { return 0; }
+
     // Ends the suspicion, when whoever uses the store has committed what it makes of its contents.
     // Errors: io_error, no_space, read_only; it stays suspect then.
     virtual Result<void> mark_sound() = 0;

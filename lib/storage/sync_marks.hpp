@@ -1,0 +1,48 @@
+// Marks in RocksDB's logs that state how much of a log is known to be synced.
+//
+// The first commit after a sync carries a mark: "log N was synced up to byte X when this was
+// written". A mark is log data of a write batch (WriteBatch::PutLogData), which RocksDB stores in
+// the log and otherwise ignores, so it needs no write and no sync of its own. On recovery a mark
+// that follows a damaged record tells damage from a write that a power cut tore: bytes before X
+// had been synced, so a power cut cannot have taken them.
+//
+// A mark begins with a key that is derived from the identity of the database and that clients
+// cannot know. So a value that a client stores is never taken for a mark, and marks can be searched
+// for in bytes whose records can no longer be followed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rocklock {
+
+struct SyncMark {
+    // The number of the log, which is its file name.
+    std::uint64_t log = 0;
+    // How many bytes from its beginning are synced.
+    std::uint64_t bytes = 0;
+    bool operator==(const SyncMark&) const = default;
+};
+
+// `identity` is the content of the file IDENTITY of the database.
+std::uint64_t sync_mark_key(std::string_view identity);
+
+// The bytes of a mark, in `out`, whose memory is reused.
+void encode_sync_mark(std::uint64_t key, const SyncMark& mark, std::string& out);
+
+// All marks in the bytes of one log, wherever it is damaged.
+std::vector<SyncMark> find_sync_marks(std::uint64_t key, std::string_view log);
+
+struct LogExtent {
+    // Up to the end of the last complete record before the first damage.
+    std::uint64_t intact = 0;
+    // Up to the last byte that is not zero, or `intact` if that is more.
+    std::uint64_t written = 0;
+};
+
+// Verifies the checksums of all records of a log from its beginning.
+LogExtent measure_log(std::string_view log);
+
+}  // namespace rocklock

@@ -1,0 +1,250 @@
+// A byte changes in a store whose process was killed, and the machine is started again.
+//
+// Whatever was synced must be there, or the store is refused. Only the last group that was synced
+// may be missing without that, since nothing after it proves that it was; how many bytes were left
+// out is reported then.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/storage/storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "storage/log_recovery.hpp"
+#include "storage/sync_marks.hpp"
+#include "support/in_child.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+std::string key_of(int number) {
+    const std::string digits = std::to_string(number);
+    return "k" + std::string(4 - digits.size(), '0') + digits;
+}
+
+// What a store gave of the commits that were acknowledged.
+struct Found {
+    bool refused = false;
+    // How many are there before the first one that is missing.
+    int there = 0;
+    std::uint64_t discarded = 0;
+};
+
+// A store that was synced after each commit until its process was killed. What was there before it
+// was closed once is in tables, the rest in a log.
+struct Fixture {
+    static constexpr int count = 600;
+    static constexpr int in_tables = 200;
+
+    TemporaryDirectory directory;
+    SimulatedClock clock;
+    const std::string path = directory / "store";
+    std::vector<fs::path> files;
+    std::vector<fs::path> logs;
+
+    Fixture() {
+        {
+            const auto storage = open_rocksdb_storage(path, clock, {}).value();
+            commit(*storage, 0, in_tables);
+            storage->close().value();
+        }
+        const int status = in_child([&] {
+            auto storage = open_rocksdb_storage(path, clock, {}).value();
+            commit(*storage, in_tables, count);
+            std::ignore = storage.release();
+            return 0;
+        });
+        BOOST_REQUIRE(status == 0);
+        for (const auto& entry : fs::recursive_directory_iterator(path)) {
+            if (!entry.is_regular_file() || entry.file_size() == 0) continue;
+            files.push_back(fs::relative(entry.path(), path));
+            if (entry.path().extension() == ".log") logs.push_back(files.back());
+        }
+        std::sort(files.begin(), files.end());
+        std::sort(logs.begin(), logs.end());
+        BOOST_REQUIRE(!logs.empty());
+    }
+
+    static void commit(Storage& storage, int from, int to) {
+        for (int i = from; i < to; ++i) {
+            Batch batch;
+            batch.writes.push_back({Family::locks, key_of(i), "12345678" + std::string(200, 'x')});
+            storage.commit(std::move(batch), Durability::durable).value();
+        }
+    }
+
+    // How many bytes of a log have records.
+    static std::size_t written_of(const std::string& log) {
+        return static_cast<std::size_t>(measure_log(log).written);
+    }
+
+    // Opens a copy, one file of which has these bytes.
+    Found open_with(const fs::path& file, const std::string& bytes, const char* boot = "boot-2") {
+        const std::string copy = directory / "copy";
+        fs::remove_all(copy);
+        fs::copy(path, copy, fs::copy_options::recursive);
+        std::ofstream(fs::path(copy) / file, std::ios::binary) << bytes;
+        SimulatedClock later;
+        later.reboot(boot);
+        const auto storage = open_rocksdb_storage(copy, later, {});
+        if (!storage) {
+            BOOST_TEST_MESSAGE(file.string() << ": " << storage.error().message);
+            return {.refused = true};
+        }
+        Found found;
+        found.discarded = (*storage)->discarded_log_bytes();
+        for (; found.there < count; ++found.there) {
+            const auto value = (*storage)->get(Family::locks, key_of(found.there));
+            if (!value) return {.refused = true};
+            if (!*value) break;
+            BOOST_TEST(**value == "12345678" + std::string(200, 'x'));
+        }
+        return found;
+    }
+
+    void flip_and_judge(const fs::path& file, std::size_t place, unsigned bit) {
+        std::string bytes = contents(fs::path(path) / file);
+        bytes[place] = static_cast<char>(bytes[place] ^ (1U << bit));
+        const Found found = open_with(file, bytes);
+        BOOST_TEST_CONTEXT("bit " << bit << " of byte " << place << " of " << file.string()) {
+            if (found.refused) return;
+            BOOST_TEST(found.there >= count - 1);
+            if (found.there < count) BOOST_TEST(found.discarded > 0U);
+        }
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_damaged_log, *boost::unit_test::label("rocksdb"))
+
+BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_bit_is_flipped, Fixture) {
+    const bool all = std::getenv("ROCKLOCK_TEST_ALL") != nullptr;
+    std::mt19937 random(1);
+    for (int i = 0; i < (all ? 1'000 : 60); ++i) {
+        // Of four flips three are in the logs, where they were written.
+        const bool in_log = i % 4 != 0;
+        const auto& some = in_log ? logs : files;
+        const fs::path& file = some[random() % some.size()];
+        const std::string bytes = contents(fs::path(path) / file);
+        const std::size_t size = in_log ? written_of(bytes) : bytes.size();
+        if (size > 0) flip_and_judge(file, random() % size, random() % 8);
+    }
+}
+
+// The lengths in the headers of records lead to other records: RocksDB takes one that is too long
+// for the last write.
+BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_length_is_wrong, Fixture) {
+    const fs::path& log = logs.back();
+    const std::string bytes = contents(fs::path(path) / log);
+    const std::size_t size = written_of(bytes);
+    for (std::size_t place = 5; place < size && place < 3'000; place += 241) {
+        flip_and_judge(log, place, 6);
+    }
+    std::string longer = bytes;
+    longer[5] = static_cast<char>(longer[5] ^ 0x40);
+    BOOST_TEST(open_with(log, longer).refused);
+    BOOST_TEST(open_with(log, longer, "boot-1").refused);
+}
+
+BOOST_FIXTURE_TEST_CASE(is_read_up_to_a_write_that_was_torn_and_says_how_much_is_left_out,
+                        Fixture) {
+    const fs::path& log = logs.back();
+    const std::string bytes = contents(fs::path(path) / log);
+    const std::size_t size = written_of(bytes);
+    const Found whole = open_with(log, bytes);
+    BOOST_TEST(whole.there == count);
+    BOOST_TEST(whole.discarded == 0U);
+    for (const char* const boot : {"boot-1", "boot-2"}) {
+        std::string torn = bytes;
+        std::fill(torn.begin() + static_cast<std::ptrdiff_t>(size - 20), torn.end(), '\0');
+        const Found found = open_with(log, torn, boot);
+        BOOST_TEST(found.there == count - 1);
+        BOOST_TEST(found.discarded == measure_log(torn).written - measure_log(torn).intact);
+        BOOST_TEST(found.discarded > 200U);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(is_refused_where_its_end_is_missing_and_was_synced, Fixture) {
+    const fs::path& log = logs.back();
+    std::string bytes = contents(fs::path(path) / log);
+    const std::size_t size = written_of(bytes);
+    // The last two commits stay: they have marks.
+    for (const std::size_t lost : {1'000, 1'500}) {
+        std::string torn = bytes;
+        std::fill_n(torn.begin() + static_cast<std::ptrdiff_t>(size - lost), 400, '\0');
+        BOOST_TEST(open_with(log, torn).refused);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(has_marks_that_are_found_across_blocks_and_not_in_other_stores) {
+    constexpr std::size_t block = 32'768;
+    const std::uint64_t key = sync_mark_key("identity");
+    std::string mark;
+    encode_sync_mark(key, {7, 1'234}, mark);
+    BOOST_REQUIRE(mark.size() == 32U);
+    for (const std::size_t before : {std::size_t{100}, block - 10, block - 31, block - 1}) {
+        std::string log(before, 'x');
+        if (before + mark.size() > block) {
+            const std::size_t part = block - before;
+            log += mark.substr(0, part) + "headers" + mark.substr(part);
+        } else {
+            log += mark;
+        }
+        const auto found = find_sync_marks(key, log);
+        BOOST_REQUIRE(found.size() == 1U);
+        BOOST_TEST((found.front() == SyncMark{7, 1'234}));
+        BOOST_TEST(find_sync_marks(sync_mark_key("another"), log).empty());
+        log.back() = 'y';
+        BOOST_TEST(find_sync_marks(key, log).empty());
+    }
+}
+
+// A log is begun when the one before it is synced, and its commits say so.
+BOOST_AUTO_TEST_CASE(is_refused_where_a_later_log_says_that_it_was_synced) {
+    const TemporaryDirectory directory;
+    const std::uint64_t key = sync_mark_key("identity");
+    const auto judge = [&](const std::string& first, const std::string& second) {
+        std::ofstream(directory / "000004.log", std::ios::binary) << first;
+        std::ofstream(directory / "000007.log", std::ios::binary) << second;
+        LogRecovery recovery;
+        recovery.begin(key, true);
+        auto& files = *rocksdb::FileSystem::Default();
+        const auto status = recovery.judge(files, directory / "000004.log", false);
+        if (!status.ok()) return -1;
+        BOOST_REQUIRE(recovery.judge(files, directory / "000007.log", true).ok());
+        return static_cast<int>(recovery.discarded());
+    };
+    const std::string torn = "half a record";
+    const std::string unmarked = "what came after";
+    std::string mark;
+    encode_sync_mark(key, {4, 0}, mark);
+    BOOST_TEST(judge("", "headers" + mark) == static_cast<int>(mark.size() + 7));
+    BOOST_TEST(judge(torn, "") == static_cast<int>(torn.size()));
+    BOOST_TEST(judge(torn, unmarked) == static_cast<int>(torn.size() + unmarked.size()));
+    BOOST_TEST(judge(torn, "headers" + mark) == -1);
+    encode_sync_mark(key, {4, 100}, mark);
+    BOOST_TEST(judge("", "headers" + mark) == -1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
