@@ -223,4 +223,8 @@ std::vector<std::string_view> attributes(const Condition& condition) {
     return names;
 }
 
+std::vector<std::string_view> nested_attributes(const Condition& condition) {
+    return nested_attributes(*condition.tree, condition.paths());
+}
+
 }  // namespace rocklock::expression

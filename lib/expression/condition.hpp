@@ -36,4 +36,7 @@ bool holds(const Condition& condition, const Item& item);
 // The attributes that it looks at, each once, in order of names.
 std::vector<std::string_view> attributes(const Condition& condition);
 
+// The attributes that its paths go into: `a` of `a.b` and `a[0]`, in order of the text.
+std::vector<std::string_view> nested_attributes(const Condition& condition);
+
 }  // namespace rocklock::expression

@@ -83,7 +83,7 @@ private:
     void check_bounds(const Node& node);
     template <typename Predicate>
     void require_types(const Node& node, Predicate allowed);
-    bool requires_path(const Node& node);
+    void require_path(const Node& node);
     const AttributeValue* value_of(const Node& node) const {
         return node.kind == NodeKind::value ? bindings_.values[node.first] : nullptr;
     }
@@ -151,8 +151,7 @@ void ClauseCheck::check_types(const Node& node) {
             return require_types(node, has_size);
         case NodeKind::attribute_exists:
         case NodeKind::attribute_not_exists:
-            requires_path(node);
-            return;
+            return require_path(node);
         case NodeKind::attribute_type:
             return check_attribute_type(node);
         default:
@@ -168,14 +167,12 @@ void ClauseCheck::require_types(const Node& node, Predicate allowed) {
     }
 }
 
-bool ClauseCheck::requires_path(const Node& node) {
-    if (tree_.operand(node, 0).kind == NodeKind::path) return true;
+void ClauseCheck::require_path(const Node& node) {
+    if (tree_.operand(node, 0).kind == NodeKind::path) return;
     keep(type_, path_required_text(node.kind));
-    return false;
 }
 
 void ClauseCheck::check_attribute_type(const Node& node) {
-    if (!requires_path(node)) return;
     const auto type = operands_.type_of(tree_.operand(node, 1));
     if (type != AttributeType::string) {
         keep(type_, operand_type_text(node.kind,

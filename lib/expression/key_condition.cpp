@@ -265,12 +265,6 @@ std::optional<Error> check_filter(const Condition& filter, const KeySchema& sche
         if (attribute != schema.hash.name && (!schema.range || attribute != schema.range->name)) {
             continue;
         }
-        if (node.count > 1) {
-            return fault(
-                "Key attributes must be scalars; list random access '[]' and map lookup "
-                "'.' are not allowed: Key: " +
-                attribute);
-        }
         return fault(
             std::string(legacy ? "QueryFilter" : "Filter Expression") +
             " can only contain non-primary key attributes: Primary key attribute: " + attribute);

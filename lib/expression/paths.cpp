@@ -118,4 +118,13 @@ std::optional<std::string> Paths::clash(std::span<const Path> paths) const {
     return first_pair(paths, Relation::conflict);
 }
 
+std::vector<std::string_view> nested_attributes(const OperandTree& tree, const Paths& paths) {
+    std::vector<std::string_view> names;
+    for (const Node& node : tree.nodes) {
+        if (node.kind != NodeKind::path || node.count < 2) continue;
+        names.push_back(paths.attribute(OperandTree::path_of(node)));
+    }
+    return names;
+}
+
 }  // namespace rocklock::expression

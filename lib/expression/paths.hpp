@@ -51,6 +51,9 @@ private:
     const Bindings& bindings_;
 };
 
+// The attributes that operands of the tree go into: `a` of `a.b` and `a[0]`, in order of the text.
+std::vector<std::string_view> nested_attributes(const OperandTree& tree, const Paths& paths);
+
 // One step from a value into what it holds, or nullptr. `name` of a step that is no index.
 const AttributeValue* member(const AttributeValue& value, const PathStep& step,
                              std::string_view name);

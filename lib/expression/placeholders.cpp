@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t few = 8;
 // docs: "Quotas in Amazon DynamoDB", the length of all substitution variables.
 constexpr std::size_t most_placeholder_bytes = 2U << 20;
+// How much of a name that is too long its fault shows.
+constexpr std::size_t shown_name_bytes = 32;
 
 bool is_placeholder(std::string_view text, char mark) {
     return text.size() > 1 && text.front() == mark &&
@@ -34,7 +36,31 @@ std::optional<Error> check_keys(const std::string& parameter, char mark, const E
     return std::nullopt;
 }
 
+// The start of a text in UTF-8, in whole characters.
+std::string beginning_of(std::string_view text) {
+    std::size_t end = std::min(text.size(), shown_name_bytes);
+    while (end > 0 && end < text.size() &&
+           (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+        --end;
+    }
+    return std::string(text.substr(0, end)) + (end < text.size() ? "..." : "");
+}
+
+std::optional<Error> check_name_lengths(const std::vector<NamePlaceholder>& names) {
+    for (const auto& [placeholder, name] : names) {
+        if (name.size() <= max_attribute_name_bytes) continue;
+        const std::string most = std::to_string(max_attribute_name_bytes);
+        return fault("1 validation error detected: Value '{" + beginning_of(placeholder) + "=" +
+                     beginning_of(name) +
+                     "}' at 'expressionAttributeNames' failed to satisfy constraint: Map value "
+                     "must satisfy constraint: [Member must have length less than or equal to " +
+                     most + ", Member must have length greater than or equal to 0]");
+    }
+    return std::nullopt;
+}
+
 std::optional<Error> check_names(const std::vector<NamePlaceholder>& names) {
+    if (auto fault = check_name_lengths(names)) return fault;
     if (auto fault = check_keys("ExpressionAttributeNames", '#', names)) return fault;
     for (const NamePlaceholder& entry : names) {
         if (!entry.name.empty()) continue;

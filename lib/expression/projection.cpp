@@ -101,4 +101,13 @@ std::vector<std::string_view> attributes(const Projection& projection) {
     return names;
 }
 
+std::vector<std::string_view> nested_attributes(const Projection& projection) {
+    const Paths paths = projection.paths();
+    std::vector<std::string_view> names;
+    for (const Path& path : projection.ordered) {
+        if (path.count > 1) names.push_back(paths.attribute(path));
+    }
+    return names;
+}
+
 }  // namespace rocklock::expression

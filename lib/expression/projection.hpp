@@ -38,4 +38,7 @@ Item project(const Projection& projection, const Item& item);
 // The attributes that it looks at, each once, in order of names.
 std::vector<std::string_view> attributes(const Projection& projection);
 
+// The attributes that its paths go into: `a` of `a.b` and `a[0]`.
+std::vector<std::string_view> nested_attributes(const Projection& projection);
+
 }  // namespace rocklock::expression

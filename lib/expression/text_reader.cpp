@@ -69,7 +69,9 @@ std::string_view operator_name(NodeKind kind) {
 
 std::optional<Error> unreadable(ExpressionKind kind, std::string_view text) {
     if (text.size() > max_expression_bytes) {
-        return fault_in(kind, "Expression size has exceeded the maximum allowed size;");
+        return fault_in(kind,
+                        "Expression size has exceeded the maximum allowed size; expression size: " +
+                            std::to_string(text.size()));
     }
     if (next_token(text, 0).kind == TokenKind::end) {
         return fault_in(kind, "The expression can not be empty;");
@@ -218,7 +220,8 @@ std::optional<Error> TextReader::first_fault() const {
     }
     const bool update = tree_.kind == ExpressionKind::update;
     for (const auto* remembered : {update ? &reserved_word_ : &wrong_function_,
-                                   update ? &wrong_function_ : &misused_function_, &wrong_index_,
+                                   update ? &wrong_function_ : &misused_function_,
+                                   update ? &misused_function_ : &wrong_index_, &wrong_index_,
                                    &reserved_word_, &too_deep_, &repeated_section_}) {
         if (*remembered) return fault_in(tree_.kind, **remembered);
     }

@@ -32,8 +32,9 @@ Result<Update> bind_update(std::shared_ptr<const UpdateTree> tree, Binder& binde
 // The fault of an update that changes a part of the key.
 std::optional<Error> check_keys(const Update& update, std::span<const std::string_view> keys);
 
-// The fault of an update that goes into the key of an index: such are scalars.
-std::optional<Error> check_index_keys(const Update& update, std::span<const std::string_view> keys);
+// The attributes that its paths go into, whether it changes them or reads them: `a` of `a.b` and
+// `a[0]`.
+std::vector<std::string_view> nested_attributes(const Update& update);
 
 // Whether it can only take away: such an update does not make an item where there is none.
 bool only_takes_away(const Update& update);

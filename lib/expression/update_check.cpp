@@ -132,18 +132,13 @@ std::optional<Error> check_keys(const Update& update, std::span<const std::strin
     return std::nullopt;
 }
 
-std::optional<Error> check_index_keys(const Update& update,
-                                      std::span<const std::string_view> keys) {
+std::vector<std::string_view> nested_attributes(const Update& update) {
     const Paths paths = update.paths();
+    auto names = nested_attributes(*update.tree, paths);
     for (const UpdateAction& action : update.tree->actions) {
-        const std::string_view attribute = paths.attribute(action.path);
-        if (action.path.count == 1 || !is_among(keys, attribute)) continue;
-        return fault(
-            "Key attributes must be scalars; list random access '[]' and map lookup '.' "
-            "are not allowed: IndexKey: " +
-            std::string(attribute));
+        if (action.path.count > 1) names.push_back(paths.attribute(action.path));
     }
-    return std::nullopt;
+    return names;
 }
 
 bool only_takes_away(const Update& update) {

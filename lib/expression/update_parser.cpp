@@ -5,6 +5,10 @@
 //     set      := path = value
 //     value    := operand | operand + operand | operand - operand
 //     operand  := path | :value | function | ( value )
+//     function := name ( operand (, operand)* )
+//
+// Within the parentheses of a function no value has a + or -, and no function but if_not_exists
+// may be an operand.
 #include <array>
 #include <optional>
 #include <string>
@@ -42,6 +46,7 @@ public:
     std::optional<Error> parse() {
         while (read_section() && !reader_.at_end()) {
         }
+        check_nested_functions();
         return reader_.first_fault();
     }
 
@@ -56,11 +61,14 @@ private:
     Read operand();
     Read value_in_parentheses();
     Read function();
+    void check_nested_functions();
 
     UpdateTree& tree_;
     TextReader reader_;
     NodeMaker nodes_;
     std::array<bool, sections.size()> seen_{};
+    // How many functions the reader is within.
+    int functions_ = 0;
 };
 
 bool UpdateParser::read_section() {
@@ -106,6 +114,10 @@ UpdateParser::Read UpdateParser::value() {
     if (!left) return left;
     const bool plus = reader_.at(TokenKind::plus);
     if (!plus && !reader_.at(TokenKind::minus)) return left;
+    if (functions_ > 0) {
+        reader_.fail_here();
+        return std::nullopt;
+    }
     reader_.take();
     reader_.count_operator();
     nodes_.push(*left);
@@ -139,17 +151,30 @@ UpdateParser::Read UpdateParser::function() {
     const std::size_t mark = nodes_.begin();
     const auto called = reader_.begin_function();
     if (!called) return std::nullopt;
+    ++functions_;
     do {
         const Read node = value();
         if (!node) return node;
         nodes_.push(*node);
     } while (reader_.take_if(TokenKind::comma));
+    --functions_;
     if (!reader_.expect(TokenKind::close)) return std::nullopt;
     reader_.ascend();
     const NodeKind kind = called->kind;
     reader_.check_function(
         *called, kind == NodeKind::if_not_exists || kind == NodeKind::list_append, "an update");
     return nodes_.finish(kind, mark);
+}
+
+void UpdateParser::check_nested_functions() {
+    for (const Node& node : tree_.nodes) {
+        if (node.kind == NodeKind::path || node.kind == NodeKind::value) continue;
+        for (std::uint32_t i = 0; i < node.count; ++i) {
+            if (tree_.operand(node, i).kind == NodeKind::list_append) {
+                reader_.misused_function(operator_name(NodeKind::list_append));
+            }
+        }
+    }
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ Result<ReadGet> TableStore::read_get(const GetItem& request) const {
     if (auto checked = check_key(request.key, (*found)->key.list()); !checked) {
         return std::move(checked).error();
     }
+    if (auto error = check_projected_paths(**found, *expressions)) return *std::move(error);
     auto row = row_key(**found, nullptr, request.key);
     return ReadGet{*std::move(expressions), *std::move(found), std::move(row)};
 }

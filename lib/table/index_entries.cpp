@@ -1,5 +1,6 @@
 #include "table/index_entries.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "item/capacity.hpp"
@@ -117,12 +118,24 @@ Result<void> check_index_keys(const Schema& schema, const Item& item, const Item
     return {};
 }
 
-std::optional<Error> check_index_paths(const Schema& schema, const expression::Update& update) {
-    std::vector<std::string_view> keys;
+std::optional<Error> check_key_paths(const Schema& schema,
+                                     const std::vector<std::string_view>& nested) {
+    if (nested.empty()) return std::nullopt;
+    const auto check = [&nested](const KeyParts& key, std::string_view kind) {
+        for (const KeyAttribute& part : key.list()) {
+            if (std::find(nested.begin(), nested.end(), part.name) == nested.end()) continue;
+            return std::optional(fault(
+                "Key attributes must be scalars; list random access '[]' and map lookup '.' are "
+                "not allowed: " +
+                std::string(kind) + ": " + std::string(part.name)));
+        }
+        return std::optional<Error>();
+    };
+    if (auto error = check(schema.key, "Key")) return error;
     for (const IndexSchema& index : schema.indexes) {
-        for (const KeyAttribute& part : index.key.list()) keys.push_back(part.name);
+        if (auto error = check(index.key, "IndexKey")) return error;
     }
-    return keys.empty() ? std::nullopt : expression::check_index_keys(update, keys);
+    return std::nullopt;
 }
 
 }  // namespace rocklock::table

@@ -7,12 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocklock/result.hpp>
 #include <rocklock/storage/storage.hpp>
 
-#include "expression/update.hpp"
 #include "table/schema.hpp"
 
 namespace rocklock::table {
@@ -39,7 +39,9 @@ std::optional<Write> new_entry(const Schema& schema, const IndexSchema& index, c
 // Errors: invalid_argument  the first fault, in the service's words
 Result<void> check_index_keys(const Schema& schema, const Item& item, const Item* before);
 
-// The fault of an update of something within an attribute that is a key of an index.
-std::optional<Error> check_index_paths(const Schema& schema, const expression::Update& update);
+// The fault of document paths that go into a key attribute of the table or of one of its indexes:
+// keys are scalars. `nested` are the attributes that the paths go into.
+std::optional<Error> check_key_paths(const Schema& schema,
+                                     const std::vector<std::string_view>& nested);
 
 }  // namespace rocklock::table

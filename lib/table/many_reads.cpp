@@ -77,6 +77,7 @@ Result<void> find_rows(PlannedKeys& plan, std::set<std::string>& known) {
             return fault("Provided list of item keys contains duplicates");
         }
     }
+    if (auto error = check_projected_paths(*plan.schema, plan.read)) return *std::move(error);
     return {};
 }
 
@@ -131,11 +132,20 @@ struct PlannedGet {
     std::string row;
 };
 
+// Errors: invalid_argument  what the table's schema says against it
+Result<void> check_get(const PlannedGet& plan) {
+    if (auto checked = check_key(plan.request->key, plan.schema->key.list()); !checked) {
+        return checked;
+    }
+    if (auto error = check_projected_paths(*plan.schema, plan.read)) return *std::move(error);
+    return {};
+}
+
 Result<void> find_rows(std::vector<PlannedGet>& plans) {
     std::set<std::string> known;
     for (std::size_t i = 0; i < plans.size(); ++i) {
         PlannedGet& plan = plans[i];
-        auto checked = check_key(plan.request->key, plan.schema->key.list());
+        auto checked = check_get(plan);
         if (!checked) {
             Reasons reasons(plans.size());
             reasons[i] = *reason_of(checked.error());

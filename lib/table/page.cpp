@@ -8,6 +8,7 @@
 #include "item/capacity.hpp"
 #include "table/capacity_report.hpp"
 #include "table/faults.hpp"
+#include "table/index_entries.hpp"
 #include "table/layout.hpp"
 
 namespace rocklock::table {
@@ -213,6 +214,20 @@ Result<PagePlan> plan_page(Result<SchemaPointer> schema, const PageOptions& opti
     }
     plan.fetches = lacks_something(plan);
     return plan;
+}
+
+std::optional<Error> check_projected_paths(const Schema& schema,
+                                           const expression::RequestExpressions& expressions) {
+    const auto& projection = expressions.projection;
+    if (!projection) return std::nullopt;
+    return check_key_paths(schema, expression::nested_attributes(*projection));
+}
+
+std::optional<Error> check_read_paths(const PagePlan& plan) {
+    if (auto error = check_projected_paths(*plan.schema, *plan.expressions)) return error;
+    const auto& filter = plan.expressions->filter;
+    if (!filter) return std::nullopt;
+    return check_key_paths(*plan.schema, expression::nested_attributes(*filter));
 }
 
 StartKeyFault check_start_key(const PagePlan& plan, const AttributeMap& start) {

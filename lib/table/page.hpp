@@ -55,6 +55,12 @@ Result<expression::RequestExpressions> read_page_expressions(expression::Request
 Result<PagePlan> plan_page(Result<SchemaPointer> schema, const PageOptions& options,
                            const expression::RequestExpressions& expressions);
 
+// The fault of a projection that goes into a key attribute.
+std::optional<Error> check_projected_paths(const Schema& schema,
+                                           const expression::RequestExpressions& expressions);
+// The fault of a projection or a filter that goes into a key attribute.
+std::optional<Error> check_read_paths(const PagePlan& plan);
+
 // Whether the start key has just the attributes of a last key, each of its type. What is wrong with
 // it otherwise.
 enum class StartKeyFault : std::uint8_t { none, names, types };

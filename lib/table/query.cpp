@@ -104,6 +104,7 @@ Result<Page> TableStore::query(const Query& request) {
     const auto schema = plan->key().schema();
     const auto keys = expression::key_range(read->key_clauses, schema);
     if (!keys) return Error(keys.error());
+    if (auto error = check_read_paths(*plan)) return *std::move(error);
     if (read->filter) {
         const bool older = request.expressions.attribute_filter.has_value();
         if (auto error = expression::check_filter(*read->filter, schema, older)) {

@@ -70,6 +70,7 @@ Result<Page> TableStore::scan(const Scan& request) {
     if (!read) return Error(read.error());
     const auto plan = plan_page(schema(request.table), options, *read);
     if (!plan) return Error(plan.error());
+    if (auto error = check_read_paths(*plan)) return *std::move(error);
     RowRange rows = rows_of(request, *plan);
     if (options.start_key) {
         if (check_start_key(*plan, *options.start_key) != StartKeyFault::none) {

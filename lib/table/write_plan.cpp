@@ -48,7 +48,7 @@ std::optional<Error> check_updated_keys(const Schema& schema, const expression::
     std::vector<std::string_view> keys{schema.key.hash.name};
     if (schema.key.range) keys.emplace_back(schema.key.range->name);
     if (auto error = expression::check_keys(update, keys)) return error;
-    return check_index_paths(schema, update);
+    return check_key_paths(schema, expression::nested_attributes(update));
 }
 
 Result<void> check_key_of(const Schema& schema, const WriteItem& request) {

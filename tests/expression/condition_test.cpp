@@ -96,8 +96,11 @@ BOOST_AUTO_TEST_CASE(says_what_of_its_operands_is_wrong) {
                is("Incorrect number of operands for operator or function; operator or function: "
                   "contains, number of operands: 1"));
     BOOST_TEST(of("attribute_type(:v, a)") ==
+               is("Incorrect operand type for operator or function; operator or function: "
+                  "attribute_type, operand type: {NS,SS,L,BS,N,M,B,BOOL,NULL,S}"));
+    BOOST_TEST(of("attribute_exists(:v)") ==
                is("Operator or function requires a document path; operator or function: "
-                  "attribute_type"));
+                  "attribute_exists"));
     BOOST_TEST(of("a = #n") ==
                is("An expression attribute name used in the document path is not defined; "
                   "attribute name: #n"));
@@ -107,6 +110,13 @@ BOOST_AUTO_TEST_CASE(says_what_of_its_operands_is_wrong) {
     BOOST_TEST(of("begins_with(size(a), a)") ==
                is("Incorrect operand type for operator or function; operator or function: "
                   "begins_with, operand type: N"));
+}
+
+BOOST_AUTO_TEST_CASE(tests_the_type_of_a_value_too) {
+    const ValueList values{{":v", number(1)}, {":n", "N"}};
+    BOOST_TEST(holds_of(example(), "attribute_type(:v, :n)", values));
+    BOOST_TEST(!holds_of(example(), "attribute_type(:n, :n)", {{":n", "N"}}));
+    BOOST_TEST(holds_of(example(), "attribute_type(size(s), :n)", {{":n", "N"}}));
 }
 
 BOOST_AUTO_TEST_CASE(says_which_bounds_are_reversed) {
@@ -183,7 +193,8 @@ BOOST_AUTO_TEST_CASE(are_4096_bytes_as_they_are_sent) {
     const auto padded = [&](std::size_t size) { return text + std::string(size - 6, ' '); };
     BOOST_TEST(condition_fault(padded(4096), value).empty());
     BOOST_TEST(condition_fault(padded(4097), value) ==
-               std::string(invalid) + "Expression size has exceeded the maximum allowed size;");
+               std::string(invalid) +
+                   "Expression size has exceeded the maximum allowed size; expression size: 4097");
 }
 
 BOOST_AUTO_TEST_CASE(are_300_operators) {

@@ -428,10 +428,11 @@ def selected_map(attributes, here, paths):
 
 
 def random_assigned(rng, item, depth=0):
+    """A function takes values, paths and if_not_exists."""
     chance = rng.random()
     if chance < 0.3 or depth > 2:
         return ("value", random_value(rng, 1))
-    if chance < 0.55:
+    if chance < 0.55 or (depth > 0 and (chance < 0.7 or chance >= 0.85)):
         return ("path", random_path(rng, item))
     if chance < 0.7:
         numbers = [("value", random_number(rng)) if rng.random() < 0.6 else

@@ -209,13 +209,34 @@ BOOST_AUTO_TEST_CASE(has_placeholders_that_are_some) {
                "for key :v");
 }
 
+BOOST_AUTO_TEST_CASE(names_attributes_in_65535_bytes_at_most) {
+    const std::string name(65'535, 'n');
+    const std::string rule =
+        "failed to satisfy constraint: Map value must satisfy constraint: [Member must have length "
+        "less than or equal to 65535, Member must have length greater than or equal to 0]";
+    BOOST_TEST(condition_fault("attribute_exists(#n)", {}, {{"#n", name}}) == "");
+    const auto fault = condition_fault("attribute_exists(#n)", {}, {{"#n", name + "n"}});
+    BOOST_TEST(fault ==
+               "1 validation error detected: Value '{#n=nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...}' at "
+               "'expressionAttributeNames' " +
+                   rule);
+}
+
 BOOST_AUTO_TEST_CASE(takes_placeholders_of_two_megabytes_together) {
     constexpr std::size_t most = 2U << 20;
     const auto fault = [](std::size_t name_bytes, std::size_t value_bytes) {
-        // A placeholder counts too.
-        const std::string name(name_bytes - 2, 'n');
+        // A placeholder counts too. Each name has a limit of its own, so there are many.
+        NameList names;
+        std::string text = "a = :v";
+        for (std::size_t left = name_bytes; left > 0;) {
+            const std::string placeholder = "#n" + std::to_string(100 + names.size());
+            const std::size_t bytes = std::min<std::size_t>(left, 60'000);
+            names.emplace_back(placeholder, std::string(bytes - placeholder.size(), 'n'));
+            text += " OR attribute_exists(" + placeholder + ")";
+            left -= bytes;
+        }
         const std::string value(value_bytes - 2, 'v');
-        return condition_fault("#n = :v", {{":v", value}}, {{"#n", name}});
+        return condition_fault(text, {{":v", value}}, names);
     };
     BOOST_TEST(fault(100, most - 100) == "");
     BOOST_TEST(

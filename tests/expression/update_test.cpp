@@ -81,6 +81,31 @@ BOOST_AUTO_TEST_CASE(counts_in_brackets_before_it_goes_on) {
     BOOST_TEST((after({}, "SET x = (:a - :b) - :c", values) == Item{{"x", number(5)}}));
 }
 
+BOOST_AUTO_TEST_CASE(nests_if_not_exists_and_no_other_function) {
+    const ValueList lists{{":a", list({"a"})}, {":b", list({"b"})}};
+    const std::string misused = std::string(invalid) +
+                                "The function is not allowed to be used this way in an "
+                                "expression; function: list_append";
+    for (const auto* text :
+         {"SET q = list_append(list_append(:a, :b), :b)",
+          "SET q = list_append(:a, list_append(q, :b))",
+          "SET q = if_not_exists(q, list_append(:a, :b))", "SET q = list_append(:a, :b) + :a"}) {
+        BOOST_TEST(update_fault(text, lists) == misused, text);
+    }
+    BOOST_TEST((after({}, "SET q = list_append(if_not_exists(q, if_not_exists(r, :a)), (:b))",
+                      lists) == Item{{"q", list({"a", "b"})}}));
+}
+
+BOOST_AUTO_TEST_CASE(does_not_calculate_within_a_function) {
+    const ValueList values{{":a", number(1)}, {":b", number(2)}};
+    BOOST_TEST(update_fault("SET q = if_not_exists(q, :a + :b)", values) ==
+               std::string(invalid) + R"(Syntax error; token: "+", near: ":a + :b")");
+    BOOST_TEST(update_fault("SET q = if_not_exists(q, (:a - :b))", values) ==
+               std::string(invalid) + R"(Syntax error; token: "-", near: ":a - :b")");
+    BOOST_TEST((after({}, "SET q = if_not_exists(q, :a) + if_not_exists(r, :b)", values) ==
+                Item{{"q", number(3)}}));
+}
+
 BOOST_AUTO_TEST_CASE(that_only_takes_away_makes_no_item) {
     const auto takes = [](std::string_view text, const ValueList& values = {}) {
         ExpressionParameters parameters;
@@ -119,17 +144,13 @@ BOOST_AUTO_TEST_CASE(may_not_touch_the_key) {
                "attribute is part of the key");
 }
 
-BOOST_AUTO_TEST_CASE(may_replace_the_key_of_an_index_and_not_go_into_it) {
+BOOST_AUTO_TEST_CASE(knows_the_attributes_that_it_goes_into) {
     ExpressionParameters parameters;
-    parameters.update = "SET g = :v, r[0] = :v";
-    parameters.placeholders = placeholders({}, {{":v", number(1)}});
+    parameters.update = "SET g = :v, r[0] = if_not_exists(#s.x, t)";
+    parameters.placeholders = placeholders({{"#s", "s.t"}}, {{":v", number(1)}});
     const auto read = read_expressions(expression::RequestKind::update, parameters);
-    const std::vector<std::string_view> whole{"g"};
-    const std::vector<std::string_view> within{"g", "r"};
-    BOOST_TEST(!check_index_keys(*read.value().update, whole).has_value());
-    BOOST_TEST(check_index_keys(*read.value().update, within).value().message ==
-               "Key attributes must be scalars; list random access '[]' and map lookup '.' are not "
-               "allowed: IndexKey: r");
+    const std::vector<std::string_view> nested{"s.t", "r"};
+    BOOST_TEST((nested_attributes(*read.value().update) == nested));
 }
 
 BOOST_AUTO_TEST_CASE(fails_with_a_number_that_is_none) {

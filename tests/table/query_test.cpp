@@ -159,6 +159,59 @@ BOOST_AUTO_TEST_CASE(reads_indexes_with_both_keys_in_their_last_key) {
     BOOST_TEST(page.consumed->local_indexes.at("lidx") == 0.5);
 }
 
+// The key of the table, and that of any of its indexes, read or not.
+BOOST_AUTO_TEST_CASE(takes_keys_for_scalars) {
+    const std::string scalars =
+        "invalid_argument: Key attributes must be scalars; list random access '[]' and map lookup "
+        "'.' are not allowed: ";
+    const auto projected = [&](std::string text) {
+        auto request = query("pk = :p", {{":p", "a"}});
+        request.expressions.projection = text;
+        Scan scan;
+        scan.table = "orders";
+        scan.expressions.projection = text;
+        BatchGet batch;
+        batch.tables.push_back({"orders", {{{"pk", "a"}, {"sk", number(1)}}}, false, {}});
+        batch.tables[0].expressions.projection = text;
+        auto one = get("orders", {{"pk", "a"}, {"sk", number(1)}});
+        one.expressions.projection = text;
+        const std::string error = error_of(service->query(request));
+        BOOST_TEST(error_of(service->scan(scan)) == error);
+        BOOST_TEST(error_of(service->get_item(one)) == error);
+        BOOST_TEST(error_of(service->batch_get(batch)) == error);
+        const auto together = service->transact_get({{one}, {}, {}});
+        const std::string reason =
+            together ? "" : "invalid_argument: " + together.error().reasons.at(0).message;
+        BOOST_TEST(reason == error);
+        return error;
+    };
+    BOOST_TEST(projected("s, pk.x") == scalars + "Key: pk");
+    BOOST_TEST(projected("sk[0], s") == scalars + "Key: sk");
+    BOOST_TEST(projected("g.x") == scalars + "IndexKey: g");
+    BOOST_TEST(projected("v[1].y") == scalars + "IndexKey: v");
+    BOOST_TEST(projected("s.x, w.pk, pk, g") == "");
+    const auto filtered = [&](std::string filter, std::optional<std::string> index = {}) {
+        auto request = query(index ? "g = :p" : "pk = :p", {{":p", "a"}, {":x", "x"}});
+        request.expressions.filter = filter;
+        request.options.index = index;
+        Scan scan;
+        scan.table = "orders";
+        scan.options.index = index;
+        scan.expressions.filter = filter;
+        scan.expressions.placeholders = request.expressions.placeholders;
+        scan.expressions.placeholders.values->erase(scan.expressions.placeholders.values->begin());
+        const std::string error = error_of(service->query(request));
+        BOOST_TEST(error_of(service->scan(scan)) == error);
+        return error;
+    };
+    BOOST_TEST(filtered("g.x = :x") == scalars + "IndexKey: g");
+    BOOST_TEST(filtered("s = :x OR contains(pk.x, :x)") == scalars + "Key: pk");
+    BOOST_TEST(filtered("g.x = :x", "gidx") == scalars + "IndexKey: g");
+    BOOST_TEST(filtered("size(v[0]) > :x", "gidx") == scalars + "IndexKey: v");
+    BOOST_TEST(filtered("attribute_exists(sk.x) OR g = :x", "gidx") == scalars + "Key: sk");
+    BOOST_TEST(filtered("s.x = :x") == "");
+}
+
 BOOST_AUTO_TEST_CASE(is_refused_in_the_words_of_the_service) {
     const auto refusal = [this](const Query& request) {
         const auto text = error_of(service->query(request));

@@ -238,6 +238,22 @@ BOOST_AUTO_TEST_CASE(refuses_items_whose_attribute_can_not_be_its_key) {
     BOOST_TEST(rows(Family::items) == 0U);
 }
 
+// Also where an update only reads it.
+BOOST_AUTO_TEST_CASE(has_a_key_that_no_update_goes_into) {
+    auto wanted = table_of("orders", "pk S");
+    add_index(wanted, "gidx", "g S");
+    service->create_table(wanted).value();
+    const auto error = [this](std::string expression) {
+        return error_of(
+            service->write_item(update("orders", {{"pk", "a"}}, std::move(expression))));
+    };
+    const std::string scalars =
+        "invalid_argument: Key attributes must be scalars; list random access '[]' and map lookup "
+        "'.' are not allowed: ";
+    BOOST_TEST(error("SET a = if_not_exists(g.x, b)") == scalars + "IndexKey: g");
+    BOOST_TEST(error("SET a = pk[0]") == scalars + "Key: pk");
+}
+
 BOOST_AUTO_TEST_CASE(costs_where_its_entry_changes) {
     auto wanted = table_of("orders", "pk S");
     add_index(wanted, "gidx", "g S");

@@ -148,13 +148,10 @@ std::string difference(const Played& played, const object& record) {
     return answer.contains("Count") ? page_difference(answer, record) : "";
 }
 
-// What HTTP has a part in, what is put together from several answers, and what was recorded
-// otherwise than the service's documentation has it: an update without an Action puts the value.
+// Records that HTTP takes part in, and records that join several answers.
 bool is_left_out(const object& record) {
     if (!record.contains("request") || record.contains("segments")) return true;
-    if (record.contains("paginate") || !is_table_operation(text_at(record, "op"))) return true;
-    return text_at(record, "case") == "legacy/attribute-updates-02" &&
-           record.at("step").to_number<int>() >= 2;
+    return record.contains("paginate") || !is_table_operation(text_at(record, "op"));
 }
 
 const auto files = boost::unit_test::data::make(
