@@ -85,7 +85,6 @@ Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
         decide_write(plan, *current, stamp_of(moment.version, request, let_in, moment.now));
     if (!decided) return std::move(decided).error();
     append(std::move(decided->changes), all.decision);
-    all.bytes += decided->bytes;
     all.answers.push_back(std::move(decided->answer));
     if (is_unguarded(plan, writes)) return {};
     if (plan.schema->is_system()) {

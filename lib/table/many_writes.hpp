@@ -58,8 +58,6 @@ struct DecidedWrites {
     std::optional<Error> refused;
     // Whether there was an item, of each.
     std::vector<bool> found;
-    // Of all items.
-    std::size_t bytes = 0;
     // Those that were refused and are to be kept.
     std::vector<KeptWrite> late;
     // Whose grants let the others in.

@@ -82,6 +82,8 @@ struct Transaction {
     const std::vector<DraftId>& from_drafts;
     // It is cancelled, and what came too late for its locks is kept.
     std::optional<Error> cancelled{};
+    // It was done before, and this is what it cost to find that out.
+    std::optional<std::vector<ConsumedCapacity>> replayed{};
 };
 
 // A GetItem, as far as it needs no item.

@@ -6,6 +6,7 @@
 
 #include "base/planted_bug.hpp"
 #include "item/capacity.hpp"
+#include "table/capacity_report.hpp"
 #include "table/drafts.hpp"
 #include "table/faults.hpp"
 #include "table/many_writes.hpp"
@@ -80,9 +81,16 @@ std::optional<Error> check_members(const TransactWrite& request) {
     return constraints.fault();
 }
 
+// What the request brings along: items, keys, and the values of updates. What is stored does not
+// count, however large it is.
 std::optional<Error> check_size(const TransactWrite& request) {
     std::size_t bytes = 0;
-    for (const WriteItem& action : request.actions) bytes += size_bytes(action.item);
+    for (const WriteItem& action : request.actions) {
+        bytes += size_bytes(action.item);
+        const auto& values = action.expressions.placeholders.values;
+        if (action.kind != Kind::update || !values) continue;
+        for (const ValuePlaceholder& entry : *values) bytes += size_bytes(entry.value);
+    }
     return check_transaction_size(bytes);
 }
 
@@ -161,6 +169,22 @@ std::vector<GuardedRead> begin_checks(LockGate* gate, const std::vector<WriteIte
     return reads;
 }
 
+// What it costs to answer a transaction that was done before: a read of each of its items.
+Result<std::vector<ConsumedCapacity>> units_of_replay(const ManyWrites& writes,
+                                                      const Snapshot& snapshot) {
+    static const SystemRows none(nullptr);
+    CapacitySum sum(transaction_factor);
+    for (const PlannedWrite& plan : writes.plans) {
+        const ReturnCapacity wanted = plan.read->request->return_capacity;
+        if (wanted == ReturnCapacity::none || plan.schema->is_system()) continue;
+        const auto stored = read_item(snapshot, none, *plan.schema, plan.row);
+        if (!stored) return Error(stored.error());
+        const std::size_t bytes = *stored ? size_bytes((*stored)->item) : 0;
+        sum.add(report_read(*plan.schema, nullptr, wanted, read_units(bytes, true), 0));
+    }
+    return sum.take();
+}
+
 // False: what they are judged by has changed meanwhile. A refused one is a reason.
 Result<bool> end_checks(std::vector<GuardedRead>& reads, const ManyWrites& writes,
                         DecidedWrites& decided) {
@@ -214,6 +238,9 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
         return std::move(committed).error();
     }
     if (transaction.cancelled) return *std::move(transaction.cancelled);
+    if (transaction.replayed) {
+        return TransactWriteAnswer{0, *std::move(transaction.replayed), {}, true};
+    }
     transaction.after.settle();
     // What fails there fails the next write too.
     if (request.token) std::ignore = forget_old_tokens(storage_, clock_.now().wall);
@@ -237,6 +264,7 @@ Result<SystemRows> TableStore::look_at_checked(const ManyWrites& writes) const {
 Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& transaction) {
     ManyWrites& writes = transaction.writes;
     transaction.cancelled.reset();
+    transaction.replayed.reset();
     if (auto bound = bind_all(writes, catalog_); !bound) return std::move(bound).error();
     auto checks = begin_checks(options_.gate, transaction.actions);
     const auto snapshot = storage_.snapshot();
@@ -246,7 +274,9 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
             use_token(*snapshot, transaction.token, transaction.print, clock_.now().wall, token);
         if (!used) return Error(used.error());
         if (*used == TokenState::done) {
-            transaction.version = 0;
+            auto units = units_of_replay(writes, *snapshot);
+            if (!units) return std::move(units).error();
+            transaction.replayed = *std::move(units);
             return std::optional(Decision{});
         }
     }
@@ -268,7 +298,6 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
         if (!kept) return std::move(kept).error();
         return std::optional(*std::move(kept));
     }
-    if (auto error = check_transaction_size(decided->bytes)) return *std::move(error);
     if (auto checked = transaction.after.check(); !checked) return std::move(checked).error();
     Decision decision = std::move(decided->decision);
     if (auto saved = save_from(transaction.from_drafts, decided->writers, decision.batch); !saved) {

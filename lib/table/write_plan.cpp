@@ -171,7 +171,6 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
     const bool writes = request.kind != Kind::check && (before || after);
     const std::size_t old_bytes = before ? size_bytes(*before) : 0;
     const std::size_t bytes = after ? size_bytes(*after) : 0;
-    decided.bytes = after ? bytes : old_bytes;
     IndexUnits index_units;
     if (writes) {
         decided.changes.writes.push_back({Family::items, plan.row, std::nullopt});

@@ -51,8 +51,6 @@ struct DecidedWrite {
     // Of the item and its entries in indexes; none where nothing changes.
     RowChanges changes;
     WriteAnswer answer;
-    // Of the item as it is then; of one that is removed, as it was.
-    std::size_t bytes = 0;
 };
 
 // `stamp` is what the item gets. The decision holds as long as the item has the version that it

@@ -83,7 +83,7 @@ TransactGet read_transact_get(const MemberReader& json) {
 
 void write_answer(JsonWriter& json, const TransactWriteAnswer& answer) {
     write_collections(json, answer.collections);
-    write_consumed(json, answer.consumed, UnitsOf::writes);
+    write_consumed(json, answer.consumed, answer.replayed ? UnitsOf::reads : UnitsOf::writes);
 }
 
 void write_answer(JsonWriter& json, const TransactGetAnswer& answer) {

@@ -38,35 +38,50 @@ std::string reasons_of(const Result<TransactWriteAnswer>& answer) {
 BOOST_AUTO_TEST_SUITE(table)
 BOOST_FIXTURE_TEST_SUITE(a_transaction, WithTwoTables)
 
-// Whatever says how large they are: the request, or what is there.
-BOOST_AUTO_TEST_CASE(has_4_mb_of_items_at_most) {
+// What counts is what the request brings along.
+BOOST_AUTO_TEST_CASE(brings_4_mb_at_most) {
     const std::string text(390U << 10, 'x');
     constexpr int too_many = 11;
     const std::string told = "invalid_argument: Transaction payload size cannot exceed 4MB";
     TransactWrite grow;
-    TransactWrite look;
+    TransactWrite whole;
     TransactGet read;
     for (int i = 0; i < too_many; ++i) {
         const std::string key = std::to_string(i);
         grow.actions.push_back(update("orders", {{"pk", key}}, "SET t = :t", {{":t", text}}));
-        look.actions.push_back(check("orders", {{"pk", key}}, "attribute_exists(t)"));
+        whole.actions.push_back(put("orders", {{"pk", key}, {"t", text}}));
         read.gets.push_back(get("orders", {{"pk", key}}));
     }
     BOOST_TEST(error_of(service->transact_write(grow)).starts_with(told));
+    BOOST_TEST(error_of(service->transact_write(whole)).starts_with(told));
     BOOST_TEST(!item("orders", "0"));
     for (const WriteItem& action : grow.actions) service->write_item(action).value();
-    BOOST_TEST(error_of(service->transact_write(look)).starts_with(told));
     BOOST_TEST(error_of(service->transact_get(read)).starts_with(told));
-    look.actions.pop_back();
     read.gets.pop_back();
-    BOOST_TEST(error_of(service->transact_write(look)) == "");
     BOOST_TEST(service->transact_get(read).value().items.size() == 10U);
-    for (WriteItem& action : grow.actions) {
-        action = update("orders", action.item, "SET n = :n", {{":n", number(1)}});
+    for (auto* request : {&grow, &whole}) {
+        request->actions.pop_back();
+        BOOST_TEST(error_of(service->transact_write(*request)) == "");
     }
-    BOOST_TEST(error_of(service->transact_write(grow)).starts_with(told));
-    grow.actions.pop_back();
-    BOOST_TEST(error_of(service->transact_write(grow)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(checks_updates_and_deletes_more_than_4_mb) {
+    const std::string text(390U << 10, 'x');
+    TransactWrite look;
+    TransactWrite change;
+    TransactWrite remove_all;
+    for (int i = 0; i < 11; ++i) {
+        const Item key{{"pk", std::to_string(i)}};
+        service->write_item(put("orders", {{"pk", std::to_string(i)}, {"t", text}})).value();
+        look.actions.push_back(check("orders", key, "attribute_exists(t)"));
+        change.actions.push_back(update("orders", key, "SET n = :n", {{":n", number(1)}}));
+        remove_all.actions.push_back(remove("orders", key));
+    }
+    BOOST_TEST(error_of(service->transact_write(look)) == "");
+    BOOST_TEST(error_of(service->transact_write(change)) == "");
+    BOOST_TEST(item("orders", "10")->contains("n"));
+    BOOST_TEST(error_of(service->transact_write(remove_all)) == "");
+    BOOST_TEST(rows(Family::items) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(does_all_of_its_actions) {

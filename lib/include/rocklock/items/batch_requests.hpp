@@ -78,6 +78,8 @@ struct TransactWriteAnswer {
     std::uint64_t version = 0;
     std::vector<ConsumedCapacity> consumed;
     std::vector<WrittenCollection> collections;
+    // The token was known, and nothing was done: `consumed` is what it cost to read the items.
+    bool replayed = false;
 };
 
 // Of gets not their proofs: there is one for all.
