@@ -8,17 +8,26 @@ namespace {
 constexpr std::string_view scheme = "arn:";
 constexpr std::string_view service = "arn:aws:dynamodb:";
 constexpr std::string_view resource = ":table/";
+constexpr std::string_view key_service = "arn:aws:kms:";
+constexpr std::string_view account_key = "alias/aws/dynamodb";
 
 }  // namespace
 
 Arns::Arns(std::string_view region, std::string_view account) : prefix_(service) {
     prefix_.append(region).append(":").append(account).append(resource);
+    key_prefix_.append(key_service).append(region).append(":").append(account).append(":");
 }
 
 std::string Arns::of_table(std::string_view table) const { return prefix_ + std::string(table); }
 
 std::string Arns::of_index(std::string_view table, std::string_view index) const {
     return of_table(table) + "/index/" + std::string(index);
+}
+
+std::string Arns::of_key(std::string_view key) const {
+    if (key.starts_with(scheme)) return std::string(key);
+    if (key.empty()) return key_prefix_ + std::string(account_key);
+    return key_prefix_ + (key.starts_with("alias/") ? "" : "key/") + std::string(key);
 }
 
 std::optional<std::string_view> Arns::name_of(std::string_view table) const {

@@ -13,11 +13,15 @@ public:
 
     std::string of_table(std::string_view table) const;
     std::string of_index(std::string_view table, std::string_view index) const;
+    // Of a key that tables are encrypted with: of its id or alias, or as it is where it is an ARN.
+    // That of the account's own where it is empty.
+    std::string of_key(std::string_view key) const;
     // The name alone, of a name or of an ARN; nothing where it is one of another region or account.
     std::optional<std::string_view> name_of(std::string_view table) const;
 
 private:
     std::string prefix_;
+    std::string key_prefix_;
 };
 
 // Whether it has the form of a table's ARN, of whatever region and account.

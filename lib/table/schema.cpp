@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "table/capacity_settings.hpp"
+
 namespace rocklock::table {
 namespace {
 
@@ -79,6 +81,12 @@ TableDescription describe(const Schema& schema, const Arns& arns) {
     description.key = elements(schema.key);
     description.billing = schema.billing;
     description.throughput = schema.throughput;
+    description.on_demand = schema.on_demand;
+    description.warm = warm_throughput(schema.billing, schema.throughput, schema.warm);
+    description.on_demand_since = schema.on_demand_since;
+    if (schema.encryption.enabled) {
+        description.encryption_key_arn = arns.of_key(schema.encryption.key.value_or(""));
+    }
     description.deletion_protection = schema.deletion_protection;
     description.table_class = schema.table_class;
     description.attributes = definitions_of(schema);
@@ -87,7 +95,8 @@ TableDescription describe(const Schema& schema, const Arns& arns) {
             index.kind == IndexKind::local ? description.local_indexes : description.global_indexes;
         list.push_back({index.name, elements(index.key), index.projection, index.throughput,
                         index.status, arns.of_index(schema.name, index.name),
-                        told(index.figure->count), told(index.figure->bytes)});
+                        told(index.figure->count), told(index.figure->bytes), index.on_demand,
+                        warm_throughput(schema.billing, index.throughput, index.warm)});
     }
     return description;
 }

@@ -51,6 +51,9 @@ struct IndexSchema {
     KeyParts key;
     IndexProjection projection;
     ProvisionedThroughput throughput;
+    OnDemandThroughput on_demand;
+    // As far as it is more than the throughput implies: warm_throughput().
+    WarmThroughput warm;
     IndexStatus status = IndexStatus::active;
     // The same in each definition of the table that has this index.
     std::shared_ptr<Figure> figure = std::make_shared<Figure>();
@@ -70,6 +73,12 @@ struct Schema {
     KeyParts key;
     BillingMode billing = BillingMode::provisioned;
     ProvisionedThroughput throughput;
+    OnDemandThroughput on_demand;
+    // As of an index.
+    WarmThroughput warm;
+    // When it was last made, or changed, to be on demand.
+    std::optional<WallTime> on_demand_since;
+    ServerSideEncryption encryption;
     bool deletion_protection = false;
     std::optional<TableClass> table_class;
     std::uint16_t next_index = 1;

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "table/capacity_settings.hpp"
 #include "table/faults.hpp"
 #include "table/tags.hpp"
 
@@ -118,11 +119,15 @@ std::optional<Error> check_units(const ProvisionedThroughput& throughput) {
                  "40,000 units per table");
 }
 
-// On demand there is none, and one that is given all the same is no fault: it was recorded so,
-// though the documentation says otherwise.
+// On demand there is none.
 Result<ProvisionedThroughput> throughput_of(BillingMode billing,
                                             const std::optional<ProvisionedThroughput>& given) {
-    if (billing == BillingMode::pay_per_request) return ProvisionedThroughput{};
+    if (billing == BillingMode::pay_per_request) {
+        if (!given) return ProvisionedThroughput{};
+        return invalid_parameter(
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is "
+            "PAY_PER_REQUEST");
+    }
     if (!given) {
         return invalid_parameter(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is "
@@ -136,6 +141,22 @@ Result<ProvisionedThroughput> throughput_of(BillingMode billing,
     return *given;
 }
 
+std::optional<Error> check_projected_names(const std::vector<std::string>& names) {
+    std::set<std::string_view> known;
+    for (const std::string& name : names) {
+        if (name.empty() || name.size() > max_key_name_bytes) {
+            return constraint(list_of(names), "projection.nonKeyAttributes",
+                              "Member must satisfy constraint: [Member must have length less than "
+                              "or equal to 255, Member must have length greater than or equal to "
+                              "1]");
+        }
+        if (!known.insert(name).second) {
+            return invalid_parameter("Duplicate element in NonKeyAttributes: " + name);
+        }
+    }
+    return std::nullopt;
+}
+
 Result<IndexProjection> projection_of(const SecondaryIndex& index) {
     if (!index.projection || !index.projection->type) {
         return invalid_parameter("Unknown ProjectionType: null");
@@ -145,6 +166,11 @@ Result<IndexProjection> projection_of(const SecondaryIndex& index) {
     if (projection.type == ProjectionType::include && !names) {
         return invalid_parameter(
             "ProjectionType is INCLUDE, but NonKeyAttributes is not specified");
+    }
+    if (names) {
+        if (auto error = check_projected_names(*projection.non_key_attributes)) {
+            return *std::move(error);
+        }
     }
     if (names && projection.non_key_attributes->size() > max_projected) {
         return constraint(list_of(*projection.non_key_attributes), "projection.nonKeyAttributes",
@@ -158,6 +184,12 @@ Result<IndexProjection> projection_of(const SecondaryIndex& index) {
     return projection;
 }
 
+Error no_units_on_demand(const std::string& index) {
+    return invalid_parameter(
+        "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: " + index +
+        " when BillingMode is PAY_PER_REQUEST");
+}
+
 // Adds indexes to a table whose key and billing are known.
 class IndexAdder {
 public:
@@ -168,6 +200,7 @@ public:
 
 private:
     std::optional<Error> check_local(const IndexSchema& index) const;
+    std::optional<Error> set_throughput(IndexSchema& index, const SecondaryIndex& given) const;
 
     Schema& schema_;
     const Definitions& definitions_;
@@ -190,6 +223,29 @@ std::optional<Error> IndexAdder::check_local(const IndexSchema& index) const {
         ", table hash key: " + schema_.key.hash.name);
 }
 
+// Of a global one.
+std::optional<Error> IndexAdder::set_throughput(IndexSchema& index,
+                                                const SecondaryIndex& given) const {
+    if (schema_.billing == BillingMode::pay_per_request && given.throughput) {
+        return index.status == IndexStatus::creating
+                   ? no_units_on_demand(index.name)
+                   : invalid_parameter("ProvisionedThroughput should not be specified for index: " +
+                                       index.name + " when BillingMode is PAY_PER_REQUEST");
+    }
+    auto throughput = throughput_of(schema_.billing, given.throughput);
+    if (!throughput) return std::move(throughput).error();
+    index.throughput = *throughput;
+    const SettingsOwner owner{index.name, true};
+    if (given.on_demand) {
+        if (auto error = set_on_demand(index.on_demand, *given.on_demand, schema_.billing, owner)) {
+            return error;
+        }
+    }
+    if (!given.warm) return std::nullopt;
+    return set_warm(index.warm, *given.warm, warm_throughput(schema_.billing, index.throughput, {}),
+                    owner);
+}
+
 std::optional<Error> IndexAdder::add(const SecondaryIndex& given, IndexKind kind,
                                      IndexStatus status) {
     if (auto error = check_name(given.name, "indexName")) return error;
@@ -210,10 +266,7 @@ std::optional<Error> IndexAdder::add(const SecondaryIndex& given, IndexKind kind
     if (kind == IndexKind::local) {
         if (auto error = check_local(index)) return error;
     } else {
-        auto throughput = throughput_of(schema_.billing, given.throughput);
-        if (!throughput) return std::move(throughput).error();
-        // What is given on demand is kept and told, other than a table's.
-        index.throughput = given.throughput.value_or(*throughput);
+        if (auto error = set_throughput(index, given)) return error;
     }
     ++schema_.next_index;
     schema_.indexes.push_back(std::move(index));
@@ -280,9 +333,9 @@ std::string requested_units(const ProvisionedThroughput& now, const ProvisionedT
 }
 
 // What a call may change at once: throughput, of the table and its indexes, with or without the
-// mode; or one index that comes or goes; or the protection; or the class.
+// mode; or one index that comes or goes; or the protection; or the class; or the encryption.
 std::optional<Error> check_one_change(const UpdateTable& request) {
-    bool throughput = request.billing || request.throughput;
+    bool throughput = request.billing || request.throughput || request.on_demand || request.warm;
     bool comes_or_goes = false;
     if (request.global_index_updates) {
         for (const IndexUpdate& update : *request.global_index_updates) {
@@ -291,11 +344,12 @@ std::optional<Error> check_one_change(const UpdateTable& request) {
     }
     const int changes = static_cast<int>(throughput) + static_cast<int>(comes_or_goes) +
                         static_cast<int>(request.deletion_protection.has_value()) +
-                        static_cast<int>(request.table_class.has_value());
+                        static_cast<int>(request.table_class.has_value()) +
+                        static_cast<int>(request.encryption.has_value());
     if (changes <= 1) return std::nullopt;
     return invalid_parameter(
         "Only one of these can be changed by one call: the throughput or BillingMode; an index "
-        "that is created or deleted; DeletionProtectionEnabled; TableClass");
+        "that is created or deleted; DeletionProtectionEnabled; TableClass; SSESpecification");
 }
 
 // What becomes provisioned has throughput everywhere.
@@ -378,6 +432,31 @@ std::optional<Error> create_index(Schema& schema, const SecondaryIndex& index,
     return IndexAdder(schema, given).add(index, IndexKind::global, IndexStatus::creating);
 }
 
+std::optional<Error> change_index_throughput(IndexSchema& index, BillingMode billing,
+                                             const SecondaryIndex& given) {
+    const bool other = given.on_demand || given.warm;
+    if (given.throughput || !other) {
+        if (billing == BillingMode::pay_per_request) return no_units_on_demand(index.name);
+        auto throughput = throughput_of(billing, given.throughput);
+        if (!throughput) return std::move(throughput).error();
+        if (index.throughput == *throughput) {
+            return fault("The provisioned throughput for the index " + index.name +
+                         " will not change. " + requested_units(index.throughput, *throughput));
+        }
+        index.warm = warm_throughput(billing, index.throughput, index.warm);
+        index.throughput = *throughput;
+    }
+    const SettingsOwner owner{index.name, false};
+    if (given.on_demand) {
+        if (auto error = set_on_demand(index.on_demand, *given.on_demand, billing, owner)) {
+            return error;
+        }
+    }
+    if (!given.warm) return std::nullopt;
+    return set_warm(index.warm, *given.warm, warm_throughput(billing, index.throughput, index.warm),
+                    owner);
+}
+
 std::optional<Error> update_index(Schema& schema, const IndexUpdate& update,
                                   const Definitions& given) {
     if (update.create) return create_index(schema, *update.create, given);
@@ -387,28 +466,11 @@ std::optional<Error> update_index(Schema& schema, const IndexUpdate& update,
         schema.indexes.erase(index);
         return std::nullopt;
     }
-    if (schema.billing == BillingMode::pay_per_request) {
-        return invalid_parameter(
-            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: " +
-            index->name + " when BillingMode is PAY_PER_REQUEST");
-    }
-    auto throughput = throughput_of(schema.billing, update.update->throughput);
-    if (!throughput) return std::move(throughput).error();
-    if (index->throughput == *throughput) {
-        return fault("The provisioned throughput for the index " + index->name +
-                     " will not change. " + requested_units(index->throughput, *throughput));
-    }
-    index->throughput = *throughput;
-    return std::nullopt;
+    return change_index_throughput(*index, schema.billing, *update.update);
 }
 
 std::optional<Error> update_billing(Schema& schema, const UpdateTable& request) {
     const BillingMode billing = request.billing.value_or(schema.billing);
-    if (billing == BillingMode::pay_per_request && request.throughput) {
-        return invalid_parameter(
-            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is "
-            "PAY_PER_REQUEST");
-    }
     if (request.billing == BillingMode::provisioned && !request.throughput) {
         return invalid_parameter(
             "ProvisionedThroughput must be specified when BillingMode is PROVISIONED");
@@ -421,17 +483,52 @@ std::optional<Error> update_billing(Schema& schema, const UpdateTable& request) 
         return fault("The provisioned throughput for the table will not change. " +
                      requested_units(schema.throughput, *throughput));
     }
+    schema.warm = warm_throughput(schema.billing, schema.throughput, schema.warm);
+    for (IndexSchema& index : schema.indexes) {
+        if (same_mode || index.kind == IndexKind::local) continue;
+        index.warm = warm_throughput(schema.billing, index.throughput, index.warm);
+        index.on_demand = {};
+        if (billing == BillingMode::pay_per_request) index.throughput = {};
+    }
+    if (!same_mode) schema.on_demand = {};
     schema.billing = billing;
     schema.throughput = *throughput;
-    if (billing == BillingMode::provisioned) return std::nullopt;
-    for (IndexSchema& index : schema.indexes) index.throughput = {};
+    return std::nullopt;
+}
+
+std::optional<Error> update_settings(Schema& schema, const UpdateTable& request) {
+    if (request.on_demand) {
+        if (auto error = set_on_demand(schema.on_demand, *request.on_demand, schema.billing, {})) {
+            return error;
+        }
+    }
+    if (request.warm) {
+        const auto current = warm_throughput(schema.billing, schema.throughput, schema.warm);
+        if (auto error = set_warm(schema.warm, *request.warm, current, {})) return error;
+    }
+    if (request.encryption) return change_encryption(schema.encryption, *request.encryption);
     return std::nullopt;
 }
 
 bool changes_nothing(const UpdateTable& request) {
     const bool updates = request.global_index_updates && !request.global_index_updates->empty();
     return !request.billing && !request.throughput && !updates && !request.deletion_protection &&
-           !request.table_class;
+           !request.table_class && !request.on_demand && !request.warm && !request.encryption;
+}
+
+// Of a new table whose throughput is known.
+std::optional<Error> set_settings(Schema& schema, const CreateTable& request) {
+    schema.encryption = request.encryption;
+    const SettingsOwner owner{{}, true};
+    if (request.on_demand) {
+        if (auto error =
+                set_on_demand(schema.on_demand, *request.on_demand, schema.billing, owner)) {
+            return error;
+        }
+    }
+    if (!request.warm) return std::nullopt;
+    return set_warm(schema.warm, *request.warm,
+                    warm_throughput(schema.billing, schema.throughput, {}), owner);
 }
 
 }  // namespace
@@ -455,6 +552,7 @@ Result<Schema> schema_of(const CreateTable& request) {
     auto throughput = throughput_of(schema.billing, request.throughput);
     if (!throughput) return std::move(throughput).error();
     schema.throughput = *throughput;
+    if (auto error = set_settings(schema, request)) return *std::move(error);
     auto key = key_parts(request.key, request.attributes);
     if (!key) return std::move(key).error();
     schema.key = *std::move(key);
@@ -475,6 +573,7 @@ Result<Schema> schema_after(const Schema& before, const UpdateTable& request) {
     if (auto error = update_billing(after, request)) return *std::move(error);
     if (request.deletion_protection) after.deletion_protection = *request.deletion_protection;
     if (request.table_class) after.table_class = request.table_class;
+    if (auto error = update_settings(after, request)) return *std::move(error);
     if (request.global_index_updates) {
         const auto& updates = *request.global_index_updates;
         if (auto error = check_index_updates(updates)) return *std::move(error);

@@ -24,6 +24,20 @@ void encode_throughput(AttributeMap& out, const ProvisionedThroughput& throughpu
     out.set("write_units", whole(throughput.write_units));
 }
 
+// Those that are set, under the name and "_read" or "_write".
+template <typename Units>
+void encode_units(AttributeMap& out, const std::string& name, const Units& read,
+                  const Units& write) {
+    if (read) out.set(name + "_read", whole(*read));
+    if (write) out.set(name + "_write", whole(*write));
+}
+
+void encode_settings(AttributeMap& out, const OnDemandThroughput& on_demand,
+                     const WarmThroughput& warm) {
+    encode_units(out, "most", on_demand.max_read_units, on_demand.max_write_units);
+    encode_units(out, "warm", warm.read_units, warm.write_units);
+}
+
 AttributeValue encode_index(const IndexSchema& index) {
     AttributeMap out{
         {"number", whole(index.number)},
@@ -34,6 +48,7 @@ AttributeValue encode_index(const IndexSchema& index) {
     };
     encode_key(out, index.key);
     encode_throughput(out, index.throughput);
+    encode_settings(out, index.on_demand, index.warm);
     if (index.projection.non_key_attributes) {
         AttributeList names;
         for (const auto& name : *index.projection.non_key_attributes) names.emplace_back(name);
@@ -72,6 +87,16 @@ public:
     ProvisionedThroughput throughput(const AttributeMap& map) {
         return {whole(map, "read_units", INT64_MAX), whole(map, "write_units", INT64_MAX)};
     }
+    std::optional<std::int64_t> units(const AttributeMap& map, std::string_view name) {
+        if (!map.contains(name)) return std::nullopt;
+        return whole(map, name, INT64_MAX);
+    }
+    OnDemandThroughput on_demand(const AttributeMap& map) {
+        return {units(map, "most_read"), units(map, "most_write")};
+    }
+    WarmThroughput warm(const AttributeMap& map) {
+        return {units(map, "warm_read"), units(map, "warm_write")};
+    }
     IndexSchema index(const AttributeMap& map) {
         IndexSchema index;
         index.number = static_cast<std::uint16_t>(whole(map, "number", UINT16_MAX));
@@ -89,6 +114,8 @@ public:
             }
         }
         index.throughput = throughput(map);
+        index.on_demand = on_demand(map);
+        index.warm = warm(map);
         index.status = get<bool>(map, "active") ? IndexStatus::active : IndexStatus::creating;
         return index;
     }
@@ -106,6 +133,16 @@ private:
     bool& damaged_;
 };
 
+// A table that was written before this was stored has been on demand since it was made.
+void read_on_demand_since(const AttributeMap& map, RecordReader& reader, Schema& schema) {
+    if (map.contains("on_demand_since")) {
+        schema.on_demand_since =
+            WallTime(std::chrono::milliseconds(reader.whole(map, "on_demand_since", INT64_MAX)));
+    } else if (schema.billing == BillingMode::pay_per_request) {
+        schema.on_demand_since = schema.created_at;
+    }
+}
+
 }  // namespace
 
 std::string encode_schema(const Schema& schema) {
@@ -119,6 +156,11 @@ std::string encode_schema(const Schema& schema) {
     };
     encode_key(out, schema.key);
     encode_throughput(out, schema.throughput);
+    encode_settings(out, schema.on_demand, schema.warm);
+    if (schema.on_demand_since) {
+        out.set("on_demand_since", whole(schema.on_demand_since->time_since_epoch().count()));
+    }
+    if (schema.encryption.enabled) out.set("key", schema.encryption.key.value_or(""));
     AttributeList indexes;
     for (const IndexSchema& index : schema.indexes) indexes.push_back(encode_index(index));
     out.set("indexes", AttributeValue(std::move(indexes)));
@@ -153,6 +195,14 @@ Result<Schema> decode_schema(std::string_view table, std::string_view value) {
     schema.billing = reader.get<bool>(map, "on_demand") ? BillingMode::pay_per_request
                                                         : BillingMode::provisioned;
     schema.throughput = reader.throughput(map);
+    schema.on_demand = reader.on_demand(map);
+    schema.warm = reader.warm(map);
+    read_on_demand_since(map, reader, schema);
+    if (map.contains("key")) {
+        schema.encryption.enabled = true;
+        const auto key = reader.get<std::string>(map, "key");
+        if (!key.empty()) schema.encryption.key = key;
+    }
     schema.deletion_protection = reader.get<bool>(map, "protected");
     schema.next_index = static_cast<std::uint16_t>(reader.whole(map, "next_index", UINT16_MAX));
     for (const auto& index : reader.get<AttributeList>(map, "indexes")) {

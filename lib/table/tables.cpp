@@ -41,6 +41,9 @@ Result<TableDescription> TableStore::create_table(const CreateTable& request) {
     if (!wanted) return std::move(wanted).error();
     wanted->id = random_uuid();
     wanted->created_at = clock_.now().wall;
+    if (wanted->billing == BillingMode::pay_per_request) {
+        wanted->on_demand_since = wanted->created_at;
+    }
     const auto added = catalog_.add(*std::move(wanted));
     if (!added) return Error(added.error());
     return describe(**added, arns_);
@@ -75,6 +78,9 @@ Result<TableDescription> TableStore::update_table(const UpdateTable& request) {
         if (before->is_system()) return only_read(before->name);
         auto after = schema_after(*before, request);
         if (!after) return std::move(after).error();
+        if (after->billing != before->billing && after->billing == BillingMode::pay_per_request) {
+            after->on_demand_since = clock_.now().wall;
+        }
         auto replaced = catalog_.replace(before, *std::move(after));
         if (!replaced && replaced.error().code == ErrorCode::precondition_failed) continue;
         if (!replaced) return std::move(replaced).error();

@@ -22,6 +22,17 @@ std::size_t length(std::string_view text) {
     }));
 }
 
+// Of ASCII letters, digits, blanks and the service's special characters. All other characters of
+// Unicode are taken for letters.
+bool is_tag_text(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char byte) {
+        const auto code = static_cast<unsigned char>(byte);
+        return code >= 0x80 || (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z') ||
+               (code >= '0' && code <= '9') ||
+               std::string_view(" _.:/=+-@").find(byte) != std::string_view::npos;
+    });
+}
+
 std::optional<Error> check_tag(const std::string& key, const std::string& value,
                                std::size_t place) {
     const std::string path = "tags." + std::to_string(place) + ".member.";
@@ -35,8 +46,10 @@ std::optional<Error> check_tag(const std::string& key, const std::string& value,
         return constraint(value, path + "value",
                           "Member must have length less than or equal to 256");
     }
+    if (!is_tag_text(key)) return fault("The Tag Key provided is invalid, Key: " + key);
+    if (!is_tag_text(value)) return fault("The Tag Value provided is invalid, Value: " + value);
     if (!key.starts_with("aws:")) return std::nullopt;
-    return fault("aws: prefixed tag key names are not allowed for external use.");
+    return fault("Tag Key cannot be prefixed with aws:, Key: " + key);
 }
 
 std::optional<Error> check_resource(std::string_view resource) {
@@ -68,7 +81,7 @@ std::optional<Error> check_tags(const Tags& tags) {
 
 std::optional<Error> check_tag_count(const Tags& tags) {
     if (tags.size() <= most_tags) return std::nullopt;
-    return invalid_parameter("The number of tags exceeds the limit of 50 of a table");
+    return fault("Number of Tags exceed the current limit for the provided ResourceArn");
 }
 
 Result<void> TableStore::tag_resource(const TagResource& request) {

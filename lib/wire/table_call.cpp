@@ -179,22 +179,37 @@ TableCall list_tags_of_resource(const MemberReader& json) {
 }
 
 // Nothing is ever restored to a point in time.
+void write_no_backups(JsonWriter& writer) {
+    writer.begin_object();
+    writer.key("ContinuousBackupsDescription");
+    writer.begin_object();
+    writer.key("ContinuousBackupsStatus");
+    writer.string("ENABLED");
+    writer.key("PointInTimeRecoveryDescription");
+    writer.begin_object();
+    writer.key("PointInTimeRecoveryStatus");
+    writer.string("DISABLED");
+    writer.end_object();
+    writer.end_object();
+    writer.end_object();
+}
+
+// Operations on backups have a name of their own for a table that is not there.
 TableCall describe_backups(const MemberReader& json) {
-    return call_of(
-        required_table(json),
-        [](TableService& tables, const auto& table) { return tables.describe_table(table); },
-        [](JsonWriter& writer, const TableDescription& /*table*/, const auto& /*request*/) {
-            writer.key("ContinuousBackupsDescription");
-            writer.begin_object();
-            writer.key("ContinuousBackupsStatus");
-            writer.string("ENABLED");
-            writer.key("PointInTimeRecoveryDescription");
-            writer.begin_object();
-            writer.key("PointInTimeRecoveryStatus");
-            writer.string("DISABLED");
-            writer.end_object();
-            writer.end_object();
-        });
+    return [table = required_table(json)](TableService& tables,
+                                          const TableGuards& /*guards*/) -> Result<TableAnswer> {
+        const auto found = tables.describe_table(table);
+        if (!found && found.error().code == ErrorCode::resource_not_found) {
+            return TableAnswer{
+                write_modelled_error("TableNotFoundException", "Table not found: " + table),
+                {},
+                ErrorCode::resource_not_found};
+        }
+        if (!found) return Error(found.error());
+        JsonWriter writer;
+        write_no_backups(writer);
+        return TableAnswer{writer.take(), {}};
+    };
 }
 
 TableCall describe_limits(const MemberReader& /*json*/) {
@@ -316,6 +331,46 @@ constexpr auto operations = std::to_array<Operation>({
     {"UpdateTimeToLive", update_time_to_live},
 });
 
+// Those of the service, and of its streams, that are not offered here.
+constexpr auto others = std::to_array<std::string_view>({"BatchExecuteStatement",
+                                                         "CreateBackup",
+                                                         "CreateGlobalTable",
+                                                         "DeleteBackup",
+                                                         "DeleteResourcePolicy",
+                                                         "DescribeBackup",
+                                                         "DescribeContributorInsights",
+                                                         "DescribeExport",
+                                                         "DescribeGlobalTable",
+                                                         "DescribeGlobalTableSettings",
+                                                         "DescribeImport",
+                                                         "DescribeKinesisStreamingDestination",
+                                                         "DescribeStream",
+                                                         "DescribeTableReplicaAutoScaling",
+                                                         "DisableKinesisStreamingDestination",
+                                                         "EnableKinesisStreamingDestination",
+                                                         "ExecuteStatement",
+                                                         "ExecuteTransaction",
+                                                         "ExportTableToPointInTime",
+                                                         "GetRecords",
+                                                         "GetResourcePolicy",
+                                                         "GetShardIterator",
+                                                         "ImportTable",
+                                                         "ListBackups",
+                                                         "ListContributorInsights",
+                                                         "ListExports",
+                                                         "ListGlobalTables",
+                                                         "ListImports",
+                                                         "ListStreams",
+                                                         "PutResourcePolicy",
+                                                         "RestoreTableFromBackup",
+                                                         "RestoreTableToPointInTime",
+                                                         "UpdateContinuousBackups",
+                                                         "UpdateContributorInsights",
+                                                         "UpdateGlobalTable",
+                                                         "UpdateGlobalTableSettings",
+                                                         "UpdateKinesisStreamingDestination",
+                                                         "UpdateTableReplicaAutoScaling"});
+
 const Operation* find_operation(std::string_view name) {
     const auto* found = std::find_if(operations.begin(), operations.end(),
                                      [&](const auto& known) { return known.name == name; });
@@ -331,6 +386,11 @@ std::vector<std::string_view> table_operations() {
 }
 
 bool is_table_operation(std::string_view name) { return find_operation(name) != nullptr; }
+
+bool is_service_operation(std::string_view name) {
+    return is_table_operation(name) ||
+           std::find(others.begin(), others.end(), name) != others.end();
+}
 
 bool is_write_of_one_item(std::string_view operation) {
     return operation == "PutItem" || operation == "UpdateItem" || operation == "DeleteItem";

@@ -27,6 +27,8 @@ inline constexpr std::string_view table_target_prefix = "DynamoDB_20120810.";
 // The names of all operations, in order.
 std::vector<std::string_view> table_operations();
 bool is_table_operation(std::string_view name);
+// Whether the service has an operation of that name. It may not be offered here.
+bool is_service_operation(std::string_view name);
 
 // The body of a request, parsed.
 class TableBody {
@@ -61,6 +63,8 @@ struct TableAnswer {
     std::string body;
     // Of the item, where one was written or got: 0 where there is none now.
     std::optional<std::uint64_t> version;
+    // The body is that of an error with a name that only this operation has.
+    std::optional<ErrorCode> refused{};
 };
 
 // A request that was read: asks the tables, and has their answer as JSON.
@@ -96,6 +100,8 @@ std::string write_save_error(const Error& error);
 // As a member: {"By", "At"}.
 void write_last_write(JsonWriter& json, const LastWrite& last);
 int table_error_status(const Error& error);
+// An error of one of the service's own exceptions that has no code: `name` with its namespace.
+std::string write_modelled_error(std::string_view name, std::string_view message);
 // One that has a name only in HTTP: `name` with its namespace. Without a text where that is empty.
 std::string write_service_error(std::string_view name, std::string_view message);
 

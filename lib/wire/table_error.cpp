@@ -151,17 +151,30 @@ std::string write_table_error(const Error& error) {
 
 int table_error_status(const Error& error) { return is_internal(error.code) ? 500 : 400; }
 
-std::string write_service_error(std::string_view name, std::string_view message) {
+namespace {
+
+std::string write_named_error(std::string_view space, std::string_view name,
+                              std::string_view message) {
     JsonWriter json;
     json.begin_object();
     json.key("__type");
-    json.string(std::string(service_space).append(name));
+    json.string(std::string(space).append(name));
     if (!message.empty()) {
         json.key("message");
         json.string(message);
     }
     json.end_object();
     return json.take();
+}
+
+}  // namespace
+
+std::string write_modelled_error(std::string_view name, std::string_view message) {
+    return write_named_error(modelled_space, name, message);
+}
+
+std::string write_service_error(std::string_view name, std::string_view message) {
+    return write_named_error(service_space, name, message);
 }
 
 }  // namespace rocklock

@@ -18,6 +18,9 @@ constexpr ServiceWords<ProjectionType, 3> projection_words = {
      {"KEYS_ONLY", ProjectionType::keys_only}}};
 constexpr ServiceWords<BillingMode, 2> billing_words = {
     {{"PROVISIONED", BillingMode::provisioned}, {"PAY_PER_REQUEST", BillingMode::pay_per_request}}};
+enum class EncryptionType : std::uint8_t { aes256, kms };
+constexpr ServiceWords<EncryptionType, 2> encryption_words = {
+    {{"AES256", EncryptionType::aes256}, {"KMS", EncryptionType::kms}}};
 constexpr ServiceWords<TableClass, 2> class_words = {
     {{"STANDARD", TableClass::standard},
      {"STANDARD_INFREQUENT_ACCESS", TableClass::standard_infrequent_access}}};
@@ -54,6 +57,43 @@ std::optional<ProvisionedThroughput> read_throughput(const MemberReader& json) {
                                  given->required_whole("WriteCapacityUnits")};
 }
 
+std::optional<OnDemandThroughput> read_on_demand(const MemberReader& json) {
+    const auto given = json.structure("OnDemandThroughput");
+    if (!given) return std::nullopt;
+    OnDemandThroughput limits{given->whole("MaxReadRequestUnits"),
+                              given->whole("MaxWriteRequestUnits")};
+    // One without members is none.
+    if (!limits.max_read_units && !limits.max_write_units) return std::nullopt;
+    return limits;
+}
+
+std::optional<WarmThroughput> read_warm(const MemberReader& json) {
+    const auto given = json.structure("WarmThroughput");
+    if (!given) return std::nullopt;
+    WarmThroughput units{given->whole("ReadUnitsPerSecond"), given->whole("WriteUnitsPerSecond")};
+    if (!units.read_units && !units.write_units) return std::nullopt;
+    return units;
+}
+
+std::optional<ServerSideEncryption> read_encryption(const MemberReader& json) {
+    const auto given = json.structure("SSESpecification");
+    if (!given) return std::nullopt;
+    ServerSideEncryption encryption{given->truth("Enabled").value_or(false),
+                                    given->text("KMSMasterKeyId")};
+    const auto type = given->word("SSEType", encryption_words);
+    const auto invalid = [&json](std::string_view text) {
+        json.faults().invalid("One or more parameter values were invalid: " + std::string(text));
+    };
+    if (encryption.key && encryption.key->empty()) invalid("KMSMasterKeyId must not be empty");
+    if (type && !encryption.enabled) invalid("SSEType can not be specified if Enabled is false");
+    if (encryption.key && !encryption.enabled) {
+        invalid("KMSMasterKeyId can not be specified if Enabled is false");
+    }
+    if (encryption.key && !type) invalid("SSEType KMS is required if KMSMasterKeyId is specified");
+    if (type == EncryptionType::aes256) invalid("SSEType AES256 is not supported");
+    return encryption;
+}
+
 std::optional<IndexProjection> read_projection(const MemberReader& json) {
     json.require("Projection");
     const auto given = json.structure("Projection");
@@ -63,8 +103,8 @@ std::optional<IndexProjection> read_projection(const MemberReader& json) {
 }
 
 SecondaryIndex read_index(const MemberReader& json) {
-    return {json.required_text("IndexName"), read_key(json), read_projection(json),
-            read_throughput(json)};
+    return {json.required_text("IndexName"), read_key(json),       read_projection(json),
+            read_throughput(json),           read_on_demand(json), read_warm(json)};
 }
 
 std::optional<std::vector<SecondaryIndex>> read_indexes(const MemberReader& json,
@@ -80,9 +120,11 @@ UpdateTable::GlobalIndexUpdate read_index_update(const MemberReader& json) {
     UpdateTable::GlobalIndexUpdate update;
     if (const auto create = json.structure("Create")) update.create = read_index(*create);
     if (const auto changed = json.structure("Update")) {
-        changed->require("ProvisionedThroughput");
-        update.update =
-            SecondaryIndex{changed->required_text("IndexName"), {}, {}, read_throughput(*changed)};
+        auto on_demand = read_on_demand(*changed);
+        auto warm = read_warm(*changed);
+        if (!on_demand && !warm) changed->require("ProvisionedThroughput");
+        update.update = SecondaryIndex{changed->required_text("IndexName"), {},        {},
+                                       read_throughput(*changed),           on_demand, warm};
     }
     if (const auto removed = json.structure("Delete")) {
         update.remove = removed->required_text("IndexName");
@@ -130,12 +172,52 @@ void write_throughput(JsonWriter& json, const ProvisionedThroughput& throughput)
     json.end_object();
 }
 
-void write_billing(JsonWriter& json, BillingMode billing) {
-    if (billing != BillingMode::pay_per_request) return;
+// Of a table that was never on demand nothing is told.
+void write_billing(JsonWriter& json, const TableDescription& table) {
+    if (table.billing != BillingMode::pay_per_request && !table.on_demand_since) return;
     json.key("BillingModeSummary");
     json.begin_object();
     json.key("BillingMode");
-    json.string(word_of(billing, billing_words));
+    json.string(word_of(table.billing, billing_words));
+    if (table.on_demand_since) {
+        json.key("LastUpdateToPayPerRequestDateTime");
+        json.number(seconds(*table.on_demand_since));
+    }
+    json.end_object();
+}
+
+// -1 where there is no limit.
+void write_on_demand(JsonWriter& json, const OnDemandThroughput& limits) {
+    json.key("OnDemandThroughput");
+    json.begin_object();
+    json.key("MaxReadRequestUnits");
+    json.number(limits.max_read_units.value_or(-1));
+    json.key("MaxWriteRequestUnits");
+    json.number(limits.max_write_units.value_or(-1));
+    json.end_object();
+}
+
+void write_warm(JsonWriter& json, const WarmThroughput& units) {
+    json.key("WarmThroughput");
+    json.begin_object();
+    json.key("ReadUnitsPerSecond");
+    json.number(units.read_units.value_or(0));
+    json.key("WriteUnitsPerSecond");
+    json.number(units.write_units.value_or(0));
+    json.key("Status");
+    json.string("ACTIVE");
+    json.end_object();
+}
+
+void write_encryption(JsonWriter& json, const std::string& key_arn) {
+    json.key("SSEDescription");
+    json.begin_object();
+    json.key("Status");
+    json.string("ENABLED");
+    json.key("SSEType");
+    json.string(word_of(EncryptionType::kms, encryption_words));
+    json.key("KMSMasterKeyArn");
+    json.string(key_arn);
     json.end_object();
 }
 
@@ -185,15 +267,8 @@ void write_global_part(JsonWriter& json, const IndexDescription& index, BillingM
         json.boolean(true);
     }
     write_throughput(json, index.throughput);
-    if (billing != BillingMode::pay_per_request) return;
-    // Without a limit.
-    json.key("OnDemandThroughput");
-    json.begin_object();
-    json.key("MaxReadRequestUnits");
-    json.number(-1);
-    json.key("MaxWriteRequestUnits");
-    json.number(-1);
-    json.end_object();
+    write_warm(json, index.warm);
+    if (billing == BillingMode::pay_per_request) write_on_demand(json, index.on_demand);
 }
 
 void write_index(JsonWriter& json, const IndexDescription& index,
@@ -244,7 +319,7 @@ void write_names_of(JsonWriter& json, const TableDescription& table, std::string
     json.key("TableStatus");
     json.string(status);
     write_throughput(json, table.throughput);
-    write_billing(json, table.billing);
+    write_billing(json, table);
     json.key("ItemCount");
     json.number(table.item_count);
     json.key("TableSizeBytes");
@@ -266,6 +341,9 @@ CreateTable read_create_table(const MemberReader& json) {
     request.deletion_protection = json.truth("DeletionProtectionEnabled").value_or(false);
     request.table_class = json.word("TableClass", class_words);
     request.tags = read_tags(json);
+    request.on_demand = read_on_demand(json);
+    request.warm = read_warm(json);
+    request.encryption = read_encryption(json).value_or(ServerSideEncryption());
     refuse_streams(json);
     return request;
 }
@@ -278,6 +356,9 @@ UpdateTable read_update_table(const MemberReader& json) {
     request.throughput = read_throughput(json);
     request.deletion_protection = json.truth("DeletionProtectionEnabled");
     request.table_class = json.word("TableClass", class_words);
+    request.on_demand = read_on_demand(json);
+    request.warm = read_warm(json);
+    request.encryption = read_encryption(json);
     refuse_streams(json);
     if (const auto updates = json.structures("GlobalSecondaryIndexUpdates")) {
         auto& list = request.global_index_updates.emplace();
@@ -305,6 +386,10 @@ void write_description(JsonWriter& json, const TableDescription& table) {
     json.number(seconds(table.created_at));
     write_indexes(json, "LocalSecondaryIndexes", table.local_indexes, std::nullopt);
     write_indexes(json, "GlobalSecondaryIndexes", table.global_indexes, table.billing);
+    const auto& limits = table.on_demand;
+    if (limits.max_read_units || limits.max_write_units) write_on_demand(json, limits);
+    write_warm(json, table.warm);
+    if (table.encryption_key_arn) write_encryption(json, *table.encryption_key_arn);
     json.key("DeletionProtectionEnabled");
     json.boolean(table.deletion_protection);
     if (table.table_class) {

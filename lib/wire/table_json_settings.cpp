@@ -49,7 +49,12 @@ Tags read_tags(const MemberReader& json) {
     const auto given = json.structures("Tags");
     if (!given) return tags;
     for (const auto& entry : *given) {
-        tags[entry.required_text("Key")] = entry.required_text("Value");
+        auto key = entry.required_text("Key");
+        const auto [place, added] = tags.emplace(key, entry.required_text("Value"));
+        if (!added) {
+            json.faults().invalid("Duplicate Tag Keys provided as input: Duplicate Tag Key found " +
+                                  key);
+        }
     }
     return tags;
 }

@@ -183,10 +183,37 @@ BOOST_AUTO_TEST_CASE(tells_the_class_that_it_was_given) {
                 TableClass::standard_infrequent_access));
 }
 
-BOOST_AUTO_TEST_CASE(has_no_throughput_on_demand_whatever_was_given) {
+BOOST_AUTO_TEST_CASE(has_no_throughput_on_demand) {
     auto wanted = table_of("orders", "pk S");
     wanted.throughput = ProvisionedThroughput{5, 3};
+    const std::string invalid = "invalid_argument: One or more parameter values were invalid: ";
+    BOOST_TEST(error_of(service->create_table(wanted)) ==
+               invalid +
+                   "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when "
+                   "BillingMode is PAY_PER_REQUEST");
+    wanted.throughput.reset();
+    add_index(wanted, "gidx", "g S");
+    wanted.global_indexes->back().throughput = ProvisionedThroughput{5, 3};
+    BOOST_TEST(error_of(service->create_table(wanted)) ==
+               invalid +
+                   "ProvisionedThroughput should not be specified for index: gidx when "
+                   "BillingMode is PAY_PER_REQUEST");
+    wanted.global_indexes.reset();
+    wanted.attributes.pop_back();
     BOOST_TEST((service->create_table(wanted).value().throughput == ProvisionedThroughput{}));
+    UpdateTable change;
+    change.table = "orders";
+    change.attributes = {{"g", AttributeType::string}, {"pk", AttributeType::string}};
+    SecondaryIndex index;
+    index.name = "gidx";
+    index.key = {{"g", KeyType::hash}};
+    index.projection = IndexProjection{ProjectionType::all, {}};
+    index.throughput = ProvisionedThroughput{5, 3};
+    change.global_index_updates.emplace().push_back({index, {}, {}});
+    BOOST_TEST(error_of(service->update_table(change)) ==
+               invalid +
+                   "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for "
+                   "index: gidx when BillingMode is PAY_PER_REQUEST");
 }
 
 BOOST_AUTO_TEST_CASE(gets_an_index_with_entries_of_the_items_it_has_and_loses_it) {

@@ -110,6 +110,40 @@ BOOST_AUTO_TEST_CASE(may_have_null_and_unknown_members) {
                R"({"TableNames":[]})");
 }
 
+BOOST_AUTO_TEST_CASE(names_no_projected_attribute_twice_and_none_by_256_characters) {
+    const World world;
+    const auto made = [&](const std::string& names) {
+        return world.ask(
+            "CreateTable",
+            R"({"TableName":"abc","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[
+                            {"AttributeName":"a","AttributeType":"S"}],
+                            "KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],
+                            "GlobalSecondaryIndexes":[{"IndexName":"by-a","KeySchema":
+                            [{"AttributeName":"a","KeyType":"HASH"}],"Projection":{"ProjectionType":
+                            "INCLUDE","NonKeyAttributes":[)" +
+                names + "]}}]}");
+    };
+    BOOST_TEST(has(made(R"("b","c","b")"),
+                   "One or more parameter values were invalid: Duplicate element in "
+                   "NonKeyAttributes: b"));
+    BOOST_TEST(has(made('"' + std::string(256, 'x') + '"'),
+                   "at 'projection.nonKeyAttributes' failed to "
+                   "satisfy constraint: Member must satisfy constraint: [Member must have length "
+                   "less than or equal to 255, Member must have length greater than or equal to "
+                   "1]"));
+    BOOST_TEST(has(made(R"("")"), "length greater than or equal to 1"));
+    BOOST_TEST(has(made('"' + std::string(255, 'x') + '"'), "TableDescription"));
+}
+
+BOOST_AUTO_TEST_CASE(gives_no_tag_twice) {
+    const World world;
+    BOOST_TEST(has(world.ask("CreateTable", with_indexes), "TableDescription"));
+    BOOST_TEST(has(world.ask("TagResource",
+                             R"({"ResourceArn":"arn:aws:dynamodb:local:000000000000:table/things",
+                                "Tags":[{"Key":"a","Value":"1"},{"Key":"a","Value":"2"}]})"),
+                   "Duplicate Tag Keys provided as input: Duplicate Tag Key found a"));
+}
+
 BOOST_AUTO_TEST_CASE(for_streams_is_told_that_there_are_none) {
     const World world;
     std::string request(with_indexes);
@@ -147,6 +181,130 @@ BOOST_AUTO_TEST_CASE(tells_costs_and_collections_where_they_are_asked_for) {
                                 "TableName":"things","Key":{"pk":{"S":"a"},"sk":{"S":"b"}}}}]})"),
                    R"("ConsumedCapacity":[{"TableName":"things","CapacityUnits":2.0,)"
                    R"("ReadCapacityUnits":2.0}])"));
+}
+
+// What a transaction that is sent again has read, twice as much as for single reads.
+BOOST_AUTO_TEST_CASE(to_a_transaction_that_was_done_before_tells_what_it_read) {
+    const World world;
+    BOOST_TEST(has(world.ask("CreateTable", with_indexes), "TableDescription"));
+    const std::string request =
+        R"({"ClientRequestToken":"t","ReturnConsumedCapacity":"INDEXES","TransactItems":[
+            {"Put":{"TableName":"things","Item":{"pk":{"S":"a"},"sk":{"S":"b"},"l":{"N":"1"},"t":{"S":")" +
+        std::string(5'000, 'x') +
+        R"("}}}},
+            {"Delete":{"TableName":"things","Key":{"pk":{"S":"a"},"sk":{"S":"c"}}}}]})";
+    BOOST_TEST(has(world.ask("TransactWriteItems", request),
+                   R"("CapacityUnits":22.0,"WriteCapacityUnits":22.0)"));
+    BOOST_TEST(world.ask("TransactWriteItems", request) ==
+               R"({"ConsumedCapacity":[{"TableName":"things","CapacityUnits":6.0,)"
+               R"("ReadCapacityUnits":6.0,"Table":{"CapacityUnits":6.0,)"
+               R"("ReadCapacityUnits":6.0}}]})");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_table_on_demand_tells_since_when) {
+    World world;
+    world.clock.set_wall(rocklock::WallTime(std::chrono::milliseconds(1'700'000'000'500)));
+    BOOST_TEST(has(world.ask("CreateTable", with_indexes), "TableDescription"));
+    const std::string since = R"("BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST",)"
+                              R"("LastUpdateToPayPerRequestDateTime":)";
+    BOOST_TEST(
+        has(world.ask("DescribeTable", R"({"TableName":"things"})"), since + "1700000000.5}"));
+    world.clock.advance(std::chrono::seconds(10));
+    BOOST_TEST(has(world.ask("UpdateTable", R"({"TableName":"things","BillingMode":"PROVISIONED",
+                             "ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}})"),
+                   R"("BillingModeSummary":{"BillingMode":"PROVISIONED",)"
+                   R"("LastUpdateToPayPerRequestDateTime":1700000000.5})"));
+    BOOST_TEST(
+        has(world.ask("UpdateTable", R"({"TableName":"things","BillingMode":"PAY_PER_REQUEST"})"),
+            since + "1700000010.5}"));
+}
+
+// Settings that nothing here depends on, of a table and of its index.
+BOOST_AUTO_TEST_CASE(tells_limits_warmth_and_encryption_as_they_were_given) {
+    World world;
+    const std::string invalid = "One or more parameter values were invalid: ";
+    std::string request(with_indexes);
+    request.insert(1, R"("SSESpecification":{"Enabled":true,"SSEType":"KMS","KMSMasterKeyId":"k1"},
+        "OnDemandThroughput":{"MaxReadRequestUnits":100},
+        "WarmThroughput":{"ReadUnitsPerSecond":13000},
+        "GlobalSecondaryIndexes":[{"IndexName":"by-sk","Projection":{"ProjectionType":"ALL"},
+        "KeySchema":[{"AttributeName":"sk","KeyType":"HASH"}],
+        "OnDemandThroughput":{"MaxWriteRequestUnits":7},
+        "WarmThroughput":{"WriteUnitsPerSecond":4001}}],)");
+    BOOST_TEST(has(world.ask("CreateTable", request), "TableDescription"));
+    world.tables.reset();
+    world.tables = open_tables(*world.storage, world.clock).value();
+    const auto described = [&] { return world.ask("DescribeTable", R"({"TableName":"things"})"); };
+    for (
+        const auto* part :
+        {R"("OnDemandThroughput":{"MaxReadRequestUnits":100,"MaxWriteRequestUnits":-1},)",
+         R"("WarmThroughput":{"ReadUnitsPerSecond":13000,"WriteUnitsPerSecond":4000,"Status":"ACTIVE"})",
+         R"("SSEDescription":{"Status":"ENABLED","SSEType":"KMS",)"
+         R"("KMSMasterKeyArn":"arn:aws:kms:local:000000000000:key/k1"})",
+         R"("WarmThroughput":{"ReadUnitsPerSecond":12000,"WriteUnitsPerSecond":4001,"Status":"ACTIVE"},)"
+         R"("OnDemandThroughput":{"MaxReadRequestUnits":-1,"MaxWriteRequestUnits":7})"}) {
+        BOOST_TEST(has(described(), part), part);
+    }
+    const auto changed = [&](const std::string& members) {
+        return world.ask("UpdateTable", R"({"TableName":"things",)" + members + "}");
+    };
+    BOOST_TEST(
+        has(changed(R"("OnDemandThroughput":{"MaxReadRequestUnits":-1,"MaxWriteRequestUnits":5})"),
+            R"("OnDemandThroughput":{"MaxReadRequestUnits":-1,"MaxWriteRequestUnits":5})"));
+    BOOST_TEST(has(changed(R"("OnDemandThroughput":{"MaxReadRequestUnits":0})"),
+                   invalid + "Requested MaxReadRequestUnits for OnDemandThroughput for table is "
+                             "outside of valid range"));
+    BOOST_TEST(has(changed(R"("WarmThroughput":{"WriteUnitsPerSecond":5000})"),
+                   R"("ReadUnitsPerSecond":13000,"WriteUnitsPerSecond":5000)"));
+    BOOST_TEST(has(changed(R"("WarmThroughput":{"ReadUnitsPerSecond":12999})"),
+                   invalid + "Requested ReadUnitsPerSecond for WarmThroughput for table is lower "
+                             "than current WarmThroughput, decreasing WarmThroughput is not "
+                             "supported"));
+    BOOST_TEST(has(changed(R"("GlobalSecondaryIndexUpdates":[{"Update":{"IndexName":"by-sk",
+                              "OnDemandThroughput":{"MaxReadRequestUnits":9}}}])"),
+                   R"("OnDemandThroughput":{"MaxReadRequestUnits":9,"MaxWriteRequestUnits":7})"));
+    BOOST_TEST(
+        has(changed(R"("SSESpecification":{"Enabled":true,"SSEType":"KMS","KMSMasterKeyId":"k1"})"),
+            invalid + "Table is already encrypted with given KMSMasterKeyId"));
+    BOOST_TEST(!has(changed(R"("SSESpecification":{"Enabled":false})"), "SSEDescription"));
+    BOOST_TEST(has(changed(R"("SSESpecification":{})"),
+                   invalid + "Table is already encrypted by default"));
+    BOOST_TEST(has(changed(R"("SSESpecification":{"Enabled":true})"),
+                   "arn:aws:kms:local:000000000000:alias/aws/dynamodb"));
+    BOOST_TEST(has(changed(R"("BillingMode":"PROVISIONED","ProvisionedThroughput":
+                              {"ReadCapacityUnits":1,"WriteCapacityUnits":1},
+                              "GlobalSecondaryIndexUpdates":[{"Update":{"IndexName":"by-sk",
+                              "ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}}}])"),
+                   R"("ReadUnitsPerSecond":13000,"WriteUnitsPerSecond":5000)"));
+    BOOST_TEST(!has(described(), "OnDemandThroughput"));
+    BOOST_TEST(has(changed(R"("OnDemandThroughput":{"MaxWriteRequestUnits":5})"),
+                   invalid + "MaxWriteRequestUnits for OnDemandThroughput cannot be specified when "
+                             "the table BillingMode is PROVISIONED"));
+}
+
+BOOST_AUTO_TEST_CASE(of_an_encryption_that_is_not_offered_says_why) {
+    const World world;
+    const auto made = [&](const std::string& members) {
+        std::string request(with_indexes);
+        request.insert(1, R"("SSESpecification":{)" + members + "},");
+        return world.ask("CreateTable", request);
+    };
+    BOOST_TEST(
+        has(made(R"("Enabled":true,"SSEType":"AES256")"), "SSEType AES256 is not supported"));
+    BOOST_TEST(has(made(R"("SSEType":"KMS")"), "SSEType can not be specified if Enabled is false"));
+    BOOST_TEST(has(made(R"("Enabled":true,"KMSMasterKeyId":"k")"),
+                   "SSEType KMS is required if KMSMasterKeyId is specified"));
+    BOOST_TEST(!has(made(R"("Enabled":false)"), "SSEDescription"));
+}
+
+BOOST_AUTO_TEST_CASE(to_a_question_for_backups_of_no_table_has_a_name_of_its_own) {
+    const World world;
+    BOOST_TEST(world.ask("DescribeContinuousBackups", R"({"TableName":"nosuch"})") ==
+               R"({"__type":"com.amazonaws.dynamodb.v20120810#TableNotFoundException",)"
+               R"("message":"Table not found: nosuch"})");
+    BOOST_TEST(has(world.ask("CreateTable", with_indexes), "TableDescription"));
+    BOOST_TEST(has(world.ask("DescribeContinuousBackups", R"({"TableName":"things"})"),
+                   R"("ContinuousBackupsStatus":"ENABLED")"));
 }
 
 BOOST_AUTO_TEST_CASE(that_only_counts_has_no_items) {

@@ -54,6 +54,36 @@ struct ProvisionedThroughput {
     friend bool operator==(const ProvisionedThroughput&, const ProvisionedThroughput&) = default;
 };
 
+// Limits of a table or a global index on demand, in units per second: 1 or more each. They are
+// stored and described, and no request is slowed down by them.
+//
+// In a change an absent limit stays as it is, and -1 removes it.
+struct OnDemandThroughput {
+    std::optional<std::int64_t> max_read_units;
+    std::optional<std::int64_t> max_write_units;
+
+    friend bool operator==(const OnDemandThroughput&, const OnDemandThroughput&) = default;
+};
+
+// What a table or a global index bears at once, in units per second. It is stored and described;
+// nothing depends on it. It never falls.
+struct WarmThroughput {
+    std::optional<std::int64_t> read_units;
+    std::optional<std::int64_t> write_units;
+
+    friend bool operator==(const WarmThroughput&, const WarmThroughput&) = default;
+};
+
+// Encryption at rest with a key of the key management service. It is stored and described: the
+// store is encrypted by the file system below it, or not at all.
+struct ServerSideEncryption {
+    bool enabled = false;
+    // An id, an alias or an ARN. Absent: the account's key for tables.
+    std::optional<std::string> key;
+
+    friend bool operator==(const ServerSideEncryption&, const ServerSideEncryption&) = default;
+};
+
 // Local or global.
 struct SecondaryIndex {
     std::string name;
@@ -61,6 +91,8 @@ struct SecondaryIndex {
     std::optional<IndexProjection> projection;
     // Of global ones.
     std::optional<ProvisionedThroughput> throughput;
+    std::optional<OnDemandThroughput> on_demand{};
+    std::optional<WarmThroughput> warm{};
 };
 
 // What the service charges; it is kept and told.
@@ -78,16 +110,19 @@ struct CreateTable {
     bool deletion_protection = false;
     std::optional<TableClass> table_class;
     std::map<std::string, std::string> tags;
+    std::optional<OnDemandThroughput> on_demand{};
+    std::optional<WarmThroughput> warm{};
+    ServerSideEncryption encryption{};
 };
 
-// One change besides the table's name and `attributes`: of throughput, the table's and its
-// indexes', with or without `billing`; of one index that is created or removed; of the protection;
-// of the class.
+// One change besides the table's name and `attributes`: of throughput of any kind, the table's and
+// its indexes', with or without `billing`; of one index that is created or removed; of the
+// protection; of the class; of the encryption.
 struct UpdateTable {
     // One of the three.
     struct GlobalIndexUpdate {
         std::optional<SecondaryIndex> create;
-        // Its name and throughput.
+        // Its name, and its throughput of one kind or several.
         std::optional<SecondaryIndex> update;
         // Its name.
         std::optional<std::string> remove;
@@ -100,6 +135,9 @@ struct UpdateTable {
     std::optional<std::vector<GlobalIndexUpdate>> global_index_updates;
     std::optional<bool> deletion_protection;
     std::optional<TableClass> table_class;
+    std::optional<OnDemandThroughput> on_demand{};
+    std::optional<WarmThroughput> warm{};
+    std::optional<ServerSideEncryption> encryption{};
 };
 
 enum class IndexStatus : std::uint8_t {
@@ -120,6 +158,9 @@ struct IndexDescription {
     std::string arn;
     std::uint64_t entry_count = 0;
     std::uint64_t size_bytes = 0;
+    OnDemandThroughput on_demand{};
+    // Of global ones, with both members.
+    WarmThroughput warm{};
 };
 
 struct TableDescription {
@@ -142,6 +183,13 @@ struct TableDescription {
     // items have been counted, which calls of sweep_expired() do.
     std::uint64_t item_count = 0;
     std::uint64_t size_bytes = 0;
+    OnDemandThroughput on_demand{};
+    // With both members.
+    WarmThroughput warm{};
+    // When it was last made, or changed, to be on demand.
+    std::optional<WallTime> on_demand_since{};
+    // The ARN of the key that it is said to be encrypted with.
+    std::optional<std::string> encryption_key_arn{};
 };
 
 struct ListTables {
