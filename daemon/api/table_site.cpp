@@ -25,6 +25,8 @@ using std::chrono::steady_clock;
 
 constexpr std::string_view service_prefix = "DynamoDB";
 constexpr std::string_view unknown_operation = "UnknownOperationException";
+constexpr std::string_view stream_target_prefix = "DynamoDBStreams_20120810.";
+constexpr std::size_t longest_shown_target = 64;
 constexpr int internal_status = 500;
 // A longer body takes a while to read.
 constexpr std::size_t longest_at_hand = 8U << 10;
@@ -49,6 +51,16 @@ void append_request_id(std::string& out) {
     out.append(id.data(), id.size());
 }
 
+// What a client sent as a target, for messages: short, and UTF-8 whatever it was.
+std::string shown_target(std::string_view target) {
+    std::string shown = "'" + std::string(target.substr(0, longest_shown_target)) +
+                        (target.size() > longest_shown_target ? "...'" : "'");
+    for (char& byte : shown) {
+        if (static_cast<unsigned char>(byte) >= 0x80) byte = '?';
+    }
+    return shown;
+}
+
 HttpAnswer with_headers(int status, std::string body) {
     std::string headers;
     // Both of them, and a version.
@@ -62,7 +74,8 @@ HttpAnswer with_headers(int status, std::string body) {
 }
 
 HttpAnswer with_headers(TableAnswer answer) {
-    auto told = with_headers(200, std::move(answer.body));
+    auto told = with_headers(answer.refused ? 400 : 200, std::move(answer.body));
+    told.refused = answer.refused;
     if (answer.version) {
         told.more_headers += "x-rocklock-version: " + std::to_string(*answer.version) + "\r\n";
     }
@@ -73,6 +86,21 @@ HttpAnswer service_error(std::string_view name, std::string_view message) {
     auto told = with_headers(400, write_service_error(name, message));
     told.refused = ErrorCode::malformed;
     return told;
+}
+
+// The service says no more than the name of the exception.
+HttpAnswer unknown_operation_answer(std::string_view target) {
+    const std::string name(target.substr(target.find('.') + 1));
+    const bool versioned =
+        target.starts_with(table_target_prefix) || target.starts_with(stream_target_prefix);
+    if (versioned && is_service_operation(name)) {
+        return service_error(unknown_operation,
+                             "Rocklock does not implement the operation " + name + " of DynamoDB");
+    }
+    return service_error(unknown_operation, "The operation " + shown_target(target) +
+                                                " is unknown: the header X-Amz-Target must be " +
+                                                std::string(table_target_prefix) +
+                                                "NAME with the name of an operation");
 }
 
 HttpAnswer error_answer(const Error& error, const std::function<void(const Error&)>& failed) {
@@ -153,7 +181,7 @@ HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockS
     const auto body = TableBody::parse(request.body);
     if (!body) return error_answer(body.error(), {});
     const auto operation = operation_of(request);
-    if (!is_table_operation(operation)) return service_error(unknown_operation, {});
+    if (!is_table_operation(operation)) return unknown_operation_answer(request.operation);
     if (const auto problem = check_signature(request)) {
         return service_error(problem->name, problem->message);
     }

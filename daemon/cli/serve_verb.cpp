@@ -23,14 +23,15 @@ std::string directory_of(const std::string& path) {
     return slash == std::string::npos || slash == 0 ? "" : path.substr(0, slash);
 }
 
-constexpr std::array<std::pair<const char*, const char*>, 12> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 13> operation_defaults = {
     {{"http", ""},
      {"admin-group", ""},
      {"max-connections", "20000"},
      {"slow-wait", "5s"},
      {"log-format", "text"},
      {"log-level", "info"},
-     {"sweep-period", "60s"},
+     {"region", "local"},
+     {"sweep-period", "10s"},
      {"throttle", "0%"},
      {"conflict", "0%"},
      {"index-lag", "0"},
@@ -75,12 +76,20 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
 
 // What those meet who use tables.
 Result<void> read_tables(const Settings& settings, ServerOptions& options) {
-    const auto period = settings.duration("sweep-period", "60s");
+    const auto period = settings.duration("sweep-period", "10s");
     if (!period) return period.error();
     if (period->count() == 0) {
         return Error(ErrorCode::invalid_argument, "sweep-period is 0: the least is 1ms");
     }
     options.sweep_period = *period;
+    const auto region = settings.get("region", "local");
+    if (!is_region(region.value)) {
+        return Error(
+            ErrorCode::invalid_argument,
+            "region (from " + region.source + ") is '" + region.value +
+                "'; write 1 to 63 lower-case letters, digits and hyphens, as in eu-west-1");
+    }
+    options.region = region.value;
     auto& rehearsal = options.rehearsal;
     const auto throttle = settings.percent("throttle", "0%");
     if (!throttle) return throttle.error();

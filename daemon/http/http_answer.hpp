@@ -28,6 +28,10 @@ struct HttpManner {
     bool head = false;
 };
 
+// "Date: ...\r\n", of this second. Each thread formats it once a second; what is returned is valid
+// until the thread asks again.
+std::string_view date_line();
+
 void append_answer(std::string& out, const HttpAnswer& answer, HttpManner manner);
 
 // A refusal that has a name only in HTTP.

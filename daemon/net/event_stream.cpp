@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/http/http_answer.hpp"
 #include "wire/call_json.hpp"
 
 namespace rocklock {
@@ -85,9 +86,10 @@ Result<EventStream> EventStream::open(std::string_view target, std::string_view 
     return EventStream(std::move(prefix), after);
 }
 
-std::string_view EventStream::head() {
+std::string EventStream::head() {
     return "HTTP/1.1 200 OK\r\n"
-           "Content-Type: text/event-stream\r\n"
+           "Content-Type: text/event-stream\r\n" +
+           std::string(date_line()) +
            "Cache-Control: no-store\r\n"
            "X-Content-Type-Options: nosniff\r\n"
            "Connection: close\r\n\r\n"

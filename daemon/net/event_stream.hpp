@@ -29,7 +29,7 @@ public:
     static Result<EventStream> open(std::string_view target, std::string_view last_event_id);
 
     // What the stream begins with, before its first page.
-    static std::string_view head();
+    static std::string head();
 
     // What to ask for next.
     WatchRequest next() const;

@@ -274,7 +274,7 @@ void HttpConversation::start_stream(const HttpRequest& request, std::uint64_t nu
     ending_ = true;
     stream_ = *std::move(stream);
     slots_.back().open = true;
-    slots_.back().answer = std::string(EventStream::head());
+    slots_.back().answer = EventStream::head();
     unsent_ += slots_.back().answer->size();
     // What is sent asks for more.
     flush();

@@ -60,6 +60,7 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
     database.timings = true;
     database.slow_wait = options.slow_wait;
     database.sweep_period = options.sweep_period;
+    database.region = options.region;
     database.rehearsal = options.rehearsal;
     // Very many may be slow at once: of what stands in their way, a few tell all.
     database.on_slow_wait =

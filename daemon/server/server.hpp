@@ -27,7 +27,9 @@ struct ServerOptions {
     // A wait that lasts longer is told of. 0: none.
     std::chrono::milliseconds slow_wait{0};
     // Of expired items.
-    std::chrono::milliseconds sweep_period{60'000};
+    std::chrono::milliseconds sweep_period{10'000};
+    // Of the ARNs of tables.
+    std::string region = "local";
     // Nuisances for who uses tables.
     Rehearsal rehearsal;
     LogFormat log_format = LogFormat::text;

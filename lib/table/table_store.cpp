@@ -1,5 +1,6 @@
 #include "table/table_store.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -10,11 +11,25 @@
 
 namespace rocklock {
 
+bool is_region(std::string_view text) {
+    constexpr std::size_t max_bytes = 63;
+    return !text.empty() && text.size() <= max_bytes &&
+           std::all_of(text.begin(), text.end(), [](char byte) {
+               return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-';
+           });
+}
+
 Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock,
                                                   const TableOptions& options) {
     const Rehearsal& rehearsal = options.rehearsal;
     if (rehearsal.throttle_percent > 100 || rehearsal.conflict_percent > 100) {
         return Error(ErrorCode::invalid_argument, "no more than 100 of a hundred can be refused");
+    }
+    if (!is_region(options.region)) {
+        return Error(
+            ErrorCode::invalid_argument,
+            "the region is '" + options.region +
+                "': write 1 to 63 lower-case letters, digits and hyphens, as in eu-west-1");
     }
     auto store = std::make_unique<table::TableStore>(storage, clock, options);
     if (auto opened = store->open(); !opened) return std::move(opened).error();

@@ -85,6 +85,27 @@ BOOST_AUTO_TEST_CASE(is_refused_in_the_words_of_the_service) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
+BOOST_AUTO_TEST_SUITE(a_region)
+
+BOOST_AUTO_TEST_CASE(is_in_arns_and_is_lower_case) {
+    testing::SimulatedClock clock;
+    const auto storage = make_memory_storage(clock);
+    TableOptions options;
+    for (const std::string& region : {std::string(), std::string("EU"), std::string("a b"),
+                                      std::string(64, 'a'), std::string("a:b")}) {
+        options.region = region;
+        BOOST_TEST(error_of(open_tables(*storage, clock, options)) ==
+                   "invalid_argument: the region is '" + region +
+                       "': write 1 to 63 lower-case letters, digits and hyphens, as in eu-west-1");
+    }
+    options.region = "eu-west-1";
+    const auto tables = open_tables(*storage, clock, options).value();
+    BOOST_TEST(tables->create_table(table_of("orders", "pk S")).value().arn ==
+               "arn:aws:dynamodb:eu-west-1:000000000000:table/orders");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 BOOST_FIXTURE_TEST_SUITE(a_tag, WithTable)
 
 BOOST_AUTO_TEST_CASE(is_given_changed_taken_away_and_survives_a_restart) {
@@ -105,8 +126,8 @@ BOOST_AUTO_TEST_CASE(is_one_of_fifty_at_most_and_listed_page_by_page) {
     service->tag_resource({arn, tags}).value();
     BOOST_TEST((all_tags() == tags));
     BOOST_TEST(error_of(service->tag_resource({arn, {{"one more", ""}}})) ==
-               "invalid_argument: One or more parameter values were invalid: The number of tags "
-               "exceeds the limit of 50 of a table");
+               "invalid_argument: Number of Tags exceed the current limit for the provided "
+               "ResourceArn");
     // In place of one that is there.
     service->tag_resource({arn, {{"key 7", "seven"}}}).value();
     BOOST_TEST(all_tags().size() == 50U);
@@ -121,7 +142,11 @@ BOOST_AUTO_TEST_CASE(is_refused_in_the_words_of_the_service) {
         return error_of(service->tag_resource({arn, {{std::move(key), std::move(value)}}}));
     };
     BOOST_TEST(tagged("aws:x", "") ==
-               "invalid_argument: aws: prefixed tag key names are not allowed for external use.");
+               "invalid_argument: Tag Key cannot be prefixed with aws:, Key: aws:x");
+    BOOST_TEST(tagged("hi!", "") == "invalid_argument: The Tag Key provided is invalid, Key: hi!");
+    BOOST_TEST(tagged("x", "a\tb") ==
+               "invalid_argument: The Tag Value provided is invalid, Value: a\tb");
+    BOOST_TEST(tagged("a b_c.d:e/f=g+h-i@j", "a b_c.d:e/f=g+h-i@j").empty());
     BOOST_TEST(tagged("", "") ==
                "invalid_argument: 1 validation error detected: Value '' at 'tags.1.member.key' "
                "failed to satisfy constraint: Member must have length greater than or equal to 1");

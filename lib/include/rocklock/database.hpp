@@ -43,7 +43,10 @@ struct DatabaseOptions {
     std::chrono::milliseconds slow_wait{0};
     std::function<void(const SlowWait&)> on_slow_wait;
     // Of tables: from the beginning of one sweep for expired items to that of the next.
-    std::chrono::milliseconds sweep_period{60'000};
+    std::chrono::milliseconds sweep_period{10'000};
+    // Of tables: the region in their ARNs, as in "eu-west-1": is_region() must accept it. Requests
+    // with an ARN of another region name no table.
+    std::string region = "local";
     // Of tables: nuisances of the service, to try a program with.
     Rehearsal rehearsal;
     // None: the machine's. It must outlive the database.

@@ -3,10 +3,12 @@
 What the operations answer is in golden_replay_test.py, and how an SDK fares in sdk_test.py.
 """
 
+import email.utils
 import gzip
 import json
 import re
 import threading
+import time
 import zlib
 
 import tap
@@ -63,6 +65,20 @@ class Api(TcpSandbox):
         return json.loads(answer.text)
 
 
+class Region(TcpSandbox):
+    def test_is_in_the_arns_of_tables(self):
+        web = self.web(self.serve_tcp("--region", "eu-west-1"))
+        made = json.loads(call(web, "CreateTable", TABLE).text)["TableDescription"]
+        self.assertEqual(made["TableArn"], "arn:aws:dynamodb:eu-west-1:000000000000:table/things")
+        found = call(web, "DescribeTable", {"TableName": made["TableArn"]})
+        self.assertEqual(json.loads(found.text)["Table"]["TableName"], "things")
+
+    def test_is_refused_where_it_can_be_none(self):
+        process = self.rocklock("serve", "--memory", "--region", "EU West")
+        self.assertEqual(process.returncode, 64, process.stderr)
+        self.assertIn("region (from the command line) is 'EU West'; write 1 to 63 lower-case letters", process.stderr)
+
+
 class Answers(Api):
     def test_have_an_id_and_the_checksum_of_their_body(self):
         ids = set()
@@ -109,20 +125,31 @@ class Answers(Api):
             "2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: "
             "Member must not be null; Value null at 'item' failed to satisfy constraint: Member must not be null")
 
-    def test_have_no_text_for_operations_that_are_not_there(self):
+    def test_say_which_operation_is_not_there(self):
         web = self.web(self.port)
-        for operation in ("Nope", "putitem", "", "ExecuteStatement"):
-            answer = call(web, operation, {})
-            self.assertEqual(json.loads(answer.text),
-                             {"__type": "com.amazon.coral.service#UnknownOperationException"}, operation)
-        for target in ("", "PutItem", "nobody.PutItem"):
+
+        def message_for(target):
             answer = call(web, "PutItem", {}, X_Amz_Target=target)
-            self.assertEqual((answer.status, json.loads(answer.text)),
-                             (400, {"__type": "com.amazon.coral.service#UnknownOperationException"}), target)
+            self.assertEqual((answer.status, exception(answer)),
+                             (400, "com.amazon.coral.service#UnknownOperationException"), target)
             self.assertEqual(len(answer.headers["x-amzn-requestid"]), 52)
-        other = self.web()
-        self.refused(other, "UnknownOperationException", X_Amz_Target="DynamoDBStreams_20120810.ListStreams")
-        self.refused(other, "UnknownOperationException", X_Amz_Target="DynamoDB_19990101.ListTables")
+            return json.loads(answer.text)["message"]
+        for service, operation in (("DynamoDB", "ExecuteStatement"), ("DynamoDB", "CreateBackup"),
+                                   ("DynamoDBStreams", "ListStreams")):
+            self.assertEqual(message_for(f"{service}_20120810.{operation}"),
+                             f"Rocklock does not implement the operation {operation} of DynamoDB")
+        for target in ("DynamoDB_20120810.Nope", "DynamoDB_20120810.putitem", "DynamoDB_20120810.", "", "PutItem",
+                       "nobody.PutItem", "DynamoDB_19990101.ListTables"):
+            self.assertTrue(message_for(target).startswith(f"The operation '{target}' is unknown: "), target)
+
+    def test_have_a_date(self):
+        for where in (None, self.port):
+            web = self.web(where)
+            before = time.time() - 1
+            dates = [call(web, "ListTables", {}).headers["date"], web.ask("GET", "/healthz").headers["date"]]
+            for date in dates:
+                self.assertRegex(date, r"\A[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT\Z")
+                self.assertTrue(before <= email.utils.parsedate_to_datetime(date).timestamp() <= time.time(), date)
 
     def test_of_a_table_tell_its_class(self):
         web = self.web(self.port)

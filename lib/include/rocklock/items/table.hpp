@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
@@ -152,13 +153,16 @@ public:
     virtual Result<void> close() = 0;
 };
 
+// Whether a text can be the region of an ARN: 1 to 63 lower-case letters, digits and hyphens.
+ROCKLOCK_API bool is_region(std::string_view text);
+
 struct TableOptions {
     Durability durability = Durability::durable;
     // Of ARNs. One with another region or account names no table of ours.
     std::string region = "local";
     std::string account = "000000000000";
     // From the beginning of one sweep of all tables to that of the next.
-    std::chrono::milliseconds sweep_period{60'000};
+    std::chrono::milliseconds sweep_period{10'000};
     Rehearsal rehearsal;
     // Who answers for locks; `Database` has one. It must outlive the tables. Without one no bound
     // table can be written.
@@ -171,8 +175,8 @@ struct TableOptions {
 // were being made.
 //
 // Lifetime: borrows `storage` and `clock`, which must outlive what it returns. Its end closes it.
-// Errors:   invalid_argument: a percentage of the rehearsal; corrupt, newer_format; those of
-// Storage
+// Errors:   invalid_argument: a percentage of the rehearsal, or the region; corrupt, newer_format;
+// those of Storage
 ROCKLOCK_API Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock,
                                                                const TableOptions& options = {});
 
