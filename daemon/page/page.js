@@ -1,13 +1,12 @@
-// The lock table, live. It only looks: every call here is one that changes nothing.
+// The lock table, live. The page is read-only: every call that it makes changes nothing.
 //
-// Names, notes and principals are whatever anybody wrote. They become text and attributes, never
-// markup.
+// Names, notes and owners are untrusted input. They become text and attributes, never markup.
 "use strict";
 
-// Events say at once that something has changed; in between, what no event tells.
+// An event causes a refresh at once. The period finds the changes that have no event.
 const period_ms = 5000;
 const least_ms = 250;
-// A daemon that lives has answered by then.
+// A call that takes longer than this fails: the daemon does not respond.
 const longest_ms = 3000;
 const event_types = ["granted", "wanted", "warned", "converted", "transferred", "released", "expired", "stolen",
   "broken", "gap"];
@@ -20,7 +19,11 @@ let rows = [];
 let waiting = new Map();
 let shown_resource = null;
 let opener = null;
-let asked_at = performance.now();
+// When the daemon last answered, on the monotonic and on the wall clock; null until it has answered.
+let answered_at = performance.now();
+let answered_time = null;
+// The daemon does not respond: ages and remaining times stay at what they were at `answered_time`.
+let stale = false;
 let busy = false;
 let again = false;
 let stream = null;
@@ -50,7 +53,7 @@ async function call(verb, members) {
   }
 }
 
-// It listens, and does not answer.
+// The daemon accepted the connection and did not answer in time.
 class Silence extends Error {}
 
 function element(name, text, attributes = {}) {
@@ -75,11 +78,12 @@ function duration(ms) {
   return text;
 }
 
-const ago = (time) => duration(Date.now() - Date.parse(time));
-const left_of = (row) => (row.RemainingMs || 0) - (performance.now() - asked_at);
+const shown_time = () => (stale ? answered_time : Date.now());
+const ago = (time) => duration(shown_time() - Date.parse(time));
+const left_of = (row) => (row.RemainingMs || 0) - (stale ? 0 : performance.now() - answered_at);
 const mode_of = (row) => (row.Permits ? row.Permits + " permits" : row.Mode) + (row.Subtree ? " and below" : "");
 
-// A word as a shell takes it, whatever is in it.
+// `word` quoted for a POSIX shell.
 const quoted = (word) => "'" + word.replaceAll("'", "'\\''") + "'";
 
 function break_command(grant) {
@@ -96,9 +100,17 @@ function cell(title, text, kind) {
   return made;
 }
 
+// The note, and below it the resource on whose account this lock was taken.
+function note_cell(row) {
+  const made = cell("Note", undefined, "note");
+  if (row.Note) made.append(element("div", row.Note));
+  if (row.Cause) made.append(element("div", "because of " + row.Cause, {class: "cause"}));
+  return made;
+}
+
 function row_for(row) {
   const made = element("tr");
-  const name = element("td", undefined, {"data-title": "Resource"});
+  const name = cell("Resource", undefined, "name");
   const open = element("button", row.Resource, {type: "button"});
   open.dataset.resource = row.Resource;
   open.dataset.grant = String(row.Grant);
@@ -107,16 +119,16 @@ function row_for(row) {
   const waiters = waiting.get(row.Resource);
   const since = cell("Since", "", "number since");
   since.title = row.AcquiredAt;
-  made.append(name, cell("Mode", mode_of(row)), cell("Who", row.Principal), since,
+  made.append(name, cell("Mode", mode_of(row)), cell("Owner", row.Principal), since,
     cell("Left", "", "number left"), cell("Waiting", waiters === undefined ? "" : String(waiters), "number waiting"),
-    cell("Note", row.Note || (row.Cause ? "because of " + row.Cause : "")));
+    note_cell(row));
   made.classList.toggle("wanted", waiters !== undefined);
   return made;
 }
 
 function draw() {
   const body = by_id("rows");
-  // The keyboard stays where it is, though the rows are made anew.
+  // The rows are created again: the keyboard focus is moved to the new row of the same lock.
   const focused = document.activeElement?.dataset?.grant;
   const focused_name = document.activeElement?.dataset?.resource;
   body.replaceChildren(...rows.map(row_for));
@@ -130,7 +142,7 @@ function draw() {
   tick();
 }
 
-// What changes by itself.
+// Updates ages and remaining times, which change without an event.
 function tick() {
   const made = by_id("rows").children;
   for (let i = 0; i < made.length; ++i) {
@@ -147,26 +159,29 @@ async function look() {
   const request = {Prefix: prefix, Limit: most_rows};
   let page = await call("ListLocks", request);
   if (page.Next && wanted) page = await call("ListLocks", {...request, Principal: wanted});
-  const found = page.Locks.filter((row) => row.Principal.toLowerCase().includes(wanted.toLowerCase()));
   const contended = await call("ListLocks", {...request, Contended: true});
-  const names = [...new Set(contended.Locks.map((row) => row.Resource))];
+  const has_owner = (row) => row.Principal.toLowerCase().includes(wanted.toLowerCase());
+  const wanted_rows = contended.Locks.filter(has_owner);
+  const names = [...new Set(wanted_rows.map((row) => row.Resource))];
   const counts = new Map(names.map((name) => [name, "yes"]));
-  const visible = new Set(found.map((row) => row.Resource));
-  await Promise.all(names.filter((name) => visible.has(name)).slice(0, most_asked).map(async (name) => {
+  await Promise.all(names.slice(0, most_asked).map(async (name) => {
     counts.set(name, (await call("ShowLock", {Resource: name})).Waiters.length);
   }));
-  asked_at = performance.now();
-  rows = found;
+  answered_at = performance.now();
+  answered_time = Date.now();
   waiting = counts;
+  // Locks with waiters first, also those that the first page of the list does not reach.
+  rows = [...wanted_rows, ...page.Locks.filter((row) => has_owner(row) && !counts.has(row.Resource))];
   by_id("count").textContent = rows.length + (rows.length === 1 ? " lock" : " locks") +
-    (page.Next ? " of the first " + most_rows + "; there are more: write how the name begins" : "");
+    (page.Next ? "; there are more: enter the beginning of a name" : "");
 }
 
 // ---- One resource ----
 
 function holder_text(holder) {
   return holder.Principal + ", " + mode_of(holder) + ", for " + ago(holder.AcquiredAt) + ", " +
-    duration(holder.RemainingMs || 0) + " left, grant " + holder.Grant + (holder.Note ? ": " + holder.Note : "");
+    duration(holder.RemainingMs || 0) + " left, grant " + holder.Grant + (holder.Note ? ": " + holder.Note : "") +
+    (holder.Cause ? " (because of " + holder.Cause + ")" : "");
 }
 
 function holder_line(holder) {
@@ -214,17 +229,17 @@ async function look_closer() {
     (view.ClosedForMs ? ", closed for " + duration(view.ClosedForMs) : "");
   const holders = JSON.stringify(view.Holders.map((holder) => holder.Grant));
   const list = by_id("holders");
-  // The command under somebody's pointer is not made anew while it stays the same.
+  // The commands are created again only if the holders change, so that a selection is kept.
   if (list.dataset.holders !== holders || view.Holders.length === 0) {
-    list_into("holders", view.Holders.map(holder_line), "nobody");
+    list_into("holders", view.Holders.map(holder_line), "no holder");
     list.dataset.holders = holders;
   }
   view.Holders.forEach((holder, i) => {
     list.children[i].firstChild.textContent = holder_text(holder);
   });
   list_into("waiters", view.Waiters.map((waiter) => element("li", waiter.Principal + ", " + mode_of(waiter) + ", for " +
-    ago(waiter.Since))), "nobody");
-  list_into("history", past.Rows.map(history_line), "nothing is remembered");
+    ago(waiter.Since))), "no waiters");
+  list_into("history", past.Rows.map(history_line), "no history");
   by_id("details").hidden = false;
 }
 
@@ -235,7 +250,7 @@ async function show(resource, from) {
   try {
     await look_closer();
   } catch (problem) {
-    say_unreached(problem);
+    show_stale(problem);
     return;
   }
   by_id("name").focus();
@@ -251,28 +266,41 @@ function close_details() {
   (again || opener || by_id("prefix")).focus();
 }
 
-// ---- Going on ----
+// ---- Refreshing ----
 
-function say_unreached(problem) {
-  by_id("state").textContent = problem instanceof Silence
-    ? "not answering: the daemon hangs, or is stopped; shown is what was" : "not reached: " + problem.message;
-  by_id("state").classList.add("bad");
+function why_stale(problem) {
+  const since = answered_time === null ? "" : " since " + new Date(answered_time).toLocaleTimeString();
+  if (problem instanceof Silence) return "The daemon has not responded" + since + ".";
+  if (problem instanceof TypeError) return "The daemon cannot be reached" + since + ".";
+  return "The daemon has reported an error" + since + ": " + problem.message;
+}
+
+// Stops the countdowns and greys what is shown, which may be wrong by now.
+function show_stale(problem) {
+  stale = answered_time !== null;
+  by_id("state").textContent = why_stale(problem) + (stale ? " The locks shown are those of that time." : "");
+  document.body.classList.add("stale");
+  tick();
+}
+
+function show_live() {
+  stale = false;
+  by_id("state").textContent = "live";
+  document.body.classList.remove("stale");
 }
 
 async function refresh() {
-  // Once more when it has changed meanwhile.
+  // A change during a refresh causes another one.
   again = busy;
   if (busy) return;
   busy = true;
-  const state = by_id("state");
   try {
     await look();
+    show_live();
     draw();
     await look_closer();
-    state.textContent = "live";
-    state.classList.remove("bad");
   } catch (problem) {
-    say_unreached(problem);
+    show_stale(problem);
   }
   busy = false;
   if (again) soon();
@@ -285,11 +313,11 @@ function soon() {
   }, least_ms);
 }
 
-// A browser opens but a few connections to one place: a page that nobody sees keeps none.
+// A browser limits the connections to one server: a hidden page keeps none.
 async function listen() {
   if (stream !== null || document.hidden) return;
   try {
-    // There is hardly such a name: the answer tells where the events are now.
+    // No resource has this prefix; only the current position of the event stream is needed.
     const {After} = await call("Watch", {Prefix: "\u0001"});
     if (stream !== null) return;
     stream = new EventSource("/events?after=" + After);
@@ -298,7 +326,7 @@ async function listen() {
       if (stream.readyState === EventSource.CLOSED) stop_listening();
     });
   } catch {
-    // The next round tries again.
+    // The next period tries again.
   }
 }
 

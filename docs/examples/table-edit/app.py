@@ -97,10 +97,15 @@ class Masterdata:
         return opened(edit, edit["Secret"], name)
 
     def keep(self, edit):
-        """Somebody is at it: the lease begins anew. Answers what is left of it, and who wants the table."""
-        kept = self.call("RenewSession", **proof(edit), Active=True)
-        return {"remainingMs": kept["RemainingMs"],
-                "wanted": [{"grant": wanted["Grant"], "by": wanted["By"]} for wanted in kept.get("Wanted", [])]}
+        """Renews the lease, because the user types. Returns what remains of it."""
+        return {"remainingMs": self.call("RenewSession", **proof(edit), Active=True)["RemainingMs"]}
+
+    def requests(self, edit, after):
+        """The requests to take over this edit since `after`, a position in the daemon's events (0: all)."""
+        found = self.call("Watch", Prefix=f"masterdata/{edit['name']}", After=after, Limit=10_000)
+        return {"after": found["After"],
+                "wanted": [{"grant": event["Grant"], "by": event["By"]} for event in found["Events"]
+                           if event["Type"] == "wanted" and event["Grant"] == edit["grant"]]}
 
     def save(self, edit, text, end):
         saved = self.call("SaveEdit", **proof(edit), Token=edit["token"], After="release" if end else "keep",
@@ -204,7 +209,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.headers.get("Content-Type") != "application/json":
             return self.send(415, b"JSON is wanted", "text/plain")
         action = getattr(self.server.masterdata, self.path[1:], None)
-        if self.path[1:] not in ("begin", "keep", "save", "end", "take_over", "answer", "drafts", "discard"):
+        if self.path[1:] not in ("begin", "keep", "requests", "save", "end", "take_over", "answer", "drafts", "discard"):
             return self.send(404, b"there is nothing here", "text/plain")
         self.answer(self.asked(lambda: action(**json.loads(body))))
 

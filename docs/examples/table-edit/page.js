@@ -1,9 +1,9 @@
 "use strict";
 
 const $ = id => document.getElementById(id);
-// What the server gave for the edit: its session and token are this page's alone.
+// The server's answer to `begin`: the session and the token of this page's edit.
 let edit = null;
-// When the lock ends unless somebody types, on this page's own clock.
+// When the lock ends unless the user types, on this page's own clock.
 let endsAt = 0;
 let leaseMs = 0;
 let asking = null;
@@ -33,6 +33,8 @@ function say(text) { $("message").textContent = text; }
 
 function open(opened) {
     edit = opened;
+    seen = 0;
+    showWanted([]);
     leaseMs = opened.remainingMs;
     renewed(opened.remainingMs);
     $("title").textContent = edit.name;
@@ -49,6 +51,7 @@ function close() {
 // The text stays, so that it can be copied.
 function lost() {
     edit.lost = true;
+    showWanted([]);
     $("left").textContent = "This edit is over.";
     for (const name of ["save", "save-and-end"]) $(name).disabled = true;
 }
@@ -59,7 +62,7 @@ function renewed(remainingMs) {
     for (const name of ["save", "save-and-end"]) $(name).disabled = false;
 }
 
-// Somebody types: the lease begins anew, at most every tenth of it.
+// The user types: renews the lease, at most once per tenth of it.
 async function keep() {
     if (!edit || edit.lost || performance.now() - keptAt < leaseMs / 10) return;
     keptAt = performance.now();
@@ -67,20 +70,38 @@ async function keep() {
         const kept = await ask("/keep", {edit});
         if (!edit) return;
         renewed(kept.remainingMs);
-        showWanted(kept.wanted);
     } catch (error) {
         say(error.message);
         if (edit && error.error !== "Daemon") lost();
     }
 }
 
+// Shows the first of the take-over requests, with buttons that answer it. A request that is already
+// shown keeps its buttons, and with them the keyboard focus.
 function showWanted(wanted) {
     const first = wanted[0];
+    const shown = JSON.stringify(first || null);
+    if ($("wanted").dataset.shown === shown) return;
+    $("wanted").dataset.shown = shown;
     $("wanted").hidden = !first;
     $("wanted").replaceChildren();
     if (first) $("wanted").append(`${first.by} asks to take this over. `,
         button("Allow", () => tried(() => answer(first.grant, true))), " ",
         button("Refuse", () => tried(() => answer(first.grant, false))));
+}
+
+// Looks for new take-over requests. This does not renew the lease: an idle editor must see them, too.
+let seen = 0;
+let looking = false;
+async function showRequests() {
+    const asked = edit;
+    if (!asked || asked.lost || looking) return;
+    looking = true;
+    const found = await ask("/requests", {edit: asked, after: seen}).catch(() => null);
+    looking = false;
+    if (!found) return;
+    seen = found.after;
+    if (edit === asked && !edit.lost && found.wanted.length) showWanted(found.wanted);
 }
 
 async function answer(grant, allow) {
@@ -113,7 +134,7 @@ function stateOf(table) {
     return "normal";
 }
 
-// Answers may overtake each other: nothing is shown that was asked for before what is shown.
+// Responses may arrive out of order: a response to an older request than the one shown is dropped.
 const looks = {asked: 0};
 
 async function look(path, members) {
@@ -132,15 +153,27 @@ async function showTables() {
         return say(error.message);
     }
     if (!tables) return;
-    $("tables").replaceChildren(...tables.map(table => {
-        const row = document.createElement("tr");
-        row.id = `row-${table.name}`;
-        for (const text of [table.name, table.refersTo.join(", "), stateOf(table)]) row.insertCell().textContent = text;
-        const buttons = row.insertCell();
-        buttons.append(button("Edit", () => tried(async () => open(await ask("/begin", {editor: $("editor").value, name: table.name})))));
-        if (table.held.some(held => held.edits === table.name)) buttons.append(" ", button("Take over", () => tried(() => takeOver(table.name))));
-        return row;
-    }));
+    const rows = new Map([...$("tables").rows].map(row => [row.id, row]));
+    for (const table of tables) showTable(rows.get(`row-${table.name}`) || newRow(table.name), table);
+}
+
+// The rows and buttons are created once and updated in place, so that the keyboard focus stays.
+function newRow(name) {
+    const row = $("tables").insertRow();
+    row.id = `row-${name}`;
+    for (let i = 0; i < 4; ++i) row.insertCell();
+    const takeOverButton = button("Take over", () => tried(() => takeOver(name)));
+    takeOverButton.disabled = true;
+    row.cells[3].append(
+        button("Edit", () => tried(async () => open(await ask("/begin", {editor: $("editor").value, name})))), " ", takeOverButton);
+    return row;
+}
+
+function showTable(row, table) {
+    [table.name, table.refersTo.join(", "), stateOf(table)].forEach((text, i) => {
+        if (row.cells[i].textContent !== text) row.cells[i].textContent = text;
+    });
+    row.cells[3].lastChild.disabled = !table.held.some(held => held.edits === table.name);
 }
 
 async function showDrafts() {
@@ -175,4 +208,5 @@ $("text").oninput = keep;
 $("editor").onchange = () => tried(async () => {});
 setInterval(showLeft, 200);
 setInterval(showTables, 1000);
+setInterval(showRequests, 1000);
 tried(async () => {});

@@ -165,14 +165,71 @@ class Page(Sandbox):
         wait_until(lambda: self.names() == ["orders/43"], "by principal")
         self.assertEqual(self.browser.complaints(), [])
 
+    def stop_answering(self):
+        self.daemon.send_signal(signal.SIGSTOP)
+        wait_until(lambda: "not responded" in self.text("#state"), "it says that the daemon does not respond")
+
     def test_a_daemon_that_hangs_is_not_live(self):
         self.acquire("a", "ann")
         self.open()
-        self.daemon.send_signal(signal.SIGSTOP)
-        wait_until(lambda: self.text("#state").startswith("not answering"), "it says so")
+        self.stop_answering()
         self.assertEqual(self.names(), ["a"])
         self.daemon.send_signal(signal.SIGCONT)
         wait_until(lambda: self.text("#state") == "live", "it is live again")
+        self.assertEqual(self.opacity(), 1)
+
+    def opacity(self):
+        return self.browser.run("return Number(getComputedStyle(document.getElementById('locks')).opacity)")
+
+    def test_a_daemon_that_hangs_stops_the_countdowns(self):
+        self.acquire("a", "ann")
+        self.open()
+        self.stop_answering()
+        self.assertRegex(self.text("#state"), r"^The daemon has not responded since \d+:\d\d:\d\d")
+        self.assertLess(self.opacity(), 1)
+        # Five minutes later, by both of the browser's clocks.
+        before = self.cells()
+        self.browser.run("const later = (now) => () => now() + 300000;"
+                         "performance.now = later(performance.now.bind(performance));"
+                         "Date.now = later(Date.now); tick()")
+        self.assertEqual(self.cells(), before)
+
+    def lines(self):
+        """How many lines of text each cell of the first row has."""
+        return self.browser.run("""
+            return [...document.querySelector('#rows tr').children].map(cell => {
+              const range = document.createRange();
+              range.selectNodeContents(cell);
+              const bottoms = [...range.getClientRects()].filter(box => box.width > 0)
+                .map(box => Math.round(box.bottom / 8));
+              return new Set(bottoms).size;
+            })""")
+
+    def test_a_long_note_wraps_and_no_other_column_does(self):
+        self.acquire("orders/customers-4217", "ann@example.com", Note="Correcting the prices of May for all customers "
+                     "in the north, as agreed with the sales department on Monday; call 4217 if you need it sooner")
+        self.open()
+        for width in (1280, 1000):
+            self.browser.resize(width, 760)
+            self.assertEqual(self.lines()[:6], [1, 1, 1, 1, 1, 0], width)
+            self.assertGreater(self.lines()[6], 1)
+
+    def test_a_note_does_not_hide_the_cause(self):
+        self.locks.call("PutClass", Pattern="orders", Dependants=[{"Resource": "customers", "Mode": "read"}])
+        self.acquire("orders", "ann", Note="prices of May")
+        self.open()
+        notes = dict((row[0], row[6]) for row in self.cells())
+        self.assertEqual(notes["orders"], "prices of May")
+        self.assertEqual(notes["customers"], "prices of Maybecause of orders")
+
+    def test_locks_with_waiters_are_listed_first(self):
+        self.acquire("a", "ann")
+        self.acquire("z", "ann")
+        waiter = self.connect()
+        waiter.send("Acquire", {"Principal": "cy", "PatienceMs": -1, "Locks": [{"Resource": "z"}]})
+        wait_until(lambda: len(self.locks.call("ShowLock", Resource="z").json["Waiters"]) == 1, "cy waits")
+        self.open()
+        self.assertEqual(self.names(), ["z", "a"])
 
     def test_the_keyboard_is_enough(self):
         grant = self.acquire("orders/42", "ann")
@@ -191,7 +248,7 @@ class Page(Sandbox):
         done = subprocess.run(["sh", "-c", command.replace("rocklock", '"$0"', 1), os.environ["ROCKLOCK_PROGRAM"]],
                               env=self.environment, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, "broken\n"), done.stderr)
-        wait_until(lambda: "nobody" in self.text("#holders"), "nobody holds it")
+        wait_until(lambda: "no holder" in self.text("#holders"), "it has no holder")
         wait_until(lambda: "broken" in self.text("#history"), "its history tells")
         self.assertIn(": why", self.text("#history"))
         self.browser.press(escape)
@@ -226,7 +283,8 @@ class Page(Sandbox):
     def test_it_says_that_the_daemon_has_gone(self):
         self.open()
         self.daemon.kill()
-        wait_until(lambda: self.text("#state").startswith("not reached"), "it says so")
+        wait_until(lambda: self.text("#state").startswith("The daemon cannot be reached since"),
+                   "it says so")
 
     def test_a_page_of_another_origin_cannot_lock(self):
         # The same machine, another port: another origin, whose page asks as browsers do.

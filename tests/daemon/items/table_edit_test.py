@@ -47,7 +47,7 @@ class TableEdit(Sandbox):
         return browser.run("return document.querySelector(arguments[0])?.innerText", selector)
 
     def press(self, browser, selector, text):
-        """The button with that text. The list of tables is made anew each second, under a slow hand."""
+        """Clicks the button with that text."""
         pressed = browser.run("const all = [...document.querySelectorAll(arguments[0])];"
                               "const one = all.find(each => each.textContent === arguments[1]);"
                               "one?.click(); return Boolean(one)", f"{selector} button", text)
@@ -130,12 +130,14 @@ class TableEdit(Sandbox):
         self.row(second, "orders", "editor 1 is editing")
         self.press(second, "#row-orders", "Take over")
         self.says(second, "editor 1 has been asked")
-
-        def asked():
-            first.type("#text", "x")
-            return "editor 2 asks to take this over" in (self.text(first, "#wanted") or "")
-
-        wait_until(asked, "editor 1 is asked")
+        # Without any input from editor 1, and it stays when editor 1 types.
+        asks = "editor 2 asks to take this over"
+        wait_until(lambda: asks in (self.text(first, "#wanted") or ""), "editor 1 is asked")
+        first.run("keptAt = -Infinity")
+        kept = first.run("return endsAt")
+        first.type("#text", "x")
+        wait_until(lambda: first.run("return endsAt") > kept, "the lease is renewed")
+        self.assertIn(asks, self.text(first, "#wanted"))
         self.press(first, "#edit", "Save")
         self.says(first, "Saved.")
         self.press(first, "#wanted", "Allow")
@@ -146,6 +148,15 @@ class TableEdit(Sandbox):
         self.assertEqual(second.run("return document.getElementById('text').value"), saved)
         self.press(first, "#edit", "Save")
         self.says(first, "The lock is not yours any more: editor 2 took it over")
+
+    def test_the_keyboard_focus_stays_while_the_page_refreshes(self):
+        self.start_application(lease_s=60)
+        page, other = self.page("editor 1"), self.page("editor 2")
+        page.run("document.querySelector('#row-orders button').focus()")
+        self.edit(other, "orders")
+        self.row(page, "orders", "editor 2 is editing")
+        self.assertEqual(page.run("const now = document.activeElement; return [now.textContent, now.closest('tr')?.id]"),
+                         ["Edit", "row-orders"])
 
     def test_a_page_warns_before_its_lock_ends(self):
         self.start_application(lease_s=6)
