@@ -39,7 +39,9 @@ std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, cons
     if (side.newcomers != nullptr) {
         connection->newcomer_ = side.newcomers->add(connection, steady_clock::now());
     }
-    thread.post([connection] {
+    if (side.arrivals != nullptr) side.arrivals->enter();
+    thread.introduce([connection, arrivals = side.arrivals] {
+        if (arrivals != nullptr) arrivals->leave();
         connection->interest_ = EPOLLIN;
         const bool watched = connection->thread_.watch(connection->socket_, connection, EPOLLIN);
         if (!watched) connection->hang_up(true);

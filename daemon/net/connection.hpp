@@ -16,6 +16,7 @@
 #include <string>
 
 #include "daemon/api/places.hpp"
+#include "daemon/net/arrival_gate.hpp"
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
 #include "daemon/net/io_thread.hpp"
@@ -34,6 +35,8 @@ public:
         Traffic& traffic;
         // Where it stands until it has asked for something. None: nowhere.
         Newcomers* newcomers = nullptr;
+        // Where it is counted until its thread serves it. None: nowhere.
+        ArrivalGate* arrivals = nullptr;
     };
 
     // Takes the socket, and has the thread serve it. Thread-safe.

@@ -22,6 +22,8 @@ constexpr std::chrono::microseconds longest_look{60};
 constexpr milliseconds lost_turn{1};
 constexpr milliseconds crowded_for{1'000};
 constexpr std::size_t most_events = 128;
+// At most this many new connections are taken up in one round.
+constexpr std::size_t max_introduced = 16;
 // For so long, and a turn more, those whose turn it is again are served in one round.
 constexpr milliseconds longest_turns{2};
 // So long what was left is freed.
@@ -75,6 +77,16 @@ void IoThread::post(std::function<void()> run) {
     if (first) wake();
 }
 
+void IoThread::introduce(std::function<void()> run) {
+    bool first = false;
+    {
+        MutexLock lock(mutex_);
+        first = introduced_.empty();
+        introduced_.push_back(std::move(run));
+    }
+    if (first) wake();
+}
+
 void IoThread::wake() const {
     const std::uint64_t one = 1;
     // A full counter wakes as well.
@@ -116,6 +128,7 @@ void IoThread::run() {
 // How long nothing is to be done but what comes, in milliseconds; -1: for ever.
 int IoThread::patience() const {
     if (!going_on_.empty() || !own_.empty() || !left_.empty() || settling_) return 0;
+    if (!newcomers_.empty()) return 0;
     std::optional<Time> next = settle_at_;
     if (!reminders_.empty()) {
         next = std::min(next.value_or(Time::max()), reminders_.begin()->first);
@@ -140,6 +153,7 @@ void IoThread::wait() {
     std::array<epoll_event, most_events> space;
     std::span<epoll_event> events;
     const int most = patience();
+    round_began_.store(0, std::memory_order_relaxed);
     const Time start = now_ = steady_clock::now();
     const bool looks = most != 0 && quick_ && has_others && start >= crowded_until_;
     while (looks && events.empty() && now_ - start < longest_look) {
@@ -153,6 +167,7 @@ void IoThread::wait() {
         now_ = steady_clock::now();
         quick_ = now_ - start < 2 * longest_look;
     }
+    round_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     while (take_up(events) && events.size() == most_events &&
            steady_clock::now() - now_ < longest_farewell) {
         events = poll(space, 0);
@@ -192,6 +207,7 @@ void IoThread::round() {
         }
     } while (more);
     forgotten_.clear();
+    run_introduced();
     free_what_is_left();
 }
 
@@ -233,6 +249,20 @@ void IoThread::remind() {
         const auto served = reminders_.begin()->second.lock();
         reminders_.erase(reminders_.begin());
         if (served) served->remind();
+    }
+}
+
+void IoThread::run_introduced() {
+    std::vector<std::function<void()>> introduced;
+    {
+        MutexLock lock(mutex_);
+        introduced.swap(introduced_);
+    }
+    for (auto& run : introduced) newcomers_.push_back(std::move(run));
+    for (std::size_t left = max_introduced; left > 0 && !newcomers_.empty(); --left) {
+        const auto run = std::move(newcomers_.front());
+        newcomers_.pop_front();
+        run();
     }
 }
 

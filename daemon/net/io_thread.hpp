@@ -10,6 +10,7 @@
 
 #include <sys/epoll.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -67,9 +68,19 @@ public:
     static IoThread* current();
     // Runs something on the thread, soon. Thread-safe.
     void post(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
+    // Runs something on the thread after those that are served already have had their turn: at most
+    // a few of these in each round. Thread-safe.
+    void introduce(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
 
-    // When this round began.
+    // When this round began: the sockets were asked what they have then.
     Time now() const { return now_; }
+    // For how long the thread has not asked its sockets for more; zero while it waits for them.
+    // Thread-safe.
+    std::chrono::nanoseconds unread_for() const {
+        const auto began = round_began_.load(std::memory_order_relaxed);
+        return began == 0 ? std::chrono::nanoseconds{0}
+                          : Time::clock::now().time_since_epoch() - std::chrono::nanoseconds{began};
+    }
 
     // Has the service settle in this round.
     void settle_soon() { settling_ = true; }
@@ -98,6 +109,7 @@ private:
     void go_on();
     void free_what_is_left();
     void run_posted();
+    void run_introduced();
     void remind();
     bool settle();
     void wake() const;
@@ -106,6 +118,8 @@ private:
     const int poll_;
     const int called_;
     Time now_{};
+    // The same in nanoseconds, for other threads; 0 while the thread waits.
+    std::atomic<std::int64_t> round_began_{0};
     // The last wait was short.
     bool quick_ = false;
     // Until then others keep the processor from whoever gives way to them.
@@ -123,7 +137,10 @@ private:
     Fifo<std::shared_ptr<void>> left_;
     // Posted by the thread itself.
     std::vector<std::function<void()>> own_;
+    // What is left of those that were introduced.
+    Fifo<std::function<void()>> newcomers_;
     Mutex mutex_;
+    std::vector<std::function<void()>> introduced_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<std::function<void()>> posted_ ROCKLOCK_GUARDED_BY(mutex_);
     std::thread thread_;
 };

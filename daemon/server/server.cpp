@@ -42,6 +42,7 @@
 #include "daemon/net/connection.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "daemon/server/listeners.hpp"
+#include "daemon/server/refusals.hpp"
 #include "daemon/server/served_store.hpp"
 #include "daemon/server/service_manager.hpp"
 #include "daemon/server/socket_drain.hpp"
@@ -63,8 +64,10 @@ constexpr milliseconds farewell{1500};
 constexpr milliseconds housekeeping_period{10'000};
 // How long nobody may find us, at the most, before we make room for a daemon that is found.
 constexpr milliseconds socket_look_period{1'000};
-constexpr int most_refused_at_once = 64;
-constexpr milliseconds refusal_time{1000};
+// At most this many connections are accepted and not served yet.
+constexpr int max_arrivals = 64;
+// How long to wait for room when nothing reports that there is some.
+constexpr milliseconds room_pause{50};
 // Where there is no place left, who has asked nothing for so long makes room: for an administrator,
 // who is not to be kept out, sooner.
 constexpr milliseconds longest_silence{5'000};
@@ -83,6 +86,13 @@ Caller caller_of(int socket, std::optional<gid_t> admin_group) {
         return {nobody_known, 0};
     }
     return {credentials.uid, credentials.pid, admin_group && peer_is_member(socket, *admin_group)};
+}
+
+// Whether a client that was just accepted sends no more and has sent nothing. It needs no answer,
+// and to find that out here costs a tenth of serving it.
+bool has_closed(int socket) {
+    char byte = 0;
+    return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 // What the server is made of that outlives it.
@@ -124,11 +134,10 @@ private:
 
     void watch_recovered();
     asio::awaitable<void> accept_loop(Door& door);
+    asio::awaitable<void> await_room();
     void admit(Protocol::socket socket, bool tcp);
     bool has_place_for(const Caller& caller);
     bool make_room(bool for_administrator);
-    void refuse(Protocol::socket socket);
-    asio::awaitable<void> say_too_many(std::shared_ptr<Protocol::socket> socket);
     asio::awaitable<void> mind_socket();
     asio::awaitable<void> keep_house();
     asio::awaitable<void> feed_watchdog();
@@ -147,8 +156,11 @@ private:
     RequestMemory memory_;
     Newcomers newcomers_;
     ConnectionSet connections_;
+    ArrivalGate arrivals_;
     // What accepts, what ends it, and what minds processes run here, on one thread.
     asio::io_context control_;
+    // Ends a wait for room.
+    asio::steady_timer room_{control_};
     ProcessWatch watch_;
     std::atomic<bool> stopping_{false};
     CallBook book_;
@@ -161,8 +173,7 @@ private:
     std::vector<std::unique_ptr<Door>> doors_;
     asio::signal_set signals_;
     SpareDescriptor spare_;
-    int refusing_ = 0;
-    Seldom refusals_{milliseconds{10'000}};
+    Refusals refusals_;
     Seldom drops_{milliseconds{10'000}};
     steady_clock::time_point last_busy_ = steady_clock::now();
     Mutex mutex_;
@@ -181,6 +192,7 @@ std::string durability_word(const ServerOptions& options) {
 
 Server::Server(const Parts& parts)
     : parts_(parts),
+      arrivals_(max_arrivals, [this] { asio::post(control_, [this] { room_.cancel(); }); }),
       watch_(
           control_.get_executor(),
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
@@ -209,6 +221,7 @@ Server::Server(const Parts& parts)
               {parts.listeners.all.front().name(), durability_word(parts.options)}, &tables_,
               &edits_),
       signals_(control_, SIGTERM, SIGINT),
+      refusals_(control_, parts.log, traffic_, parts.most_connections, [this] { room_.cancel(); }),
       tables_(
           *parts.database.tables().value(), parts.database.service(),
           [this](const Error& error) { judge(error); }, settling_of_tables()),
@@ -255,7 +268,12 @@ void Server::judge(const Error& error) {
 std::optional<Error> Server::run() {
     // Before anything is asked of it.
     parts_.database.service().on_stall(
-        [this] { asio::co_spawn(control_, catch_up(), asio::detached); });
+        [this] { asio::co_spawn(control_, catch_up(), asio::detached); },
+        [this] {
+            std::chrono::nanoseconds longest{0};
+            for (const auto& thread : threads_) longest = std::max(longest, thread->unread_for());
+            return longest;
+        });
     parts_.database.service().on_settleable([this] {
         auto& thread = *threads_[next_settler_++ % threads_.size()];
         thread.post([&thread] { thread.settle_soon(); });
@@ -300,6 +318,7 @@ asio::awaitable<void> Server::accept_loop(Door& door) {
     error_code error;
     asio::steady_timer pause(control_);
     while (door.acceptor.is_open()) {
+        co_await await_room();
         auto socket =
             co_await door.acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
         if (!error) {
@@ -310,7 +329,7 @@ asio::awaitable<void> Server::accept_loop(Door& door) {
             auto told = Protocol::socket(control_);
             door.acceptor.non_blocking(true, error);
             door.acceptor.accept(told, error);
-            if (!error) refuse(std::move(told));
+            if (!error) refusals_.refuse(std::move(told));
             pause.expires_after(milliseconds{50});
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
             spare_.take();
@@ -321,11 +340,22 @@ asio::awaitable<void> Server::accept_loop(Door& door) {
     }
 }
 
+// While there are enough connections that are not served yet, or that are being refused, further
+// ones wait in the kernel's queue.
+asio::awaitable<void> Server::await_room() {
+    error_code cancelled;
+    while (!stopping_ && (arrivals_.full() || refusals_.full())) {
+        room_.expires_after(room_pause);
+        co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    }
+}
+
 void Server::admit(Protocol::socket socket, bool tcp) {
     ++traffic_.accepted;
+    if (has_closed(socket.native_handle())) return;
     const auto caller =
         tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group);
-    if (!has_place_for(caller)) return refuse(std::move(socket));
+    if (!has_place_for(caller)) return refusals_.refuse(std::move(socket));
     if (tcp) {
         const int yes = 1;
         ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -337,7 +367,8 @@ void Server::admit(Protocol::socket socket, bool tcp) {
          &edits_},
         dispatcher_,
         traffic_,
-        &newcomers_};
+        &newcomers_,
+        &arrivals_};
     auto& thread = *threads_[next_thread_++ % threads_.size()];
     connections_.add(Connection::start(socket.release(), thread, side));
 }
@@ -365,52 +396,6 @@ bool Server::make_room(bool for_administrator) {
                            {"most", parts_.most_connections}}});
     }
     return true;
-}
-
-// Tells a client that it is one too many, as far as there are descriptors for it.
-void Server::refuse(Protocol::socket socket) {
-    ++traffic_.refused;
-    if (const auto count = refusals_.let_through(steady_clock::now()); count > 0) {
-        parts_.log.write({LogLevel::warning,
-                          "connection_refused",
-                          "too many connections, some were refused",
-                          {{"refused", count},
-                           {"connections", traffic_.connections.load()},
-                           {"most", parts_.most_connections}}});
-    }
-    if (refusing_ >= most_refused_at_once || stopping_) return;
-    ++refusing_;
-    asio::co_spawn(control_, say_too_many(std::make_shared<Protocol::socket>(std::move(socket))),
-                   asio::detached);
-}
-
-// What the client sends is read and dropped for a while: a socket that is closed with something
-// unread takes the answer with it.
-asio::awaitable<void> Server::say_too_many(std::shared_ptr<Protocol::socket> socket) {
-    std::string text;
-    append_answer(text,
-                  refusal(503, "LimitExceededException",
-                          "the daemon has as many connections as it may have: try again later, or "
-                          "raise its --max-connections"),
-                  {.keep_alive = false});
-    error_code error;
-    const auto sent =
-        ::send(socket->native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent == static_cast<ssize_t>(text.size())) {
-        socket->shutdown(Protocol::socket::shutdown_send, error);
-        asio::steady_timer limit(control_, refusal_time);
-        limit.async_wait([socket](const error_code& cancelled) {
-            error_code ignored;
-            if (!cancelled) socket->close(ignored);
-        });
-        std::array<char, 4096> dropped{};
-        while (!error) {
-            co_await socket->async_read_some(asio::buffer(dropped),
-                                             asio::redirect_error(asio::use_awaitable, error));
-        }
-        limit.cancel();
-    }
-    --refusing_;
 }
 
 // After a stall: what was sent meanwhile is heard before anything is decided by time.
@@ -559,11 +544,12 @@ Result<void> serve_store(const ServerOptions& options) {
     if (!passed) return std::move(passed).error();
     auto listeners = open_listeners(*std::move(passed), options, group);
     if (!listeners) return std::move(listeners).error();
-    const int descriptors = raise_descriptor_limit();
+    const auto descriptors = raise_descriptor_limit();
+    if (!descriptors) return descriptors.error();
     auto database = open_served_store(options, log);
     if (!database) return std::move(database).error();
     Server server({options, log, manager, *database, *listeners, group,
-                   std::min(options.max_connections, descriptors)});
+                   std::min(options.max_connections, *descriptors)});
     for (const auto& listener : listeners->all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
     }

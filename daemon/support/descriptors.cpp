@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 namespace rocklock {
 namespace {
 
 constexpr rlim_t reserved = 192;
+// With fewer, RocksDB can open a store but not write its files.
+constexpr rlim_t min_descriptors = 128;
 
 }  // namespace
 
@@ -21,12 +24,20 @@ void keep_standard_descriptors() {
     }
 }
 
-int raise_descriptor_limit() {
+Result<int> raise_descriptor_limit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return INT32_MAX;
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
     ::getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < min_descriptors) {
+        return Error(ErrorCode::io_error,
+                     "the process may open " + std::to_string(limit.rlim_cur) +
+                         " file descriptors, and the daemon needs " +
+                         std::to_string(min_descriptors) +
+                         " or more: raise the limit, as with `ulimit -n 1024` or LimitNOFILE=1024 "
+                         "in the unit");
+    }
     if (limit.rlim_cur <= 2 * reserved) return static_cast<int>(limit.rlim_cur / 2);
     return static_cast<int>(std::min<rlim_t>(limit.rlim_cur - reserved, INT32_MAX));
 }

@@ -1,6 +1,8 @@
 // The file descriptors of the daemon: each client takes one, and each process that is watched.
 #pragma once
 
+#include <rocklock/result.hpp>
+
 namespace rocklock {
 
 // Where the program was started with stdin, stdout or stderr closed, takes their numbers, so that
@@ -8,9 +10,11 @@ namespace rocklock {
 // anything is opened. The commands that we run have them closed again.
 void keep_standard_descriptors();
 
-// Allows as many as we may have. Returns for how many connections they suffice, beside the store,
-// processes that are watched, and telling whoever is too many.
-int raise_descriptor_limit();
+// Raises the limit of descriptors as far as the process may. Returns for how many connections they
+// suffice, beside the store, processes that are watched, and refusals.
+//
+// Errors: io_error  there are too few for the store alone
+Result<int> raise_descriptor_limit();
 
 // One that is given up when there is no other, so that whoever comes can be told so.
 class SpareDescriptor {

@@ -1,5 +1,9 @@
 #include "storage/rocksdb_setup.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
@@ -8,6 +12,14 @@
 
 namespace rocklock {
 namespace {
+
+// The files that RocksDB keeps open: a quarter of what the process may have, so that there is room
+// for those it opens while it writes, and for the rest of the process.
+int max_open_files() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+    return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 16, 256));
+}
 
 // RocksDB's diary is not kept: what goes wrong comes back as a Status, and an open that fails is to
 // leave nothing behind.
@@ -104,7 +116,7 @@ rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating
     // Bounds what the next open has to replay: memory not yet in files, and the log behind it.
     result.db_write_buffer_size = options.write_buffer_bytes;
     result.max_total_wal_size = 2 * options.write_buffer_bytes;
-    result.max_open_files = 256;
+    result.max_open_files = max_open_files();
     result.max_background_jobs = 2;
     return result;
 }

@@ -22,7 +22,7 @@ struct Server {
         LockManagerOptions options;
         options.background = false;
         manager = LockManager::open(*storage, clock, options).value();
-        manager->on_stall([this] { ++stalls; });
+        manager->on_stall([this] { ++stalls; }, [this] { return unread_for; });
         ann = open("ann");
         bob = open("bob");
         Acquire acquire;
@@ -71,6 +71,7 @@ struct Server {
     std::vector<std::optional<Result<Answer>>> answers;
     std::vector<Ticket> tickets;
     int stalls = 0;
+    std::chrono::nanoseconds unread_for{0};
     SessionId ann;
     SessionId bob;
     // Last: it uses the others as it goes.
@@ -109,6 +110,22 @@ BOOST_AUTO_TEST_CASE(ends_what_nobody_renewed) {
     const auto late = server.renew(server.ann);
     BOOST_REQUIRE(server.answers[late]);
     BOOST_CHECK(!*server.answers[late]);
+}
+
+// The manager's own thread goes on meanwhile, and looks at the time.
+BOOST_AUTO_TEST_CASE(renews_what_came_while_a_thread_did_not_read) {
+    Server server;
+    for (int i = 0; i < 12; ++i) {
+        server.clock.advance(milliseconds{100});
+        server.unread_for += milliseconds{100};
+        server.manager->tick();
+    }
+    BOOST_CHECK_EQUAL(server.stalls, 1);
+    server.unread_for = milliseconds{0};
+    const auto anns = server.renew(server.ann);
+    BOOST_REQUIRE(server.granted(anns));
+    server.resume();
+    BOOST_CHECK(server.manager->holds(server.ann, "a", Mode::write));
 }
 
 BOOST_AUTO_TEST_CASE(shows_what_stood_before) {

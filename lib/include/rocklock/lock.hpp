@@ -583,9 +583,16 @@ public:
     // 250 ms have passed unminded, it judges renewals as of when it last looked, and keeps every
     // other request that is submitted, and all that happens by time, until resume(). `notify` is
     // called once for each stall, on the thread that finds it, and must not block: it has the
-    // sockets read, and sees to it that resume() is called then. A service without time of its own
-    // ignores both.
-    virtual void on_stall(std::function<void()> notify);
+    // sockets read, and sees to it that resume() is called then.
+    //
+    // `unread_for` returns for how long a thread of the server has not asked its sockets for more,
+    // the longest of all; zero if all of them wait for their sockets. A round of more than 250 ms
+    // counts as a stall that began with it. It is called with locks held: it must not block, nor
+    // call the service.
+    //
+    // A service without time of its own ignores all of these.
+    virtual void on_stall(std::function<void()> notify,
+                          std::function<std::chrono::nanoseconds()> unread_for = {});
     virtual void resume();
 };
 

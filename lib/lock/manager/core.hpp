@@ -60,6 +60,8 @@ inline constexpr std::chrono::milliseconds slow_for{200};
 // How often a server's time is minded while there are sessions, and what is a stall.
 inline constexpr std::chrono::milliseconds beat{100};
 inline constexpr std::chrono::milliseconds stall{250};
+// How often the server's threads are asked for how long they have not read their sockets.
+inline constexpr std::chrono::milliseconds unread_check_every{20};
 
 // A thread that waits for its answer.
 struct Caller {
@@ -224,6 +226,10 @@ struct LockManager::Core {
     std::size_t last_group ROCKLOCK_GUARDED_BY(mutex) = 0;
     std::function<void()> tell_settler ROCKLOCK_GUARDED_BY(mutex);
     std::function<void()> tell_stall ROCKLOCK_GUARDED_BY(mutex);
+    // For how long a thread of the server has not read its sockets; asked for again from
+    // `next_unread_check` on.
+    std::function<std::chrono::nanoseconds()> unread_for ROCKLOCK_GUARDED_BY(mutex);
+    BootTime next_unread_check ROCKLOCK_GUARDED_BY(mutex){};
     // Whether the time is minded: for a server, while there are sessions.
     bool beating ROCKLOCK_GUARDED_BY(mutex) = false;
     BootTime last_look ROCKLOCK_GUARDED_BY(mutex){};
@@ -284,6 +290,7 @@ struct LockManager::Core {
     }
 
     void look_at_time(Aftermath& after) ROCKLOCK_REQUIRES(mutex);
+    BootTime last_read(BootTime now) ROCKLOCK_REQUIRES(mutex);
     // The moment to judge by what is only looked at.
     Instant looking_now() const ROCKLOCK_REQUIRES(mutex);
     std::optional<BootTime> next_wake() const ROCKLOCK_REQUIRES(mutex);

@@ -21,7 +21,9 @@ using manager::Standing;
 // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
 void LockService::on_settleable(std::function<void()> /*notify*/) {}
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the same
-void LockService::on_stall(std::function<void()> /*notify*/) {}
+void LockService::on_stall(std::function<void()> /*notify*/,
+                           // NOLINTNEXTLINE(performance-unnecessary-value-param): the same
+                           std::function<std::chrono::nanoseconds()> /*unread_for*/) {}
 void LockService::resume() {}
 
 void LockService::depart(Departure departure) {
@@ -397,9 +399,11 @@ void LockManager::on_settleable(std::function<void()> notify) {
     core_->tell_settler = std::move(notify);
 }
 
-void LockManager::on_stall(std::function<void()> notify) {
+void LockManager::on_stall(std::function<void()> notify,
+                           std::function<std::chrono::nanoseconds()> unread_for) {
     MutexLock lock(core_->mutex);
     core_->tell_stall = std::move(notify);
+    core_->unread_for = std::move(unread_for);
     core_->last_look = core_->clock.now().boot;
 }
 

@@ -102,7 +102,8 @@ public:
     std::vector<Deadlock> recent_deadlocks() override;
     Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) override;
     LockStatistics statistics() override;
-    void on_stall(std::function<void()> notify) override;
+    void on_stall(std::function<void()> notify,
+                  std::function<std::chrono::nanoseconds()> unread_for = {}) override;
     void resume() override;
     Result<Outliers> outliers(std::uint32_t limit) override;
     Result<HistoryPage> history(const HistoryRequest& request) override;

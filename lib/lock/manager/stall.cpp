@@ -6,13 +6,23 @@
 
 namespace rocklock {
 
-// Finds that a stall is over. Between two looks of a server that runs, no more than a beat passes.
+// Returns when the server last asked all of its sockets for more, as far as is known: a renewal
+// that has not been read was sent after that.
+BootTime LockManager::Core::last_read(BootTime now) {
+    if (!unread_for || now < next_unread_check) return last_look;
+    next_unread_check = now + manager::unread_check_every;
+    return std::min(last_look, now - unread_for());
+}
+
+// Finds that a stall is over, or that a thread of the server is in a round that is as long as one.
+// Between two looks of a server that runs, no more than a beat passes.
 void LockManager::Core::look_at_time(Aftermath& after) {
     if (!tell_stall) return;
     const BootTime now = std::max(clock.now().boot, last_decided);
-    if (beating && !stalled_since && !closing && now - last_look > manager::stall &&
+    const BootTime read = last_read(now);
+    if (beating && !stalled_since && !closing && now - read > manager::stall &&
         !planted(Bug::stall_unseen)) {
-        stalled_since = last_look;
+        stalled_since = read;
         after.tell_stall = tell_stall;
     }
     last_look = now;

@@ -329,11 +329,45 @@ time.sleep(1000)
                 child.wait()
         wait_until(lambda: self.connect_and_ping() == 200, "there is room again")
 
-    def start_limited(self, limit):
+    def test_too_few_descriptors_are_refused_at_the_start(self):
+        def lower():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        done = self.rocklock("serve", "--memory", preexec_fn=lower)
+        self.assertEqual(done.returncode, 70)
+        self.assertIn("may open 64 file descriptors, and the daemon needs 128 or more", done.stderr)
+
+    def test_a_store_works_with_few_descriptors(self):
+        process = self.start_limited(128, "--db", self.state / "store")
+        connections = []
+        for number in range(64):
+            connections.append(self.connect())
+            answer = connections[-1].call("Acquire", Principal="ann",
+                                          Locks=[{"Resource": f"r{number}"}])
+            self.assertEqual(answer.status, 200)
+        self.assertEqual(self.connect().call("Ping").status, 503)
+        process.terminate()
+        self.assertEqual(process.wait(), 0)
+        self.assertNotIn("could not be closed", process.stderr.read())
+
+    def test_each_that_is_refused_can_read_why(self):
+        """However many come at once: none is disconnected without an answer."""
+        self.serve("--memory", "--max-connections", "1")
+        kept = self.connect()
+        self.assertEqual(kept.call("Ping").status, 200)
+        for _ in range(3):
+            crowd = [self.connect() for _ in range(200)]
+            for client in crowd:
+                client.send("Ping", {})
+            self.assertEqual({client.receive().status for client in crowd}, {503})
+            for client in crowd:
+                client.close()
+
+    def start_limited(self, limit, *options):
         def lower():
             resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-        process = self.start("serve", "--memory", preexec_fn=lower)
+        process = self.start("serve", *(options or ["--memory"]), preexec_fn=lower)
         self.assertIn("listening on", process.stderr.readline())
+        return process
 
     def test_what_is_no_number_of_connections(self):
         for value in ("0", "-1", "many", "1.5"):

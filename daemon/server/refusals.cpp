@@ -1,0 +1,79 @@
+#include "daemon/server/refusals.hpp"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "daemon/http/http_answer.hpp"
+
+namespace rocklock {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+
+constexpr int max_at_once = 64;
+constexpr milliseconds max_time{1000};
+
+std::string refusal_text() {
+    std::string text;
+    append_answer(text,
+                  refusal(503, "LimitExceededException",
+                          "the daemon has as many connections as it may have: try again later, or "
+                          "raise its --max-connections"),
+                  {.keep_alive = false});
+    return text;
+}
+
+}  // namespace
+
+bool Refusals::full() const { return refusing_ >= max_at_once; }
+
+void Refusals::refuse(Socket socket) {
+    ++traffic_.refused;
+    if (const auto count = logged_.let_through(std::chrono::steady_clock::now()); count > 0) {
+        log_.write({LogLevel::warning,
+                    "connection_refused",
+                    "too many connections, some were refused",
+                    {{"refused", count},
+                     {"connections", traffic_.connections.load()},
+                     {"most", max_connections_}}});
+    }
+    ++refusing_;
+    asio::co_spawn(control_, send_refusal(std::make_shared<Socket>(std::move(socket))),
+                   asio::detached);
+}
+
+asio::awaitable<void> Refusals::send_refusal(std::shared_ptr<Socket> socket) {
+    const std::string text = refusal_text();
+    error_code error;
+    const auto sent =
+        ::send(socket->native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == static_cast<ssize_t>(text.size())) {
+        socket->shutdown(Socket::shutdown_send, error);
+        asio::steady_timer limit(control_, max_time);
+        limit.async_wait([socket](const error_code& cancelled) {
+            error_code ignored;
+            if (!cancelled) socket->close(ignored);
+        });
+        std::array<char, 4096> dropped{};
+        while (!error) {
+            co_await socket->async_read_some(asio::buffer(dropped),
+                                             asio::redirect_error(asio::use_awaitable, error));
+        }
+        limit.cancel();
+    }
+    if (refusing_-- == max_at_once) has_room_();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,50 @@
+// Answers clients for which there is no place with 503, so that they can read it.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "daemon/api/places.hpp"
+#include "daemon/support/log.hpp"
+
+namespace rocklock {
+
+// Threads:  one, which runs the context.
+// Lifetime: borrows all it is given. Answers that are on their way end with the context.
+class Refusals {
+public:
+    // `has_room` is called when full() becomes false.
+    Refusals(boost::asio::io_context& control, const Log& log, Traffic& traffic,
+             int max_connections, std::function<void()> has_room)
+        : control_(control),
+          log_(log),
+          traffic_(traffic),
+          max_connections_(max_connections),
+          has_room_(std::move(has_room)) {}
+
+    using Socket = boost::asio::generic::stream_protocol::socket;
+
+    // Sends the answer, and reads and drops what the client sends until it closes the connection,
+    // for a second at most: a socket that is closed with something unread takes the answer with it.
+    void refuse(Socket socket);
+
+    // Whether so many are being refused that no other client should be accepted.
+    bool full() const;
+
+private:
+    boost::asio::awaitable<void> send_refusal(std::shared_ptr<Socket> socket);
+
+    boost::asio::io_context& control_;
+    const Log& log_;
+    Traffic& traffic_;
+    const int max_connections_;
+    const std::function<void()> has_room_;
+    int refusing_ = 0;
+    Seldom logged_{std::chrono::milliseconds{10'000}};
+};
+
+}  // namespace rocklock
