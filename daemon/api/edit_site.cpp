@@ -10,7 +10,7 @@
 
 #include "daemon/api/lock_headers.hpp"
 #include "database/item_locks.hpp"
-#include "table/drafts.hpp"
+#include "table/guard/drafts.hpp"
 #include "wire/call_json.hpp"
 #include "wire/error_names.hpp"
 #include "wire/table_call.hpp"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "lock/model/fence.hpp"
-#include "table/binding.hpp"
-#include "table/schema.hpp"
+#include "table/schema/binding.hpp"
+#include "table/schema/schema.hpp"
 
 namespace rocklock {
 

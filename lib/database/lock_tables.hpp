@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lock/manager/lock_manager.hpp"
-#include "table/system_tables.hpp"
+#include "table/schema/system_tables.hpp"
 
 namespace rocklock {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lock/manager/lock_manager.hpp"
-#include "table/lock_gate.hpp"
+#include "table/guard/lock_gate.hpp"
 
 namespace rocklock {
 

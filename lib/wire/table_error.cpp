@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/time_format.hpp"
-#include "table/cancellation.hpp"
+#include "table/write/cancellation.hpp"
 #include "wire/attribute_json.hpp"
 #include "wire/call_json.hpp"
 #include "wire/error_names.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "expression/request.hpp"
-#include "table/request_limits.hpp"
+#include "table/schema/request_limits.hpp"
 #include "wire/attribute_json.hpp"
 #include "wire/expression_json.hpp"
 #include "wire/table_json.hpp"

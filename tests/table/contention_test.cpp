@@ -9,7 +9,7 @@
 
 #include "support/temporary_directory.hpp"
 #include "table/make.hpp"
-#include "table/turns.hpp"
+#include "table/write/turns.hpp"
 
 namespace rocklock::proof {
 

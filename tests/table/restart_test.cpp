@@ -5,8 +5,8 @@
 
 #include "base/bytes.hpp"
 #include "support/temporary_directory.hpp"
-#include "table/layout.hpp"
 #include "table/make.hpp"
+#include "table/schema/layout.hpp"
 
 namespace rocklock::proof {
 

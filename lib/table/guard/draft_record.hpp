@@ -1,0 +1,46 @@
+// How drafts are stored, in Family::meta: their keys, and the bytes of a draft.
+// docs/storage_format.md has each byte.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <rocklock/items/drafts.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/storage/storage.hpp>
+
+#include "table/guard/drafts.hpp"
+
+namespace rocklock::table {
+
+// The keys of all drafts of principals, and of what they hold a place for, begin with these.
+inline constexpr std::string_view draft_prefix = "draft ";
+inline constexpr std::string_view place_prefix = "draft-of ";
+inline constexpr std::string_view mark_prefix = "drafts ";
+inline constexpr std::string_view marks_end = "drafts!";
+// No principal has this byte.
+inline constexpr char end_of_principal = '\0';
+
+std::string drafts_prefix(std::string_view principal);
+std::string draft_key(std::string_view principal, std::uint64_t draft);
+std::string places_prefix(std::string_view principal);
+std::string place_key(std::string_view principal, Token token, std::string_view row);
+std::string mark_key(std::string_view principal);
+
+struct StoredDraft {
+    Draft draft;
+    std::string row;
+};
+
+std::string encode_draft(const KeptWrite& kept, std::uint64_t draft, WallTime now);
+// Errors: corrupt
+Result<StoredDraft> decode_draft(std::string_view principal, std::string_view value);
+
+// Whether a draft is older than drafts are kept.
+bool is_too_old(const Draft& draft, WallTime now);
+
+Error no_such_draft(const std::string& principal, DraftId draft);
+
+}  // namespace rocklock::table

@@ -1,0 +1,62 @@
+// Writes that came too late for their locks, kept as drafts in Family::meta:
+//
+//     draft <principal> <number>          the draft
+//     draft-of <principal> <token> <row>  its number: the one of a token and a row
+//     drafts <principal>                  changes with each draft that is kept
+//
+// Whoever keeps a draft does it on condition that the last of them is as it was, so that a
+// principal never has more than limits::drafts_per_principal. docs/storage_format.md has each byte.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/error.hpp>
+#include <rocklock/items/drafts.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/storage/storage.hpp>
+
+#include "table/guard/guards.hpp"
+#include "table/schema/figures.hpp"
+#include "table/schema/versions.hpp"
+
+namespace rocklock::table {
+
+// Whether it is small enough to be kept: most of what is larger could never be saved.
+bool fits_draft(const WriteItem& write);
+
+// What a refusal says of the drafts that were kept; nothing of none.
+std::string told_of_drafts(std::uint32_t count);
+
+// A write that is to be kept. Lifetime: borrows the request, which shows a token.
+struct KeptWrite {
+    const WriteItem* request = nullptr;
+    std::string row;
+    LateWrite late;
+};
+
+// What is committed in the place of what `refused` says that it was refused: the drafts of what
+// came too late, of which none is lost but those that must give way to newer ones. `refused` tells
+// of them then. Where nothing came too late, it is the error.
+//
+// Errors: `refused`; those of Snapshot and of Versions; corrupt
+Result<Decision> keep_instead(const Snapshot& snapshot, Versions& versions,
+                              const std::vector<KeptWrite>& writes, WallTime now,
+                              std::optional<Error>& refused);
+
+// What lets a draft be removed only once, and removes it with the batch.
+//
+// Errors: resource_not_found  none of the principals has it; those of Snapshot; corrupt
+Result<Draft> remove_draft(const Snapshot& snapshot, const std::vector<std::string>& principals,
+                           DraftId draft, WallTime now, Batch& batch);
+
+// From `place` on, which is none at first: throws away what is too old, and says where to go on;
+// none at the end. At most `items_left` principals and drafts, which it counts down.
+//
+// Errors: those of Storage; corrupt
+Result<std::optional<std::string>> sweep_drafts(Storage& storage, const std::string& place,
+                                                WallTime now, std::size_t& items_left);
+
+}  // namespace rocklock::table

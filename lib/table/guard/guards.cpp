@@ -1,0 +1,120 @@
+#include "table/guard/guards.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted_bug.hpp"
+#include "table/guard/drafts.hpp"
+#include "table/schema/faults.hpp"
+
+namespace rocklock::table {
+
+Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Schema& schema,
+                                                        const WriteItem& write, Batch& batch,
+                                                        std::optional<LateWrite>& late) {
+    using Terms = std::optional<LockGate::WriteTerms>;
+    const LockProof* proof = write.proof ? &*write.proof : nullptr;
+    // A session alone says nothing about what is not bound.
+    if (!schema.binding && (!proof || !proof->token)) return Terms();
+    if (!gate) return Error(ErrorCode::lock_required, "these tables know of no locks");
+    const std::string resource =
+        schema.binding ? schema.binding->resource.resource_of(write.item) : std::string();
+    std::string drafts_of;
+    auto terms = gate->let_write(proof, resource, drafts_of);
+    if (!terms) {
+        // What is kept is told by its resource.
+        if (!drafts_of.empty() && schema.binding && fits_draft(write)) {
+            late = LateWrite{std::move(drafts_of), resource};
+        }
+        return std::move(terms).error();
+    }
+    const auto same = [&](const Precondition& other) {
+        return other.family == terms->unchanged.family && other.key == terms->unchanged.key;
+    };
+    auto& conditions = batch.preconditions;
+    if (std::none_of(conditions.begin(), conditions.end(), same) &&
+        !planted(Bug::guard_judged_early)) {
+        conditions.push_back(terms->unchanged);
+    }
+    if (planted(Bug::lease_end_ignored)) return Terms(*std::move(terms));
+    batch.not_after = std::min(batch.not_after.value_or(BootTime::max()), terms->not_after);
+    return Terms(*std::move(terms));
+}
+
+void AfterCommit::add(const std::optional<LockGate::WriteTerms>& let_in, Batch& batch) {
+    if (after_ == AfterSave::keep || !let_in) return;
+    const bool known = std::any_of(let_in_.begin(), let_in_.end(),
+                                   [&](const auto& other) { return other.grant == let_in->grant; });
+    if (known) return;
+    batch.writes.push_back(gate_->promise(*let_in, after_));
+    let_in_.push_back(*let_in);
+}
+
+Result<void> AfterCommit::check() const {
+    if (after_ == AfterSave::keep) return {};
+    if (let_in_.empty()) {
+        return fault("To give up a lock after a save, show its session and token with the save");
+    }
+    const bool downgrades = std::all_of(let_in_.begin(), let_in_.end(),
+                                        [](const auto& let_in) { return let_in.downgrades; });
+    if (after_ == AfterSave::downgrade && !downgrades) {
+        return fault(
+            "To downgrade after a save, the grant must have no permits and wait for no conversion: "
+            "save without, and convert or release it then");
+    }
+    return {};
+}
+
+void AfterCommit::settle() const {
+    for (const auto& let_in : let_in_) gate_->settle(let_in, after_);
+}
+
+void GuardedRead::begin() {
+    resources_.clear();
+    if (gate_) mark_ = gate_->before_read();
+}
+
+bool GuardedRead::is_free(const Schema& schema) const {
+    return !schema.binding || (gate_ && !mark_.any && !schema.binding->strict);
+}
+
+bool GuardedRead::is_free_still(const Schema& schema) const {
+    if (!schema.binding) return true;
+    const auto now = gate_->before_read();
+    return !now.any && now.changes == mark_.changes;
+}
+
+bool GuardedRead::notes(const Schema& schema) {
+    if (!schema.binding || !gate_) return false;
+    bound_ = true;
+    strict_ = strict_ || schema.binding->strict;
+    return mark_.any || schema.binding->strict || careful_;
+}
+
+void GuardedRead::look_for(const Schema& schema, const AttributeMap& known) {
+    if (!notes(schema)) return;
+    if (auto resource = schema.binding->resource.resource_of_all(known)) {
+        resources_.push_back(*std::move(resource));
+    }
+}
+
+void GuardedRead::see(const Schema& schema, const AttributeMap& item) {
+    if (!notes(schema)) return;
+    std::string resource = schema.binding->resource.resource_of(item);
+    // Items of one resource mostly follow each other.
+    if (!resources_.empty() && resources_.back() == resource) return;
+    resources_.push_back(std::move(resource));
+}
+
+Result<bool> GuardedRead::end() {
+    if (!bound_) return true;
+    if (!mark_.any && !strict_ && !careful_) {
+        const auto now = gate_->before_read();
+        // Something was locked meanwhile.
+        careful_ = now.any || now.changes != mark_.changes;
+        return !careful_;
+    }
+    return gate_->let_read(mark_, {std::move(resources_), proof_, strict_});
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,78 @@
+// A TableService with the nuisances of the service: throttling, conflicts, and a time to live that
+// takes its time. What it does not refuse it passes on. (Global indexes that lag are index_lag.hpp:
+// nobody around a service can show it as it was.)
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/items/table.hpp>
+
+#include "base/mutex.hpp"
+#include "table/schema/arns.hpp"
+#include "table/write/many_writes.hpp"
+
+namespace rocklock::table {
+
+// Threads: thread-safe; which of two requests at one time meets a nuisance is open.
+class RehearsedTables final : public TableService {
+public:
+    RehearsedTables(std::unique_ptr<TableService> tables, Clock& clock,
+                    const TableOptions& options);
+
+    Result<TableDescription> create_table(const CreateTable& request) override;
+    Result<TableDescription> describe_table(const std::string& table) override;
+    Result<TableDescription> update_table(const UpdateTable& request) override;
+    Result<TableDescription> delete_table(const std::string& table) override;
+    Result<TableNames> list_tables(const ListTables& request) override;
+
+    Result<UpdateTimeToLive> update_time_to_live(const UpdateTimeToLive& request) override;
+    Result<TimeToLive> describe_time_to_live(const std::string& table) override;
+    Result<SweepReport> sweep_expired(const SweepExpired& step) override;
+
+    Result<void> tag_resource(const TagResource& request) override;
+    Result<void> untag_resource(const UntagResource& request) override;
+    Result<TagPage> list_tags_of_resource(const ListTagsOfResource& request) override;
+    ServiceLimits describe_limits() const override;
+
+    Result<TableBinding> bind_table(const TableBinding& request) override;
+    Result<TableBinding> unbind_table(const std::string& table) override;
+    Result<std::vector<TableBinding>> list_bindings() override;
+
+    Result<DraftPage> list_drafts(const DraftsRequest& request) override;
+    Result<Draft> take_draft(const std::string& principal, DraftId draft) override;
+    Result<void> discard_draft(const std::string& principal, DraftId draft) override;
+
+    Result<WriteAnswer> write_item(const WriteItem& request) override;
+    Result<GetAnswer> get_item(const GetItem& request) override;
+    Result<Page> query(const Query& request) override;
+    Result<Page> scan(const Scan& request) override;
+
+    Result<BatchWriteAnswer> batch_write(const BatchWrite& request) override;
+    Result<BatchGetAnswer> batch_get(const BatchGet& request) override;
+    Result<TransactWriteAnswer> transact_write(const TransactWrite& request) override;
+    Result<TransactGetAnswer> transact_get(const TransactGet& request) override;
+
+    Result<void> close() override { return tables_->close(); }
+
+private:
+    // Whether it happens this time. What never happens draws no number.
+    bool happens(std::uint32_t percent);
+    bool is_throttled() { return happens(rehearsal_.throttle_percent); }
+    // Of so many actions; none: the transaction is passed on.
+    Reasons reasons_against(std::size_t actions);
+
+    const std::unique_ptr<TableService> tables_;
+    Clock& clock_;
+    const Rehearsal rehearsal_;
+    const Arns arns_;
+    // None is held during a call to the tables.
+    Mutex mutex_;
+    std::uint64_t random_ ROCKLOCK_GUARDED_BY(mutex_);
+    // When the time to live of a table was changed, by its name.
+    std::map<std::string, BootTime, std::less<>> changed_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace rocklock::table

@@ -1,0 +1,77 @@
+#include "table/schema/binding.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include <rocklock/types.hpp>
+
+#include "base/base64url.hpp"
+#include "table/schema/faults.hpp"
+#include "table/schema/schema.hpp"
+
+namespace rocklock::table {
+namespace {
+
+Error bad_template(std::string_view text, const std::string& why) {
+    return fault("The template of resources \"" + std::string(text) + "\" " + why);
+}
+
+}  // namespace
+
+std::string text_of_key(const AttributeValue& value) {
+    if (const auto* text = value.get_if<std::string>()) return *text;
+    if (const auto* number = value.get_if<Number>()) return number->to_string();
+    const std::string& bytes = value.get_if<Binary>()->bytes;
+    return base64url_encode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
+
+Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const KeyParts& key) {
+    if (text.empty()) return fault("The template of resources is empty: give a name");
+    ResourceTemplate result;
+    result.text_ = text;
+    std::size_t written = 0;
+    for (std::string_view rest = text; !rest.empty();) {
+        const auto brace = std::min(rest.find_first_of("{}"), rest.size());
+        if (brace > 0) result.parts_.push_back({std::string(rest.substr(0, brace)), false});
+        written += brace;
+        rest.remove_prefix(brace);
+        if (rest.empty()) break;
+        const auto end = rest.find('}');
+        if (rest.front() == '}' || end == std::string_view::npos) {
+            return bad_template(text, "has a brace without its other one");
+        }
+        const auto name = rest.substr(1, end - 1);
+        if (!key.has(name)) {
+            std::string names(key.hash.name);
+            if (key.range) names.append(" and ").append(key.range->name);
+            return bad_template(text, "names \"" + std::string(name) +
+                                          "\", which is no attribute of the table's key: that is " +
+                                          names);
+        }
+        result.parts_.push_back({std::string(name), true});
+        rest.remove_prefix(end + 1);
+    }
+    if (written > limits::name_bytes || text.find('\0') != std::string_view::npos) {
+        return fault(
+            "The template of resources makes no names: they have at most 1,024 bytes, none "
+            "of them NUL");
+    }
+    return result;
+}
+
+std::string ResourceTemplate::resource_of(const AttributeMap& item) const {
+    std::string name;
+    for (const Part& part : parts_) {
+        name += part.is_attribute ? text_of_key(*item.find(part.text)) : part.text;
+    }
+    return name;
+}
+
+std::optional<std::string> ResourceTemplate::resource_of_all(const AttributeMap& known) const {
+    const bool enough = std::all_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return !part.is_attribute || known.find(part.text) != nullptr;
+    });
+    return enough ? std::optional(resource_of(known)) : std::nullopt;
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,193 @@
+#include "table/schema/catalog.hpp"
+
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "item/key_codec.hpp"
+#include "table/schema/layout.hpp"
+
+namespace rocklock::table {
+namespace {
+
+constexpr std::size_t rows_per_step = 1'000;
+
+// The value of a key that is there or not, and whose number does not matter.
+std::string mark(std::uint64_t version) {
+    std::string value;
+    append_u64(value, version);
+    return value;
+}
+
+Error changed_meanwhile(std::string_view table) {
+    return {ErrorCode::precondition_failed,
+            "the definition of table " + std::string(table) + " was changed meanwhile"};
+}
+
+}  // namespace
+
+Result<void> Catalog::open() {
+    const auto snapshot = storage_.snapshot();
+    const auto cursor =
+        snapshot->scan(Family::meta, table_record_prefix, end_of_prefix(table_record_prefix));
+    MutexLock lock(mutex_);
+    for (; cursor->valid(); cursor->next()) {
+        const std::string name(cursor->key().substr(table_record_prefix.size()));
+        auto schema = decode_schema(name, cursor->value());
+        if (!schema) return std::move(schema).error();
+        tables_[name] = std::make_shared<const Schema>(*std::move(schema));
+    }
+    return cursor->status();
+}
+
+SchemaPointer Catalog::find(std::string_view table) const {
+    const auto name = arns_.name_of(table);
+    if (!name) return nullptr;
+    {
+        MutexLock lock(mutex_);
+        const auto found = tables_.find(*name);
+        if (found != tables_.end()) return found->second;
+    }
+    for (const auto& schema : system_) {
+        if (schema->name == *name) return schema;
+    }
+    return nullptr;
+}
+
+std::vector<std::string> Catalog::names(std::string_view after, std::size_t limit) const {
+    std::vector<std::string> names;
+    MutexLock lock(mutex_);
+    for (auto at = tables_.upper_bound(after); at != tables_.end() && names.size() < limit; ++at) {
+        names.push_back(at->first);
+    }
+    return names;
+}
+
+std::vector<SchemaPointer> Catalog::all() const {
+    std::vector<SchemaPointer> list;
+    MutexLock lock(mutex_);
+    for (const auto& [name, schema] : tables_) list.push_back(schema);
+    return list;
+}
+
+Result<std::uint32_t> Catalog::next_table_number() const {
+    auto value = storage_.get(Family::meta, tables_key);
+    if (!value) return std::move(value).error();
+    if (!*value) return std::uint32_t{1};
+    Reader reader(**value);
+    reader.u64();
+    const auto number = reader.u32();
+    if (number && reader.done()) return *number;
+    return Error(ErrorCode::corrupt, "the mark of the numbers of tables is damaged");
+}
+
+Result<SchemaPointer> Catalog::add(Schema schema) {
+    MutexLock changing(changing_);
+    if (find(schema.name)) {
+        return Error(ErrorCode::resource_in_use, "Table already exists: " + schema.name);
+    }
+    const auto number = next_table_number();
+    if (!number) return Error(number.error());
+    schema.number = *number;
+    const auto version = versions_.next();
+    if (!version) return Error(version.error());
+    std::string next = mark(*version);
+    append_u32(next, *number + 1);
+    Batch batch;
+    batch.writes.push_back({Family::meta, std::string(tables_key), std::move(next)});
+    return commit(nullptr, std::move(schema), std::move(batch));
+}
+
+Result<SchemaPointer> Catalog::replace(const SchemaPointer& before, Schema after) {
+    MutexLock changing(changing_);
+    if (find(before->name) != before) return changed_meanwhile(before->name);
+    Batch batch;
+    const auto version = versions_.next();
+    if (!version) return Error(version.error());
+    // The rows of indexes that are not there any more.
+    for (const IndexSchema& index : before->indexes) {
+        if (after.index(index.name)) continue;
+        batch.writes.push_back(
+            {Family::meta, leavings_key(before->number, index.number), mark(*version)});
+    }
+    return commit(before.get(), std::move(after), std::move(batch));
+}
+
+Result<SchemaPointer> Catalog::commit(const Schema* before, Schema after, Batch batch) {
+    const auto version = versions_.next();
+    if (!version) return Error(version.error());
+    after.version = *version;
+    const std::string key = table_record_key(after.name);
+    batch.preconditions.push_back({Family::meta, key, std::nullopt});
+    if (before) batch.preconditions.back().version = before->version;
+    batch.writes.push_back({Family::meta, key, encode_schema(after)});
+    if (auto written = storage_.commit(std::move(batch)); !written) {
+        return std::move(written).error();
+    }
+    auto schema = std::make_shared<const Schema>(std::move(after));
+    MutexLock lock(mutex_);
+    tables_[schema->name] = schema;
+    return schema;
+}
+
+Result<void> Catalog::remove(const SchemaPointer& before) {
+    MutexLock changing(changing_);
+    if (find(before->name) != before) return changed_meanwhile(before->name);
+    const auto version = versions_.next();
+    if (!version) return Error(version.error());
+    const std::string key = table_record_key(before->name);
+    Batch batch;
+    batch.preconditions.push_back({Family::meta, key, before->version});
+    batch.writes.push_back({Family::meta, key, std::nullopt});
+    batch.writes.push_back({Family::meta, leavings_key(before->number, 0), mark(*version)});
+    if (auto written = storage_.commit(std::move(batch)); !written) return written;
+    MutexLock lock(mutex_);
+    tables_.erase(before->name);
+    return {};
+}
+
+Result<std::vector<Catalog::Leavings>> Catalog::leavings() const {
+    std::vector<Leavings> list;
+    const auto snapshot = storage_.snapshot();
+    const auto cursor =
+        snapshot->scan(Family::meta, leavings_prefix, end_of_prefix(leavings_prefix));
+    for (; cursor->valid(); cursor->next()) {
+        Reader reader(cursor->key().substr(leavings_prefix.size()));
+        const auto table = reader.u32();
+        const auto index = reader.u16();
+        if (!table || !index || !reader.done()) {
+            return Error(ErrorCode::corrupt, "a note of deleted rows is damaged");
+        }
+        list.push_back({*table, *index});
+    }
+    if (auto status = cursor->status(); !status) return std::move(status).error();
+    return list;
+}
+
+Result<void> Catalog::clear(const Leavings& leavings) {
+    const std::string rows = row_prefix(leavings.table, leavings.index);
+    if (leavings.index == 0) {
+        if (auto cleared = clear_rows(Family::items, rows); !cleared) return cleared;
+    }
+    if (auto cleared = clear_rows(Family::index, rows); !cleared) return cleared;
+    Batch batch;
+    batch.writes.push_back(
+        {Family::meta, leavings_key(leavings.table, leavings.index), std::nullopt});
+    return storage_.commit(std::move(batch), Durability::written);
+}
+
+Result<void> Catalog::clear_rows(Family family, const std::string& prefix) {
+    const auto snapshot = storage_.snapshot();
+    const auto cursor = snapshot->scan(family, prefix, end_of_prefix(prefix));
+    while (cursor->valid()) {
+        Batch batch;
+        for (; cursor->valid() && batch.writes.size() < rows_per_step; cursor->next()) {
+            batch.writes.push_back({family, std::string(cursor->key()), std::nullopt});
+        }
+        if (auto written = storage_.commit(std::move(batch), Durability::written); !written) {
+            return written;
+        }
+    }
+    return cursor->status();
+}
+
+}  // namespace rocklock::table

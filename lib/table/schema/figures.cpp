@@ -1,0 +1,157 @@
+#include "table/schema/figures.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "item/key_codec.hpp"
+#include "table/schema/layout.hpp"
+#include "table/schema/schema.hpp"
+
+namespace rocklock::table {
+namespace {
+
+// The number of the table's own rows, in the place of an index's.
+constexpr std::uint16_t own_rows = 0;
+
+using Key = std::pair<std::uint32_t, std::uint16_t>;
+
+struct Stored {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+};
+
+std::uint64_t stored(const std::atomic<std::int64_t>& value) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(value.load(), 0));
+}
+
+void append_figure(std::string& out, std::uint32_t table, std::uint16_t index,
+                   const Figure& figure) {
+    append_u32(out, table);
+    append_u16(out, index);
+    append_u64(out, stored(figure.count));
+    append_u64(out, stored(figure.bytes));
+}
+
+void set_figure(Figure& figure, const std::map<Key, Stored>& known, Key key) {
+    const auto found = known.find(key);
+    if (found == known.end()) return;
+    figure.count = static_cast<std::int64_t>(found->second.count);
+    figure.bytes = static_cast<std::int64_t>(found->second.bytes);
+}
+
+}  // namespace
+
+void apply(const std::vector<FigureChange>& changes) {
+    for (const FigureChange& change : changes) {
+        if (change.count != 0) {
+            change.figure->count.fetch_add(change.count, std::memory_order_relaxed);
+        }
+        if (change.bytes != 0) {
+            change.figure->bytes.fetch_add(change.bytes, std::memory_order_relaxed);
+        }
+    }
+}
+
+void append(RowChanges changes, Decision& decision) {
+    std::move(changes.writes.begin(), changes.writes.end(),
+              std::back_inserter(decision.batch.writes));
+    std::move(changes.figures.begin(), changes.figures.end(), std::back_inserter(decision.figures));
+}
+
+std::string encode_figures(const std::vector<std::shared_ptr<const Schema>>& tables, bool sound) {
+    std::string out;
+    std::vector<std::uint32_t> sound_ones;
+    for (const auto& table : tables) {
+        if (sound && table->figure->sound) sound_ones.push_back(table->number);
+    }
+    append_varint(out, sound_ones.size());
+    for (const std::uint32_t number : sound_ones) append_u32(out, number);
+    for (const auto& table : tables) {
+        append_figure(out, table->number, own_rows, *table->figure);
+        for (const IndexSchema& index : table->indexes) {
+            append_figure(out, table->number, index.number, *index.figure);
+        }
+    }
+    return out;
+}
+
+Result<void> decode_figures(const std::optional<std::string>& record,
+                            const std::vector<std::shared_ptr<const Schema>>& tables) {
+    std::vector<std::uint32_t> sound_ones;
+    std::map<Key, Stored> known;
+    if (record) {
+        Reader reader(*record);
+        reader.u64();
+        const auto count = reader.varint();
+        for (std::uint64_t i = 0; reader.ok() && count && i < *count; ++i) {
+            if (const auto number = reader.u32()) sound_ones.push_back(*number);
+        }
+        while (reader.ok() && !reader.rest().empty()) {
+            const auto table = reader.u32();
+            const auto index = reader.u16();
+            const auto rows = reader.u64();
+            const auto bytes = reader.u64();
+            if (reader.ok()) known[{*table, *index}] = {*rows, *bytes};
+        }
+        if (!reader.done()) return Error(ErrorCode::corrupt, "the figures of tables are damaged");
+    }
+    for (const auto& table : tables) {
+        set_figure(*table->figure, known, {table->number, own_rows});
+        table->figure->sound =
+            std::find(sound_ones.begin(), sound_ones.end(), table->number) != sound_ones.end();
+        for (const IndexSchema& index : table->indexes) {
+            set_figure(*index.figure, known, {table->number, index.number});
+        }
+    }
+    return {};
+}
+
+FigureCount::FigureCount(const Storage& storage, std::shared_ptr<const Schema> schema)
+    : schema_(std::move(schema)) {
+    const auto add = [this](const IndexSchema* index, const std::shared_ptr<Figure>& figure) {
+        parts_.push_back({index, figure, figure->count, figure->bytes, 0, 0});
+    };
+    add(nullptr, schema_->figure);
+    for (const IndexSchema& index : schema_->indexes) add(&index, index.figure);
+    snapshot_ = storage.snapshot();
+}
+
+Result<bool> FigureCount::step(std::size_t& rows_left) {
+    for (; part_ < parts_.size(); ++part_) {
+        const auto walked = walk(parts_[part_], rows_left);
+        if (!walked) return Error(walked.error());
+        if (!*walked) return false;
+        next_.clear();
+    }
+    // Another count may have come first.
+    if (schema_->figure->sound.exchange(true)) return true;
+    for (const Part& part : parts_) {
+        part.figure->count += part.count - part.count_at_first;
+        part.figure->bytes += part.bytes - part.bytes_at_first;
+    }
+    return true;
+}
+
+Result<bool> FigureCount::walk(Part& part, std::size_t& rows_left) {
+    const std::string prefix = row_prefix(*schema_, part.index);
+    const auto cursor = snapshot_->scan(row_family(part.index), next_.empty() ? prefix : next_,
+                                        end_of_prefix(prefix));
+    for (; cursor->valid(); cursor->next()) {
+        if (rows_left == 0) {
+            next_ = cursor->key();
+            return false;
+        }
+        --rows_left;
+        const auto row = decode_stored(cursor->value());
+        if (!row) return Error(row.error());
+        ++part.count;
+        part.bytes += static_cast<std::int64_t>(size_bytes(row->item));
+    }
+    if (auto status = cursor->status(); !status) return std::move(status).error();
+    return true;
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,101 @@
+#include "table/schema/layout.hpp"
+
+#include "base/assert.hpp"
+#include "base/bytes.hpp"
+#include "item/item_codec.hpp"
+#include "item/key_codec.hpp"
+
+namespace rocklock::table {
+namespace {
+
+// Where an item has item_format: the writer comes first. Who knows of no writers takes it for a
+// newer format.
+constexpr char writer_mark = 0x40;
+static_assert(writer_mark > item_format);
+
+const AttributeValue& part_of(const Item& item, const AttributeDefinition& part) {
+    const auto* value = item.find(part.name);
+    ROCKLOCK_ASSERT(value != nullptr && value->type() == part.type);
+    return *value;
+}
+
+}  // namespace
+
+std::string table_record_key(std::string_view table) {
+    return std::string(table_record_prefix) + std::string(table);
+}
+
+std::string leavings_key(std::uint32_t table, std::uint16_t index) {
+    std::string key(leavings_prefix);
+    append_u32(key, table);
+    append_u16(key, index);
+    return key;
+}
+
+std::string row_prefix(std::uint32_t table, std::uint16_t index) {
+    std::string prefix;
+    append_u32(prefix, table);
+    if (index != 0) append_u16(prefix, index);
+    return prefix;
+}
+
+std::string row_prefix(const Schema& schema, const IndexSchema* index) {
+    return row_prefix(schema.number, index ? index->number : std::uint16_t{0});
+}
+
+std::string row_key(const Schema& schema, const IndexSchema* index, const Item& item) {
+    std::string key = row_prefix(schema, index);
+    const KeyParts& parts = index ? index->key : schema.key;
+    append_partition(key, part_of(item, parts.hash));
+    if (parts.range) append_key_value(key, part_of(item, *parts.range));
+    if (!index) return key;
+    append_key_value(key, part_of(item, schema.key.hash));
+    if (schema.key.range) append_key_value(key, part_of(item, *schema.key.range));
+    return key;
+}
+
+std::string encode_stored(std::uint64_t version, const Item& item) {
+    return encode_stored(Stamp{version}, item);
+}
+
+std::string encode_stored(const Stamp& stamp, const Item& item) {
+    std::string value;
+    append_u64(value, stamp.version);
+    if (stamp.last_write) {
+        append_u8(value, writer_mark);
+        append_u64(value,
+                   static_cast<std::uint64_t>(stamp.last_write->at.time_since_epoch().count()));
+        append_string(value, stamp.last_write->by);
+    }
+    append_item(value, item);
+    return value;
+}
+
+Result<StoredItem> decode_stored(std::string_view value) {
+    if (value.size() < sizeof(std::uint64_t)) {
+        return Error(ErrorCode::corrupt, "a stored item is shorter than its version");
+    }
+    std::string_view rest = value.substr(sizeof(std::uint64_t));
+    std::optional<LastWrite> last_write;
+    if (rest.starts_with(writer_mark)) {
+        Reader reader(rest.substr(1));
+        const auto at = reader.u64();
+        const auto by = reader.string();
+        if (!by) return Error(ErrorCode::corrupt, "the writer of a stored item is damaged");
+        const std::chrono::milliseconds since_1970{static_cast<std::int64_t>(*at)};
+        last_write = LastWrite{std::string(*by), WallTime(since_1970)};
+        rest = reader.rest();
+    }
+    auto item = decode_item(rest);
+    if (!item) return std::move(item).error();
+    return StoredItem{version_of(value), *std::move(item), std::move(last_write)};
+}
+
+Result<std::optional<StoredItem>> decode_stored(const std::optional<std::string>& value) {
+    if (!value) return std::optional<StoredItem>();
+    auto stored = decode_stored(std::string_view(*value));
+    if (!stored) return std::move(stored).error();
+    return std::optional(*std::move(stored));
+}
+
+}  // namespace rocklock::table

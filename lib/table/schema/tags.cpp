@@ -1,0 +1,67 @@
+#include "table/schema/tags.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "table/schema/faults.hpp"
+
+namespace rocklock::table {
+namespace {
+
+constexpr std::size_t most_tags = 50;
+constexpr std::size_t longest_key = 128;
+constexpr std::size_t longest_value = 256;
+
+// Characters, not bytes, of text in UTF-8.
+std::size_t length(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+        return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+    }));
+}
+
+// Of ASCII letters, digits, blanks and the service's special characters. All other characters of
+// Unicode are taken for letters.
+bool is_tag_text(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char byte) {
+        const auto code = static_cast<unsigned char>(byte);
+        return code >= 0x80 || (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z') ||
+               (code >= '0' && code <= '9') ||
+               std::string_view(" _.:/=+-@").find(byte) != std::string_view::npos;
+    });
+}
+
+std::optional<Error> check_tag(const std::string& key, const std::string& value,
+                               std::size_t place) {
+    const std::string path = "tags." + std::to_string(place) + ".member.";
+    if (key.empty()) {
+        return constraint(key, path + "key", "Member must have length greater than or equal to 1");
+    }
+    if (length(key) > longest_key) {
+        return constraint(key, path + "key", "Member must have length less than or equal to 128");
+    }
+    if (length(value) > longest_value) {
+        return constraint(value, path + "value",
+                          "Member must have length less than or equal to 256");
+    }
+    if (!is_tag_text(key)) return fault("The Tag Key provided is invalid, Key: " + key);
+    if (!is_tag_text(value)) return fault("The Tag Value provided is invalid, Value: " + value);
+    if (!key.starts_with("aws:")) return std::nullopt;
+    return fault("Tag Key cannot be prefixed with aws:, Key: " + key);
+}
+
+}  // namespace
+
+std::optional<Error> check_tags(const Tags& tags) {
+    std::size_t place = 0;
+    for (const auto& [key, value] : tags) {
+        if (auto error = check_tag(key, value, ++place)) return error;
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> check_tag_count(const Tags& tags) {
+    if (tags.size() <= most_tags) return std::nullopt;
+    return fault("Number of Tags exceed the current limit for the provided ResourceArn");
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,112 @@
+// BatchWriteItem.
+#include <optional>
+#include <utility>
+
+#include "table/guard/drafts.hpp"
+#include "table/schema/faults.hpp"
+#include "table/schema/request_limits.hpp"
+#include "table/store/table_store.hpp"
+#include "table/write/many_writes.hpp"
+
+namespace rocklock::table {
+namespace {
+
+std::optional<Error> check_batch(const BatchWrite& request) {
+    if (request.writes.empty()) {
+        return constraint("{}", "requestItems",
+                          "Member must have length greater than or equal to 1");
+    }
+    if (request.writes.size() > most_batch_writes) {
+        return fault("Too many items requested for the BatchWriteItem call");
+    }
+    for (const WriteItem& write : request.writes) {
+        if (write.kind == WriteItem::Kind::put || write.kind == WriteItem::Kind::remove) continue;
+        return fault("A batch has only puts and deletes");
+    }
+    return std::nullopt;
+}
+
+// In a batch the key of an item to put is told as that of one to delete.
+std::optional<Error> check_keys(const ManyWrites& writes) {
+    for (std::size_t i = 0; i < writes.reads.size(); ++i) {
+        const Item& item = writes.reads[i].request->item;
+        AttributeMap key;
+        for (const KeyAttribute& part : writes.schemas[i]->key.list()) {
+            if (const auto* value = item.find(part.name)) key.set(part.name, *value);
+        }
+        auto checked = check_key(key, writes.schemas[i]->key.list());
+        if (!checked) return std::move(checked).error();
+    }
+    return std::nullopt;
+}
+
+// A delete of what is not there is told as a unit more than alone: so it was recorded.
+void count_vain_deletes(const ManyWrites& writes, DecidedWrites& decided) {
+    for (std::size_t i = 0; i < decided.answers.size(); ++i) {
+        auto& consumed = decided.answers[i].consumed;
+        const bool vain = writes.reads[i].request->kind == WriteItem::Kind::remove;
+        if (!vain || decided.found[i] || !consumed) continue;
+        consumed->units += 1;
+        if (consumed->table_units) *consumed->table_units += 1;
+    }
+}
+
+}  // namespace
+
+Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
+    if (auto error = check_batch(request)) return *std::move(error);
+    std::vector<WriteItem> requests;
+    for (const WriteItem& write : request.writes) {
+        WriteItem& plain = requests.emplace_back();
+        plain.kind = write.kind;
+        plain.table = write.table;
+        plain.item = write.item;
+        plain.proof = write.proof;
+        plain.expected_version = write.expected_version;
+        plain.by = write.by;
+        plain.return_capacity = request.return_capacity;
+        plain.return_collection_metrics = request.return_collection_metrics;
+    }
+    auto writes = read_writes(requests);
+    if (!writes) return std::move(writes).error();
+
+    std::vector<WriteAnswer> answers;
+    AfterCommit after(options_.gate, AfterSave::keep);
+    const auto bind = [&]() -> Result<void> {
+        if (auto found = find_tables(*writes, catalog_); !found) return found;
+        if (auto error =
+                check_together(*writes, "Provided list of item keys contains duplicates")) {
+            return *std::move(error);
+        }
+        if (auto error = check_keys(*writes)) return *std::move(error);
+        std::size_t at = 0;
+        return bind_writes(*writes, at);
+    };
+    // What came too late for its locks is kept in the place of all.
+    std::optional<Error> refused;
+    const auto decide = [&]() -> Result<Decision> {
+        refused.reset();
+        if (auto bound = bind(); !bound) return std::move(bound).error();
+        const auto snapshot = storage_.snapshot();
+        const auto version = versions_.next();
+        if (!version) return Error(version.error());
+        auto decided =
+            decide_writes(*writes, {options_.gate, *snapshot, *version, clock_.now().wall, after});
+        if (!decided) return std::move(decided).error();
+        if (decided->refused) {
+            refused = std::move(decided->refused);
+            return keep_instead(*snapshot, versions_, decided->late, clock_.now().wall, refused);
+        }
+        count_vain_deletes(*writes, *decided);
+        answers = std::move(decided->answers);
+        return std::move(decided->decision);
+    };
+    if (auto bound = bind(); !bound) return std::move(bound).error();
+    if (auto committed = commit_decision(writes->rows(), options_.durability, decide); !committed) {
+        return std::move(committed).error();
+    }
+    if (refused) return *std::move(refused);
+    return BatchWriteAnswer{consumed_by(answers, 1), collections_of(*writes, answers), {}};
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,97 @@
+// PutItem, UpdateItem and DeleteItem for threads that may not wait: decided on what lies in memory,
+// queued, and waited for by somebody else.
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "base/planted_bug.hpp"
+#include "table/schema/request_limits.hpp"
+#include "table/store/table_store.hpp"
+
+namespace rocklock::table {
+
+class TableStore::Begun final : public BegunWrite {
+public:
+    explicit Begun(TableStore& store) : store_(store) {}
+    Begun(const Begun&) = delete;
+    Begun& operator=(const Begun&) = delete;
+    ~Begun() override {
+        if (queued_) std::ignore = finish();
+    }
+
+    // False: it takes longer.
+    bool begin(const WriteItem& request);
+    std::optional<Result<WriteAnswer>> finish() override;
+
+private:
+    bool enqueue(DecidedWrite decided, const PlannedWrite& plan,
+                 const std::optional<StoredItem>& current);
+
+    TableStore& store_;
+    std::optional<Result<WriteAnswer>> answer_;
+    std::vector<FigureChange> figures_;
+    // While it is in the queue.
+    std::optional<CommitNumber> queued_;
+    Verdict verdict_;
+};
+
+bool TableStore::Begun::begin(const WriteItem& request) {
+    const auto read = read_write(request);
+    if (!read) return false;
+    auto schema = store_.schema(request.table);
+    // To ask about locks may take a while.
+    if (!schema || (*schema)->binding) return false;
+    const auto plan = bind_write(*read, *std::move(schema));
+    if (!plan || store_.turns_.is_crowded({Turns::place_of(plan->row)})) return false;
+    const auto found = store_.storage_.get_at_hand(Family::items, plan->row, small_row_bytes);
+    if (!found.is_known) return false;
+    const auto current = decode_stored(found.value);
+    if (!current) return false;
+    const auto version = store_.versions_.next();
+    if (!version) return false;
+    const auto now = store_.clock_.now().wall;
+    auto decided = decide_write(*plan, *current, stamp_of(*version, request, std::nullopt, now));
+    if (!decided) {
+        answer_ = std::move(decided).error();
+        return true;
+    }
+    return enqueue(*std::move(decided), *plan, *current);
+}
+
+bool TableStore::Begun::enqueue(DecidedWrite decided, const PlannedWrite& plan,
+                                const std::optional<StoredItem>& current) {
+    answer_ = std::move(decided.answer);
+    if (decided.changes.writes.empty()) return true;
+    figures_ = std::move(decided.changes.figures);
+    Batch batch;
+    batch.writes = std::move(decided.changes.writes);
+    if (!planted(Bug::write_unguarded)) add_preconditions(plan, current, batch.preconditions);
+    if (store_.closing_) return false;
+    const std::shared_lock open_until_queued(store_.committing_);
+    if (!store_.opened_) return false;
+    ++store_.queued_;
+    queued_ = store_.storage_.enqueue(std::move(batch), store_.options_.durability, &verdict_);
+    return true;
+}
+
+std::optional<Result<WriteAnswer>> TableStore::Begun::finish() {
+    if (!queued_) return std::exchange(answer_, std::nullopt);
+    const auto committed =
+        store_.storage_.wait(*std::exchange(queued_, std::nullopt), store_.options_.durability);
+    const bool applied = committed && !verdict_.refused;
+    if (applied) apply(figures_);
+    --store_.queued_;
+    if (!committed) return Error(committed.error());
+    if (!applied) return std::nullopt;
+    return std::exchange(answer_, std::nullopt);
+}
+
+std::unique_ptr<BegunWrite> TableStore::begin_write(const WriteItem& request) {
+    const bool asks_locks = request.proof || request.after != AfterSave::keep || request.from_draft;
+    if (request.kind == WriteItem::Kind::check || asks_locks || index_lag_) return nullptr;
+    auto begun = std::make_unique<Begun>(*this);
+    if (!begun->begin(request)) return nullptr;
+    return begun;
+}
+
+}  // namespace rocklock::table

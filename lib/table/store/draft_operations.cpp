@@ -1,0 +1,88 @@
+// ListDrafts, TakeDraft, DiscardDraft.
+#include <algorithm>
+#include <utility>
+
+#include "item/key_codec.hpp"
+#include "table/guard/draft_record.hpp"
+#include "table/guard/drafts.hpp"
+#include "table/schema/faults.hpp"
+#include "table/store/table_store.hpp"
+
+namespace rocklock::table {
+namespace {
+
+constexpr std::size_t max_page_bytes = 1U << 20;
+
+}  // namespace
+
+Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
+                                   const std::vector<std::string>& writers, Batch& batch) const {
+    if (drafts.empty()) return {};
+    if (writers.empty()) {
+        return fault("To save a draft, show the session and token of a lock that covers its item");
+    }
+    const auto snapshot = storage_.snapshot();
+    for (const DraftId draft : drafts) {
+        const auto again = std::count(drafts.begin(), drafts.end(), draft);
+        if (again > 1) return fault("A draft can be saved once only, and is named twice");
+        auto removed = remove_draft(*snapshot, writers, draft, clock_.now().wall, batch);
+        if (!removed) return std::move(removed).error();
+    }
+    return {};
+}
+
+Result<DraftPage> TableStore::list_drafts(const DraftsRequest& request) {
+    if (request.limit == 0 || request.limit > limits::drafts_per_principal) {
+        return fault("The limit of a page of drafts must be from 1 to " +
+                     std::to_string(limits::drafts_per_principal));
+    }
+    DraftPage page;
+    // Behind it begins what would be another's name.
+    if (request.principal.find(end_of_principal) != std::string::npos) return page;
+    const auto now = clock_.now().wall;
+    const auto snapshot = storage_.snapshot();
+    const auto cursor =
+        snapshot->scan(Family::meta, draft_key(request.principal, number(request.next)),
+                       end_of_prefix(drafts_prefix(request.principal)));
+    std::size_t bytes = 0;
+    for (; cursor->valid(); cursor->next()) {
+        auto stored = decode_draft(request.principal, cursor->value());
+        if (!stored) return std::move(stored).error();
+        if (is_too_old(stored->draft, now)) continue;
+        if (page.drafts.size() == request.limit || bytes >= max_page_bytes) {
+            page.next = stored->draft.id;
+            return page;
+        }
+        bytes += cursor->value().size();
+        page.drafts.push_back(std::move(stored->draft));
+    }
+    if (auto status = cursor->status(); !status) return std::move(status).error();
+    return page;
+}
+
+Result<Draft> TableStore::take_draft(const std::string& principal, DraftId draft) {
+    if (principal.find(end_of_principal) != std::string::npos) {
+        return no_such_draft(principal, draft);
+    }
+    Draft taken;
+    const auto decide = [&]() -> Result<Decision> {
+        Decision decision;
+        auto removed = remove_draft(*storage_.snapshot(), {principal}, draft, clock_.now().wall,
+                                    decision.batch);
+        if (!removed) return std::move(removed).error();
+        taken = *std::move(removed);
+        return decision;
+    };
+    auto committed =
+        commit_decision({draft_key(principal, number(draft))}, options_.durability, decide);
+    if (!committed) return std::move(committed).error();
+    return taken;
+}
+
+Result<void> TableStore::discard_draft(const std::string& principal, DraftId draft) {
+    auto taken = take_draft(principal, draft);
+    if (!taken) return std::move(taken).error();
+    return {};
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,221 @@
+// The sweep of expired items, and of drafts that are too old.
+//
+// A round visits one table after the other whose items may expire, and those whose figures are not
+// sound. It goes on from where the step before has stopped, so a step is short however large the
+// tables are. What looks expired in a snapshot is read again as it is removed, by the same rules as
+// any other write: who has given an item a longer life meanwhile keeps it. Of a bound table it is
+// removed under a lock of its own.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "item/key_codec.hpp"
+#include "table/guard/drafts.hpp"
+#include "table/schema/faults.hpp"
+#include "table/store/table_store.hpp"
+
+namespace rocklock::table {
+namespace {
+
+// Of removals in one commit, and of what one step reads.
+constexpr std::size_t removals_at_once = 25;
+constexpr std::size_t most_bytes_read = 4 << 20;
+// What is longer past has not been meant as a time.
+constexpr std::chrono::hours too_long_ago{24 * (5 * 365 + 1)};
+
+Number seconds(WallTime time) {
+    return Number::parse(std::to_string(time.time_since_epoch().count()) + "e-3").value();
+}
+
+bool is_expired(const Item& item, const std::string& attribute, const SweepRound& round) {
+    const auto* value = item.find(attribute);
+    const auto* expiry = value ? value->get_if<Number>() : nullptr;
+    return expiry && *expiry >= round.oldest && *expiry < round.newest;
+}
+
+// Each once.
+std::vector<std::string> resources_of(std::span<const ExpiredItem> items) {
+    std::set<std::string> resources;
+    for (const ExpiredItem& item : items) resources.insert(item.resource);
+    return {resources.begin(), resources.end()};
+}
+
+bool is_without_lock(const Error& error) {
+    return error.code == ErrorCode::lock_required || error.code == ErrorCode::stale_token;
+}
+
+}  // namespace
+
+Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
+    MutexLock lock(sweeping_);
+    const Instant now = clock_.now();
+    const auto until_next = [&](BootTime began) {
+        const auto left = options_.sweep_period - (now.boot - began);
+        const auto shown = std::chrono::ceil<std::chrono::milliseconds>(left);
+        return std::max(shown, std::chrono::milliseconds(1));
+    };
+    SweepReport report;
+    if (round_.tables.empty() && !round_.draft) {
+        if (round_.began && now.boot - *round_.began < options_.sweep_period) {
+            report.next = until_next(*round_.began);
+            return report;
+        }
+        round_.began = now.boot;
+        round_.draft = "";
+        for (const auto& schema : catalog_.all()) {
+            if (schema->ttl_attribute.empty() && schema->figure->sound) continue;
+            round_.tables.push_back(schema->name);
+        }
+    }
+    round_.oldest = seconds(now.wall - too_long_ago);
+    round_.newest = seconds(now.wall - step.spared);
+    std::size_t items_left = std::max<std::size_t>(step.most_items, 1);
+    if (round_.draft) {
+        auto place = sweep_drafts(storage_, *round_.draft, now.wall, items_left);
+        if (!place) {
+            // The tables are to have their turn.
+            round_.draft.reset();
+            return std::move(place).error();
+        }
+        round_.draft = *std::move(place);
+    }
+    while (!round_.draft && !round_.tables.empty() && items_left > 0) {
+        const auto done = sweep_table(round_, items_left, report);
+        if (done && !*done) break;
+        // Where it failed too: the other tables are to have their turn.
+        round_.tables.pop_back();
+        round_.row.clear();
+        round_.count.reset();
+        if (!done) return Error(done.error());
+    }
+    if (round_.tables.empty() && !round_.draft) report.next = until_next(*round_.began);
+    return report;
+}
+
+Result<bool> TableStore::sweep_table(SweepRound& round, std::size_t& items_left,
+                                     SweepReport& report) {
+    const auto schema = catalog_.find(round.tables.back());
+    if (!schema) {
+        round.count.reset();
+        return true;
+    }
+    if (!schema->figure->sound && !round.count) {
+        round.count = std::make_unique<FigureCount>(storage_, schema);
+    }
+    if (round.count) {
+        const std::size_t before = items_left;
+        auto counted = round.count->step(items_left);
+        report.examined += before - items_left;
+        if (!counted || !*counted) return counted;
+        round.count.reset();
+    }
+    if (schema->ttl_attribute.empty()) return true;
+    return sweep_rows(round, *schema, items_left, report);
+}
+
+Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
+                                    std::size_t& items_left, SweepReport& report) {
+    const std::string prefix = row_prefix(schema, nullptr);
+    // It may be a table of another number by now.
+    if (!round.row.starts_with(prefix)) round.row = prefix;
+    const auto snapshot = storage_.snapshot();
+    const auto cursor = snapshot->scan(Family::items, round.row, end_of_prefix(prefix));
+    std::vector<ExpiredItem> expired;
+    const auto remove = [&]() -> Result<void> {
+        const auto removed = schema.binding ? remove_bound(round, schema.number, expired)
+                                            : remove_expired(round, schema.number, expired, {});
+        if (!removed) return Error(removed.error());
+        report.removed += *removed;
+        expired.clear();
+        return {};
+    };
+    std::size_t bytes = 0;
+    bool stopped = false;
+    for (; cursor->valid(); cursor->next()) {
+        stopped = items_left == 0 || bytes >= most_bytes_read;
+        if (stopped) break;
+        --items_left;
+        ++report.examined;
+        bytes += cursor->value().size();
+        const auto stored = decode_stored(cursor->value());
+        if (!stored) return Error(stored.error());
+        if (!is_expired(stored->item, schema.ttl_attribute, round)) continue;
+        expired.push_back(
+            {std::string(cursor->key()),
+             schema.binding ? schema.binding->resource.resource_of(stored->item) : std::string()});
+        if (expired.size() < removals_at_once) continue;
+        if (auto removed = remove(); !removed) return std::move(removed).error();
+    }
+    if (auto status = cursor->status(); !status) return std::move(status).error();
+    if (auto removed = remove(); !removed) return std::move(removed).error();
+    if (stopped) round.row = cursor->key();
+    return !stopped;
+}
+
+// As any writer: with a lock on what it removes. What another has is left for a later round; where
+// it was asked for with others, these are tried in halves.
+Result<std::size_t> TableStore::remove_bound(const SweepRound& round, std::uint32_t table,
+                                             std::span<const ExpiredItem> items) {
+    std::size_t removed = 0;
+    std::vector<std::span<const ExpiredItem>> left;
+    if (!items.empty() && options_.gate != nullptr) left.push_back(items);
+    while (!left.empty()) {
+        const auto some = left.back();
+        left.pop_back();
+        const auto resources = resources_of(some);
+        const auto own = options_.gate->try_lock(resources);
+        if (!own) return Error(own.error());
+        if (*own) {
+            auto gone = remove_expired(round, table, some, *own);
+            options_.gate->unlock(**own);
+            if (!gone) return gone;
+            removed += *gone;
+        } else if (resources.size() > 1) {
+            left.push_back(some.subspan(some.size() / 2));
+            left.push_back(some.first(some.size() / 2));
+        }
+    }
+    return removed;
+}
+
+Result<std::size_t> TableStore::remove_expired(const SweepRound& round, std::uint32_t table,
+                                               std::span<const ExpiredItem> items,
+                                               const std::optional<LockProof>& proof) {
+    std::size_t removed = 0;
+    const auto decide = [&]() -> Result<Decision> {
+        removed = 0;
+        Decision decision;
+        const auto schema = catalog_.find(round.tables.back());
+        if (!schema || schema->number != table || schema->ttl_attribute.empty()) return decision;
+        for (const ExpiredItem& item : items) {
+            const auto current = read_row(item.row);
+            if (!current) return Error(current.error());
+            if (!*current || !is_expired((*current)->item, schema->ttl_attribute, round)) continue;
+            WriteItem removal;
+            removal.kind = WriteItem::Kind::remove;
+            removal.item = (*current)->item;
+            removal.proof = proof;
+            std::optional<LateWrite> late;
+            auto guarded = guard_write(options_.gate, *schema, removal, decision.batch, late);
+            if (!guarded) {
+                removed = 0;
+                // The lock was lost, or is that of another binding: another round finds them.
+                if (is_without_lock(guarded.error())) return Decision{};
+                return std::move(guarded).error();
+            }
+            add_removal(*schema, item.row, **current, decision);
+            ++removed;
+        }
+        if (removed > 0) decision.batch.preconditions.push_back(unchanged(*schema));
+        return decision;
+    };
+    if (items.empty()) return removed;
+    std::vector<std::string> rows;
+    for (const ExpiredItem& item : items) rows.push_back(item.row);
+    // Whether it is lost in a power cut does not matter: the next sweep finds the item again.
+    auto committed = commit_decision(rows, Durability::written, decide);
+    if (!committed) return std::move(committed).error();
+    return removed;
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,182 @@
+#include "table/store/table_store.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "table/rehearsal/rehearsed_tables.hpp"
+#include "table/schema/faults.hpp"
+
+namespace rocklock {
+
+bool is_region(std::string_view text) {
+    constexpr std::size_t max_bytes = 63;
+    return !text.empty() && text.size() <= max_bytes &&
+           std::all_of(text.begin(), text.end(), [](char byte) {
+               return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-';
+           });
+}
+
+Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock,
+                                                  const TableOptions& options) {
+    const Rehearsal& rehearsal = options.rehearsal;
+    if (rehearsal.throttle_percent > 100 || rehearsal.conflict_percent > 100) {
+        return Error(ErrorCode::invalid_argument, "no more than 100 of a hundred can be refused");
+    }
+    if (!is_region(options.region)) {
+        return Error(
+            ErrorCode::invalid_argument,
+            "the region is '" + options.region +
+                "': write 1 to 63 lower-case letters, digits and hyphens, as in eu-west-1");
+    }
+    auto store = std::make_unique<table::TableStore>(storage, clock, options);
+    if (auto opened = store->open(); !opened) return std::move(opened).error();
+    std::unique_ptr<TableService> tables = std::move(store);
+    if (!rehearsal.is_on()) return tables;
+    return std::unique_ptr<TableService>(
+        std::make_unique<table::RehearsedTables>(std::move(tables), clock, options));
+}
+
+namespace table {
+namespace {
+
+// So often a write tries its luck before it takes a turn.
+constexpr int attempts_without_turn = 2;
+// By a description, of a table whose figures were lost.
+constexpr std::size_t rows_counted_at_once = 1'000;
+
+}  // namespace
+
+Result<void> TableStore::open() {
+    if (auto opened = versions_.open(clock_.now().wall); !opened) return opened;
+    if (auto opened = catalog_.open(); !opened) return opened;
+    if (options_.system != nullptr) {
+        catalog_.add_system(system_schemas(*options_.system, clock_.now().wall));
+    }
+    auto figures = storage_.get(Family::meta, figures_key);
+    if (!figures) return std::move(figures).error();
+    if (auto read = decode_figures(*figures, catalog_.all()); !read) return read;
+    // From now on they are those of an earlier time, should the process not come to its end. Where
+    // nothing can be written, nothing changes either.
+    if (*figures) static_cast<void>(store_figures(false));
+    opened_ = true;
+    const auto leavings = catalog_.leavings();
+    if (!leavings) return Error(leavings.error());
+    for (const auto& left : *leavings) {
+        if (auto cleared = catalog_.clear(left); !cleared) return cleared;
+    }
+    for (const auto& schema : catalog_.all()) {
+        for (const IndexSchema& index : schema->indexes) {
+            if (index.status == IndexStatus::active) continue;
+            if (auto filled = fill_index(schema->name, index.number); !filled) {
+                return std::move(filled).error();
+            }
+        }
+    }
+    return {};
+}
+
+// Without it the figures are counted anew.
+TableStore::~TableStore() { std::ignore = close(); }
+
+Result<void> TableStore::close() {
+    // Readers of such a mutex may keep its writer out for as long as others come: nobody does.
+    closing_ = true;
+    const std::unique_lock alone(committing_);
+    if (!std::exchange(opened_, false)) return {};
+    return store_figures(queued_ == 0);
+}
+
+Result<void> TableStore::store_figures(bool sound) {
+    const auto version = versions_.next();
+    if (!version) return Error(version.error());
+    std::string record;
+    append_u64(record, *version);
+    record += encode_figures(catalog_.all(), sound);
+    Batch batch;
+    batch.writes.push_back({Family::meta, std::string(figures_key), std::move(record)});
+    return storage_.commit(std::move(batch), Durability::written);
+}
+
+Result<void> TableStore::count_if_small(const SchemaPointer& schema) {
+    if (schema->figure->sound) return {};
+    std::size_t rows_left = rows_counted_at_once;
+    const auto counted = FigureCount(storage_, schema).step(rows_left);
+    if (!counted) return Error(counted.error());
+    return {};
+}
+
+Result<void> TableStore::change_schema(const std::string& table,
+                                       const std::function<Result<bool>(Schema&)>& change) {
+    while (true) {
+        const auto before = catalog_.find(table);
+        if (!before) return no_such_table(table);
+        if (before->is_system()) return only_read(before->name);
+        Schema after = *before;
+        const auto changed = change(after);
+        if (!changed) return Error(changed.error());
+        if (!*changed) return {};
+        const auto replaced = catalog_.replace(before, std::move(after));
+        if (replaced) return {};
+        if (replaced.error().code != ErrorCode::precondition_failed) {
+            return Error(replaced.error());
+        }
+    }
+}
+
+Result<SchemaPointer> TableStore::schema(const std::string& table) const {
+    auto found = catalog_.find(table);
+    if (!found) return no_such_resource();
+    return found;
+}
+
+std::shared_ptr<const Snapshot> TableStore::moment_for(const PagePlan& plan) const {
+    if (plan.schema->is_system()) return system_moment(*options_.system, plan);
+    const bool global = plan.index && plan.index->kind == IndexKind::global;
+    if (global && index_lag_) return index_lag_->moment();
+    return storage_.snapshot();
+}
+
+Result<std::optional<StoredItem>> TableStore::read_one(const ReadGet& read,
+                                                       const AttributeMap& key) const {
+    if (!read.schema->is_system()) return read_row(read.row);
+    SystemRows rows(options_.system);
+    rows.want(*read.schema, read.row, key);
+    if (auto looked = rows.look(); !looked) return std::move(looked).error();
+    return rows.item_at(read.row);
+}
+
+Result<std::optional<StoredItem>> TableStore::read_row(const std::string& row) const {
+    auto value = storage_.get(Family::items, row);
+    if (!value) return std::move(value).error();
+    return decode_stored(*value);
+}
+
+Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
+                                         Durability durability,
+                                         const std::function<Result<Decision>()>& decide) {
+    std::vector<std::size_t> places;
+    for (const auto& row : rows) places.push_back(Turns::place_of(row));
+    std::optional<Turns::Turn> turn;
+    for (int attempt = 0;; ++attempt) {
+        if (!turn && (attempt >= attempts_without_turn || turns_.is_crowded(places))) {
+            turns_.take(places, turn);
+        }
+        auto decision = decide();
+        if (!decision) return std::move(decision).error();
+        if (decision->batch.writes.empty()) return {};
+        if (closing_) return Error(ErrorCode::closing, "the tables are closed");
+        const std::shared_lock open_until_counted(committing_);
+        if (!opened_) return Error(ErrorCode::closing, "the tables are closed");
+        if (index_lag_) index_lag_->before_write();
+        auto committed = storage_.commit(std::move(decision->batch), durability);
+        if (index_lag_) index_lag_->after_write();
+        if (committed) apply(decision->figures);
+        if (committed || committed.error().code != ErrorCode::precondition_failed) return committed;
+    }
+}
+
+}  // namespace table
+}  // namespace rocklock

@@ -1,0 +1,319 @@
+// TransactWriteItems.
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "base/planted_bug.hpp"
+#include "item/capacity.hpp"
+#include "table/guard/drafts.hpp"
+#include "table/read/capacity_report.hpp"
+#include "table/schema/faults.hpp"
+#include "table/schema/request_limits.hpp"
+#include "table/store/table_store.hpp"
+#include "table/write/many_writes.hpp"
+#include "table/write/request_token.hpp"
+
+namespace rocklock::table {
+namespace {
+
+using Kind = WriteItem::Kind;
+
+constexpr std::size_t longest_token = 36;
+
+// The faults of members: all of them in one message.
+class Constraints {
+public:
+    void add(const std::string& value, const std::string& path, const std::string& rule) {
+        ++count_;
+        text_ += (count_ > 1 ? "; Value " : "Value ") + value + " at '" + path +
+                 "' failed to satisfy constraint: " + rule;
+    }
+    std::optional<Error> fault() const {
+        if (count_ == 0) return std::nullopt;
+        return table::fault(std::to_string(count_) + " validation error" + (count_ > 1 ? "s" : "") +
+                            " detected: " + text_);
+    }
+
+private:
+    int count_ = 0;
+    std::string text_;
+};
+
+void check_action(const WriteItem& action, std::size_t place, Constraints& constraints) {
+    const std::string path = "transactItems." + std::to_string(place) + ".member.";
+    const bool checks = action.expressions.condition || action.expected_version;
+    if (action.kind == Kind::check && !checks) {
+        constraints.add("null", path + "conditionCheck.conditionExpression",
+                        "Member must not be null");
+    }
+    if (action.kind == Kind::update && !action.expressions.update) {
+        constraints.add("null", path + "update.updateExpression", "Member must not be null");
+    }
+}
+
+std::optional<Error> check_members(const TransactWrite& request) {
+    Constraints constraints;
+    const std::size_t count = request.actions.size();
+    if (count == 0) {
+        constraints.add("'[]'", "transactItems",
+                        "Member must have length greater than or equal to 1");
+    }
+    if (count > most_actions) {
+        constraints.add("'" + std::to_string(count) + " actions'", "transactItems",
+                        "Member must have length less than or equal to 100");
+    }
+    for (std::size_t i = 0; i < std::min(count, most_actions); ++i) {
+        check_action(request.actions[i], i + 1, constraints);
+    }
+    if (request.from_drafts.size() > most_actions) {
+        constraints.add("'" + std::to_string(request.from_drafts.size()) + " drafts'", "fromDrafts",
+                        "Member must have length less than or equal to 100");
+    }
+    if (request.token && request.token->empty()) {
+        constraints.add("''", "clientRequestToken",
+                        "Member must have length greater than or equal to 1");
+    }
+    if (request.token && request.token->size() > longest_token) {
+        constraints.add("'" + *request.token + "'", "clientRequestToken",
+                        "Member must have length less than or equal to 36");
+    }
+    return constraints.fault();
+}
+
+// What the request brings along: items, keys, and the values of updates. What is stored does not
+// count, however large it is.
+std::optional<Error> check_size(const TransactWrite& request) {
+    std::size_t bytes = 0;
+    for (const WriteItem& action : request.actions) {
+        bytes += size_bytes(action.item);
+        const auto& values = action.expressions.placeholders.values;
+        if (action.kind != Kind::update || !values) continue;
+        for (const ValuePlaceholder& entry : *values) bytes += size_bytes(entry.value);
+    }
+    return check_transaction_size(bytes);
+}
+
+// What the actions ask for in a transaction: nothing is returned of single items. Tables are named
+// by their names, so that a request with ARNs is the same as one without.
+std::vector<WriteItem> actions_of(const TransactWrite& request, const Arns& arns) {
+    std::vector<WriteItem> actions = request.actions;
+    for (WriteItem& action : actions) {
+        if (const auto name = arns.name_of(action.table); name && *name != action.table) {
+            action.table = std::string(*name);
+        }
+        action.return_values = ReturnValues::none;
+        action.return_capacity = request.return_capacity;
+        action.return_collection_metrics = request.return_collection_metrics;
+    }
+    return actions;
+}
+
+// Finds the tables anew, and plans all actions: the first that does not fit cancels.
+Result<void> bind_all(ManyWrites& writes, const Catalog& catalog) {
+    if (auto found = find_tables(writes, catalog); !found) return found;
+    if (auto error = check_together(
+            writes, "Transaction request cannot include multiple operations on one item")) {
+        return *std::move(error);
+    }
+    std::size_t at = 0;
+    auto bound = bind_writes(writes, at);
+    if (bound) return bound;
+    Reasons reasons(writes.reads.size());
+    reasons[at] = *reason_of(bound.error());
+    return cancelled(std::move(reasons));
+}
+
+// Two things that were recorded of checks: their reasons end with a point, and one of an item that
+// is not there costs nothing.
+void tell_checks(const std::vector<WriteItem>& actions, DecidedWrites& decided) {
+    const bool cancelled = has_cause(decided.reasons);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+        if (actions[i].kind != Kind::check) continue;
+        auto& reason = decided.reasons[i];
+        if (reason.code == ErrorCode::condition_failed) reason.message += ".";
+        if (!cancelled && !decided.found[i]) decided.answers[i].consumed.reset();
+    }
+}
+
+void append(Batch more, Batch& batch) {
+    std::move(more.preconditions.begin(), more.preconditions.end(),
+              std::back_inserter(batch.preconditions));
+    std::move(more.writes.begin(), more.writes.end(), std::back_inserter(batch.writes));
+}
+
+// What the token is written with: the transaction, but for a planted bug.
+Batch& with_token(Batch& own, Batch& behind) {
+    if (!planted(Bug::token_behind)) return own;
+    behind = {};
+    return behind;
+}
+
+// A planted bug: commits the first write by itself.
+void tear(Batch& batch, Storage& storage) {
+    if (!planted(Bug::transaction_torn) || batch.writes.size() < 2) return;
+    Batch first;
+    first.preconditions = batch.preconditions;
+    first.writes = {batch.writes.front()};
+    if (!storage.commit(std::move(first))) return;
+    batch.preconditions.clear();
+    batch.writes.erase(batch.writes.begin());
+}
+
+// Conditions of items that are not written are read as anybody reads.
+std::vector<GuardedRead> begin_checks(LockGate* gate, const std::vector<WriteItem>& actions) {
+    std::vector<GuardedRead> reads;
+    for (const WriteItem& action : actions) {
+        reads.emplace_back(gate, action.proof).begin();
+    }
+    return reads;
+}
+
+// What it costs to answer a transaction that was done before: a read of each of its items.
+Result<std::vector<ConsumedCapacity>> units_of_replay(const ManyWrites& writes,
+                                                      const Snapshot& snapshot) {
+    static const SystemRows none(nullptr);
+    CapacitySum sum(transaction_factor);
+    for (const PlannedWrite& plan : writes.plans) {
+        const ReturnCapacity wanted = plan.read->request->return_capacity;
+        if (wanted == ReturnCapacity::none || plan.schema->is_system()) continue;
+        const auto stored = read_item(snapshot, none, *plan.schema, plan.row);
+        if (!stored) return Error(stored.error());
+        const std::size_t bytes = *stored ? size_bytes((*stored)->item) : 0;
+        sum.add(report_read(*plan.schema, nullptr, wanted, read_units(bytes, true), 0));
+    }
+    return sum.take();
+}
+
+// False: what they are judged by has changed meanwhile. A refused one is a reason.
+Result<bool> end_checks(std::vector<GuardedRead>& reads, const ManyWrites& writes,
+                        DecidedWrites& decided) {
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+        const WriteItem& request = *writes.reads[i].request;
+        if (request.kind != Kind::check) continue;
+        reads[i].see(*writes.schemas[i], request.item);
+        const auto told = reads[i].end();
+        if (told && *told) continue;
+        if (told) return false;
+        auto reason = reason_of(told.error());
+        if (!reason) return Error(told.error());
+        decided.reasons[i] = *std::move(reason);
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& request) {
+    if (auto error = check_members(request)) return *std::move(error);
+    const auto actions = actions_of(request, arns_);
+    auto writes = read_writes(actions);
+    if (!writes) return std::move(writes).error();
+    if (auto error = check_size(request)) return *std::move(error);
+    if (auto bound = bind_all(*writes, catalog_); !bound) return std::move(bound).error();
+
+    std::vector<std::string> rows = writes->rows();
+    Transaction transaction{actions,
+                            *writes,
+                            {},
+                            {},
+                            {},
+                            0,
+                            {},
+                            AfterCommit(options_.gate, request.after),
+                            request.from_drafts};
+    if (request.token) {
+        transaction.token = *request.token;
+        transaction.print = fingerprint(actions, request.from_drafts);
+        rows.push_back(token_key(*request.token));
+    }
+    const auto decide = [&]() -> Result<Decision> {
+        while (true) {
+            auto decision = decide_transaction(transaction);
+            if (!decision) return std::move(decision).error();
+            if (*decision) return **std::move(decision);
+        }
+    };
+    if (auto committed = commit_decision(rows, options_.durability, decide); !committed) {
+        return std::move(committed).error();
+    }
+    if (transaction.cancelled) return *std::move(transaction.cancelled);
+    if (transaction.replayed) {
+        return TransactWriteAnswer{0, *std::move(transaction.replayed), {}, true};
+    }
+    transaction.after.settle();
+    // What fails there fails the next write too.
+    if (request.token) std::ignore = forget_old_tokens(storage_, clock_.now().wall);
+    if (!transaction.behind.empty()) {
+        static_cast<void>(storage_.commit(std::move(transaction.behind)));
+    }
+    return TransactWriteAnswer{transaction.version,
+                               consumed_by(transaction.answers, transaction_factor),
+                               collections_of(*writes, transaction.answers)};
+}
+
+Result<SystemRows> TableStore::look_at_checked(const ManyWrites& writes) const {
+    SystemRows rows(options_.system);
+    for (const PlannedWrite& plan : writes.plans) {
+        rows.want(*plan.schema, plan.row, plan.read->request->item);
+    }
+    if (auto looked = rows.look(); !looked) return std::move(looked).error();
+    return rows;
+}
+
+Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& transaction) {
+    ManyWrites& writes = transaction.writes;
+    transaction.cancelled.reset();
+    transaction.replayed.reset();
+    if (auto bound = bind_all(writes, catalog_); !bound) return std::move(bound).error();
+    auto checks = begin_checks(options_.gate, transaction.actions);
+    const auto snapshot = storage_.snapshot();
+    Batch token;
+    if (!transaction.token.empty()) {
+        const auto used =
+            use_token(*snapshot, transaction.token, transaction.print, clock_.now().wall, token);
+        if (!used) return Error(used.error());
+        if (*used == TokenState::done) {
+            auto units = units_of_replay(writes, *snapshot);
+            if (!units) return std::move(units).error();
+            transaction.replayed = *std::move(units);
+            return std::optional(Decision{});
+        }
+    }
+    const auto version = versions_.next();
+    if (!version) return Error(version.error());
+    const auto system = look_at_checked(writes);
+    if (!system) return Error(system.error());
+    auto decided = decide_writes(writes, {options_.gate, *snapshot, *version, clock_.now().wall,
+                                          transaction.after, &*system});
+    if (!decided) return std::move(decided).error();
+    const auto told = end_checks(checks, writes, *decided);
+    if (!told) return Error(told.error());
+    if (!*told) return std::optional<Decision>();
+    tell_checks(transaction.actions, *decided);
+    if (has_cause(decided->reasons)) {
+        transaction.cancelled = cancelled(std::move(decided->reasons));
+        auto kept = keep_instead(*snapshot, versions_, decided->late, clock_.now().wall,
+                                 transaction.cancelled);
+        if (!kept) return std::move(kept).error();
+        return std::optional(*std::move(kept));
+    }
+    if (auto checked = transaction.after.check(); !checked) return std::move(checked).error();
+    Decision decision = std::move(decided->decision);
+    if (auto saved = save_from(transaction.from_drafts, decided->writers, decision.batch); !saved) {
+        return std::move(saved).error();
+    }
+    append(std::move(token), with_token(decision.batch, transaction.behind));
+    // Where nothing is committed, nothing else holds the conditions up to one moment.
+    if (system->any() && decision.batch.writes.empty()) {
+        const auto so = is_so(decision.batch, *storage_.snapshot(), clock_.now().boot);
+        if (!so) return Error(so.error());
+        if (!*so) return std::optional<Decision>();
+    }
+    tear(decision.batch, storage_);
+    transaction.answers = std::move(decided->answers);
+    transaction.version = *version;
+    return std::optional(std::move(decision));
+}
+
+}  // namespace rocklock::table

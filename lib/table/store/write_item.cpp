@@ -1,0 +1,100 @@
+// PutItem, UpdateItem, DeleteItem.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/planted_bug.hpp"
+#include "table/guard/drafts.hpp"
+#include "table/schema/faults.hpp"
+#include "table/store/table_store.hpp"
+
+namespace rocklock::table {
+namespace {
+
+std::vector<KeptWrite> kept_of(const PlannedWrite& plan, std::optional<LateWrite> late) {
+    std::vector<KeptWrite> kept;
+    if (late) kept.push_back({plan.read->request, plan.row, *std::move(late)});
+    return kept;
+}
+
+std::vector<DraftId> drafts_of(const WriteItem& request) {
+    std::vector<DraftId> drafts;
+    if (request.from_draft) drafts.push_back(*request.from_draft);
+    return drafts;
+}
+
+std::vector<std::string> writers_of(const std::optional<LockGate::WriteTerms>& let_in) {
+    std::vector<std::string> writers;
+    if (let_in) writers.push_back(let_in->by);
+    return writers;
+}
+
+}  // namespace
+
+Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
+    if (request.kind == WriteItem::Kind::check) {
+        return fault("A condition alone can be checked in a transaction only");
+    }
+    const auto read = read_write(request);
+    if (!read) return Error(read.error());
+    return write_planned(*read);
+}
+
+Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
+    // The row does not depend on the version of the definition, so it is found once.
+    auto first = schema(read.request->table);
+    if (!first) return std::move(first).error();
+    auto plan = bind_write(read, *std::move(first));
+    if (!plan) return std::move(plan).error();
+
+    WriteAnswer answer;
+    AfterCommit after(options_.gate, read.request->after);
+    // Refused, and kept in the place of what it would have written.
+    std::optional<Error> refused;
+    const auto decide = [&]() -> Result<Decision> {
+        refused.reset();
+        auto now = schema(read.request->table);
+        if (!now) return std::move(now).error();
+        if (*now != plan->schema) {
+            plan = bind_write(read, *std::move(now));
+            if (!plan) return Error(plan.error());
+        }
+        Batch batch;
+        std::optional<LateWrite> late;
+        const auto let_in = guard_write(options_.gate, *plan->schema, *read.request, batch, late);
+        if (!let_in) {
+            refused = let_in.error();
+            return keep_instead(*storage_.snapshot(), versions_, kept_of(*plan, std::move(late)),
+                                clock_.now().wall, refused);
+        }
+        const auto current = read_row(plan->row);
+        if (!current) return Error(current.error());
+        // Behind the read, so that it is greater than what was read.
+        const auto version = versions_.next();
+        if (!version) return Error(version.error());
+        auto decided = decide_write(*plan, *current,
+                                    stamp_of(*version, *read.request, *let_in, clock_.now().wall));
+        if (!decided) return std::move(decided).error();
+        batch.writes = std::move(decided->changes.writes);
+        after.begin();
+        after.add(*let_in, batch);
+        if (auto checked = after.check(); !checked) return std::move(checked).error();
+        auto saved = save_from(drafts_of(*read.request), writers_of(*let_in), batch);
+        if (!saved) return std::move(saved).error();
+        if (!planted(Bug::write_unguarded)) {
+            add_preconditions(*plan, *current, batch.preconditions);
+        }
+        answer = std::move(decided->answer);
+        return Decision{std::move(batch), std::move(decided->changes.figures)};
+    };
+    const std::string row = plan->row;
+    if (auto committed = commit_decision({row}, options_.durability, decide); !committed) {
+        return std::move(committed).error();
+    }
+    if (refused) return *std::move(refused);
+    after.settle();
+    return answer;
+}
+
+}  // namespace rocklock::table

@@ -1,0 +1,225 @@
+#include "table/write/many_writes.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/planted_bug.hpp"
+#include "table/read/capacity_report.hpp"
+#include "table/schema/faults.hpp"
+#include "table/write/cancellation.hpp"
+
+namespace rocklock::table {
+namespace {
+
+std::optional<Error> check_empty_keys(const Schema& schema, const WriteItem& request) {
+    for (const KeyAttribute& part : schema.key.list()) {
+        const auto* value = request.item.find(part.name);
+        if (!value || value->type() != part.type || !is_empty_key(*value)) continue;
+        if (auto checked = check_key_value(*value, part); !checked) {
+            return std::move(checked).error();
+        }
+    }
+    if (request.kind != WriteItem::Kind::put) return std::nullopt;
+    for (const IndexSchema& index : schema.indexes) {
+        for (const KeyAttribute& part : index.key.list()) {
+            const auto* value = request.item.find(part.name);
+            if (!value || value->type() != part.type || !is_empty_key(*value)) continue;
+            if (auto checked = check_index_keys(schema, request.item, nullptr); !checked) {
+                return std::move(checked).error();
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+// Whether the item has the key of its table, so that it can be compared with others.
+bool has_key(const Schema& schema, const Item& item) {
+    const auto parts = schema.key.list();
+    return std::all_of(parts.begin(), parts.end(), [&](const KeyAttribute& part) {
+        const auto* value = item.find(part.name);
+        return value && value->type() == part.type;
+    });
+}
+
+// Planted bugs.
+bool is_unguarded(const PlannedWrite& plan, const ManyWrites& writes) {
+    if (plan.read->request->kind == WriteItem::Kind::check) return planted(Bug::check_unguarded);
+    return planted(Bug::last_action_unguarded) && &plan == &writes.plans.back();
+}
+
+void note_writer(const std::string& principal, std::vector<std::string>& writers) {
+    if (std::find(writers.begin(), writers.end(), principal) == writers.end()) {
+        writers.push_back(principal);
+    }
+}
+
+Result<std::optional<StoredItem>> read_current(const PlannedWrite& plan,
+                                               const WriteMoment& moment) {
+    static const SystemRows none(nullptr);
+    const SystemRows& system = moment.system != nullptr ? *moment.system : none;
+    return read_item(moment.snapshot, system, *plan.schema, plan.row);
+}
+
+// Adds the last of `all`, which has neither a reason nor an item yet.
+Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
+                        const WriteMoment& moment, DecidedWrites& all) {
+    Batch& batch = all.decision.batch;
+    const WriteItem& request = *plan.read->request;
+    std::optional<LockGate::WriteTerms> let_in;
+    if (request.kind != WriteItem::Kind::check) {
+        std::optional<LateWrite> late;
+        auto guarded = guard_write(moment.gate, *plan.schema, request, batch, late);
+        if (late) all.late.push_back({&request, plan.row, *std::move(late)});
+        if (!guarded) return std::move(guarded).error();
+        let_in = *std::move(guarded);
+        if (let_in) note_writer(let_in->by, all.writers);
+        moment.after.add(let_in, batch);
+    }
+    const auto current = read_current(plan, moment);
+    if (!current) return Error(current.error());
+    all.found.back() = current->has_value();
+    auto decided =
+        decide_write(plan, *current, stamp_of(moment.version, request, let_in, moment.now));
+    if (!decided) return std::move(decided).error();
+    append(std::move(decided->changes), all.decision);
+    all.answers.push_back(std::move(decided->answer));
+    if (is_unguarded(plan, writes)) return {};
+    if (plan.schema->is_system()) {
+        return moment.system->add_terms(plan.row, moment.snapshot, batch);
+    }
+    add_preconditions(plan, *current, batch.preconditions);
+    return {};
+}
+
+}  // namespace
+
+bool has_cause(const Reasons& reasons) {
+    return std::any_of(reasons.begin(), reasons.end(),
+                       [](const CancellationReason& reason) { return reason.code.has_value(); });
+}
+
+std::optional<CancellationReason> reason_of(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::condition_failed:
+        case ErrorCode::invalid_argument:
+        case ErrorCode::lock_required:
+        case ErrorCode::stale_token:
+        case ErrorCode::locked:
+            return CancellationReason{error.code,         error.message,    error.item,
+                                      error.item_version, error.last_write, error.blockers,
+                                      error.ended};
+        default:
+            return std::nullopt;
+    }
+}
+
+Error cancelled(Reasons reasons) {
+    std::string text;
+    for (const auto& reason : reasons)
+        text.append(text.empty() ? "" : ", ").append(reason_name(reason));
+    Error error(ErrorCode::transaction_cancelled,
+                "Transaction cancelled, please refer cancellation reasons for specific reasons [" +
+                    text + "]");
+    error.reasons = std::move(reasons);
+    return error;
+}
+
+std::vector<std::string> ManyWrites::rows() const {
+    std::vector<std::string> rows;
+    for (const PlannedWrite& plan : plans) rows.push_back(plan.row);
+    return rows;
+}
+
+Result<ManyWrites> read_writes(const std::vector<WriteItem>& requests) {
+    ManyWrites writes;
+    for (const WriteItem& request : requests) {
+        auto read = read_write(request);
+        if (!read) return std::move(read).error();
+        writes.reads.push_back(*std::move(read));
+    }
+    return writes;
+}
+
+std::optional<Error> check_transaction_size(std::size_t bytes) {
+    constexpr std::size_t most = 4 << 20;
+    if (bytes <= most) return std::nullopt;
+    return fault("Transaction payload size cannot exceed 4MB. Payload Size: " +
+                 std::to_string(bytes));
+}
+
+Result<void> find_tables(ManyWrites& writes, const Catalog& catalog) {
+    writes.schemas.clear();
+    for (const ReadWrite& read : writes.reads) {
+        auto schema = catalog.find(read.request->table);
+        if (!schema) return no_such_resource();
+        writes.schemas.push_back(std::move(schema));
+    }
+    return {};
+}
+
+std::optional<Error> check_together(const ManyWrites& writes, std::string_view twice) {
+    std::set<std::string> rows;
+    for (std::size_t i = 0; i < writes.reads.size(); ++i) {
+        const WriteItem& request = *writes.reads[i].request;
+        const Schema& schema = *writes.schemas[i];
+        if (auto error = check_writable(schema, request)) return error;
+        if (auto error = check_empty_keys(schema, request)) return error;
+        if (!has_key(schema, request.item)) continue;
+        if (!rows.insert(row_key(schema, nullptr, request.item)).second) {
+            return fault(std::string(twice));
+        }
+    }
+    return std::nullopt;
+}
+
+Result<void> bind_writes(ManyWrites& writes, std::size_t& at) {
+    writes.plans.clear();
+    for (at = 0; at < writes.reads.size(); ++at) {
+        auto plan = bind_write(writes.reads[at], writes.schemas[at]);
+        if (!plan) return std::move(plan).error();
+        writes.plans.push_back(*std::move(plan));
+    }
+    return {};
+}
+
+Result<DecidedWrites> decide_writes(const ManyWrites& writes, const WriteMoment& moment) {
+    DecidedWrites all;
+    moment.after.begin();
+    for (const PlannedWrite& plan : writes.plans) {
+        all.reasons.emplace_back();
+        all.found.push_back(false);
+        auto decided = decide_one(writes, plan, moment, all);
+        if (decided) continue;
+        auto reason = reason_of(decided.error());
+        if (!reason) return std::move(decided).error();
+        all.reasons.back() = *std::move(reason);
+        if (!all.refused) all.refused = std::move(decided).error();
+    }
+    return all;
+}
+
+std::vector<ConsumedCapacity> consumed_by(const std::vector<WriteAnswer>& answers, double factor) {
+    CapacitySum sum(factor);
+    for (const auto& answer : answers) sum.add(answer.consumed);
+    return sum.take();
+}
+
+std::vector<WrittenCollection> collections_of(const ManyWrites& writes,
+                                              const std::vector<WriteAnswer>& answers) {
+    std::vector<WrittenCollection> list;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const auto& key = answers[i].collection_key;
+        const std::string& table = writes.reads[i].request->table;
+        if (!key) continue;
+        const bool known = std::any_of(list.begin(), list.end(), [&](const auto& other) {
+            return other.table == table && other.key == *key;
+        });
+        if (!known) list.push_back({table, *key});
+    }
+    return list;
+}
+
+}  // namespace rocklock::table

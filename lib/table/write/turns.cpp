@@ -1,0 +1,58 @@
+#include "table/write/turns.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace rocklock::table {
+
+Turns::Turn::~Turn() {
+    for (const std::size_t place : places_) leave(turns_.places_[place]);
+}
+
+std::size_t Turns::place_of(std::string_view key) {
+    return std::hash<std::string_view>{}(key) % place_count;
+}
+
+bool Turns::is_crowded(const std::vector<std::size_t>& places) const {
+    return std::any_of(places.begin(), places.end(), [this](std::size_t place) {
+        return places_[place].present.load(std::memory_order_relaxed) > 0;
+    });
+}
+
+void Turns::take(std::vector<std::size_t> places, std::optional<Turn>& turn) {
+    // Everybody goes from lower to higher places, so nobody waits in a circle.
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    for (const std::size_t place : places) wait_at(places_[place]);
+    turn.emplace(*this, std::move(places));
+}
+
+void Turns::wait_at(Place& place) {
+    place.present.fetch_add(1, std::memory_order_relaxed);
+    Parker parker;
+    {
+        const MutexLock lock(place.mutex);
+        if (!std::exchange(place.taken, true)) return;
+        place.waiting.push_back(&parker);
+    }
+    parker.park();
+}
+
+// The place is handed over, not let go: nobody comes between.
+void Turns::leave(Place& place) {
+    Parker* next = nullptr;
+    {
+        const MutexLock lock(place.mutex);
+        place.present.fetch_sub(1, std::memory_order_relaxed);
+        if (place.waiting.empty()) {
+            place.taken = false;
+            return;
+        }
+        next = place.waiting.front();
+        place.waiting.pop_front();
+    }
+    next->unpark(1);
+}
+
+}  // namespace rocklock::table
