@@ -115,7 +115,7 @@ struct LockStatistics {
     // What was left of a lease when it was renewed: how close it came.
     Histogram renew_margin{histogram_bounds::leases};
     // From the call to the answer of an acquire that did not wait, its sync included. Only counted
-    // where LockManagerOptions::timings is on.
+    // if DatabaseOptions::timings is on.
     Histogram acquire{histogram_bounds::calls};
 };
 

@@ -29,8 +29,13 @@
 
 namespace rocklock {
 
-// The column families. `meta` format, epoch, marks; `items` and `index` are for data, and empty so
-// far; `locks` sessions and grants; `history` the audit.
+// The column families:
+//
+//     meta     records of the store itself, definitions of tables, drafts
+//     items    the items of tables
+//     index    the entries of secondary indexes
+//     locks    lock classes, sessions and grants, those that have ended included
+//     history  the audit of forced changes
 enum class Family : std::uint8_t { meta, items, index, locks, history };
 inline constexpr int family_count = 5;
 
