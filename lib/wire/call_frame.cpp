@@ -108,7 +108,7 @@ Result<Call> read_call_frame(std::string_view body) {
                      verb ? "no verb has the number " + std::to_string(*verb)
                           : "a call begins with the number of its verb");
     }
-    FrameProblem problem;
+    FirstProblem problem;
     FrameReader members(reader.rest(), true, problem);
     std::visit([&](auto& asked) { describe_call(members, *call, asked); }, call->body);
     members.finish();
@@ -120,7 +120,7 @@ Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body
     Reader reader(body);
     FrameReply read;
     const auto held = reader.varint();
-    FrameProblem problem;
+    FirstProblem problem;
     if (!held || *held > std::uint64_t{1} << 53) problem.report("it begins with no duration");
     read.held = std::chrono::milliseconds{problem.found() ? 0 : static_cast<std::int64_t>(*held)};
     std::visit(
@@ -141,7 +141,7 @@ Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body
 Error read_refusal_frame(std::string_view body) {
     Error error;
     std::string code;
-    FrameProblem problem;
+    FirstProblem problem;
     FrameReader members(body, false, problem);
     members.required("Code", code);
     members.required("Message", error.message);

@@ -128,7 +128,7 @@ std::string written(const T& value) {
 template <typename T>
 Result<Reply> reply_of(std::string_view json) {
     T value{};
-    JsonProblem problem;
+    FirstProblem problem;
     with_object(json, problem, [&](const boost::json::object& object) {
         JsonReader reader(object, "", false, problem);
         describe(reader, value);
@@ -143,7 +143,7 @@ Result<Reply> reply_of(std::string_view json) {
 }  // namespace
 
 Result<Call> read_call(Call empty, std::string_view json) {
-    JsonProblem problem;
+    FirstProblem problem;
     with_request(json, problem, [&](const boost::json::object& object) {
         JsonReader reader(object, "", true, problem);
         std::visit([&](auto& body) { describe_call(reader, empty, body); }, empty.body);
@@ -209,7 +209,7 @@ Error read_error(std::string_view json) {
     Error error;
     std::string type;
     std::string cause;
-    JsonProblem problem;
+    FirstProblem problem;
     with_object(json, problem, [&](const boost::json::object& object) {
         JsonReader reader(object, "", false, problem);
         reader.required("__type", type);

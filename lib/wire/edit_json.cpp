@@ -21,7 +21,7 @@ namespace {
 using boost::json::object;
 using boost::json::value;
 
-AttributeMap read_key(const value* json, const std::string& place, JsonProblem& problem) {
+AttributeMap read_key(const value* json, const std::string& place, FirstProblem& problem) {
     if (json == nullptr) {
         problem.report(place + " is missing");
         return {};
@@ -38,7 +38,7 @@ AttributeMap read_key(const value* json, const std::string& place, JsonProblem& 
 
 // The array that a member is, for each to be read by itself.
 template <typename Read>
-void for_each_object(const value* json, const std::string& name, JsonProblem& problem,
+void for_each_object(const value* json, const std::string& name, FirstProblem& problem,
                      const Read& read) {
     if (json == nullptr) return;
     const auto* array = json->if_array();
@@ -51,7 +51,7 @@ void for_each_object(const value* json, const std::string& name, JsonProblem& pr
     }
 }
 
-std::vector<ItemToLock> read_items(JsonReader& reader, JsonProblem& problem) {
+std::vector<ItemToLock> read_items(JsonReader& reader, FirstProblem& problem) {
     std::vector<ItemToLock> items;
     for_each_object(reader.other("Items"), "Items", problem,
                     [&](const object& json, const std::string& place) {
@@ -66,7 +66,7 @@ std::vector<ItemToLock> read_items(JsonReader& reader, JsonProblem& problem) {
     return items;
 }
 
-void read(JsonReader& reader, JsonProblem& problem, Call& call, BeginEdit& edit) {
+void read(JsonReader& reader, FirstProblem& problem, Call& call, BeginEdit& edit) {
     describe_session(reader, call, edit.acquire);
     edit.items = read_items(reader, problem);
     reader.optional("Locks", edit.acquire.locks);
@@ -76,19 +76,19 @@ void read(JsonReader& reader, JsonProblem& problem, Call& call, BeginEdit& edit)
     }
 }
 
-void read(JsonReader& reader, JsonProblem& problem, Call& call, TakeOverEdit& edit) {
+void read(JsonReader& reader, FirstProblem& problem, Call& call, TakeOverEdit& edit) {
     describe_call(reader, call, edit.steal);
     edit.items = read_items(reader, problem);
 }
 
-void read(JsonReader& reader, JsonProblem& problem, Call& /*call*/, ShowEdit& edit) {
+void read(JsonReader& reader, FirstProblem& problem, Call& /*call*/, ShowEdit& edit) {
     reader.required("TableName", edit.table);
     edit.key = read_key(reader.other("Key"), "Key", problem);
 }
 
 // What each action of TransactItems says besides, which the service's have not.
 std::optional<std::uint64_t> read_version(const object& item, const std::string& place,
-                                          JsonProblem& problem) {
+                                          FirstProblem& problem) {
     std::optional<std::uint64_t> version;
     for (const auto& [action, members] : item) {
         if (!members.is_object()) continue;
@@ -99,7 +99,7 @@ std::optional<std::uint64_t> read_version(const object& item, const std::string&
     return version;
 }
 
-void read(JsonReader& reader, JsonProblem& problem, Call& call, SaveEdit& save) {
+void read(JsonReader& reader, FirstProblem& problem, Call& call, SaveEdit& save) {
     describe_proof(reader, call, save.session);
     reader.optional("Token", save.token);
     AfterSave after = AfterSave::keep;
@@ -155,7 +155,7 @@ std::optional<EditBody> edit_named(std::string_view verb) {
 
 Result<EditCall> read_edit(EditBody empty, std::string_view json) {
     EditCall edit{std::move(empty), {}};
-    JsonProblem problem;
+    FirstProblem problem;
     with_request(json, problem, [&](const object& members) {
         JsonReader reader(members, "", true, problem);
         std::visit([&](auto& body) { read(reader, problem, edit.call, body); }, edit.body);

@@ -22,24 +22,13 @@
 #include "base/bytes.hpp"
 #include "lock/model/names.hpp"
 #include "wire/draft_json.hpp"
+#include "wire/first_problem.hpp"
 #include "wire/frame_tag.hpp"
 #include "wire/frame_writer.hpp"
 #include "wire/lock_members.hpp"
 #include "wire/lock_words.hpp"
 
 namespace rocklock {
-
-class FrameProblem {
-public:
-    bool found() const { return !message_.empty(); }
-    const std::string& message() const { return message_; }
-    void report(std::string message) {
-        if (message_.empty()) message_ = std::move(message);
-    }
-
-private:
-    std::string message_;
-};
 
 // The way to a value: made into text only where something is wrong with it.
 struct FramePlace {
@@ -61,7 +50,7 @@ public:
 
     // Reads the members in `bytes`, to their end. Strict readers, those of calls, take an unknown
     // member for a problem, look whether texts are UTF-8, and read lists of at most 10,000.
-    FrameReader(std::string_view bytes, bool strict, FrameProblem& problem,
+    FrameReader(std::string_view bytes, bool strict, FirstProblem& problem,
                 const FramePlace* where = nullptr)
         : strict_(strict), problem_(problem), where_(where) {
         if (!index(bytes)) refuse("its bytes are no members of a frame");
@@ -315,7 +304,7 @@ private:
     }
 
     const bool strict_;
-    FrameProblem& problem_;
+    FirstProblem& problem_;
     const FramePlace* const where_;
     std::size_t count_ = 0;
     // Where what is asked for next is most likely.

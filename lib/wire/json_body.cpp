@@ -113,7 +113,7 @@ std::string not_utf8(const boost::json::value& value, const std::string& where) 
 
 }  // namespace
 
-void with_object(std::string_view json, JsonProblem& problem, const TakeObject& take) {
+void with_object(std::string_view json, FirstProblem& problem, const TakeObject& take) {
     std::array<unsigned char, 4096> memory;
     boost::json::monotonic_resource resource(memory.data(), memory.size());
     boost::json::parse_options options;
@@ -135,7 +135,7 @@ void with_object(std::string_view json, JsonProblem& problem, const TakeObject& 
     }
 }
 
-void with_request(std::string_view json, JsonProblem& problem, const TakeObject& take) {
+void with_request(std::string_view json, FirstProblem& problem, const TakeObject& take) {
     with_object(json.empty() ? std::string_view("{}") : json, problem,
                 [&](const boost::json::object& object) {
                     if (count_members(json) != count_members(object)) {

@@ -13,10 +13,10 @@ namespace rocklock {
 using TakeObject = std::function<void(const boost::json::object& object)>;
 
 // Parses `json` and hands the object over. What is none is a problem, told with its place.
-void with_object(std::string_view json, JsonProblem& problem, const TakeObject& take);
+void with_object(std::string_view json, FirstProblem& problem, const TakeObject& take);
 
 // The same of a request, where an empty body is one without members, and a member that is given
 // twice is a problem.
-void with_request(std::string_view json, JsonProblem& problem, const TakeObject& take);
+void with_request(std::string_view json, FirstProblem& problem, const TakeObject& take);
 
 }  // namespace rocklock

@@ -21,21 +21,10 @@
 
 #include "base/time_format.hpp"
 #include "wire/draft_json.hpp"
+#include "wire/first_problem.hpp"
 #include "wire/lock_words.hpp"
 
 namespace rocklock {
-
-class JsonProblem {
-public:
-    bool found() const { return !message_.empty(); }
-    const std::string& message() const { return message_; }
-    void report(std::string message) {
-        if (message_.empty()) message_ = std::move(message);
-    }
-
-private:
-    std::string message_;
-};
 
 class JsonReader {
 public:
@@ -44,7 +33,7 @@ public:
     // `where` is the way to this object, with a dot at its end; empty for the whole. Strict readers
     // take an unknown member for a problem.
     JsonReader(const boost::json::object& object, std::string where, bool strict,
-               JsonProblem& problem)
+               FirstProblem& problem)
         : object_(object), where_(std::move(where)), strict_(strict), problem_(problem) {}
 
     template <typename T>
@@ -296,7 +285,7 @@ private:
     const boost::json::object& object_;
     std::string where_;
     bool strict_;
-    JsonProblem& problem_;
+    FirstProblem& problem_;
     std::vector<std::string_view> asked_;
     std::vector<std::string_view> known_;
 };
