@@ -31,8 +31,8 @@
 namespace rocklock {
 
 // The way to a value: made into text only where something is wrong with it.
-struct FramePlace {
-    const FramePlace* above = nullptr;
+struct MemberPath {
+    const MemberPath* above = nullptr;
     std::string_view name;
     std::optional<std::size_t> index{};
 
@@ -51,7 +51,7 @@ public:
     // Reads the members in `bytes`, to their end. Strict readers, those of calls, take an unknown
     // member for a problem, look whether texts are UTF-8, and read lists of at most 10,000.
     FrameReader(std::string_view bytes, bool strict, FirstProblem& problem,
-                const FramePlace* where = nullptr)
+                const MemberPath* where = nullptr)
         : strict_(strict), problem_(problem), where_(where) {
         if (!index(bytes)) refuse("its bytes are no members of a frame");
     }
@@ -60,7 +60,7 @@ public:
     void required(FrameTag tag, T& value) {
         Member* member = find(tag, is_frame_number<T>);
         if (member != nullptr) return read(*member, {where_, tag.name}, value);
-        problem_.report(FramePlace{where_, tag.name}.text() + " is missing");
+        problem_.report(MemberPath{where_, tag.name}.text() + " is missing");
     }
     template <typename T>
     void optional(FrameTag tag, T& value) {
@@ -166,22 +166,22 @@ private:
         return nullptr;
     }
 
-    void report(const FramePlace& place, std::string_view what) {
+    void report(const MemberPath& place, std::string_view what) {
         problem_.report(place.text() + " must be " + std::string(what));
     }
 
-    void read(const Member& member, const FramePlace& place, bool& value) {
+    void read(const Member& member, const MemberPath& place, bool& value) {
         if (member.number > 1) return report(place, "true or false");
         value = member.number == 1;
     }
     template <typename T>
     requires std::is_unsigned_v<T>
-    void read(const Member& member, const FramePlace& place, T& value) {
+    void read(const Member& member, const MemberPath& place, T& value) {
         if (member.number > std::numeric_limits<T>::max()) return report(place, "smaller");
         value = static_cast<T>(member.number);
     }
     template <typename T>
-    requires(std::is_signed_v<T>) void read(const Member& member, const FramePlace& place,
+    requires(std::is_signed_v<T>) void read(const Member& member, const MemberPath& place,
                                             T& value) {
         const std::int64_t number = unzigzag(member.number);
         if (number > std::numeric_limits<T>::max() || number < std::numeric_limits<T>::min()) {
@@ -189,17 +189,17 @@ private:
         }
         value = static_cast<T>(number);
     }
-    void read(const Member& member, const FramePlace& /*place*/, Token& value) {
+    void read(const Member& member, const MemberPath& /*place*/, Token& value) {
         value = Token{member.number};
     }
-    void read(const Member& member, const FramePlace& /*place*/, GrantId& value) {
+    void read(const Member& member, const MemberPath& /*place*/, GrantId& value) {
         value = GrantId{member.number};
     }
-    void read(const Member& member, const FramePlace& /*place*/, DraftId& value) {
+    void read(const Member& member, const MemberPath& /*place*/, DraftId& value) {
         value = DraftId{member.number};
     }
     // Of a draft. What stands beside it is told there: the version.
-    void read(const Member& member, const FramePlace& place, WriteItem& value) {
+    void read(const Member& member, const MemberPath& place, WriteItem& value) {
         auto write = parse_draft_action(member.bytes());
         if (!write) return report(place, "an action of TransactWriteItems as JSON");
         write->expected_version = value.expected_version;
@@ -207,7 +207,7 @@ private:
     }
     template <typename T>
     requires std::is_enum_v<T>
-    void read(const Member& member, const FramePlace& place, T& value) {
+    void read(const Member& member, const MemberPath& place, T& value) {
         for (const auto& [known, spelled] : words_of(T{})) {
             if (static_cast<std::uint64_t>(known) != member.number) continue;
             value = known;
@@ -221,44 +221,44 @@ private:
         }
         report(place, allowed);
     }
-    void read(const Member& member, const FramePlace& place, std::chrono::milliseconds& value) {
+    void read(const Member& member, const MemberPath& place, std::chrono::milliseconds& value) {
         std::int64_t count = 0;
         if (exact(member, place, count)) value = std::chrono::milliseconds{count};
     }
-    void read(const Member& member, const FramePlace& place, WallTime& value) {
+    void read(const Member& member, const MemberPath& place, WallTime& value) {
         std::int64_t count = 0;
         if (exact(member, place, count)) value = WallTime{std::chrono::milliseconds{count}};
     }
-    void read(const Member& member, const FramePlace& /*place*/, std::chrono::nanoseconds& value) {
+    void read(const Member& member, const MemberPath& /*place*/, std::chrono::nanoseconds& value) {
         value = std::chrono::nanoseconds{unzigzag(member.number)};
     }
-    void read(const Member& member, const FramePlace& /*place*/, BootTime& value) {
+    void read(const Member& member, const MemberPath& /*place*/, BootTime& value) {
         value = BootTime{std::chrono::nanoseconds{unzigzag(member.number)}};
     }
-    bool exact(const Member& member, const FramePlace& place, std::int64_t& value) {
+    bool exact(const Member& member, const MemberPath& place, std::int64_t& value) {
         value = unzigzag(member.number);
         if (value <= largest_exact && value >= -largest_exact) return true;
         report(place, "a whole number below 2^53");
         return false;
     }
 
-    void read(const Member& member, const FramePlace& place, std::string& value) {
+    void read(const Member& member, const MemberPath& place, std::string& value) {
         if (strict_ && !is_utf8(member.bytes())) return report(place, "valid UTF-8");
         value = member.bytes();
     }
-    void read(const Member& member, const FramePlace& place, SessionId& value) {
+    void read(const Member& member, const MemberPath& place, SessionId& value) {
         read_raw(member, place, value.bytes);
     }
-    void read(const Member& member, const FramePlace& place, Secret& value) {
+    void read(const Member& member, const MemberPath& place, Secret& value) {
         read_raw(member, place, value.bytes);
     }
     template <std::size_t size>
-    void read_raw(const Member& member, const FramePlace& place,
+    void read_raw(const Member& member, const MemberPath& place,
                   std::array<std::uint8_t, size>& value) {
         if (member.size != size) return report(place, std::to_string(size) + " bytes");
         std::copy_n(member.data, size, reinterpret_cast<char*>(value.data()));
     }
-    void read(const Member& member, const FramePlace& place, Metadata& value) {
+    void read(const Member& member, const MemberPath& place, Metadata& value) {
         Reader reader(member.bytes());
         value.clear();
         const auto count = reader.varint().value_or(0);
@@ -274,13 +274,13 @@ private:
         if (!reader.done()) report(place, "as many pairs of texts as it says");
     }
     template <typename T>
-    void read(const Member& member, const FramePlace& place, std::optional<T>& value) {
+    void read(const Member& member, const MemberPath& place, std::optional<T>& value) {
         T there{};
         read(member, place, there);
         value = std::move(there);
     }
     template <typename T>
-    void read(const Member& member, const FramePlace& place, std::vector<T>& value) {
+    void read(const Member& member, const MemberPath& place, std::vector<T>& value) {
         Reader reader(member.bytes());
         value.clear();
         const auto count = reader.varint().value_or(0);
@@ -290,14 +290,14 @@ private:
         for (std::uint64_t i = 0; i < count && !problem_.found(); ++i) {
             Member element;
             if (!take(reader, is_frame_number<T>, element)) break;
-            const FramePlace here{place.above, place.name, static_cast<std::size_t>(i)};
+            const MemberPath here{place.above, place.name, static_cast<std::size_t>(i)};
             read(element, here, value.emplace_back());
         }
         if (!reader.done()) report(place, "as many elements as it says");
     }
     template <typename T>
     requires std::is_class_v<T>
-    void read(const Member& member, const FramePlace& place, T& value) {
+    void read(const Member& member, const MemberPath& place, T& value) {
         FrameReader reader(member.bytes(), strict_, problem_, &place);
         describe(reader, value);
         reader.finish();
@@ -305,7 +305,7 @@ private:
 
     const bool strict_;
     FirstProblem& problem_;
-    const FramePlace* const where_;
+    const MemberPath* const where_;
     std::size_t count_ = 0;
     // Where what is asked for next is most likely.
     std::size_t next_ = 0;
