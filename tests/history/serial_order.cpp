@@ -19,7 +19,7 @@ namespace {
 
 using Verdict = Explanation::Verdict;
 
-constexpr int most_attempts = 50;
+constexpr int max_attempts = 400;
 // Removals without an answer, of which nobody can say at first whether they happened.
 constexpr std::size_t most_doubts = 10;
 
@@ -109,7 +109,8 @@ private:
     static void put_first(PartialOrder& order, const Piece& one, const Piece& other);
     std::optional<std::string> guess(PartialOrder order, std::vector<Choice> choices,
                                      std::mt19937& random, int attempt);
-    std::optional<std::string> play(const std::vector<std::size_t>& order) const;
+    bool is_first(const Choice& choice, std::mt19937& random, int attempt) const;
+    std::optional<std::string> play(const std::vector<std::size_t>& order);
 
     const TableHistory& history_;
     std::unordered_map<std::uint64_t, std::size_t> by_number_;
@@ -121,6 +122,9 @@ private:
     std::vector<Piece> pieces_;
     std::list<Removers> removers_;
     std::vector<Choice> choices_;
+    // Operations that an order which was found gave another answer: choices about them were wrong,
+    // or choices about what is beside them.
+    std::set<std::size_t> blamed_;
     Explanation figures_;
 };
 
@@ -436,7 +440,18 @@ bool Story::settle(PartialOrder& order, std::vector<Choice>& choices, std::strin
     return true;
 }
 
-// Guesses what is left, by the times of return; later attempts differ now and then.
+// Guesses which of the two is first: by the times of return. Later attempts differ now and then,
+// and mostly where an earlier one went wrong.
+bool Story::is_first(const Choice& choice, std::mt19937& random, int attempt) const {
+    const bool by_time =
+        history_[choice.one->first].returned < history_[choice.other->first].returned;
+    if (attempt == 0) return by_time;
+    const bool blamed =
+        blamed_.contains(choice.one->first) || blamed_.contains(choice.other->first);
+    return random() % (blamed ? 2 : 16) == 0 ? !by_time : by_time;
+}
+
+// Guesses what is left, one choice after the other, and makes those that follow from it.
 std::optional<std::string> Story::guess(PartialOrder order, std::vector<Choice> choices,
                                         std::mt19937& random, int attempt) {
     std::string wrong;
@@ -444,9 +459,7 @@ std::optional<std::string> Story::guess(PartialOrder order, std::vector<Choice> 
         const Choice choice = choices.back();
         choices.pop_back();
         ++figures_.guesses;
-        bool one_first =
-            history_[choice.one->first].returned < history_[choice.other->first].returned;
-        if (attempt > 0 && random() % 8 == 0) one_first = !one_first;
+        const bool one_first = is_first(choice, random, attempt);
         put_first(order, one_first ? *choice.one : *choice.other,
                   one_first ? *choice.other : *choice.one);
         if (!settle(order, choices, wrong)) return wrong;
@@ -455,7 +468,7 @@ std::optional<std::string> Story::guess(PartialOrder order, std::vector<Choice> 
 }
 
 // On a model; what gives another answer than was seen, or nothing.
-std::optional<std::string> Story::play(const std::vector<std::size_t>& order) const {
+std::optional<std::string> Story::play(const std::vector<std::size_t>& order) {
     std::map<std::uint32_t, Trail> items;
     for (const std::size_t at : order) {
         if (!happened_[at]) continue;
@@ -464,6 +477,7 @@ std::optional<std::string> Story::play(const std::vector<std::size_t>& order) co
             const Trail& item = items[touch.key];
             if ((touch.seen && *touch.seen != item) ||
                 touch.demand.holds(item.empty() ? 0 : item.back()) != touch.met) {
+                blamed_.insert(at);
                 return "in the order that was found this is another: " + told(at);
             }
         }
@@ -495,7 +509,7 @@ Explanation Story::explain() {
     if (!settle(order, choices, wrong)) throw Contradiction(wrong);
     std::mt19937 random(1);
     std::optional<std::string> left;
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    for (int attempt = 0; attempt < max_attempts; ++attempt) {
         left = guess(order, choices, random, attempt);
         if (!left) break;
         // There was nothing to guess, and there will not be.
