@@ -9,6 +9,7 @@
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/verb_table.hpp"
 #include "daemon/cli/verbs.hpp"
+#include "daemon/support/resource_failure.hpp"
 
 namespace rocklock {
 namespace {
@@ -88,6 +89,7 @@ int run_words(const std::vector<std::string>& given) {
 }  // namespace
 
 int run_program(const std::vector<std::string>& words) {
+    end_on_resource_failure();
     const int status = run_words(words);
     // What nobody could read was not done.
     return !output_written() && status == exit_status::done ? exit_status::internal : status;

@@ -145,6 +145,7 @@ int serve_verb(const Arguments& arguments) {
 
     options.socket_path = socket.value;
     options.store = memory ? "" : store.value;
+    options.allow_shared_store = arguments.has("allow-shared-store");
     if (const auto fd = arguments.get("ready-fd")) {
         std::from_chars(fd->data(), fd->data() + fd->size(), options.ready_fd);
         // Whoever starts us by itself may do so while the one before us is still leaving.

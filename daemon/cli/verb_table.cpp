@@ -138,6 +138,7 @@ constexpr OptionRow option_rows[] = {
      true},
     {"admin-group", "GROUP", "its members may reach the socket, and administer", "serve"},
     {"max-connections", "N", "more are refused with 503 (20000)", "serve"},
+    {"allow-shared-store", "", "serve a store although others can enter its directory", "serve"},
     {"slow-wait", "DURATION", "tell of waits that last so long (5s); 0: of none", "serve"},
     {"log-format", "text|logfmt|json", "how it tells what happens, on stderr (text)", "serve"},
     {"log-level", "debug|info|warning|error", "what it tells (info)", "serve"},

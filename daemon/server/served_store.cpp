@@ -1,7 +1,12 @@
 #include "daemon/server/served_store.hpp"
 
+#include <sys/stat.h>
+
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,6 +47,20 @@ LogEvent slow_wait_event(const SlowWait& wait) {
     return event;
 }
 
+// The refusal of a store whose directory others can enter, unless that is allowed.
+std::optional<Error> check_private(const ServerOptions& options) {
+    struct stat status {};
+    if (options.allow_shared_store || ::stat(options.store.c_str(), &status) != 0) return {};
+    if (!S_ISDIR(status.st_mode) || (status.st_mode & (S_IXGRP | S_IXOTH)) == 0) return {};
+    std::array<char, 8> mode{};
+    std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
+    return Error(
+        ErrorCode::read_only,
+        "the directory " + options.store + " has mode " + mode.data() +
+            ", so that other users can enter it and read the store's key: run `chmod 700 " +
+            options.store + "`, or serve it with --allow-shared-store");
+}
+
 }  // namespace
 
 void report_discarded(Database& database, const Log& log) {
@@ -72,6 +91,7 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
             log.write(event);
         };
     if (options.store.empty()) return Database::in_memory(database);
+    if (auto shared = check_private(options)) return *std::move(shared);
     const auto deadline = steady_clock::now() + options.patience;
     while (true) {
         auto opened = Database::open(options.store, database);

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -565,7 +566,12 @@ Result<void> serve_store(const ServerOptions& options) {
 
 Result<void> serve(const ServerOptions& options) {
     // What asks other daemons for something that we do not do must not end us.
-    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+    // A write beyond a limit of the size of files fails, too, instead of ending us.
+    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2, SIGXFSZ}) {
+        ::signal(signal, SIG_IGN);
+    }
+    // A store holds the key that proves who owns a session: no file of it is for others.
+    ::umask(077);
     // What calls need comes and goes all the time. It is asked of the system in larger pieces, of
     // which one at a time is kept. That is for glibc's allocator, where jemalloc is not there.
     ::mallopt(M_TOP_PAD, 1 << 20);

@@ -3,6 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <string>
+#include <system_error>
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
@@ -65,6 +68,13 @@ Error to_error(const rocksdb::Status& status) {
     if (status.IsNoSpace()) {
         return Error(ErrorCode::no_space,
                      "the disk is full: make room, then open the store again (" + text + ")");
+    }
+    // A file may not grow: RocksDB has no code of its own for that.
+    if (status.IsIOError() && text.find(std::generic_category().message(EFBIG)) != text.npos) {
+        return Error(ErrorCode::no_space,
+                     "a file may not become larger: raise the process's limit (ulimit -f), then "
+                     "open the store again (" +
+                         text + ")");
     }
     if (status.IsCorruption()) return Error(ErrorCode::corrupt, text);
     return Error(ErrorCode::io_error, text);

@@ -117,6 +117,11 @@ Error system_error(const std::string& what, int number) {
         case ENOSPC:
         case EDQUOT:
             return Error(ErrorCode::no_space, text + "; make room, then open the store again");
+        case EFBIG:
+            return Error(ErrorCode::no_space,
+                         text +
+                             "; raise the process's limit of file sizes (ulimit -f), then open "
+                             "the store again");
         case ENOTDIR:
             return Error(ErrorCode::not_a_store, text + "; give a directory");
         default:
@@ -137,6 +142,11 @@ Result<std::unique_ptr<StoreDirectory>> StoreDirectory::prepare(const std::strin
     }
     // Again: it may have been made, or closed in disgrace, before the lock was ours.
     if (auto looked = store->look_inside(create_if_missing); !looked) return looked.error();
+    // Before RocksDB makes it with the process's umask: the directory above may be open to others.
+    const bool creates = !store->existing_ && writable && use == Use::write;
+    if (creates && mkdir(store->database().c_str(), 0700) != 0 && errno != EEXIST) {
+        return system_error("cannot make the directory " + store->database(), errno);
+    }
     return store;
 }
 
