@@ -108,6 +108,9 @@ class Backup(Stores):
         self.folder.chmod(0o777)
         self.backup.chmod(0o555)
         (self.backup / "db").chmod(0o555)
+        # The daemon makes them for its user alone.
+        for file in (self.backup / "db").iterdir():
+            file.chmod(0o444)
         for words in (("stats", "--db", self.backup), ("check", "--db", self.backup),
                       ("restore", self.backup, "--db", self.folder / "restored")):
             done = self.rocklock("db", *words, user=65534, extra_groups=[])
