@@ -30,6 +30,12 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
     if (const auto* broken = std::get_if<Break>(&call.body)) {
         tell("break", "a grant was broken",
              {{"grant", number(broken->grant)}, {"reason", broken->reason}});
+    } else if (const auto* end = std::get_if<EndSession>(&call.body)) {
+        tell("end_session", "a session was ended",
+             {{"session", to_string(end->session)}, {"reason", end->reason}});
+    } else if (const auto* all = std::get_if<EndSessions>(&call.body)) {
+        tell("end_sessions", "all sessions of a principal were ended",
+             {{"principal", all->principal}, {"reason", all->reason}});
     } else if (const auto* steal = std::get_if<Steal>(&call.body)) {
         tell("steal", "a grant was stolen",
              {{"grant", number(steal->grant)}, {"reason", steal->reason}});

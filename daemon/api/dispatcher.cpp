@@ -14,6 +14,7 @@
 #include "base/is_one_of.hpp"
 #include "base/time_format.hpp"
 #include "daemon/support/process_id.hpp"
+#include "database/end_sessions.hpp"
 #include "storage/store_copy.hpp"
 
 namespace rocklock {
@@ -42,7 +43,8 @@ bool is_administration(const CallBody& body) {
     return is_about_drafts_of_any(body) || std::holds_alternative<Break>(body) ||
            std::holds_alternative<PutClass>(body) || std::holds_alternative<DeleteClass>(body) ||
            std::holds_alternative<BindTable>(body) || std::holds_alternative<UnbindTable>(body) ||
-           std::holds_alternative<Backup>(body) || (steal != nullptr && steal->force);
+           std::holds_alternative<Backup>(body) || std::holds_alternative<EndSession>(body) ||
+           std::holds_alternative<EndSessions>(body) || (steal != nullptr && steal->force);
 }
 
 // What the caller knows already, or must not learn again, is left out of a reply.
@@ -127,6 +129,9 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
                 return decide(Request(std::move(verb)), *std::move(binding), std::move(done));
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, Backup>) {
                 back_up(verb.directory, std::move(done));
+                return std::nullopt;
+            } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, EndSessions>) {
+                end_sessions(std::move(verb), user_name(caller.uid), std::move(done));
                 return std::nullopt;
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, WatchRequest>) {
                 return watch(std::move(verb), std::move(done));
@@ -244,6 +249,17 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
     });
 }
 
+// Each takes a commit of its own, so that others are served in between.
+void Dispatcher::end_sessions(EndSessions request, std::string by, Done done) {
+    auto end = [this, request = std::move(request), by = std::move(by), done = std::move(done)] {
+        auto ended = end_all_sessions(service_, request.principal, by, request.reason);
+        if (!ended) return done(std::move(ended).error());
+        done(Reply(EndedSessions{*ended}));
+    };
+    if (!options_.aside) return end();
+    options_.aside(std::move(end));
+}
+
 bool Dispatcher::may_administer(const Caller& caller) const {
     return caller.administrator || caller.uid == 0 ||
            (caller.uid == options_.administrator && caller.uid != nobody_known);
@@ -261,6 +277,7 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
     if (auto proof = prove(call, proven); !proof) return std::move(proof).error();
     if (auto* steal = std::get_if<Steal>(&call.body)) steal->administrator = administrator;
     if (auto* broken = std::get_if<Break>(&call.body)) broken->by = user_name(caller.uid);
+    if (auto* end = std::get_if<EndSession>(&call.body)) end->by = user_name(caller.uid);
 
     Binding binding;
     auto* opens = session_to_open(call.body);

@@ -155,6 +155,7 @@ private:
     Result<SessionPage> list_sessions(const ListSessions& request);
     Result<Reply> bindings(const CallBody& body);
     Result<Reply> drafts(const Call& call);
+    void end_sessions(EndSessions request, std::string by, Done done);
     void back_up(const std::string& directory, Done done);
     Ticket watch(WatchRequest request, Done done);
     Ticket decide(Request request, Binding binding, Done done);

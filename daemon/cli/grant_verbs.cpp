@@ -74,15 +74,6 @@ void print_shell(const Grant& grant, const Arguments& arguments) {
     }
 }
 
-Result<std::string> reason_of(const Arguments& arguments) {
-    const auto reason = arguments.get("reason");
-    if (!reason || reason->empty()) {
-        return Error(ErrorCode::invalid_argument,
-                     "say why, for the one who loses the lock and for the record: --reason TEXT");
-    }
-    return *reason;
-}
-
 // Whoever takes another's grant without a secret that could be wrong has named none that is known.
 int fail_to_take(const Error& error, GrantId grant) {
     if (error.code != ErrorCode::not_owner) return fail(error);

@@ -75,6 +75,10 @@ constexpr VerbRow verb_rows[] = {
      "rocklock show orders/42"},
     {"sessions", "", "@where, @json, @table", sessions_verb, "Lists the sessions.",
      "rocklock sessions"},
+    {"session end", "[SESSION]", "@where, @json, @quiet", session_end_verb,
+     "Ends another's session and all of its grants, or all sessions of a principal.\n"
+     "For the daemon's own user, root and its --admin-group.",
+     "rocklock session end --principal ann --reason \"ann has left\""},
     {"top", "[PREFIX]", "@where, @json, @table", top_verb,
      "Shows who holds what, the most wanted first, again and again; q leaves.\n"
      "Once with --once, and where there is no terminal, unless with --json.",
@@ -197,6 +201,7 @@ constexpr OptionRow option_rows[] = {
     {"principal", "NAME", "only what is theirs", "ls, sessions"},
     {"principal", "NAME", "whose (of ROCKLOCK_SESSION, else the login name)",
      "drafts ls, drafts rm"},
+    {"principal", "NAME", "all sessions of this principal", "session end"},
     {"class", "PATTERN", "only resources of the class with this pattern", "ls"},
     {"contended", "", "only what somebody waits for", "ls"},
     {"clients", "N", "how many at once (8)", "bench"},
@@ -205,7 +210,7 @@ constexpr OptionRow option_rows[] = {
     {"after", "N", "from behind this event on; 0: from the oldest kept", "watch"},
     {"interval", "DURATION", "how often to look (1s)", "top"},
     {"once", "", "look once", "top"},
-    {"reason", "TEXT", "why, for the record and for its holder", "break, steal"},
+    {"reason", "TEXT", "why, for the record and for its holder", "break, steal, session end"},
     {"force", "", "at once, whatever the class says; for those who may break locks", "steal"},
 
     {"db", "DIR", "where the store lies (a directory of its own)", "serve"},

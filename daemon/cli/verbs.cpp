@@ -69,6 +69,15 @@ std::string principal_of(const Arguments& arguments) {
     return user_name(::getuid());
 }
 
+Result<std::string> reason_of(const Arguments& arguments) {
+    const auto reason = arguments.get("reason");
+    if (!reason || reason->empty()) {
+        return Error(ErrorCode::invalid_argument,
+                     "say why, for the one who loses the lock and for the record: --reason TEXT");
+    }
+    return *reason;
+}
+
 Result<SessionCredentials> session_of_environment() {
     const char* text = std::getenv("ROCKLOCK_SESSION");
     if (text == nullptr || *text == '\0') {

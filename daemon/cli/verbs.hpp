@@ -31,6 +31,7 @@ int top_verb(const Arguments& arguments);
 int class_put_verb(const Arguments& arguments);
 int class_list_verb(const Arguments& arguments);
 int class_remove_verb(const Arguments& arguments);
+int session_end_verb(const Arguments& arguments);
 int drafts_list_verb(const Arguments& arguments);
 int drafts_remove_verb(const Arguments& arguments);
 int db_check_verb(const Arguments& arguments);
@@ -59,6 +60,9 @@ enum class Opening : std::uint8_t { may_create, existing };
 Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
                                               std::chrono::milliseconds patience,
                                               Opening opening = Opening::may_create);
+
+// --reason, which a forced change needs. Errors: invalid_argument.
+Result<std::string> reason_of(const Arguments& arguments);
 
 // --principal, or the login name.
 std::string principal_of(const Arguments& arguments);

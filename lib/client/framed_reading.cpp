@@ -122,7 +122,8 @@ bool FramedService::may_repeat(const Asked& asked) const {
              std::holds_alternative<PutClass>(body) || std::holds_alternative<DeleteClass>(body) ||
              std::holds_alternative<BindTable>(body) || std::holds_alternative<UnbindTable>(body) ||
              std::holds_alternative<TakeDraft>(body) ||
-             std::holds_alternative<DiscardDraft>(body) || std::holds_alternative<Backup>(body));
+             std::holds_alternative<DiscardDraft>(body) || std::holds_alternative<Backup>(body) ||
+             std::holds_alternative<EndSession>(body) || std::holds_alternative<EndSessions>(body));
 }
 
 void FramedService::connection_lost(Error why) {

@@ -72,6 +72,13 @@ Result<void> fill_in(Call& /*call*/, const Break& verb) {
     return {};
 }
 
+Result<void> fill_in(Call& /*call*/, const EndSession& verb) {
+    if (auto wrong = check_name("the name of the administrator", verb.by)) {
+        return *std::move(wrong);
+    }
+    return {};
+}
+
 Result<Call> call_of(Request request) {
     return std::visit(
         [](auto& verb) -> Result<Call> {

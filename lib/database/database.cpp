@@ -9,6 +9,7 @@
 
 #include "base/fork.hpp"
 #include "client/remote_service.hpp"
+#include "database/end_sessions.hpp"
 #include "database/item_locks.hpp"
 #include "database/lock_tables.hpp"
 #include "database/manager_gate.hpp"
@@ -239,6 +240,18 @@ Result<Released> Database::break_grant(GrantId grant, std::string_view by,
                                        std::string_view reason) {
     if (!state_) return moved_away();
     return state_->service().ask(Break{grant, std::string(reason), std::string(by)});
+}
+
+Result<ClosedSession> Database::end_session(const SessionId& session, std::string_view by,
+                                            std::string_view reason) {
+    if (!state_) return moved_away();
+    return state_->service().ask(EndSession{session, std::string(reason), std::string(by)});
+}
+
+Result<std::uint64_t> Database::end_sessions(std::string_view principal, std::string_view by,
+                                             std::string_view reason) {
+    if (!state_) return moved_away();
+    return end_all_sessions(state_->service(), principal, by, reason);
 }
 
 Result<TableService*> Database::tables() {

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names
     "ListClasses",  "ShowLock",      "ListLocks",   "ListSessions", "Ping",        "AnswerWanted",
     "Reacquire",    "Backup",        "Watch",       "ListHistory",  "ShowSession", "ShowStatistics",
     "ListWaits",    "ListDeadlocks", "ListAudit",   "ListOutliers", "BindTable",   "UnbindTable",
-    "ListBindings", "ListDrafts",    "TakeDraft",   "DiscardDraft",
+    "ListBindings", "ListDrafts",    "TakeDraft",   "DiscardDraft", "EndSession",  "EndSessions",
 };
 
 constexpr auto verb_numbers = [] {
@@ -49,9 +49,11 @@ const SessionId* proven_session(const CallBody& body) {
         [](const auto& verb) -> const SessionId* {
             using Verb = std::decay_t<decltype(verb)>;
             using MayBeProven = std::variant<Acquire, ListDrafts, TakeDraft, DiscardDraft>;
+            // An administrator ends another's session, and cannot prove to own it.
+            constexpr bool is_proven = !std::is_same_v<Verb, EndSession>;
             if constexpr (is_one_of<Verb, MayBeProven>) {
                 return verb.session ? &*verb.session : nullptr;
-            } else if constexpr (requires { verb.session.bytes; }) {
+            } else if constexpr (is_proven && requires { verb.session.bytes; }) {
                 return &verb.session;
             } else {
                 return nullptr;

@@ -92,12 +92,20 @@ struct Backup {
     std::string directory;
 };
 
+// For administrators: ends all sessions of a principal, each with its grants, one after the other.
+struct EndSessions {
+    std::string principal;
+    // For the losers and the audit; not empty.
+    std::string reason;
+};
+
 using CallBody =
     std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
                  Transfer, Steal, Break, PutClass, DeleteClass, ListClasses, ShowLock, ListLocks,
                  ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest,
                  ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers,
-                 BindTable, UnbindTable, ListBindings, ListDrafts, TakeDraft, DiscardDraft>;
+                 BindTable, UnbindTable, ListBindings, ListDrafts, TakeDraft, DiscardDraft,
+                 EndSession, EndSessions>;
 
 struct Call {
     CallBody body;
@@ -176,14 +184,20 @@ struct BackedUp {
     std::uint64_t bytes = 0;
 };
 
+struct EndedSessions {
+    // How many were ended.
+    std::uint64_t sessions = 0;
+};
+
 struct DiscardedDraft {
     DraftId draft{};
 };
 
-using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
-                           LockView, LockPage, SessionPage, SessionDetail, LockStatistics, WaitList,
-                           DeadlockList, AuditPage, Pong, BackedUp, EventPage, HistoryPage,
-                           Outliers, TableBinding, BindingList, DraftPage, Draft, DiscardedDraft>;
+using Reply =
+    std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList, LockView,
+                 LockPage, SessionPage, SessionDetail, LockStatistics, WaitList, DeadlockList,
+                 AuditPage, Pong, BackedUp, EventPage, HistoryPage, Outliers, TableBinding,
+                 BindingList, DraftPage, Draft, DiscardedDraft, EndedSessions>;
 
 // The type of the reply to a call. Requests of the lock service name their own.
 template <typename Body>
@@ -220,6 +234,8 @@ template <>
 struct ReplyType<ListAudit> : std::type_identity<AuditPage> {};
 template <>
 struct ReplyType<ListOutliers> : std::type_identity<Outliers> {};
+template <>
+struct ReplyType<EndSessions> : std::type_identity<EndedSessions> {};
 template <>
 struct ReplyType<Backup> : std::type_identity<BackedUp> {};
 template <>

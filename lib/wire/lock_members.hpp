@@ -366,6 +366,18 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("Reason", body.reason);
 }
 
+template <typename Codec, A<Call> C, A<EndSession> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Session", body.session);
+    codec.required("Reason", body.reason);
+}
+
+template <typename Codec, A<Call> C, A<EndSessions> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Principal", body.principal);
+    codec.required("Reason", body.reason);
+}
+
 template <typename Codec, A<Call> C, A<PutClass> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     describe(codec, body.lock_class);
@@ -736,6 +748,11 @@ void describe(Codec& codec, T& pong) {
     codec.required("Pid", pong.pid);
     codec.required("Store", pong.store);
     codec.required("Durability", pong.durability);
+}
+
+template <typename Codec, A<EndedSessions> T>
+void describe(Codec& codec, T& ended) {
+    codec.required("Sessions", ended.sessions);
 }
 
 template <typename Codec, A<BackedUp> T>

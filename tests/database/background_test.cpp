@@ -452,6 +452,30 @@ BOOST_AUTO_TEST_CASE(is_told_by_a_database_that_closes_right_after_it) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
+BOOST_AUTO_TEST_SUITE(an_administrator)
+
+BOOST_AUTO_TEST_CASE(ends_a_session_and_all_sessions_of_a_principal) {
+    Database database = Database::in_memory().value();
+    Session first = database.open_session("ann").value();
+    Session second = database.open_session("ann").value();
+    Session other = database.open_session("bob").value();
+    const Guard guard = first.acquire("a").value();
+    const Guard kept = other.acquire("b").value();
+    const auto ended = database.end_session(first.id(), "root", "to test it").value();
+    BOOST_TEST((ended.released == std::vector<GrantId>{guard.id()}));
+    // The loss is reported from another thread.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    while (guard.valid() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    BOOST_TEST(!guard.valid());
+    BOOST_TEST(database.end_sessions("ann", "root", "to test it").value() == 1U);
+    BOOST_TEST(database.sessions("ann").value().empty());
+    BOOST_TEST(kept.valid());
+    BOOST_TEST((database.end_session(first.id(), "root", "again").error().code ==
+                ErrorCode::session_expired));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 BOOST_FIXTURE_TEST_SUITE(many_threads, RunningDatabase)
 
 BOOST_AUTO_TEST_CASE(never_hold_the_same_lock_at_once) {

@@ -475,7 +475,10 @@ private:
         if (dice < 96) {
             return send(index, Request(Reacquire{*client.session, any_grant(index, 70)}));
         }
-        if (dice < 97) return send(index, Request(CloseSession{*client.session}));
+        if (dice < 97) {
+            if (random_.below(4) > 0) return send(index, Request(CloseSession{*client.session}));
+            return send(index, Request(EndSession{any_session(index), "ended", "root"}));
+        }
         return repeat(index);
     }
 

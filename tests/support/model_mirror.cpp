@@ -90,6 +90,7 @@ struct Describe {
         return brief(r.session) + " steal " + std::to_string(number(r.grant)) +
                (r.administrator ? " as administrator" : "") + (r.force ? " by force" : "");
     }
+    std::string operator()(const EndSession& r) const { return "end " + brief(r.session); }
     std::string operator()(const Break& r) const {
         return "break " + std::to_string(number(r.grant));
     }

@@ -1286,6 +1286,18 @@ void ReferenceModel::handle(const AnswerWanted& request, Ticket ticket, const Se
     reply(ticket, Answer(Released{Outcome::held, wanted->count}));
 }
 
+void ReferenceModel::handle(const EndSession& request, Ticket ticket, const SessionId&,
+                            Instant now) {
+    auto* someone = living(request.session, ticket);
+    if (someone == nullptr) return;
+    ClosedSession closed;
+    for (const auto& grant : grants_) {
+        if (grant.session == someone->id && grant.outcome == Outcome::held)
+            closed.released.push_back(grant.id);
+    }
+    end_session(*someone, Outcome::broken, now.boot, true);
+    reply(ticket, Answer(closed));
+}
 void ReferenceModel::handle(const Break& request, Ticket ticket, const SessionId&, Instant now) {
     auto* victim = find(request.grant);
     if (victim == nullptr) return refuse(ticket, ErrorCode::not_owner);

@@ -175,6 +175,7 @@ private:
     void handle(const Release& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const Transfer& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const Steal& request, Ticket ticket, const SessionId& fresh, Instant now);
+    void handle(const EndSession& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const Break& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const Reacquire& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const PutClass& request, Ticket ticket, const SessionId& fresh, Instant now);

@@ -269,6 +269,9 @@ private:
             return act(Request(request));
         }
         if (verb == "close") return act(Request(CloseSession{session}));
+        if (verb == "end") {
+            return act(Request(EndSession{session_of(words.at(0)), "because", actor_}));
+        }
         if (verb == "holds") {
             const bool held = subject_.holds(session, unescape(words.at(0)),
                                              parse_mode(words.at(1)).value(), now_);
@@ -595,7 +598,7 @@ private:
             std::set<std::string> numbers;
             for (const auto id : closed->released) {
                 numbers.insert(number_of(number(id)));
-                end(id, Outcome::released);
+                end(id, actor_verb_ == "end" ? Outcome::broken : Outcome::released);
             }
             std::string text = "closed";
             for (const auto& one : numbers) text += " " + one;
@@ -831,6 +834,7 @@ private:
             asker = model_.session(*acquire->session);
         }
         if (const auto* forced = std::get_if<Break>(request)) return forced->by;
+        if (const auto* ended = std::get_if<EndSession>(request)) return ended->by;
         if (const auto* theft = std::get_if<Steal>(request)) asker = model_.session(theft->session);
         if (const auto* convert = std::get_if<Convert>(request))
             asker = model_.session(convert->session);

@@ -49,6 +49,8 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
         {"Steal", "{" + proof + R"(,"Grant":4,"Reason":"r","Force":true})"},
         {"Reacquire", "{" + proof + R"(,"Grant":4})"},
         {"Break", R"({"Grant":4,"Reason":"r"})"},
+        {"EndSession", R"({"Session":")" + session_text + R"(","Reason":"r"})"},
+        {"EndSessions", R"({"Principal":"ann","Reason":"r"})"},
         {"PutClass",
          R"({"Pattern":"a/*","Policy":"read_write","LeaseMs":1000,"MaxLeaseMs":2,"MaxHoldMs":3,"MinHoldMs":4,"LockDelayMs":5,)"
          R"("Steal":"ask","StealAfterMs":8,"Dependants":[{"Resource":"b","Mode":"read"}],"QueueLimit":6,"Permits":7,"Drafts":true})"},
@@ -328,6 +330,7 @@ BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
         {ListSessions{}, SessionPage{{shown}, "next"}},
         {Ping{}, Pong{"1.2.3", 4, "/x", "durable"}},
         {Backup{}, BackedUp{"/b", 2, 3}},
+        {EndSessions{}, EndedSessions{4}},
         {ShowStatistics{}, counts},
         {ListOutliers{}, Outliers{{some_holder()}, {{"a", 5, 1}, {"b", 4, 0}}}},
         {WatchRequest{}, EventPage{{event}, 8, true}},

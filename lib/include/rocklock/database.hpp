@@ -142,6 +142,14 @@ public:
     // Ends another's grant; `by` and `reason` go into the audit and to the loser. Errors: as Break.
     Result<Released> break_grant(GrantId grant, std::string_view by, std::string_view reason);
 
+    // Ends another's session with all of its grants. Errors: as EndSession.
+    Result<ClosedSession> end_session(const SessionId& session, std::string_view by,
+                                      std::string_view reason);
+    // Ends all sessions of a principal, one after the other, those included that are opened
+    // meanwhile. Returns how many. Errors: as EndSession; those before the failed one have ended.
+    Result<std::uint64_t> end_sessions(std::string_view principal, std::string_view by,
+                                       std::string_view reason);
+
     // Tables with items, in the same store; until the database is gone. Items that expire are
     // removed in the background, from the first call of this on. After close() they answer
     // `closing`. Errors: invalid_argument after connect(): the tables of a daemon are reached over

@@ -327,6 +327,17 @@ struct Break {
     std::string by;
 };
 
+// Ends another's session and all of its grants, as if each were broken. For administrators. Errors:
+// session_not_found, session_expired for one that has ended.
+struct EndSession {
+    using Answer = ClosedSession;
+    SessionId session;
+    // For the loser and the audit; not empty.
+    std::string reason;
+    // The name of the administrator; not empty.
+    std::string by;
+};
+
 // The holder's answer to all who want a grant of its: those who asked to take it over, and those
 // who wait for it. Counts as activity of its session.
 //
@@ -361,9 +372,9 @@ struct DeleteClass {
     std::string pattern;
 };
 
-using Request =
-    std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert, Release,
-                 Transfer, Steal, Break, Reacquire, PutClass, DeleteClass, AnswerWanted>;
+using Request = std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert,
+                             Release, Transfer, Steal, Break, Reacquire, PutClass, DeleteClass,
+                             AnswerWanted, EndSession>;
 using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass>;
 
 // ---- Looking ----

@@ -273,6 +273,7 @@ struct LockTable::Core {
     void handle(const RenewSession& request);
     void handle(const JoinProcess& request);
     void handle(const CloseSession& request);
+    void handle(const EndSession& request);
     // The session, if it lives; otherwise the request is answered, and nothing is returned.
     Session* require_session(const SessionId& id);
     Session& make_session(const OpenSession& request, milliseconds lease,
@@ -289,6 +290,7 @@ struct LockTable::Core {
     void extend(Session& session);
     void write_session(const Session& session);
     void write_deadline(Session& session);
+    void end_with_answer(Session& session, Ending ending);
     // Ends it: from now on none of its grants lives. They are cleaned up by clean().
     void end_session(Session& session, Ending ending, std::size_t budget = Tick{}.budget);
     void note_shared_end(Session& session);

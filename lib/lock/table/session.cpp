@@ -110,10 +110,13 @@ Session* LockTable::Core::require_session(const SessionId& id) {
 }
 
 Error LockTable::Core::session_error(const Ending& ending) const {
-    Error error(ErrorCode::session_expired,
-                ending.outcome == Outcome::expired
-                    ? "the session's lease has run out: open a new session"
-                    : "the session was closed: open a new session");
+    std::string text = "the session was closed";
+    if (ending.outcome == Outcome::expired) text = "the session's lease has run out";
+    if (ending.outcome == Outcome::broken) text = "the session was ended by " + ending.by;
+    if (ending.outcome == Outcome::broken && !ending.reason.empty()) {
+        text += " (" + ending.reason + ")";
+    }
+    Error error(ErrorCode::session_expired, text + ": open a new session");
     error.ended = ending;
     return error;
 }
@@ -198,12 +201,28 @@ void LockTable::Core::handle(const JoinProcess& request) {
 void LockTable::Core::handle(const CloseSession& request) {
     Session* session = require_session(request.session);
     if (session == nullptr) return;
+    end_with_answer(*session, {Outcome::released, {}, request.reason, now.wall});
+}
+
+void LockTable::Core::handle(const EndSession& request) {
+    if (auto error = lock_model::check_reason(request.reason))
+        return refuse(ticket, *std::move(error));
+    if (auto error = check_name("the administrator", request.by))
+        return refuse(ticket, *std::move(error));
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    need(Durability::durable);
+    end_with_answer(*session, {Outcome::broken, request.by, request.reason, now.wall});
+}
+
+// Ends the session, and answers with the grants that end with it.
+void LockTable::Core::end_with_answer(Session& session, Ending ending) {
     ClosedSession closed;
-    for (const Grant* grant = session->first; grant != nullptr; grant = grant->next) {
+    for (const Grant* grant = session.first; grant != nullptr; grant = grant->next) {
         if (lock_model::live(*grant, now.boot)) closed.released.push_back(grant->id);
     }
     answer(ticket, std::move(closed));
-    end_session(*session, {Outcome::released, {}, request.reason, now.wall});
+    end_session(session, std::move(ending));
 }
 
 SessionInfo LockTable::Core::info_with_secret(const Session& session) const {

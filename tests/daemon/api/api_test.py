@@ -276,7 +276,7 @@ class Refusals(Sandbox):
         self.state.chmod(0o755)
         self.socket.chmod(0o666)
         code = ("import json,socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
-                "for verb,body in (('Break',{'Grant':int(sys.argv[2]),'Reason':'x'}),"
+                "for verb,body in (('Break',{'Grant':int(sys.argv[2]),'Reason':'x'}),('EndSessions',{'Principal':'ann','Reason':'x'}),"
                 "('PutClass',{'Pattern':'x'}),('Ping',{})):\n"
                 " d=json.dumps(body).encode()\n"
                 " s.sendall(b'POST / HTTP/1.1\\r\\nX-Amz-Target: Rocklock_20261121.%s\\r\\n"
@@ -287,7 +287,77 @@ class Refusals(Sandbox):
                               capture_output=True, text=True, timeout=60, check=True)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([line.get("__type") for line in lines],
-                         ["rocklock#AccessDeniedException"] * 2 + [None])
+                         ["rocklock#AccessDeniedException"] * 3 + [None])
+
+
+class EndingSessions(Sandbox):
+    """An administrator ends sessions of others."""
+
+    def hold(self, api, principal, *resources):
+        opened = api.call("OpenSession", Principal=principal, LeaseMs=600_000).json
+        session = {"Session": opened["Session"], "Secret": opened["Secret"]}
+        grants = [api.call("Acquire", Locks=[{"Resource": one}], **session).json["Grant"]
+                  for one in resources]
+        return session, grants
+
+    def test_one_ends_with_all_of_its_grants(self):
+        api = self.api()
+        session, grants = self.hold(api, "ann", "a", "b")
+        other, _ = self.hold(api, "ann", "c")
+        ended = api.call("EndSession", Session=session["Session"], Reason="ann has left")
+        self.assertEqual(ended.json["Released"], grants)
+        renewal = api.call("RenewSession", **session)
+        self.assertEqual(renewal.error, "SessionExpiredException")
+        self.assertIn("ann has left", renewal.body.decode())
+        released = api.call("Release", Grant=grants[0], **session).json
+        self.assertEqual((released["Outcome"], released["Reason"]), ("broken", "ann has left"))
+        audit = api.call("ListAudit").json["Rows"]
+        self.assertEqual([(row["Outcome"], row["Grant"]) for row in audit],
+                         [("broken", grant) for grant in grants])
+        self.assertEqual(api.call("RenewSession", **other).status, 200)
+        again = api.call("EndSession", Session=session["Session"], Reason="x")
+        self.assertEqual(again.error, "SessionExpiredException")
+
+    def test_all_of_a_principal_end_and_stay_ended(self):
+        self.serve()
+        api = self.connect()
+        for number in range(300):
+            self.hold(api, "ann", f"a{number}")
+        bob, _ = self.hold(api, "bob", "b")
+        ended = api.call("EndSessions", Principal="ann", Reason="ann has left")
+        self.assertEqual(ended.json, {"Sessions": 300})
+        self.assertEqual(len(api.call("ListSessions").json["Sessions"]), 1)
+        self.assertEqual(api.call("EndSessions", Principal="ann", Reason="x").json, {"Sessions": 0})
+        self.kill_daemon()
+        self.serve()
+        again = self.connect()
+        self.assertEqual([row["Principal"] for row in again.call("ListLocks").json["Locks"]], ["bob"])
+        self.assertEqual(again.call("RenewSession", **bob).status, 200)
+
+    def test_a_reason_and_a_name_are_needed(self):
+        api = self.api()
+        session, _ = self.hold(api, "ann", "a")
+        for verb, members in (("EndSession", {"Session": session["Session"], "Reason": ""}),
+                              ("EndSession", {"Session": session["Session"]}),
+                              ("EndSession", {"Reason": "x"}),
+                              ("EndSessions", {"Principal": "ann", "Reason": ""}),
+                              ("EndSessions", {"Principal": "", "Reason": "x"})):
+            self.assertEqual(api.call(verb, **members).error, "ValidationException", members)
+        self.assertEqual(api.call("RenewSession", **session).status, 200)
+
+    def test_the_verb_of_the_program(self):
+        api = self.api()
+        session, _ = self.hold(api, "ann", "a")
+        self.hold(api, "bob", "b")
+        self.hold(api, "bob", "c")
+        done = self.rocklock("session", "end", session["Session"], "--reason", "for today")
+        self.assertEqual((done.returncode, done.stdout), (0, "session ended, with 1 grant\n"))
+        done = self.rocklock("session", "end", "--principal", "bob", "--reason", "for today", "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)), (0, {"Sessions": 2}))
+        self.assertEqual(api.call("ListSessions").json["Sessions"], [])
+        for words in (("--reason", "x"), (session["Session"],), ("nonsense", "--reason", "x"),
+                      (session["Session"], "--principal", "bob", "--reason", "x")):
+            self.assertEqual(self.rocklock("session", "end", *words).returncode, 64, words)
 
 
 class Http(Sandbox):

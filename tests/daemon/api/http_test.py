@@ -97,7 +97,9 @@ class Tcp(TcpSandbox):
         web = self.web(self.serve_tcp())
         grant = json.loads(web.call("Acquire", LOCK).text)
         for verb, members in (("Break", {"Grant": grant["Grant"], "Reason": "x"}),
-                              ("PutClass", {"Pattern": "x"}), ("DeleteClass", {"Pattern": "x"})):
+                              ("PutClass", {"Pattern": "x"}), ("DeleteClass", {"Pattern": "x"}),
+                              ("EndSession", {"Session": grant["Session"], "Reason": "x"}),
+                              ("EndSessions", {"Principal": "ann", "Reason": "x"})):
             self.assertEqual(web.call(verb, members).error, "AccessDeniedException", verb)
         thief = json.loads(web.call("OpenSession", {"Principal": "bob"}).text)
         proof = {"Session": thief["Session"], "Secret": thief["Secret"]}

@@ -1,0 +1,66 @@
+// session end.
+#include <string>
+#include <utility>
+
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/cli/verbs.hpp"
+#include "wire/call_json.hpp"
+
+namespace rocklock {
+namespace {
+
+// The call for what the command line names: one session, or all of a principal.
+Result<Call> call_of(const Arguments& arguments) {
+    auto reason = reason_of(arguments);
+    if (!reason) return std::move(reason).error();
+    const bool all = arguments.has("principal");
+    if (all == (arguments.operands.size() == 1)) {
+        return Error(ErrorCode::invalid_argument,
+                     "name one session, as `rocklock sessions` lists it, or all of a principal "
+                     "with --principal NAME");
+    }
+    if (all) return Call{EndSessions{principal_of(arguments), *std::move(reason)}, {}, {}};
+    const auto session = parse_session_id(arguments.operands.front());
+    if (!session) {
+        return Error(ErrorCode::invalid_argument, "'" + arguments.operands.front() +
+                                                      "' is no session: give what `rocklock "
+                                                      "sessions` lists");
+    }
+    return Call{EndSession{*session, *std::move(reason), {}}, {}, {}};
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+    return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+// The line for people.
+std::string outcome_of(const Reply& reply) {
+    if (const auto* ended = std::get_if<EndedSessions>(&reply)) {
+        return counted(ended->sessions, "session") + " ended";
+    }
+    return "session ended, with " +
+           counted(std::get<ClosedSession>(reply).released.size(), "grant");
+}
+
+}  // namespace
+
+int session_end_verb(const Arguments& arguments) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return fail(settings.error());
+    auto call = call_of(arguments);
+    if (!call) return fail(call.error());
+    auto manager =
+        open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
+    if (!manager) return fail(manager.error());
+    const auto reply = (*manager)->call(*std::move(call), {});
+    if (!reply) return fail(reply.error());
+    if (arguments.has("json")) {
+        print(write_reply(*reply));
+    } else if (!arguments.has("quiet")) {
+        print(outcome_of(*reply));
+    }
+    return exit_status::done;
+}
+
+}  // namespace rocklock
