@@ -12,7 +12,7 @@
 namespace rocklock {
 namespace {
 
-constexpr int width = 40;
+constexpr int bar_width = 40;
 constexpr std::chrono::milliseconds refresh_period{100};
 
 }  // namespace
@@ -32,8 +32,8 @@ void ProgressBar::set(std::uint64_t done, std::uint64_t whole) {
     do {
         if (percent <= before) return;
     } while (!percent_.compare_exchange_weak(before, percent));
-    const auto full = static_cast<std::size_t>(percent * width / 100);
-    const std::string bar = std::string(full, '#') + std::string(width - full, '.');
+    const auto full = static_cast<std::size_t>(percent * bar_width / 100);
+    const std::string bar = std::string(full, '#') + std::string(bar_width - full, '.');
     std::fprintf(stderr, "\r%s [%s] %3d%%", what_.c_str(), bar.c_str(), percent);
 }
 

@@ -95,9 +95,9 @@ public:
 
 private:
     void line(std::string_view title, std::string_view value) {
-        constexpr std::size_t width = 18;
-        text_ +=
-            std::string(title) + std::string(width - title.size(), ' ') + std::string(value) + "\n";
+        constexpr std::size_t column = 18;
+        text_ += std::string(title) + std::string(column - title.size(), ' ') + std::string(value) +
+                 "\n";
     }
 
     const bool as_json_;

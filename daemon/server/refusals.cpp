@@ -19,7 +19,7 @@ namespace rocklock {
 namespace {
 
 namespace asio = boost::asio;
-using boost::system::error_code;
+
 using std::chrono::milliseconds;
 
 constexpr int max_at_once = 64;
@@ -56,14 +56,14 @@ void Refusals::refuse(Socket socket) {
 
 asio::awaitable<void> Refusals::send_refusal(std::shared_ptr<Socket> socket) {
     const std::string text = refusal_text();
-    error_code error;
+    boost::system::error_code error;
     const auto sent =
         ::send(socket->native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == static_cast<ssize_t>(text.size())) {
         socket->shutdown(Socket::shutdown_send, error);
         asio::steady_timer limit(control_, max_time);
-        limit.async_wait([socket](const error_code& cancelled) {
-            error_code ignored;
+        limit.async_wait([socket](const boost::system::error_code& cancelled) {
+            boost::system::error_code ignored;
             if (!cancelled) socket->close(ignored);
         });
         std::array<char, 4096> dropped{};
