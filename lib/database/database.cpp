@@ -109,6 +109,7 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     manager_options.events_kept = options.events_kept;
     manager_options.timings = options.timings;
     manager_options.slow_wait = options.slow_wait;
+    manager_options.table.user_limits = options.user_limits;
     manager_options.on_slow_wait = std::move(options.on_slow_wait);
     auto manager = LockManager::open(*state->storage, clock, std::move(manager_options));
     if (!manager) return std::move(manager).error();

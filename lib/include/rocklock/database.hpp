@@ -42,6 +42,8 @@ struct DatabaseOptions {
     // database's.
     std::chrono::milliseconds slow_wait{0};
     std::function<void(const SlowWait&)> on_slow_wait;
+    // What each user may have: for a server. None by default.
+    UserLimits user_limits{};
     // Of tables: from the beginning of one sweep for expired items to that of the next.
     std::chrono::milliseconds sweep_period{10'000};
     // Of tables: the region in their ARNs, as in "eu-west-1": is_region() must accept it. Requests

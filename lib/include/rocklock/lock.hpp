@@ -177,6 +177,17 @@ struct JoinProcess {
     ProcessId process;
 };
 
+// What the clients of one user may have at once; zero: any number. A user is a uid; all clients
+// over TCP are one user. A request for more fails with limit_exceeded.
+struct UserLimits {
+    std::uint64_t sessions = 0;
+    // Grants, and requests that wait for one.
+    std::uint64_t grants = 0;
+    std::uint64_t waiters = 0;
+    // Bytes of memory for all of these: an estimate, from above.
+    std::uint64_t lock_bytes = 0;
+};
+
 struct ClosedSession {
     // What its end released.
     std::vector<GrantId> released;

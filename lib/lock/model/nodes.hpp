@@ -354,6 +354,8 @@ struct Session : InArena {
     // A renewal has been written beside the session's own record.
     bool renewed = false;
     std::uint32_t uid = 0;
+    // Bytes that are counted for its user.
+    std::uint64_t counted = 0;
     std::int32_t pid = 0;
     std::vector<ProcessId> processes;
     WallTime opened;

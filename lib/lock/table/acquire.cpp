@@ -306,10 +306,19 @@ void LockTable::Core::handle(const Acquire& request) {
     if (session == nullptr) {
         if (auto error = check_open(*request.opens, lease))
             return refuse(ticket, *std::move(error));
+        if (auto error = usage.check_session(request.opens->uid,
+                                             lock_model::bytes_of_session(*request.opens))) {
+            return refuse(ticket, *std::move(error));
+        }
     } else if (meet_own(request, *session, *resolved)) {
         return;
     }
 
+    const std::uint32_t uid = session != nullptr ? session->uid : request.opens->uid;
+    if (auto error = usage.check_grant(
+            uid, lock_model::bytes_of_grant(request.locks, request.note, request.metadata))) {
+        return refuse(ticket, *std::move(error));
+    }
     if (session == nullptr) {
         session = &make_session(*request.opens, lease, RequestKey{});
         session->single = true;
@@ -321,7 +330,7 @@ void LockTable::Core::handle(const Acquire& request) {
     if (obstacles.blocked && request.patience == milliseconds{0}) {
         obstacles = look(*session, resolved->wishes, nullptr, false, Collect::holds_and_waits);
         refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
-        if (session->unborn) sessions.erase(SessionId(session->id));
+        if (session->unborn) free_session(*session);
         return;
     }
     const milliseconds max_hold =
@@ -511,6 +520,7 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::Wanting& wantin
         extra.fingerprint = wanting.fingerprint;
         if (wanting.request) requests[wanting.request] = lock_model::Remembered::of(grant.id);
     }
+    usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
     if (wanting.max_hold > milliseconds{0}) {
         remember_cap(grant, wanting.max_hold, now.boot + wanting.max_hold);
     }
@@ -682,6 +692,11 @@ void LockTable::Core::handle(const Retake& event) {
         return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
     }
     const Metadata none;
+    std::vector<LockRequest> names;
+    for (const GrantedLock& lock : event.locks) names.push_back({.resource = lock.resource});
+    if (auto error = usage.check_grant(session->uid, lock_model::bytes_of_grant(names, {}, none))) {
+        return refuse(ticket, *std::move(error));
+    }
     const lock_model::Wanting wanting{session, {}, &none, max_hold, {}, 0, false};
     answer(ticket, answer_grant(make_grant(wanting, wishes, obstacles.dead)));
 }

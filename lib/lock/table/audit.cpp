@@ -1,4 +1,8 @@
 // The table's check of itself, from scratch: every rule that its bookkeeping is meant to keep.
+#include <map>
+#include <optional>
+#include <string>
+
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -118,6 +122,29 @@ private:
             held += of_session;
         }
         if (held != core_.grants.size()) return "grants and sessions disagree";
+        return check_usage();
+    }
+
+    // What users have is what is there.
+    std::optional<std::string> check_usage() const {
+        if (!core_.usage.counts()) return std::nullopt;
+        std::map<std::uint32_t, lock_model::Usage> found;
+        for (const auto& [id, session] : core_.sessions) {
+            lock_model::Usage& usage = found[session->uid];
+            ++usage.sessions;
+            usage.bytes += session->counted;
+            for (const Grant* grant = session->first; grant != nullptr; grant = grant->next) {
+                ++usage.grants;
+                usage.bytes += lock_model::bytes_of_grant(*grant);
+            }
+            for (const Wait* wait : session->waits) {
+                ++usage.waiters;
+                usage.bytes += lock_model::bytes_of_wait(*wait);
+            }
+        }
+        for (const auto& [uid, usage] : found) {
+            if (!(core_.usage.of(uid) == usage)) return "what a user has is miscounted";
+        }
         return std::nullopt;
     }
 

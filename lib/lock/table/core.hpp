@@ -35,6 +35,7 @@
 #include "lock/model/nodes.hpp"
 #include "lock/model/resource_index.hpp"
 #include "lock/model/ticket_map.hpp"
+#include "lock/model/user_usage.hpp"
 #include "lock/records/records.hpp"
 #include "lock/table/lock_table.hpp"
 
@@ -216,6 +217,7 @@ struct LockTable::Core {
     std::uint32_t boot_epoch = 1;
     LockStatistics counts;
     HotNames hot_names;
+    lock_model::UserUsage usage;
     std::vector<Deadlock> deadlocks;
 
     // ---- The event being decided ----
@@ -297,6 +299,9 @@ struct LockTable::Core {
     // Cleans up at most `budget` grants of ended sessions; frees a session that has none left.
     std::size_t clean(Session& session, std::size_t budget);
     void forget_session(Session& session);
+    // Takes it out of what its user has, and frees it.
+    void free_session(Session& session);
+    void count_session(Session& session);
     Error session_error(const Ending& ending) const;
 
     // ---- acquire.cpp ----

@@ -150,6 +150,7 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     (grant.previous != nullptr ? grant.previous->next : session.first) = grant.next;
     (grant.next != nullptr ? grant.next->previous : session.last) = grant.previous;
     --session.grants;
+    usage.remove_grant(session.uid, lock_model::bytes_of_grant(grant));
     grants.erase(&grant);
     Grant::destroy(&grant);
     if (session.single && session.first == nullptr && !session.ended) end_session(session, ending);

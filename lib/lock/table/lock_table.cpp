@@ -23,7 +23,7 @@ void Decision::clear() {
 }
 
 LockTable::Core::Core(const LockTableOptions& table_options, const SessionKey& session_key)
-    : options(table_options), key(session_key) {}
+    : options(table_options), key(session_key), usage(table_options.user_limits) {}
 
 LockTable::Core::~Core() {
     for (Grant* grant : grants) Grant::destroy(grant);

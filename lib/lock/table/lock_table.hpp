@@ -91,6 +91,7 @@ struct LockTableOptions {
     // repeats.
     std::uint64_t reserve = 1u << 16;
     std::uint32_t waiters_total = limits::waiters_total;
+    UserLimits user_limits{};
     // Says what happens in Decision::events.
     bool events = false;
     // A wait that lasts so long is in Decision::slow, once. Zero: never.

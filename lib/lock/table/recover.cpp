@@ -161,6 +161,7 @@ Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
         session->active = now.boot;
         session->deadline_exact = facts.exact && record->boot_epoch == facts.boot_epoch;
         session->timer.owner = session.get();
+        count_session(*session);
         sessions.emplace(record->id, std::move(session));
         return {};
     };
@@ -276,6 +277,7 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
         remember_cap(grant, record.max_hold, exact ? *record.cap : now.boot + record.max_hold);
         if (!exact) recapped.emplace_back(&grant);
     }
+    usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
     return {};
 }
 
@@ -372,7 +374,7 @@ void LockTable::Core::arm_recovered() {
             write_deadline(*session);
         }
     }
-    for (const SessionId& id : gone) sessions.erase(id);
+    for (const SessionId& id : gone) free_session(*sessions.at(id));
     // So are caps that begin anew.
     for (Grant* grant : recapped) write_grant(*grant);
     recapped.clear();

@@ -63,7 +63,19 @@ Session& LockTable::Core::make_session(const OpenSession& request, milliseconds 
     ++counts.sessions_opened;
     const auto [place, added] = sessions.emplace(fresh, std::move(session));
     ROCKLOCK_ASSERT(added);
+    count_session(*place->second);
     return *place->second;
+}
+
+void LockTable::Core::count_session(Session& session) {
+    ROCKLOCK_ASSERT(session.counted == 0);
+    session.counted = lock_model::bytes_of_session(session);
+    usage.add_session(session.uid, session.counted);
+}
+
+void LockTable::Core::free_session(Session& session) {
+    usage.remove_session(session.uid, session.counted);
+    sessions.erase(SessionId(session.id));
 }
 
 // The live one that was opened by the same request.
@@ -88,6 +100,8 @@ void LockTable::Core::handle(const OpenSession& request) {
         ++counts.replays;
         return answer(ticket, info_with_secret(*old));
     }
+    if (auto error = usage.check_session(request.uid, lock_model::bytes_of_session(request)))
+        return refuse(ticket, *std::move(error));
     Session& session = make_session(request, lease, id);
     if (id) requests[id] = lock_model::Remembered::of(session.id);
     extend(session);
@@ -167,6 +181,8 @@ void LockTable::Core::handle(const RenewSession& request) {
     if (request.note || request.metadata) {
         if (request.note) session->note = *request.note;
         if (request.metadata) session->metadata = *request.metadata;
+        usage.remove_session(session->uid, std::exchange(session->counted, 0));
+        count_session(*session);
         write_session(*session);
     }
     write_deadline(*session);
@@ -324,7 +340,7 @@ std::size_t LockTable::Core::clean(Session& session, std::size_t budget) {
 void LockTable::Core::forget_session(Session& session) {
     if (!session.ended || session.first != nullptr || !session.waits.empty()) return;
     std::erase(ending_sessions, &session);
-    sessions.erase(SessionId(session.id));
+    free_session(session);
 }
 
 }  // namespace rocklock

@@ -372,12 +372,13 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
     Session& session = *wait.session;
     const auto discard = [&](Error error) {
         refuse(ticket, std::move(error));
-        if (session.unborn) sessions.erase(SessionId(session.id));
+        if (session.unborn) free_session(session);
     };
     if (auto error = check_queues(session, wishes)) {
         ++counts.queue_full;
         return discard(*std::move(error));
     }
+    if (auto error = usage.check_waiter(session.uid)) return discard(*std::move(error));
     const bool one_by_one = planted(Bug::set_one_by_one) && !wait.conversion && wishes.size() > 1;
     if (one_by_one && wishes.back().root() &&
         !look(session, wishes.last(1), nullptr, false).blocked) {
@@ -389,6 +390,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
     wait.began = now.boot;
     wait.wishes.assign(wishes.begin(), wishes.end());
     wait.timer.owner = &wait;
+    usage.add_waiter(session.uid, lock_model::bytes_of_wait(wait));
     waits.insert(ticket, std::move(made));
     enlist(wait);
     session.waits.push_back(&wait);
@@ -490,9 +492,10 @@ void LockTable::Core::end_wait(Wait& wait) {
         remembered->second.grant == GrantId{}) {
         requests.erase(remembered);
     }
+    usage.remove_waiter(session.uid, lock_model::bytes_of_wait(wait));
     waits.take(wait.ticket);
     if (session.unborn) {
-        sessions.erase(SessionId(session.id));
+        free_session(session);
     } else {
         forget_session(session);
     }

@@ -1,0 +1,155 @@
+#include "lock/model/user_usage.hpp"
+
+#include <string>
+
+#include "base/assert.hpp"
+
+namespace rocklock::lock_model {
+namespace {
+
+Error too_many(std::uint32_t uid, std::string_view what, std::uint64_t has, std::uint64_t max,
+               std::string_view option) {
+    Error error(ErrorCode::limit_exceeded,
+                "user " + std::to_string(uid) + " has " + std::to_string(has) + " " +
+                    std::string(what) + ", and may have " + std::to_string(max) +
+                    ": end some, or let the operator raise " + std::string(option));
+    error.limit = max;
+    return error;
+}
+
+constexpr std::uint64_t session_bytes = 1'024;
+constexpr std::uint64_t grant_bytes = 256;
+constexpr std::uint64_t hold_bytes = 256;
+
+std::uint64_t size_of(const Metadata& metadata) {
+    std::uint64_t size = 0;
+    for (const auto& [name, value] : metadata) size += 64 + name.size() + value.size();
+    return size;
+}
+
+std::uint64_t texts_of(std::string_view one, const Metadata& metadata) {
+    return 2 * (one.size() + size_of(metadata));
+}
+
+void take(std::uint64_t& from, std::uint64_t amount) {
+    ROCKLOCK_ASSERT(from >= amount);
+    from -= amount;
+}
+
+}  // namespace
+
+std::uint64_t bytes_of_session(const Session& session) {
+    return session_bytes + 2 * session.principal.size() + texts_of(session.note, session.metadata);
+}
+
+std::uint64_t bytes_of_session(const OpenSession& request) {
+    return session_bytes + 2 * request.principal.size() + texts_of(request.note, request.metadata);
+}
+
+std::uint64_t bytes_of_grant(const Grant& grant) {
+    std::uint64_t bytes = grant_bytes;
+    for (const Hold& hold : grant.holds()) bytes += hold_bytes + 2 * hold.resource->name().size();
+    if (grant.extra) bytes += texts_of(grant.extra->note, grant.extra->metadata);
+    return bytes;
+}
+
+std::uint64_t bytes_of_grant(const std::vector<LockRequest>& locks, std::string_view note,
+                             const Metadata& metadata) {
+    std::uint64_t bytes = grant_bytes + texts_of(note, metadata);
+    for (const LockRequest& lock : locks) bytes += hold_bytes + 2 * lock.resource.size();
+    return bytes;
+}
+
+std::uint64_t bytes_of_wait(const Wait& wait) {
+    std::uint64_t bytes = grant_bytes + texts_of(wait.note, wait.metadata);
+    for (const Wish& wish : wait.wishes) bytes += hold_bytes + 2 * wish.resource->name().size();
+    return bytes;
+}
+
+void UserUsage::add_session(std::uint32_t uid, std::uint64_t bytes) {
+    if (!counts()) return;
+    Usage& usage = users_[uid];
+    ++usage.sessions;
+    usage.bytes += bytes;
+}
+
+void UserUsage::remove_session(std::uint32_t uid, std::uint64_t bytes) {
+    if (!counts()) return;
+    Usage& usage = users_[uid];
+    take(usage.sessions, 1);
+    take(usage.bytes, bytes);
+    forget_if_empty(uid);
+}
+
+void UserUsage::add_grant(std::uint32_t uid, std::uint64_t bytes) {
+    if (!counts()) return;
+    Usage& usage = users_[uid];
+    ++usage.grants;
+    usage.bytes += bytes;
+}
+
+void UserUsage::remove_grant(std::uint32_t uid, std::uint64_t bytes) {
+    if (!counts()) return;
+    Usage& usage = users_[uid];
+    take(usage.grants, 1);
+    take(usage.bytes, bytes);
+    forget_if_empty(uid);
+}
+
+void UserUsage::add_waiter(std::uint32_t uid, std::uint64_t bytes) {
+    if (!counts()) return;
+    Usage& usage = users_[uid];
+    ++usage.waiters;
+    usage.bytes += bytes;
+}
+
+void UserUsage::remove_waiter(std::uint32_t uid, std::uint64_t bytes) {
+    if (!counts()) return;
+    Usage& usage = users_[uid];
+    take(usage.waiters, 1);
+    take(usage.bytes, bytes);
+    forget_if_empty(uid);
+}
+
+void UserUsage::forget_if_empty(std::uint32_t uid) {
+    const Usage& usage = users_[uid];
+    if (usage.sessions == 0 && usage.grants == 0 && usage.waiters == 0) users_.erase(uid);
+}
+
+Usage UserUsage::of(std::uint32_t uid) const {
+    const auto found = users_.find(uid);
+    return found == users_.end() ? Usage{} : found->second;
+}
+
+std::optional<Error> UserUsage::check_bytes(std::uint32_t uid, std::uint64_t bytes) const {
+    if (limits_.lock_bytes == 0) return std::nullopt;
+    const Usage usage = of(uid);
+    if (usage.bytes + bytes <= limits_.lock_bytes) return std::nullopt;
+    return too_many(uid, "bytes of sessions, locks and waiting requests in memory", usage.bytes,
+                    limits_.lock_bytes, "max-user-lock-bytes");
+}
+
+std::optional<Error> UserUsage::check_session(std::uint32_t uid, std::uint64_t bytes) const {
+    const Usage usage = of(uid);
+    if (limits_.sessions != 0 && usage.sessions >= limits_.sessions) {
+        return too_many(uid, "sessions", usage.sessions, limits_.sessions, "max-user-sessions");
+    }
+    return check_bytes(uid, bytes);
+}
+
+std::optional<Error> UserUsage::check_grant(std::uint32_t uid, std::uint64_t bytes) const {
+    const Usage usage = of(uid);
+    if (limits_.grants != 0 && usage.grants + usage.waiters >= limits_.grants) {
+        return too_many(uid, "grants and waiting requests", usage.grants + usage.waiters,
+                        limits_.grants, "max-user-grants");
+    }
+    return check_bytes(uid, bytes);
+}
+
+std::optional<Error> UserUsage::check_waiter(std::uint32_t uid) const {
+    const Usage usage = of(uid);
+    if (limits_.waiters == 0 || usage.waiters < limits_.waiters) return std::nullopt;
+    return too_many(uid, "waiting requests", usage.waiters, limits_.waiters, "max-user-waiters");
+}
+
+}  // namespace rocklock::lock_model

@@ -1,0 +1,211 @@
+// What the clients of one user may have at once.
+#include <chrono>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/storage/storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "lock/manager/lock_manager.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint32_t ann = 1000;
+constexpr std::uint32_t bob = 1001;
+
+struct Limited {
+    explicit Limited(const UserLimits& chosen)
+        : limits(chosen), storage(make_memory_storage(clock)) {
+        start();
+    }
+
+    void start() {
+        LockManagerOptions options;
+        options.background = false;
+        options.table.user_limits = limits;
+        manager.reset();
+        manager = LockManager::open(*storage, clock, options).value();
+    }
+
+    Result<SessionInfo> open(std::uint32_t uid, const std::string& note = "") {
+        OpenSession request;
+        request.principal = "p" + std::to_string(uid);
+        request.uid = uid;
+        request.lease = std::chrono::hours{1};
+        request.note = note;
+        return manager->ask(request);
+    }
+    Result<Grant> acquire(const SessionId& session, std::vector<std::string> names) {
+        Acquire request;
+        request.session = session;
+        for (std::string& name : names) request.locks.push_back({.resource = std::move(name)});
+        return manager->ask(request);
+    }
+    Result<Grant> acquire_alone(std::uint32_t uid, const std::string& name) {
+        Acquire request;
+        request.opens.emplace().principal = "p";
+        request.opens->uid = uid;
+        request.locks = {{.resource = name}};
+        return manager->ask(request);
+    }
+    Ticket wait_for(const SessionId& session, const std::string& name) {
+        Acquire request;
+        request.session = session;
+        request.locks = {{.resource = name}};
+        request.patience = no_limit;
+        const Ticket ticket = manager->submit(
+            request, [this](Result<Answer> answer) { answers.push_back(std::move(answer)); });
+        manager->tick();
+        return ticket;
+    }
+    void is_sound() { BOOST_TEST(manager->audit_invariants().value_or("") == ""); }
+
+    testing::SimulatedClock clock;
+    const UserLimits limits;
+    std::unique_ptr<Storage> storage;
+    std::vector<Result<Answer>> answers;
+    // Last: it uses the others.
+    std::unique_ptr<LockManager> manager;
+};
+
+template <typename T>
+std::string refusal_of(const Result<T>& result) {
+    return result ? "" : std::string(to_string(result.error().code));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_user_with_limits)
+
+BOOST_AUTO_TEST_CASE(has_so_many_sessions_and_no_more) {
+    Limited limited({.sessions = 2});
+    const auto first = limited.open(ann).value();
+    BOOST_TEST(refusal_of(limited.acquire_alone(ann, "a")) == "");
+    const auto third = limited.open(ann);
+    BOOST_TEST(refusal_of(third) == "limit_exceeded");
+    BOOST_TEST(third.error().limit.value() == 2U);
+    BOOST_TEST(third.error().message.find("max-user-sessions") != std::string::npos);
+    BOOST_TEST(refusal_of(limited.acquire_alone(ann, "b")) == "limit_exceeded");
+    BOOST_TEST(refusal_of(limited.open(bob)) == "");
+    limited.is_sound();
+    // The count is the same after a restart.
+    limited.start();
+    BOOST_TEST(refusal_of(limited.open(ann)) == "limit_exceeded");
+    BOOST_TEST(refusal_of(limited.manager->ask(CloseSession{first.id})) == "");
+    limited.manager->tick();
+    BOOST_TEST(refusal_of(limited.open(ann)) == "");
+    limited.is_sound();
+}
+
+BOOST_AUTO_TEST_CASE(has_so_many_grants_in_all_of_its_sessions) {
+    Limited limited({.grants = 3});
+    const auto first = limited.open(ann).value().id;
+    const auto second = limited.open(ann).value().id;
+    const Grant grant = limited.acquire(first, {"a", "b"}).value();
+    BOOST_TEST(refusal_of(limited.acquire(second, {"c"})) == "");
+    BOOST_TEST(refusal_of(limited.acquire(second, {"d"})) == "");
+    BOOST_TEST(refusal_of(limited.acquire(first, {"e"})) == "limit_exceeded");
+    BOOST_TEST(refusal_of(limited.acquire(limited.open(bob).value().id, {"e"})) == "");
+    limited.start();
+    BOOST_TEST(refusal_of(limited.acquire(first, {"f"})) == "limit_exceeded");
+    BOOST_TEST(refusal_of(limited.manager->ask(Release{first, grant.id})) == "");
+    BOOST_TEST(refusal_of(limited.acquire(first, {"f"})) == "");
+    limited.is_sound();
+}
+
+BOOST_AUTO_TEST_CASE(has_so_many_requests_that_wait) {
+    Limited limited({.grants = 4, .waiters = 2});
+    const auto holder = limited.open(bob).value().id;
+    BOOST_TEST(refusal_of(limited.acquire(holder, {"a"})) == "");
+    const auto session = limited.open(ann).value().id;
+    limited.wait_for(session, "a");
+    const Ticket second = limited.wait_for(limited.open(ann).value().id, "a");
+    BOOST_TEST(limited.answers.empty());
+    limited.wait_for(limited.open(ann).value().id, "a");
+    BOOST_REQUIRE(limited.answers.size() == 1U);
+    BOOST_TEST(refusal_of(limited.answers.front()) == "limit_exceeded");
+    // What waits will be a grant: both count.
+    BOOST_TEST(refusal_of(limited.acquire(session, {"b"})) == "");
+    BOOST_TEST(refusal_of(limited.acquire(session, {"c"})) == "");
+    BOOST_TEST(refusal_of(limited.acquire(session, {"d"})) == "limit_exceeded");
+    limited.manager->cancel(second);
+    limited.manager->tick();
+    BOOST_TEST(refusal_of(limited.acquire(session, {"d"})) == "");
+    limited.is_sound();
+}
+
+BOOST_AUTO_TEST_CASE(has_so_much_memory_in_names_and_notes) {
+    Limited limited({.lock_bytes = 100'000});
+    const auto session = limited.open(ann).value().id;
+    const auto set_of = [](char first) {
+        std::vector<std::string> names;
+        for (int i = 0; i < 20; ++i) {
+            names.push_back(std::string(1'000, first) + std::to_string(i));
+        }
+        return names;
+    };
+    const Grant grant = limited.acquire(session, set_of('a')).value();
+    BOOST_TEST(refusal_of(limited.acquire(session, set_of('b'))) == "");
+    BOOST_TEST(refusal_of(limited.acquire(session, set_of('c'))) == "limit_exceeded");
+    BOOST_TEST(refusal_of(limited.acquire(session, {"small"})) == "");
+    BOOST_TEST(refusal_of(limited.manager->ask(Release{session, grant.id})) == "");
+    BOOST_TEST(refusal_of(limited.acquire(session, set_of('c'))) == "");
+    limited.is_sound();
+}
+
+BOOST_AUTO_TEST_CASE(is_counted_right_through_a_life_of_every_kind) {
+    Limited limited({.sessions = 6, .grants = 12, .waiters = 4, .lock_bytes = 60'000});
+    std::mt19937 random(7);
+    std::vector<SessionId> sessions;
+    std::vector<Grant> grants;
+    for (int step = 0; step < 3'000; ++step) {
+        const auto dice = random() % 100;
+        const std::uint32_t uid = random() % 2 == 0 ? ann : bob;
+        const std::string name = "n" + std::to_string(random() % 20);
+        if (dice < 10 || sessions.empty()) {
+            if (const auto opened = limited.open(uid, name)) sessions.push_back(opened->id);
+        } else if (dice < 50) {
+            if (auto grant = limited.acquire(sessions[random() % sessions.size()], {name})) {
+                grants.push_back(*std::move(grant));
+            }
+        } else if (dice < 60) {
+            limited.wait_for(sessions[random() % sessions.size()], name);
+        } else if (dice < 80 && !grants.empty()) {
+            const Grant& grant = grants[random() % grants.size()];
+            [[maybe_unused]] const auto gone =
+                limited.manager->ask(Release{grant.session, grant.id});
+        } else if (dice < 85) {
+            RenewSession renew;
+            renew.session = sessions[random() % sessions.size()];
+            renew.note = std::string(random() % 200, 'x');
+            [[maybe_unused]] const auto renewed = limited.manager->ask(renew);
+        } else if (dice < 90) {
+            [[maybe_unused]] const auto closed =
+                limited.manager->ask(CloseSession{sessions[random() % sessions.size()]});
+        } else if (dice < 92) {
+            [[maybe_unused]] const auto ended = limited.manager->ask(
+                EndSession{sessions[random() % sessions.size()], "why", "root"});
+        } else if (dice < 94 && !grants.empty()) {
+            const Grant& grant = grants[random() % grants.size()];
+            [[maybe_unused]] const auto moved = limited.manager->ask(
+                Transfer{grant.session, grant.id, sessions[random() % sessions.size()]});
+        } else if (dice == 94) {
+            limited.start();
+        } else if (dice == 95) {
+            limited.clock.advance(std::chrono::minutes{random() % 50});
+        }
+        limited.manager->tick();
+        BOOST_REQUIRE(limited.manager->audit_invariants().value_or("") == "");
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock
