@@ -1,5 +1,6 @@
 """Runs bench_scenarios, one scenario a process, and reads its lines as they come."""
 
+import contextlib
 import os
 import queue
 import signal
@@ -45,6 +46,17 @@ def _ending(status):
         return f"it was ended by signal {-status}"
 
 
+@contextlib.contextmanager
+def uninterrupted():
+    """The signals that end a run wait meanwhile."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK,
+                                    {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Running:
     """The process of a scenario and what it says, line by line."""
 
@@ -58,26 +70,35 @@ class _Running:
                                         process_group=0)
         self.readers = [threading.Thread(target=self._read, args=pipe, daemon=True) for pipe in
                         (("out", self.process.stdout), ("err", self.process.stderr))]
-        for reader in self.readers:
-            reader.start()
+        self.arrived = threading.Event()
+        # Signals go to the main thread, which says when it can be interrupted.
+        with uninterrupted():
+            for reader in self.readers:
+                reader.start()
 
     def _read(self, name, pipe):
         for line in pipe:
             self.lines.put((name, line.rstrip("\n")))
+            self.arrived.set()
         self.lines.put(None)
+        self.arrived.set()
 
-    def waiting(self, patience_s):
-        """The lines that are there, after waiting for a first one or for the end."""
-        try:
-            line = self.lines.get(timeout=patience_s if self.open_pipes else 0)
-            while True:
-                if line is None:
-                    self.open_pipes -= 1
-                else:
-                    yield line
-                line = self.lines.get_nowait()
-        except queue.Empty:
-            pass
+    def hear(self, listener, patience_s):
+        """Gives the listener the lines that are there, after waiting for a first one or for the end. An
+        interruption comes before or after them: a line that was taken is heard."""
+        if self.open_pipes:
+            self.arrived.wait(patience_s)
+        with uninterrupted():
+            self.arrived.clear()
+            try:
+                while True:
+                    line = self.lines.get_nowait()
+                    if line is None:
+                        self.open_pipes -= 1
+                    else:
+                        listener.hear(*line)
+            except queue.Empty:
+                pass
         if not self.open_pipes:
             try:
                 self.process.wait(patience_s)
@@ -167,13 +188,11 @@ def _listen(command, listener, progress, limit_s):
         return str(error)
     try:
         while running.process.poll() is None and not too_long:
-            for line in running.waiting(0.2):
-                listener.hear(*line)
+            running.hear(listener, 0.2)
             progress.tick()
             if time.monotonic() - start > limit_s:
                 too_long = limit_s
     finally:
         running.stop()
-        for line in running.waiting(0):
-            listener.hear(*line)
+        running.hear(listener, 0)
     return listener.judge(running.process.returncode, too_long)
