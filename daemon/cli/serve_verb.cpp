@@ -8,6 +8,7 @@
 #include "base/duration_text.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
+#include "daemon/cli/user_limits.hpp"
 #include "daemon/cli/verbs.hpp"
 #include "daemon/server/server.hpp"
 
@@ -58,6 +59,9 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     const auto most = settings.number("max-connections", "20000", {1, 1'000'000});
     if (!most) return most.error();
     options.max_connections = static_cast<int>(*most);
+    const auto user_limits = read_user_limits(settings);
+    if (!user_limits) return user_limits.error();
+    options.user_limits = *user_limits;
     const auto slow_wait = settings.duration("slow-wait", "5s");
     if (!slow_wait) return slow_wait.error();
     options.slow_wait = *slow_wait;
@@ -138,6 +142,9 @@ int serve_verb(const Arguments& arguments) {
         print_setting("durability", settings->get("durability", "durable"));
         print_setting("idle-exit", settings->get("idle-exit", "0"));
         for (const auto& [name, value] : operation_defaults) {
+            print_setting(name, settings->get(name, value));
+        }
+        for (const auto& [name, value] : user_limit_settings) {
             print_setting(name, settings->get(name, value));
         }
         return exit_status::done;

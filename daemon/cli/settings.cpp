@@ -24,11 +24,31 @@ namespace rocklock {
 namespace {
 
 constexpr std::string_view system_socket = "/run/rocklock/rocklock.sock";
-constexpr std::array<std::string_view, 20> known_settings = {
-    "socket",     "db",        "durability", "idle-exit",      "lease",
-    "patience",   "on-lost",   "http",       "admin-group",    "max-connections",
-    "log-format", "slow-wait", "log-level",  "sweep-period",   "index-lag",
-    "ttl-lag",    "throttle",  "conflict",   "rehearsal-seed", "region"};
+constexpr std::array<std::string_view, 25> known_settings = {"socket",
+                                                             "db",
+                                                             "durability",
+                                                             "idle-exit",
+                                                             "lease",
+                                                             "patience",
+                                                             "on-lost",
+                                                             "http",
+                                                             "admin-group",
+                                                             "max-connections",
+                                                             "log-format",
+                                                             "slow-wait",
+                                                             "log-level",
+                                                             "sweep-period",
+                                                             "index-lag",
+                                                             "ttl-lag",
+                                                             "throttle",
+                                                             "conflict",
+                                                             "rehearsal-seed",
+                                                             "region",
+                                                             "memory-share",
+                                                             "max-user-sessions",
+                                                             "max-user-grants",
+                                                             "max-user-waiters",
+                                                             "max-user-lock-bytes"};
 
 // An environment variable; empty counts as not set.
 std::string environment(const std::string& name) {

@@ -78,6 +78,7 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
     database.events_kept = events_kept;
     database.timings = true;
     database.slow_wait = options.slow_wait;
+    database.user_limits = options.user_limits;
     database.sweep_period = options.sweep_period;
     database.region = options.region;
     database.rehearsal = options.rehearsal;

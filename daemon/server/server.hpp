@@ -24,6 +24,7 @@ struct ServerOptions {
     std::string admin_group;
     // More are refused. Some of them are for administrators.
     int max_connections = 20'000;
+    UserLimits user_limits{};
     // Serve a store although group or others can enter its directory.
     bool allow_shared_store = false;
     // A wait that lasts longer is told of. 0: none.

@@ -1,5 +1,6 @@
 #include "lock/model/user_usage.hpp"
 
+#include <limits>
 #include <string>
 
 #include "base/assert.hpp"
@@ -9,10 +10,14 @@ namespace {
 
 Error too_many(std::uint32_t uid, std::string_view what, std::uint64_t has, std::uint64_t max,
                std::string_view option) {
+    // The kernel names no user of a TCP connection.
+    const bool over_tcp = uid == std::numeric_limits<std::uint32_t>::max();
     Error error(ErrorCode::limit_exceeded,
-                "user " + std::to_string(uid) + " has " + std::to_string(has) + " " +
-                    std::string(what) + ", and may have " + std::to_string(max) +
-                    ": end some, or let the operator raise " + std::string(option));
+                (over_tcp ? std::string("all clients over TCP together have ")
+                          : "user " + std::to_string(uid) + " has ") +
+                    std::to_string(has) + " " + std::string(what) + ", and may have " +
+                    std::to_string(max) + ": end some, or let the operator raise " +
+                    std::string(option));
     error.limit = max;
     return error;
 }
@@ -25,6 +30,16 @@ std::uint64_t size_of(const Metadata& metadata) {
     std::uint64_t size = 0;
     for (const auto& [name, value] : metadata) size += 64 + name.size() + value.size();
     return size;
+}
+
+// The table has an entry for each path above a name, too, with its own copy of that path. Paths
+// that several names share are counted for each.
+std::uint64_t size_of_hold(std::string_view name) {
+    std::uint64_t bytes = hold_bytes + 2 * name.size();
+    for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
+        bytes += hold_bytes + 2 * at;
+    }
+    return bytes;
 }
 
 std::uint64_t texts_of(std::string_view one, const Metadata& metadata) {
@@ -48,7 +63,7 @@ std::uint64_t bytes_of_session(const OpenSession& request) {
 
 std::uint64_t bytes_of_grant(const Grant& grant) {
     std::uint64_t bytes = grant_bytes;
-    for (const Hold& hold : grant.holds()) bytes += hold_bytes + 2 * hold.resource->name().size();
+    for (const Hold& hold : grant.holds()) bytes += size_of_hold(hold.resource->name());
     if (grant.extra) bytes += texts_of(grant.extra->note, grant.extra->metadata);
     return bytes;
 }
@@ -56,13 +71,13 @@ std::uint64_t bytes_of_grant(const Grant& grant) {
 std::uint64_t bytes_of_grant(const std::vector<LockRequest>& locks, std::string_view note,
                              const Metadata& metadata) {
     std::uint64_t bytes = grant_bytes + texts_of(note, metadata);
-    for (const LockRequest& lock : locks) bytes += hold_bytes + 2 * lock.resource.size();
+    for (const LockRequest& lock : locks) bytes += size_of_hold(lock.resource);
     return bytes;
 }
 
 std::uint64_t bytes_of_wait(const Wait& wait) {
     std::uint64_t bytes = grant_bytes + texts_of(wait.note, wait.metadata);
-    for (const Wish& wish : wait.wishes) bytes += hold_bytes + 2 * wish.resource->name().size();
+    for (const Wish& wish : wait.wishes) bytes += size_of_hold(wish.resource->name());
     return bytes;
 }
 

@@ -1,0 +1,94 @@
+"""What one user may have in the daemon."""
+
+import os
+import subprocess
+import time
+import unittest
+
+import tap
+from harness import SLOWNESS, Sandbox
+
+CLIENT = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from harness import Connection
+api = Connection(sys.argv[1])
+session = api.call("OpenSession", Principal="ann", LeaseMs=2_592_000_000).json
+count = 0
+while True:
+    names = [{"Resource": f"{count}/{i}/" + "x" * 900} for i in range(100)]
+    answer = api.call("Acquire", Session=session["Session"], Secret=session["Secret"], Locks=names)
+    if answer.status != 200:
+        print(answer.error, answer.json["Limit"], count)
+        break
+    count += 1
+"""
+
+
+class UserLimits(Sandbox):
+    def refused(self, api, verb, **members):
+        answer = api.call(verb, **members)
+        self.assertEqual(answer.error, "LimitExceededException", answer.body)
+        return answer.json
+
+    def test_sessions_have_a_limit_that_the_refusal_names(self):
+        self.state.mkdir(mode=0o700)
+        self.serve("--memory", "--max-user-sessions", "3")
+        api = self.connect()
+        for _ in range(3):
+            self.assertEqual(api.call("OpenSession", Principal="ann").status, 200)
+        refused = self.refused(api, "OpenSession", Principal="ann")
+        self.assertEqual(refused["Limit"], 3)
+        self.assertIn(f"user {os.getuid()} has 3 sessions, and may have 3", refused["message"])
+        self.assertIn("max-user-sessions", refused["message"])
+        self.assertEqual(api.call("EndSessions", Principal="ann", Reason="x").json, {"Sessions": 3})
+        self.assertEqual(api.call("OpenSession", Principal="ann").status, 200)
+
+    def test_zero_is_no_limit_and_what_is_no_limit_is_refused(self):
+        self.state.mkdir(mode=0o700)
+        for words in (("--max-user-grants", "-1"), ("--max-user-grants", "many"),
+                      ("--memory-share", "0%"), ("--memory-share", "101%")):
+            self.assertEqual(self.rocklock("serve", "--memory", *words).returncode, 64, words)
+        self.serve("--memory", "--max-user-sessions", "0", "--max-user-grants", "1")
+        api = self.connect()
+        self.assertEqual(api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}]).status, 200)
+        self.refused(api, "Acquire", Principal="ann", Locks=[{"Resource": "b"}])
+
+    @unittest.skipIf(os.getuid() != 0, "only root can become another user")
+    def test_a_user_at_its_limits_does_not_disturb_another(self):
+        self.folder.chmod(0o755)
+        self.state.mkdir(mode=0o755)
+        store = self.state / "store"
+        store.mkdir(mode=0o700)
+        options = ("--db", store, "--max-user-lock-bytes", "50000000")
+        self.serve(*options)
+        self.socket.chmod(0o666)
+        folders = os.environ["PYTHONPATH"].split(":")
+        attacker = subprocess.Popen(
+            ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "/usr/bin/python3", "-c",
+             CLIENT, str(self.socket), *folders], stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "ROCKLOCK_PROGRAM": "none"})
+        api = self.connect()
+        durations = []
+        while attacker.poll() is None:
+            start = time.monotonic()
+            grant = api.call("Acquire", Principal="bob", Locks=[{"Resource": "bob"}]).json
+            api.call("Release", Session=grant["Session"], Secret=grant["Secret"], Grant=grant["Grant"])
+            durations.append(time.monotonic() - start)
+        error, limit, count = attacker.stdout.read().split()
+        self.assertEqual((error, limit), ("LimitExceededException", "50000000"))
+        slowest = sorted(durations)[int(len(durations) * 0.99)]
+        print(f"# {count} grants of 100 names; another user: {len(durations)} pairs, 99th percentile "
+              f"{slowest * 1000:.1f} ms")
+        self.assertLess(slowest, 0.050 * SLOWNESS)
+        with open(f"/proc/{self.daemon_pid()}/status", encoding="utf-8") as status:
+            kb = int(next(line for line in status if line.startswith("VmRSS")).split()[1])
+        if SLOWNESS == 1:
+            self.assertLess(kb, 250_000)
+        # A restart with that store succeeds, and the counts are the same.
+        self.stop_daemon()
+        self.serve(*options)
+        self.assertEqual(self.connect().call("ShowStatistics").json["Held"], int(count))
+
+
+tap.main()
