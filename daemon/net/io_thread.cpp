@@ -23,7 +23,7 @@ constexpr milliseconds lost_turn{1};
 constexpr milliseconds crowded_for{1'000};
 constexpr std::size_t most_events = 128;
 // At most this many new connections are taken up in one round.
-constexpr std::size_t max_introduced = 16;
+constexpr std::size_t max_introduced = 64;
 // For so long, and a turn more, those whose turn it is again are served in one round.
 constexpr milliseconds longest_turns{2};
 // So long what was left is freed.

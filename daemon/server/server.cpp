@@ -66,7 +66,7 @@ constexpr milliseconds housekeeping_period{10'000};
 // How long nobody may find us, at the most, before we make room for a daemon that is found.
 constexpr milliseconds socket_look_period{1'000};
 // At most this many connections are accepted and not served yet.
-constexpr int max_arrivals = 64;
+constexpr int max_arrivals = 4096;
 // How long to wait for room when nothing reports that there is some.
 constexpr milliseconds room_pause{50};
 // Where there is no place left, who has asked nothing for so long makes room: for an administrator,

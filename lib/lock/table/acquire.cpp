@@ -279,6 +279,18 @@ std::optional<Error> LockTable::Core::lease_too_long(const Grant& grant, millise
 
 // ---- Acquiring ----
 
+// The refusal of a request that goes beyond what its user may have. `session`: none if the request
+// opens one.
+std::optional<Error> LockTable::Core::check_user(const Acquire& request,
+                                                 const Session* session) const {
+    const std::uint64_t bytes =
+        lock_model::bytes_of_grant(request.locks, request.note, request.metadata);
+    if (session != nullptr) return usage.check_grant(session->uid, bytes);
+    const std::uint64_t own = lock_model::bytes_of_session(*request.opens);
+    if (auto error = usage.check_session(request.opens->uid, own)) return error;
+    return usage.check_grant(request.opens->uid, own + bytes);
+}
+
 void LockTable::Core::handle(const Acquire& request) {
     if (auto error = check_acquire(request)) return refuse(ticket, *std::move(error));
     const RequestKey id =
@@ -306,19 +318,11 @@ void LockTable::Core::handle(const Acquire& request) {
     if (session == nullptr) {
         if (auto error = check_open(*request.opens, lease))
             return refuse(ticket, *std::move(error));
-        if (auto error = usage.check_session(request.opens->uid,
-                                             lock_model::bytes_of_session(*request.opens))) {
-            return refuse(ticket, *std::move(error));
-        }
     } else if (meet_own(request, *session, *resolved)) {
         return;
     }
 
-    const std::uint32_t uid = session != nullptr ? session->uid : request.opens->uid;
-    if (auto error = usage.check_grant(
-            uid, lock_model::bytes_of_grant(request.locks, request.note, request.metadata))) {
-        return refuse(ticket, *std::move(error));
-    }
+    if (auto error = check_user(request, session)) return refuse(ticket, *std::move(error));
     if (session == nullptr) {
         session = &make_session(*request.opens, lease, RequestKey{});
         session->single = true;

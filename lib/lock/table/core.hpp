@@ -306,6 +306,7 @@ struct LockTable::Core {
 
     // ---- acquire.cpp ----
     void handle(const Acquire& request);
+    std::optional<Error> check_user(const Acquire& request, const Session* session) const;
     void handle(const Reacquire& request);
     void handle(const Retake& event);
     bool granted_since(const Resource& at, bool subtree, GrantId grant) const;
