@@ -57,6 +57,8 @@ constexpr std::array bugs{
     Known{Bug::reads_of_many_moments, "reads_of_many_moments"},
     Known{Bug::guard_judged_early, "guard_judged_early"},
     Known{Bug::lease_end_ignored, "lease_end_ignored"},
+    Known{Bug::hang_up_revokes, "hang_up_revokes"},
+    Known{Bug::synced_damage_recovered, "synced_damage_recovered"},
 };
 
 constexpr Bug none{0};
