@@ -61,19 +61,20 @@ EditSite::EditSite(TableService& tables, LockService& locks,
       failed_(std::move(failed)),
       counters_("edit_", "verb", verbs) {}
 
-void EditSite::ask(EditBody verb, std::string body, AskClient ask_client, Done answered) {
+void EditSite::ask(EditBody verb, Sent sent, AskClient ask_client, Done answered) {
     auto done = [this, index = verb.index(), start = steady_clock::now(),
                  answered = std::move(answered)](HttpAnswer answer) {
         counters_.add(index, answer.refused, steady_clock::now() - start);
         answered(std::move(answer));
     };
-    threads_.run([this, verb = std::move(verb), body = std::move(body),
+    threads_.run([this, verb = std::move(verb), sent = std::move(sent),
                   ask_client = std::move(ask_client), done = std::move(done)] {
-        auto edit = read_edit(verb, body);
+        auto edit = read_edit(verb, sent.body);
         if (!edit) return done(error_answer(edit.error()));
         if (auto* show = std::get_if<ShowEdit>(&edit->body)) return done(told(this->show(*show)));
         if (auto* save = std::get_if<SaveEdit>(&edit->body)) {
-            return done(this->save(std::move(*save), edit->call.secret.value_or(Secret{})));
+            const auto secret = edit->call.secret.value_or(Secret{});
+            return done(this->save(std::move(*save), secret, sent.uid));
         }
         if (std::holds_alternative<BeginEdit>(edit->body)) {
             return begin(*std::move(edit), ask_client, done);
@@ -127,11 +128,13 @@ Result<std::string> EditSite::show(const ShowEdit& edit) {
     return write_reply(Reply(*std::move(view)));
 }
 
-HttpAnswer EditSite::save(SaveEdit save, const Secret& secret) {
+HttpAnswer EditSite::save(SaveEdit save, const Secret& secret, std::uint32_t uid) {
     if (auto own = check_sender(&locks_, save.session, secret); !own) {
         return error_answer(own.error());
     }
-    for (WriteItem& action : save.write.actions) action.proof = {save.session, save.token};
+    for (WriteItem& action : save.write.actions) {
+        action.proof = LockProof{save.session, save.token, uid};
+    }
     const auto saved = tables_.transact_write(save.write);
     if (saved) return json_answer(write_saved(*saved));
     return told(saved.error());

@@ -34,8 +34,14 @@ public:
     using AskClient = std::function<void(Call call, Dispatcher::Done done)>;
     using Done = std::function<void(HttpAnswer)>;
 
+    // What a client sent, and its uid.
+    struct Sent {
+        std::string body;
+        std::uint32_t uid = 0;
+    };
+
     // Calls `done` once, from one of its threads or from where the client was answered.
-    void ask(EditBody verb, std::string body, AskClient ask_client, Done answered);
+    void ask(EditBody verb, Sent sent, AskClient ask_client, Done answered);
 
     const CallCounters& counters() const { return counters_; }
 
@@ -46,7 +52,7 @@ private:
                        Done done);
     Result<std::string> read(const Grant& grant, const std::vector<ItemToLock>& items);
     Result<std::string> show(const ShowEdit& edit);
-    HttpAnswer save(SaveEdit save, const Secret& secret);
+    HttpAnswer save(SaveEdit save, const Secret& secret, std::uint32_t uid);
     HttpAnswer told(Result<std::string> answer) const;
 
     // Waits of a disk are short, and those of one sync are shared.

@@ -124,6 +124,7 @@ Result<void> check_sender(LockService* locks, const SessionId& session, const Se
 Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_view operation,
                                       LockService* locks) {
     TableGuards guards;
+    guards.user = request.uid;
     if (request.lock_headers.empty()) return guards;
     const auto found = find_values(request);
     if (!found) return Error(found.error());
@@ -174,7 +175,7 @@ Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_vi
     if (!session) return guards;
     const auto own = read_session(*session, locks);
     if (!own) return Error(own.error());
-    guards.proof = LockProof{*own, believed};
+    guards.proof = LockProof{*own, believed, request.uid};
     return guards;
 }
 

@@ -35,6 +35,8 @@ namespace rocklock {
 class Peer : public std::enable_shared_from_this<Peer> {
 public:
     Peer(Dispatcher& dispatcher, const Caller& caller) : dispatcher_(dispatcher), caller_(caller) {}
+
+    const Caller& caller() const { return caller_; }
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
 

@@ -136,11 +136,25 @@ HttpAnswer Places::metrics() const {
     append_metric(text, "rocklock_connections_dropped_total", "counter",
                   "Connections that made room for others, since they had asked nothing.",
                   traffic_.dropped);
-    append_statistics(text, service_.statistics());
+    const auto statistics = service_.statistics();
+    append_statistics(text, statistics);
+    append_user_usage(text, usage_of(statistics));
+    append_user_limits(text, facts_.user_limits, facts_.max_user_connections);
     book_.counters().append(text);
     if (tables_ != nullptr) tables_->counters().append(text);
     if (edits_ != nullptr) edits_->counters().append(text);
     return {200, metrics_type, std::string(not_kept), std::move(text)};
+}
+
+// By uid, what each user has of all that is limited.
+std::map<std::uint32_t, UserUsageLine> Places::usage_of(const LockStatistics& statistics) const {
+    std::map<std::uint32_t, UserUsageLine> users;
+    for (const auto& [uid, connections] : traffic_.users.all())
+        users[uid].connections = connections;
+    for (const UserLockUsage& user : statistics.users) users[user.uid].locks = user;
+    if (tables_ == nullptr) return users;
+    for (const UserTableUsage& user : tables_->user_usage()) users[user.uid].tables = user;
+    return users;
 }
 
 }  // namespace rocklock

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include <rocklock/database.hpp>
@@ -10,24 +12,12 @@
 #include "daemon/api/call_book.hpp"
 #include "daemon/api/edit_site.hpp"
 #include "daemon/api/table_site.hpp"
+#include "daemon/api/traffic.hpp"
 #include "daemon/http/http_answer.hpp"
 #include "daemon/http/http_reader.hpp"
+#include "daemon/support/metrics.hpp"
 
 namespace rocklock {
-
-// What all connections of a server add up to.
-struct Traffic {
-    std::atomic<int> connections{0};
-    // Requests that are not answered, or answers that are not sent.
-    std::atomic<int> busy{0};
-    // When a request came last, in milliseconds of the steady clock.
-    std::atomic<std::int64_t> last_request{0};
-    // Connections that were accepted, and those of them that were too many.
-    std::atomic<std::uint64_t> accepted{0};
-    std::atomic<std::uint64_t> refused{0};
-    // Connections that made room, since they had asked nothing.
-    std::atomic<std::uint64_t> dropped{0};
-};
 
 // Threads:  thread-safe.
 // Lifetime: borrows all it is given; tables there may be none.
@@ -37,6 +27,8 @@ public:
         // The path of the Unix socket.
         std::string socket;
         std::string durability;
+        UserLimits user_limits{};
+        std::uint64_t max_user_connections = 0;
     };
 
     Places(LockService& service, const CallBook& book, const Traffic& traffic,
@@ -51,6 +43,7 @@ private:
     HttpAnswer front(const HttpRequest& request) const;
     HttpAnswer ready() const;
     HttpAnswer metrics() const;
+    std::map<std::uint32_t, UserUsageLine> usage_of(const LockStatistics& statistics) const;
 
     LockService& service_;
     const CallBook& book_;

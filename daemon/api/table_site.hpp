@@ -61,6 +61,7 @@ public:
     void settle();
 
     // Of all that was answered, by operation; what names none that is known counts as `other`.
+    std::vector<UserTableUsage> user_usage() const { return tables_.user_usage(); }
     const CallCounters& counters() const { return counters_; }
 
 private:

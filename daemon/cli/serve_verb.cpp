@@ -59,7 +59,10 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     const auto most = settings.number("max-connections", "20000", {1, 1'000'000});
     if (!most) return most.error();
     options.max_connections = static_cast<int>(*most);
-    const auto user_limits = read_user_limits(settings);
+    const auto connections = read_max_user_connections(settings);
+    if (!connections) return connections.error();
+    options.max_user_connections = *connections;
+    const auto user_limits = read_user_limits(settings, options.store);
     if (!user_limits) return user_limits.error();
     options.user_limits = *user_limits;
     const auto slow_wait = settings.duration("slow-wait", "5s");
@@ -126,16 +129,17 @@ int serve_verb(const Arguments& arguments) {
     ServerOptions options;
     options.durability = *durability == "written" ? Durability::written : Durability::durable;
     options.idle_exit = *idle_exit;
+    const bool memory = arguments.has("memory");
+    const auto store = server_store(*settings);
+    options.store = memory ? "" : store.value;
     if (auto read = read_operation(*settings, options); !read) return fail(read.error());
     if (auto read = read_tables(*settings, options); !read) return fail(read.error());
-    const bool memory = arguments.has("memory");
     if (memory && arguments.has("db")) {
         return fail(
             {ErrorCode::invalid_argument, "--memory keeps nothing, --db names where: give one"});
     }
 
     const auto socket = server_socket(*settings);
-    const auto store = server_store(*settings);
     if (arguments.has("print-config")) {
         print_setting("socket", socket);
         print_setting("db", memory ? Setting{"(memory)", "the command line"} : store);
@@ -151,7 +155,6 @@ int serve_verb(const Arguments& arguments) {
     }
 
     options.socket_path = socket.value;
-    options.store = memory ? "" : store.value;
     options.allow_shared_store = arguments.has("allow-shared-store");
     if (const auto fd = arguments.get("ready-fd")) {
         std::from_chars(fd->data(), fd->data() + fd->size(), options.ready_fd);

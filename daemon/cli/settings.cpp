@@ -24,7 +24,7 @@ namespace rocklock {
 namespace {
 
 constexpr std::string_view system_socket = "/run/rocklock/rocklock.sock";
-constexpr std::array<std::string_view, 25> known_settings = {"socket",
+constexpr std::array<std::string_view, 28> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -48,7 +48,10 @@ constexpr std::array<std::string_view, 25> known_settings = {"socket",
                                                              "max-user-sessions",
                                                              "max-user-grants",
                                                              "max-user-waiters",
-                                                             "max-user-lock-bytes"};
+                                                             "max-user-lock-bytes",
+                                                             "max-user-connections",
+                                                             "max-user-drafts",
+                                                             "max-user-table-bytes"};
 
 // An environment variable; empty counts as not set.
 std::string environment(const std::string& name) {

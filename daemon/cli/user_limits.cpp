@@ -1,6 +1,10 @@
 #include "daemon/cli/user_limits.hpp"
 
+#include <sys/statvfs.h>
+
+#include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 
 #include "daemon/support/memory_size.hpp"
@@ -16,21 +20,32 @@ constexpr std::uint64_t bytes_a_session = 4'096;
 constexpr std::uint64_t bytes_a_grant = 512;
 constexpr std::uint64_t bytes_a_waiter = 1'024;
 
-Result<std::uint64_t> limit_of(const Settings& settings, const char* name,
-                               std::uint64_t automatic) {
-    if (settings.get(name, "auto").value == "auto") return automatic;
+constexpr std::uint64_t bytes_a_draft = 65'536;
+
+// None: `auto`.
+Result<std::optional<std::uint64_t>> limit_of(const Settings& settings, const char* name) {
+    using Limit = std::optional<std::uint64_t>;
+    if (settings.get(name, "auto").value == "auto") return Limit();
     const auto given = settings.number(name, "auto", {0, std::numeric_limits<std::int64_t>::max()});
-    if (!given) {
-        Error error = given.error();
-        error.message += ", or `auto`";
-        return error;
+    if (given) return Limit(static_cast<std::uint64_t>(*given));
+    Error error = given.error();
+    error.message += ", or `auto`";
+    return error;
+}
+
+// The bytes of the file system where the directory is, or will be made.
+std::optional<std::uint64_t> file_system_bytes(std::filesystem::path directory) {
+    struct statvfs found {};
+    while (::statvfs(directory.c_str(), &found) != 0) {
+        if (errno != ENOENT || directory.parent_path() == directory) return std::nullopt;
+        directory = directory.has_parent_path() ? directory.parent_path() : ".";
     }
-    return static_cast<std::uint64_t>(*given);
+    return std::uint64_t{found.f_blocks} * found.f_frsize;
 }
 
 }  // namespace
 
-Result<UserLimits> read_user_limits(const Settings& settings) {
+Result<UserLimits> read_user_limits(const Settings& settings, const std::string& store) {
     const auto share = settings.percent("memory-share", "50%");
     if (!share) return share.error();
     if (*share == 0) {
@@ -39,27 +54,29 @@ Result<UserLimits> read_user_limits(const Settings& settings) {
                      "in max-user-sessions 0");
     }
     const std::uint64_t bytes = memory_size() / 100 * *share / user_divisor;
-    UserLimits limits;
-    const auto read = [&](const char* name, std::uint64_t automatic,
-                          std::uint64_t& limit) -> Result<void> {
-        const auto value = limit_of(settings, name, automatic);
-        if (!value) return value.error();
-        limit = *value;
-        return {};
+    std::uint64_t table_bytes = bytes;
+    if (!store.empty()) table_bytes = file_system_bytes(store).value_or(0) / user_divisor;
+    struct Row {
+        const char* name;
+        std::uint64_t automatic;
+        std::uint64_t UserLimits::*limit;
     };
-    if (auto done = read("max-user-sessions", bytes / bytes_a_session, limits.sessions); !done) {
-        return std::move(done).error();
-    }
-    if (auto done = read("max-user-grants", bytes / bytes_a_grant, limits.grants); !done) {
-        return std::move(done).error();
-    }
-    if (auto done = read("max-user-waiters", bytes / bytes_a_waiter, limits.waiters); !done) {
-        return std::move(done).error();
-    }
-    if (auto done = read("max-user-lock-bytes", bytes, limits.lock_bytes); !done) {
-        return std::move(done).error();
+    UserLimits limits;
+    for (const Row& row : {Row{"max-user-sessions", bytes / bytes_a_session, &UserLimits::sessions},
+                           Row{"max-user-grants", bytes / bytes_a_grant, &UserLimits::grants},
+                           Row{"max-user-waiters", bytes / bytes_a_waiter, &UserLimits::waiters},
+                           Row{"max-user-lock-bytes", bytes, &UserLimits::lock_bytes},
+                           Row{"max-user-drafts", bytes / bytes_a_draft, &UserLimits::drafts},
+                           Row{"max-user-table-bytes", table_bytes, &UserLimits::table_bytes}}) {
+        const auto given = limit_of(settings, row.name);
+        if (!given) return given.error();
+        limits.*row.limit = given->value_or(row.automatic);
     }
     return limits;
+}
+
+Result<std::optional<std::uint64_t>> read_max_user_connections(const Settings& settings) {
+    return limit_of(settings, "max-user-connections");
 }
 
 }  // namespace rocklock

@@ -40,6 +40,8 @@ struct HttpRequest {
     std::vector<std::pair<std::string, std::string>> lock_headers;
     std::string body;
     bool keep_alive = true;
+    // The uid of the client; the reader does not set it.
+    std::uint32_t uid = 0;
 };
 
 // What is wrong with the bytes themselves. The connection ends after the answer, since nobody knows

@@ -53,17 +53,20 @@ Connection::Connection(int socket, IoThread& thread, const Side& side)
     : socket_(socket),
       thread_(thread),
       traffic_(side.traffic),
+      uid_(side.caller.uid),
       site_(side.site),
       peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
       clock_(side.dispatcher.clock()),
       newcomers_(side.newcomers) {
     ++traffic_.connections;
+    traffic_.users.add(uid_);
 }
 
 Connection::~Connection() {
     ::close(socket_);
     if (counted_busy_) --traffic_.busy;
     --traffic_.connections;
+    traffic_.users.remove(uid_);
     settle_in();
 }
 

@@ -79,6 +79,7 @@ private:
     const int socket_;
     IoThread& thread_;
     Traffic& traffic_;
+    const std::uint32_t uid_;
     const HttpSite site_;
     std::shared_ptr<Peer> peer_;
     Clock& clock_;

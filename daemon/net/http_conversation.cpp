@@ -118,6 +118,7 @@ void HttpConversation::take(HttpRequest&& request) {
     const auto number = ++last_number_;
     slots_.push_back({.number = number, .manner = {request.keep_alive, request.method == "HEAD"}});
     if (!request.keep_alive) ending_ = true;
+    request.uid = peer_->caller().uid;
     ask(std::move(request), number);
 }
 
@@ -155,6 +156,7 @@ void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
 void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number) {
     keep_back(number);
     auto counted = std::make_shared<CountedBytes>(site_.memory, request.body.size());
+    const auto uid = request.uid;
     auto ask_client = [weak = weak_from_this(), post = post_, number](Call call,
                                                                       Dispatcher::Done done) {
         post([weak, number, call = std::move(call), done = std::move(done)] {
@@ -165,7 +167,7 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
             self->peer_->ask(call, self->call_number(number), done);
         });
     };
-    site_.edits->ask(std::move(verb), std::move(request.body), std::move(ask_client),
+    site_.edits->ask(std::move(verb), {std::move(request.body), uid}, std::move(ask_client),
                      [weak = weak_from_this(), number, counted](HttpAnswer answer) {
                          if (const auto self = weak.lock()) self->made(number, std::move(answer));
                      });

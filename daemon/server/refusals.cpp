@@ -25,13 +25,9 @@ using std::chrono::milliseconds;
 constexpr int max_at_once = 64;
 constexpr milliseconds max_time{1000};
 
-std::string refusal_text() {
+std::string refusal_text(const std::string& reason) {
     std::string text;
-    append_answer(text,
-                  refusal(503, "LimitExceededException",
-                          "the daemon has as many connections as it may have: try again later, or "
-                          "raise its --max-connections"),
-                  {.keep_alive = false});
+    append_answer(text, refusal(503, "LimitExceededException", reason), {.keep_alive = false});
     return text;
 }
 
@@ -39,23 +35,24 @@ std::string refusal_text() {
 
 bool Refusals::full() const { return refusing_ >= max_at_once; }
 
-void Refusals::refuse(Socket socket) {
+void Refusals::refuse(Socket socket, const std::string& reason) {
     ++traffic_.refused;
     if (const auto count = logged_.let_through(std::chrono::steady_clock::now()); count > 0) {
         log_.write({LogLevel::warning,
                     "connection_refused",
                     "too many connections, some were refused",
                     {{"refused", count},
+                     {"reason", reason},
                      {"connections", traffic_.connections.load()},
                      {"most", max_connections_}}});
     }
     ++refusing_;
-    asio::co_spawn(control_, send_refusal(std::make_shared<Socket>(std::move(socket))),
+    asio::co_spawn(control_,
+                   send_refusal(std::make_shared<Socket>(std::move(socket)), refusal_text(reason)),
                    asio::detached);
 }
 
-asio::awaitable<void> Refusals::send_refusal(std::shared_ptr<Socket> socket) {
-    const std::string text = refusal_text();
+asio::awaitable<void> Refusals::send_refusal(std::shared_ptr<Socket> socket, std::string text) {
     boost::system::error_code error;
     const auto sent =
         ::send(socket->native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -28,15 +28,16 @@ public:
 
     using Socket = boost::asio::generic::stream_protocol::socket;
 
-    // Sends the answer, and reads and drops what the client sends until it closes the connection,
-    // for a second at most: a socket that is closed with something unread takes the answer with it.
-    void refuse(Socket socket);
+    // Sends the answer with the reason, and reads and drops what the client sends until it closes
+    // the connection, for a second at most: a socket that is closed with something unread takes the
+    // answer with it.
+    void refuse(Socket socket, const std::string& reason);
 
     // Whether so many are being refused that no other client should be accepted.
     bool full() const;
 
 private:
-    boost::asio::awaitable<void> send_refusal(std::shared_ptr<Socket> socket);
+    boost::asio::awaitable<void> send_refusal(std::shared_ptr<Socket> socket, std::string text);
 
     boost::asio::io_context& control_;
     const Log& log_;

@@ -79,6 +79,10 @@ constexpr int most_in_reserve = 32;
 // Those who make room may be here for a moment beside those who came for it.
 constexpr int most_beyond = 32;
 
+constexpr const char* too_many_connections =
+    "the daemon has as many connections as it may have: try again later, or raise its "
+    "--max-connections";
+
 Caller caller_of(int socket, std::optional<gid_t> admin_group) {
     ucred credentials{};
     socklen_t size = sizeof credentials;
@@ -105,6 +109,7 @@ struct Parts {
     Listeners& listeners;
     std::optional<gid_t> admin_group;
     int most_connections = 0;
+    std::uint64_t max_user_connections = 0;
 };
 
 std::function<Result<void>(const std::string&)> backup_of(Database& database,
@@ -137,6 +142,7 @@ private:
     asio::awaitable<void> accept_loop(Door& door);
     asio::awaitable<void> await_room();
     void admit(Protocol::socket socket, bool tcp);
+    std::optional<Error> refusal_of(const Caller& caller);
     bool has_place_for(const Caller& caller);
     bool make_room(bool for_administrator);
     asio::awaitable<void> mind_socket();
@@ -193,6 +199,7 @@ std::string durability_word(const ServerOptions& options) {
 
 Server::Server(const Parts& parts)
     : parts_(parts),
+      traffic_(parts.max_user_connections),
       arrivals_(max_arrivals, [this] { asio::post(control_, [this] { room_.cancel(); }); }),
       watch_(
           control_.get_executor(),
@@ -219,8 +226,9 @@ Server::Server(const Parts& parts)
            .settle_soon = [this] { settle_soon(); },
            .tables = parts.database.tables().value()}),
       places_(parts.database.service(), book_, traffic_, stopping_,
-              {parts.listeners.all.front().name(), durability_word(parts.options)}, &tables_,
-              &edits_),
+              {parts.listeners.all.front().name(), durability_word(parts.options),
+               parts.options.user_limits, parts.max_user_connections},
+              &tables_, &edits_),
       signals_(control_, SIGTERM, SIGINT),
       refusals_(control_, parts.log, traffic_, parts.most_connections, [this] { room_.cancel(); }),
       tables_(
@@ -330,7 +338,7 @@ asio::awaitable<void> Server::accept_loop(Door& door) {
             auto told = Protocol::socket(control_);
             door.acceptor.non_blocking(true, error);
             door.acceptor.accept(told, error);
-            if (!error) refusals_.refuse(std::move(told));
+            if (!error) refusals_.refuse(std::move(told), too_many_connections);
             pause.expires_after(milliseconds{50});
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
             spare_.take();
@@ -356,7 +364,9 @@ void Server::admit(Protocol::socket socket, bool tcp) {
     if (has_closed(socket.native_handle())) return;
     const auto caller =
         tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group);
-    if (!has_place_for(caller)) return refusals_.refuse(std::move(socket));
+    if (const auto refused = refusal_of(caller)) {
+        return refusals_.refuse(std::move(socket), refused->message);
+    }
     if (tcp) {
         const int yes = 1;
         ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -372,6 +382,15 @@ void Server::admit(Protocol::socket socket, bool tcp) {
         &arrivals_};
     auto& thread = *threads_[next_thread_++ % threads_.size()];
     connections_.add(Connection::start(socket.release(), thread, side));
+}
+
+// Why a client gets no connection.
+std::optional<Error> Server::refusal_of(const Caller& caller) {
+    if (!dispatcher_.may_administer(caller)) {
+        if (auto over = traffic_.users.check(caller.uid)) return over;
+    }
+    if (has_place_for(caller)) return std::nullopt;
+    return Error(ErrorCode::limit_exceeded, too_many_connections);
 }
 
 // Nobody but administrators gets the last places, so that they find one however many others come.
@@ -506,6 +525,11 @@ void Server::shut_down() {
     watch_.stop();
 }
 
+std::uint64_t max_user_connections(const ServerOptions& options, int max_connections) {
+    const auto automatic = std::max(max_connections / 4 * 3, 1);
+    return options.max_user_connections.value_or(static_cast<std::uint64_t>(automatic));
+}
+
 void tell(int fd, const std::string& line) {
     if (fd < 0) return;
     [[maybe_unused]] const auto size = ::write(fd, line.data(), line.size());
@@ -549,8 +573,9 @@ Result<void> serve_store(const ServerOptions& options) {
     if (!descriptors) return descriptors.error();
     auto database = open_served_store(options, log);
     if (!database) return std::move(database).error();
-    Server server({options, log, manager, *database, *listeners, group,
-                   std::min(options.max_connections, *descriptors)});
+    const int connections = std::min(options.max_connections, *descriptors);
+    Server server({options, log, manager, *database, *listeners, group, connections,
+                   max_user_connections(options, connections)});
     for (const auto& listener : listeners->all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
     }

@@ -24,6 +24,8 @@ struct ServerOptions {
     std::string admin_group;
     // More are refused. Some of them are for administrators.
     int max_connections = 20'000;
+    // Of one user; 0: any number. None: three quarters of all.
+    std::optional<std::uint64_t> max_user_connections;
     UserLimits user_limits{};
     // Serve a store although group or others can enter its directory.
     bool allow_shared_store = false;

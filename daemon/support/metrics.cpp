@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/user_limit.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -114,6 +116,48 @@ void append_metric(std::string& text, std::string_view name, std::string_view ty
     append_head(text, name, type, help);
     text += name;
     text += ' ' + std::to_string(value) + '\n';
+}
+
+void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsageLine>& users) {
+    const auto family = [&](const std::string& name, const char* help, const auto& value_of) {
+        text += "# HELP " + name + " " + help + "\n# TYPE " + name + " gauge\n";
+        for (const auto& [uid, user] : users) {
+            text += name + "{uid=\"" + (uid == tcp_user ? "tcp" : std::to_string(uid)) + "\"} " +
+                    std::to_string(value_of(user)) + "\n";
+        }
+    };
+    family("rocklock_user_connections", "Open connections of a user.",
+           [](const auto& user) { return user.connections; });
+    family("rocklock_user_sessions", "Sessions of a user.",
+           [](const auto& user) { return user.locks.sessions; });
+    family("rocklock_user_grants", "Grants that a user's sessions hold.",
+           [](const auto& user) { return user.locks.grants; });
+    family("rocklock_user_waiters", "Requests of a user that wait.",
+           [](const auto& user) { return user.locks.waiters; });
+    family("rocklock_user_lock_bytes", "Estimated memory of a user's sessions, grants and waiters.",
+           [](const auto& user) { return user.locks.lock_bytes; });
+    family("rocklock_user_drafts", "Drafts of a user.",
+           [](const auto& user) { return user.tables.drafts; });
+    family("rocklock_user_table_bytes", "Bytes of the tables that a user created, and of drafts.",
+           [](const auto& user) { return user.tables.table_bytes; });
+}
+
+void append_user_limits(std::string& text, const UserLimits& limits,
+                        std::uint64_t max_connections) {
+    text +=
+        "# HELP rocklock_user_limit What each user may have; 0: any number.\n"
+        "# TYPE rocklock_user_limit gauge\n";
+    const auto line = [&](const char* what, std::uint64_t limit) {
+        text +=
+            std::string("rocklock_user_limit{of=\"") + what + "\"} " + std::to_string(limit) + "\n";
+    };
+    line("connections", max_connections);
+    line("sessions", limits.sessions);
+    line("grants", limits.grants);
+    line("waiters", limits.waiters);
+    line("lock_bytes", limits.lock_bytes);
+    line("drafts", limits.drafts);
+    line("table_bytes", limits.table_bytes);
 }
 
 void append_statistics(std::string& text, const LockStatistics& now) {

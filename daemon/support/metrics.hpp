@@ -5,12 +5,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
 
 namespace rocklock {
@@ -70,6 +72,17 @@ private:
 // Lines for one figure. `type` is counter or gauge.
 void append_metric(std::string& text, std::string_view name, std::string_view type,
                    std::string_view help, std::uint64_t value);
+
+// What one user has of all that is limited by user.
+struct UserUsageLine {
+    std::uint64_t connections = 0;
+    UserLockUsage locks;
+    UserTableUsage tables;
+};
+
+// Lines for what each user has, and for what each may have.
+void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsageLine>& users);
+void append_user_limits(std::string& text, const UserLimits& limits, std::uint64_t max_connections);
 
 // Lines for what the lock service counts.
 void append_statistics(std::string& text, const LockStatistics& statistics);

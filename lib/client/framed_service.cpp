@@ -85,7 +85,7 @@ Result<Call> call_of(Request request) {
             if constexpr (is_one_of<std::decay_t<decltype(verb)>, CallBody>) {
                 Call call;
                 if (auto filled = fill_in(call, verb); !filled) return std::move(filled).error();
-                call.body = std::move(verb);
+                call.body.emplace<std::decay_t<decltype(verb)>>(std::move(verb));
                 return call;
             } else {
                 return not_over_a_socket("this");

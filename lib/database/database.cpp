@@ -120,6 +120,7 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     table_options.durability = options.durability;
     table_options.sweep_period = options.sweep_period;
     table_options.region = options.region;
+    table_options.user_limits = options.user_limits;
     table_options.rehearsal = options.rehearsal;
     table_options.gate = state->gate.get();
     state->lock_tables = std::make_unique<LockTables>(*state->manager);

@@ -683,6 +683,16 @@ void describe(Codec& codec, T& counts) {
     codec.usual("HoldTimes", counts.hold);
     codec.usual("RenewMargins", counts.renew_margin);
     codec.usual("AcquireTimes", counts.acquire);
+    codec.usual("Users", counts.users);
+}
+
+template <typename Codec, A<UserLockUsage> T>
+void describe(Codec& codec, T& user) {
+    codec.required("Uid", user.uid);
+    codec.required("Sessions", user.sessions);
+    codec.required("Grants", user.grants);
+    codec.required("Waiters", user.waiters);
+    codec.required("LockBytes", user.lock_bytes);
 }
 
 template <typename Codec, A<HotResource> T>

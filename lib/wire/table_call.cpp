@@ -48,6 +48,7 @@ void show_guards([[maybe_unused]] const TableGuards& guards, Request& request) {
         if (!guards.drafts.empty()) request.from_draft = guards.drafts.front();
     }
     if constexpr (requires { request.from_drafts; }) request.from_drafts = guards.drafts;
+    if constexpr (std::is_same_v<Request, CreateTable>) request.user = guards.user;
     if constexpr (requires { request.proof; }) {
         show_in(request);
     } else if constexpr (requires { request.options.proof; }) {

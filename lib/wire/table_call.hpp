@@ -57,6 +57,8 @@ struct TableGuards {
     AfterSave after = AfterSave::keep;
     // As WriteItem::from_draft, of which there is one, and TransactWrite::from_drafts.
     std::vector<DraftId> drafts;
+    // The uid of the sender, towards whose limits a new table counts.
+    std::optional<std::uint32_t> user{};
 };
 
 struct TableAnswer {

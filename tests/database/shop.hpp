@@ -20,11 +20,12 @@ namespace rocklock::testing {
 
 // `orders`, and `lines` of orders with an index by their article.
 struct Shop {
-    explicit Shop(std::size_t events_kept = 0) {
+    explicit Shop(std::size_t events_kept = 0, const UserLimits& user_limits = {}) {
         auto memory = std::make_unique<PausingStorage>(make_memory_storage(clock));
         storage = memory.get();
         DatabaseOptions options = simulated(clock);
         options.events_kept = events_kept;
+        options.user_limits = user_limits;
         database.emplace(Database::open_on(std::move(memory), std::move(options)).value());
         tables = database->tables().value();
         create_orders(*tables);

@@ -160,6 +160,59 @@ BOOST_AUTO_TEST_CASE(has_so_much_memory_in_names_and_notes) {
     limited.is_sound();
 }
 
+BOOST_AUTO_TEST_CASE(gets_no_grant_of_another_user_beyond_them) {
+    Limited limited({.grants = 1});
+    const auto owner = limited.open(ann).value().id;
+    const auto full = limited.open(bob).value().id;
+    const auto empty = limited.open(1002).value().id;
+    const Grant grant = limited.acquire(owner, {"a"}).value();
+    const Grant kept = limited.acquire(full, {"b"}).value();
+    BOOST_TEST(refusal_of(limited.manager->ask(Transfer{owner, grant.id, full})) ==
+               "limit_exceeded");
+    LockClass stealable;
+    stealable.pattern = "*";
+    stealable.steal = StealPolicy::anyone;
+    BOOST_REQUIRE(limited.manager->ask(PutClass{stealable}).has_value());
+    BOOST_TEST(refusal_of(limited.manager->ask(Steal{full, grant.id, "urgent"})) ==
+               "limit_exceeded");
+    BOOST_TEST(refusal_of(limited.manager->ask(Transfer{owner, grant.id, empty})) == "");
+    // Within one user it adds nothing.
+    const auto second = limited.open(bob).value().id;
+    BOOST_TEST(refusal_of(limited.manager->ask(Transfer{full, kept.id, second})) == "");
+    limited.is_sound();
+}
+
+BOOST_AUTO_TEST_CASE(does_not_grow_its_notes_beyond_them) {
+    Limited limited({.lock_bytes = 8'000});
+    const auto session = limited.open(ann).value().id;
+    RenewSession renew;
+    renew.session = session;
+    renew.note = std::string(4'000, 'x');
+    BOOST_TEST(refusal_of(limited.manager->ask(renew)) == "limit_exceeded");
+    renew.note = std::string(1'000, 'x');
+    BOOST_TEST(refusal_of(limited.manager->ask(renew)) == "");
+    // A renewal without a note is always possible.
+    renew.note.reset();
+    BOOST_TEST(refusal_of(limited.manager->ask(renew)) == "");
+    limited.is_sound();
+}
+
+BOOST_AUTO_TEST_CASE(is_listed_in_the_statistics) {
+    Limited limited({.sessions = 10});
+    const auto session = limited.open(bob).value().id;
+    limited.open(ann).value();
+    limited.acquire(session, {"a"}).value();
+    const auto users = limited.manager->statistics().users;
+    BOOST_REQUIRE(users.size() == 2U);
+    BOOST_TEST(users[0].uid == ann);
+    BOOST_TEST(users[0].sessions == 1U);
+    BOOST_TEST(users[0].grants == 0U);
+    BOOST_TEST(users[1].uid == bob);
+    BOOST_TEST(users[1].grants == 1U);
+    BOOST_TEST(users[1].lock_bytes > 0U);
+    BOOST_TEST(Limited({}).manager->statistics().users.empty());
+}
+
 BOOST_AUTO_TEST_CASE(is_counted_right_through_a_life_of_every_kind) {
     Limited limited({.sessions = 6, .grants = 12, .waiters = 4, .lock_bytes = 60'000});
     std::mt19937 random(7);
@@ -204,6 +257,21 @@ BOOST_AUTO_TEST_CASE(is_counted_right_through_a_life_of_every_kind) {
         limited.manager->tick();
         BOOST_REQUIRE(limited.manager->audit_invariants().value_or("") == "");
     }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(the_name_of_a_resource)
+
+BOOST_AUTO_TEST_CASE(has_at_most_64_parts) {
+    Limited limited({});
+    const auto session = limited.open(ann).value().id;
+    std::string name = "a";
+    for (int i = 1; i < 64; ++i) name += "/a";
+    BOOST_TEST(refusal_of(limited.acquire(session, {name})) == "");
+    const auto deeper = limited.acquire(session, {name + "/a"});
+    BOOST_REQUIRE(refusal_of(deeper) == "invalid_argument");
+    BOOST_TEST(deeper.error().message.find("65 parts") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

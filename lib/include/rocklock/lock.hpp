@@ -186,6 +186,10 @@ struct UserLimits {
     std::uint64_t waiters = 0;
     // Bytes of memory for all of these: an estimate, from above.
     std::uint64_t lock_bytes = 0;
+    // Drafts of refused writes.
+    std::uint64_t drafts = 0;
+    // Bytes of the tables that the user created, with their indexes, and of the user's drafts.
+    std::uint64_t table_bytes = 0;
 };
 
 struct ClosedSession {

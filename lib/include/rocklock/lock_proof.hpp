@@ -24,6 +24,8 @@ struct LockProof {
     // Of the grant that the sender believes in. Without one any grant of the session's will do that
     // covers the item, also one that was given after another had come between.
     std::optional<Token> token;
+    // The uid whose limits a draft of a refused write counts towards (UserLimits). None: no user's.
+    std::optional<std::uint32_t> user{};
 };
 
 // What becomes of the grants that let a save in, in the same commit: a crash leaves both done, or

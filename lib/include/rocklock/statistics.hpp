@@ -71,6 +71,19 @@ inline constexpr std::array<microseconds, 16> leases{
 
 using Histogram = DurationHistogram<16>;
 
+// What the sessions of one user have, if there is a limit (UserLimits).
+struct UserLockUsage {
+    // The uid; 2^32 - 1 is the user of all clients over TCP.
+    std::uint32_t uid = 0;
+    std::uint64_t sessions = 0;
+    std::uint64_t grants = 0;
+    std::uint64_t waiters = 0;
+    // An estimate of the memory of these.
+    std::uint64_t lock_bytes = 0;
+
+    friend bool operator==(const UserLockUsage&, const UserLockUsage&) = default;
+};
+
 // Counts since the store was opened, but for `sessions`, `held` and `waiting`, which are of now. At
 // all times granted + recovered = held + released + expired + stolen + broken + transferred.
 struct LockStatistics {
@@ -117,6 +130,9 @@ struct LockStatistics {
     // From the call to the answer of an acquire that did not wait, its sync included. Only counted
     // if DatabaseOptions::timings is on.
     Histogram acquire{histogram_bounds::calls};
+
+    // In order of uids. Empty if no user has a limit.
+    std::vector<UserLockUsage> users{};
 };
 
 // A resource that was waited for.

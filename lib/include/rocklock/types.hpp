@@ -99,6 +99,8 @@ ROCKLOCK_API std::optional<Secret> parse_secret(std::string_view text);
 // The fixed limits; a request beyond one is refused with an error that names it.
 namespace limits {
 inline constexpr std::size_t name_bytes = 1024;
+// Parts of the name of a resource, between slashes.
+inline constexpr std::size_t name_parts = 64;
 inline constexpr std::size_t resources_per_grant = 100;
 inline constexpr std::size_t metadata_bytes = 4096;
 inline constexpr std::size_t request_id_bytes = 256;

@@ -1,5 +1,6 @@
 #include "lock/model/names.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "base/invalid_argument.hpp"
@@ -52,6 +53,14 @@ std::optional<Error> check_name(std::string_view what, std::string_view name) {
     }
     if (!is_utf8(name)) return invalid_argument(std::string(what) + " is not valid UTF-8");
     return std::nullopt;
+}
+
+std::optional<Error> check_depth(std::string_view resource) {
+    const auto parts =
+        static_cast<std::size_t>(std::count(resource.begin(), resource.end(), '/')) + 1;
+    if (parts <= limits::name_parts) return std::nullopt;
+    return invalid_argument("resource name has " + std::to_string(parts) +
+                            " parts between slashes: at most 64 are allowed");
 }
 
 std::optional<Error> check_texts(std::string_view note, const Metadata& metadata) {

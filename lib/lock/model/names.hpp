@@ -14,6 +14,9 @@ bool is_utf8(std::string_view text);
 
 // 1 to 1,024 bytes of UTF-8 without NUL. `what` begins the message: "resource name".
 std::optional<Error> check_name(std::string_view what, std::string_view name);
+// At most limits::name_parts parts: the lock table has an entry for each path above a name. Names
+// that are stored already may have more.
+std::optional<Error> check_depth(std::string_view resource);
 // UTF-8 of at most limits::metadata_bytes in all.
 std::optional<Error> check_texts(std::string_view note, const Metadata& metadata);
 // 100 ms to 30 days.

@@ -1,26 +1,12 @@
 #include "lock/model/user_usage.hpp"
 
-#include <limits>
-#include <string>
+#include <algorithm>
 
 #include "base/assert.hpp"
+#include "base/user_limit.hpp"
 
 namespace rocklock::lock_model {
 namespace {
-
-Error too_many(std::uint32_t uid, std::string_view what, std::uint64_t has, std::uint64_t max,
-               std::string_view option) {
-    // The kernel names no user of a TCP connection.
-    const bool over_tcp = uid == std::numeric_limits<std::uint32_t>::max();
-    Error error(ErrorCode::limit_exceeded,
-                (over_tcp ? std::string("all clients over TCP together have ")
-                          : "user " + std::to_string(uid) + " has ") +
-                    std::to_string(has) + " " + std::string(what) + ", and may have " +
-                    std::to_string(max) + ": end some, or let the operator raise " +
-                    std::string(option));
-    error.limit = max;
-    return error;
-}
 
 constexpr std::uint64_t session_bytes = 1'024;
 constexpr std::uint64_t grant_bytes = 256;
@@ -136,18 +122,29 @@ Usage UserUsage::of(std::uint32_t uid) const {
     return found == users_.end() ? Usage{} : found->second;
 }
 
+std::vector<UserLockUsage> UserUsage::all() const {
+    std::vector<UserLockUsage> list;
+    list.reserve(users_.size());
+    for (const auto& [uid, usage] : users_) {
+        list.push_back({uid, usage.sessions, usage.grants, usage.waiters, usage.bytes});
+    }
+    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.uid < b.uid; });
+    return list;
+}
+
 std::optional<Error> UserUsage::check_bytes(std::uint32_t uid, std::uint64_t bytes) const {
     if (limits_.lock_bytes == 0) return std::nullopt;
     const Usage usage = of(uid);
     if (usage.bytes + bytes <= limits_.lock_bytes) return std::nullopt;
-    return too_many(uid, "bytes of sessions, locks and waiting requests in memory", usage.bytes,
-                    limits_.lock_bytes, "max-user-lock-bytes");
+    return user_limit_exceeded(uid, "bytes of sessions, locks and waiting requests in memory",
+                               usage.bytes, limits_.lock_bytes, "max-user-lock-bytes");
 }
 
 std::optional<Error> UserUsage::check_session(std::uint32_t uid, std::uint64_t bytes) const {
     const Usage usage = of(uid);
     if (limits_.sessions != 0 && usage.sessions >= limits_.sessions) {
-        return too_many(uid, "sessions", usage.sessions, limits_.sessions, "max-user-sessions");
+        return user_limit_exceeded(uid, "sessions", usage.sessions, limits_.sessions,
+                                   "max-user-sessions");
     }
     return check_bytes(uid, bytes);
 }
@@ -155,8 +152,8 @@ std::optional<Error> UserUsage::check_session(std::uint32_t uid, std::uint64_t b
 std::optional<Error> UserUsage::check_grant(std::uint32_t uid, std::uint64_t bytes) const {
     const Usage usage = of(uid);
     if (limits_.grants != 0 && usage.grants + usage.waiters >= limits_.grants) {
-        return too_many(uid, "grants and waiting requests", usage.grants + usage.waiters,
-                        limits_.grants, "max-user-grants");
+        return user_limit_exceeded(uid, "grants and waiting requests", usage.grants + usage.waiters,
+                                   limits_.grants, "max-user-grants");
     }
     return check_bytes(uid, bytes);
 }
@@ -164,7 +161,8 @@ std::optional<Error> UserUsage::check_grant(std::uint32_t uid, std::uint64_t byt
 std::optional<Error> UserUsage::check_waiter(std::uint32_t uid) const {
     const Usage usage = of(uid);
     if (limits_.waiters == 0 || usage.waiters < limits_.waiters) return std::nullopt;
-    return too_many(uid, "waiting requests", usage.waiters, limits_.waiters, "max-user-waiters");
+    return user_limit_exceeded(uid, "waiting requests", usage.waiters, limits_.waiters,
+                               "max-user-waiters");
 }
 
 }  // namespace rocklock::lock_model

@@ -62,12 +62,15 @@ public:
     std::optional<Error> check_session(std::uint32_t uid, std::uint64_t bytes) const;
     std::optional<Error> check_grant(std::uint32_t uid, std::uint64_t bytes) const;
     std::optional<Error> check_waiter(std::uint32_t uid) const;
+    // The same of `bytes` more for what there is.
+    std::optional<Error> check_bytes(std::uint32_t uid, std::uint64_t bytes) const;
 
     Usage of(std::uint32_t uid) const;
+    // In order of uids, those that have something.
+    std::vector<UserLockUsage> all() const;
 
 private:
     void forget_if_empty(std::uint32_t uid);
-    std::optional<Error> check_bytes(std::uint32_t uid, std::uint64_t bytes) const;
 
     const UserLimits limits_;
     boost::unordered_flat_map<std::uint32_t, Usage> users_;

@@ -139,6 +139,7 @@ Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<Loc
 
 std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resolved& resolved) {
     if (auto error = check_name("resource name", lock.resource)) return error;
+    if (auto error = check_depth(lock.resource)) return error;
     if (lock.mode && lock.to) {
         return invalid_argument("resource " + quoted(lock.resource) +
                                 ": give a mode or an intent, not both");

@@ -145,6 +145,7 @@ private:
         for (const auto& [uid, usage] : found) {
             if (!(core_.usage.of(uid) == usage)) return "what a user has is miscounted";
         }
+        if (core_.usage.all().size() != found.size()) return "a user without sessions is counted";
         return std::nullopt;
     }
 

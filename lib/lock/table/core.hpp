@@ -301,6 +301,7 @@ struct LockTable::Core {
     void forget_session(Session& session);
     // Takes it out of what its user has, and frees it.
     void free_session(Session& session);
+    std::optional<Error> check_new_texts(const Session& session, const RenewSession& request) const;
     void count_session(Session& session);
     Error session_error(const Ending& ending) const;
 
@@ -478,6 +479,7 @@ struct LockTable::Core {
     void write_audit(const Grant& grant, const Ending& ending);
     void apply_modes(Grant& grant, std::span<const Mode> modes, const RequestKey& convert_request,
                      std::uint64_t fingerprint);
+    std::optional<Error> check_receiver(const Grant& moved, const Session& receiver) const;
     std::optional<Error> left_behind(const Grant& moved, const Session& owner) const;
     std::vector<CycleStep> cycle_when_raised(Grant& grant, std::span<const Mode> modes);
     Grant& take_over(Grant& victim, Session& thief, const Ending& ending);

@@ -414,6 +414,13 @@ lock_model::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, con
     return make_grant(wanting, wishes, {});
 }
 
+// The refusal of a grant that would take another user beyond its limits.
+std::optional<Error> LockTable::Core::check_receiver(const Grant& moved,
+                                                     const Session& receiver) const {
+    if (moved.session->uid == receiver.uid) return std::nullopt;
+    return usage.check_grant(receiver.uid, lock_model::bytes_of_grant(moved));
+}
+
 // What stays in the way when `moved` goes to `owner`: its session may hold more of the same by
 // other grants, which were no obstacle to itself.
 std::optional<Error> LockTable::Core::left_behind(const Grant& moved, const Session& owner) const {
@@ -448,6 +455,7 @@ void LockTable::Core::handle(const Transfer& request) {
     if (&receiver == grant->session) return answer(ticket, answer_grant(*grant));
     if (auto error = lease_too_long(*grant, receiver.lease))
         return refuse(ticket, *std::move(error));
+    if (auto error = check_receiver(*grant, receiver)) return refuse(ticket, *std::move(error));
     if (auto error = left_behind(*grant, receiver)) return refuse(ticket, *std::move(error));
     auto cycle = find_cycle(receiver, grant);
     if (!receiver.waits.empty() && !cycle.empty())

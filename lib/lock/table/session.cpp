@@ -151,6 +151,19 @@ std::optional<Error> LockTable::Core::lease_too_long_for_locks(const Session& se
     return std::nullopt;
 }
 
+// The refusal of a note or metadata that would take the user beyond its bytes.
+std::optional<Error> LockTable::Core::check_new_texts(const Session& session,
+                                                      const RenewSession& request) const {
+    if (!request.note && !request.metadata) return std::nullopt;
+    OpenSession after;
+    after.principal = session.principal;
+    after.note = request.note.value_or(session.note);
+    after.metadata = request.metadata.value_or(session.metadata);
+    const std::uint64_t bytes = lock_model::bytes_of_session(after);
+    if (bytes <= session.counted) return std::nullopt;
+    return usage.check_bytes(session.uid, bytes - session.counted);
+}
+
 void LockTable::Core::handle(const RenewSession& request) {
     const auto found = sessions.find(request.session);
     // A late renewal, found when a stalled manager went on, is judged as of when it could have been
@@ -173,6 +186,7 @@ void LockTable::Core::handle(const RenewSession& request) {
         if (auto error = lease_too_long_for_locks(*session, lease))
             return refuse(ticket, *std::move(error));
     }
+    if (auto error = check_new_texts(*session, request)) return refuse(ticket, *std::move(error));
     ++counts.renewals;
     counts.renew_margin.add(std::max(session->deadline - now.boot, std::chrono::nanoseconds{0}));
     session->lease = lease;

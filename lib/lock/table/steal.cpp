@@ -172,6 +172,7 @@ void LockTable::Core::handle(const Steal& request) {
         ++counts.steals_refused;
         return refuse(ticket, *std::move(error));
     }
+    if (auto error = check_receiver(victim, *thief)) return refuse(ticket, *std::move(error));
     if (auto error = left_behind(victim, *thief)) return refuse(ticket, *std::move(error));
     if (!thief->waits.empty()) {
         auto cycle = find_cycle(*thief, &victim);

@@ -149,6 +149,7 @@ LockStatistics LockTable::statistics() const {
     result.sessions = core_->sessions.size();
     result.held = core_->grants.size();
     result.waiting = core_->waits.size();
+    result.users = core_->usage.all();
     return result;
 }
 

@@ -196,6 +196,27 @@ bool fits_draft(const WriteItem& write) {
     return bytes.size() <= most_draft_bytes;
 }
 
+std::string encode_place(const StoredPlace& place) {
+    std::string value;
+    append_u64(value, place.draft);
+    if (!place.user) return value;
+    append_u32(value, *place.user);
+    append_u64(value, static_cast<std::uint64_t>(place.bytes));
+    return value;
+}
+
+Result<StoredPlace> decode_place(std::string_view value) {
+    Reader reader(value);
+    StoredPlace place;
+    place.draft = reader.u64().value_or(0);
+    if (reader.ok() && !reader.rest().empty()) {
+        place.user = reader.u32();
+        place.bytes = static_cast<std::int64_t>(reader.u64().value_or(0));
+    }
+    if (!reader.done()) return Error(ErrorCode::corrupt, "the place of a draft is damaged");
+    return place;
+}
+
 std::string encode_draft(const KeptWrite& kept, std::uint64_t draft, WallTime now) {
     std::string value;
     append_u64(value, draft);

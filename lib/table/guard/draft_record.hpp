@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,19 @@ struct StoredDraft {
     Draft draft;
     std::string row;
 };
+
+// A place of a draft: which draft has it, and whose limits it counts towards.
+struct StoredPlace {
+    std::uint64_t draft = 0;
+    // None: nobody's, as of drafts that were kept before this was stored.
+    std::optional<std::uint32_t> user{};
+    // Of the draft.
+    std::int64_t bytes = 0;
+};
+
+std::string encode_place(const StoredPlace& place);
+// Errors: corrupt
+Result<StoredPlace> decode_place(std::string_view value);
 
 std::string encode_draft(const KeptWrite& kept, std::uint64_t draft, WallTime now);
 // Errors: corrupt

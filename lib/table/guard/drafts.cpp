@@ -18,68 +18,106 @@ std::unique_ptr<Snapshot::Cursor> scan_prefix(const Snapshot& snapshot, const st
     return snapshot.scan(Family::meta, prefix, end_of_prefix(prefix));
 }
 
-void remove_kept(std::string_view principal, std::uint64_t draft, std::string place, Batch& batch) {
-    batch.writes.push_back({Family::meta, draft_key(principal, draft), std::nullopt});
-    batch.writes.push_back({Family::meta, std::move(place), std::nullopt});
+// A draft of a principal, and its place.
+struct KeptPlace {
+    std::string key;
+    StoredPlace stored;
+};
+
+// On condition that the draft still has the place, so that it is uncounted once only.
+void remove_kept(UserData& users, std::string_view principal, KeptPlace place, Decision& decision) {
+    decision.batch.preconditions.push_back({Family::meta, place.key, place.stored.draft});
+    auto& writes = decision.batch.writes;
+    writes.push_back({Family::meta, draft_key(principal, place.stored.draft), std::nullopt});
+    writes.push_back({Family::meta, std::move(place.key), std::nullopt});
+    if (auto figure = users.drafts_of(place.stored.user)) {
+        decision.figures.push_back({std::move(figure), -1, -place.stored.bytes});
+    }
 }
 
-void remove_kept(const StoredDraft& stored, Batch& batch) {
+// Errors: those of Snapshot; corrupt
+Result<void> remove_kept(const Snapshot& snapshot, UserData& users, const StoredDraft& stored,
+                         Decision& decision) {
     const Draft& draft = stored.draft;
-    batch.preconditions.push_back(
+    decision.batch.preconditions.push_back(
         {Family::meta, draft_key(draft.principal, number(draft.id)), number(draft.id)});
-    remove_kept(draft.principal, number(draft.id),
-                place_key(draft.principal, draft.token, stored.row), batch);
+    KeptPlace place{place_key(draft.principal, draft.token, stored.row), {number(draft.id)}};
+    const auto value = snapshot.get(Family::meta, place.key);
+    if (!value) return Error(value.error());
+    if (!*value) {
+        decision.batch.writes.push_back(
+            {Family::meta, draft_key(draft.principal, number(draft.id)), std::nullopt});
+        return {};
+    }
+    const auto known = decode_place(**value);
+    if (!known) return Error(known.error());
+    place.stored = *known;
+    remove_kept(users, draft.principal, std::move(place), decision);
+    return {};
 }
 
 // The places of a principal's drafts, by number.
-Result<std::map<std::uint64_t, std::string>> places_of(const Snapshot& snapshot,
-                                                       std::string_view principal) {
-    std::map<std::uint64_t, std::string> places;
+Result<std::map<std::uint64_t, KeptPlace>> places_of(const Snapshot& snapshot,
+                                                     std::string_view principal) {
+    std::map<std::uint64_t, KeptPlace> places;
     const auto cursor = scan_prefix(snapshot, places_prefix(principal));
     for (; cursor->valid(); cursor->next()) {
-        places.emplace(version_of(cursor->value()), cursor->key());
+        const auto place = decode_place(cursor->value());
+        if (!place) return Error(place.error());
+        places.emplace(place->draft, KeptPlace{std::string(cursor->key()), *place});
     }
     if (auto status = cursor->status(); !status) return std::move(status).error();
     return places;
 }
 
+void add_draft(const DraftMoment& moment, const KeptWrite& kept, KeptPlace place,
+               Decision& decision) {
+    const std::uint64_t draft = place.stored.draft;
+    std::string record = encode_draft(kept, draft, moment.now);
+    place.stored.user = kept.request->proof->user;
+    place.stored.bytes = static_cast<std::int64_t>(record.size());
+    if (auto figure = moment.users.drafts_of(place.stored.user)) {
+        decision.figures.push_back({std::move(figure), 1, place.stored.bytes});
+    }
+    auto& writes = decision.batch.writes;
+    writes.push_back({Family::meta, std::move(place.key), encode_place(place.stored)});
+    writes.push_back({Family::meta, draft_key(kept.late.principal, draft), std::move(record)});
+}
+
 // Of one principal.
-Result<void> keep_some(const Snapshot& snapshot, Versions& versions,
-                       const std::vector<const KeptWrite*>& writes, WallTime now, Batch& batch) {
+Result<void> keep_some(const DraftMoment& moment, const std::vector<const KeptWrite*>& writes,
+                       Decision& decision) {
     const std::string& principal = writes.front()->late.principal;
-    auto mark = snapshot.get(Family::meta, mark_key(principal));
+    auto mark = moment.snapshot.get(Family::meta, mark_key(principal));
     if (!mark) return std::move(mark).error();
     Precondition unchanged{Family::meta, mark_key(principal), std::nullopt};
     if (*mark) unchanged.version = version_of(**mark);
-    auto places = places_of(snapshot, principal);
+    auto places = places_of(moment.snapshot, principal);
     if (!places) return std::move(places).error();
     std::uint64_t last = 0;
     for (const KeptWrite* kept : writes) {
-        const auto draft = versions.next();
+        const auto draft = moment.versions.next();
         if (!draft) return Error(draft.error());
         last = *draft;
         const auto place = place_key(principal, *kept->request->proof->token, kept->row);
-        const auto before = std::find_if(places->begin(), places->end(),
-                                         [&](const auto& known) { return known.second == place; });
+        const auto before = std::find_if(places->begin(), places->end(), [&](const auto& known) {
+            return known.second.key == place;
+        });
         if (before != places->end()) {
-            batch.writes.push_back(
-                {Family::meta, draft_key(principal, before->first), std::nullopt});
+            remove_kept(moment.users, principal, std::move(before->second), decision);
             places->erase(before);
         }
-        std::string version;
-        append_u64(version, *draft);
-        batch.writes.push_back({Family::meta, place, version});
-        batch.writes.push_back(
-            {Family::meta, draft_key(principal, *draft), encode_draft(*kept, *draft, now)});
+        // The place is written again, behind its removal.
+        add_draft(moment, *kept, {place, {*draft}}, decision);
     }
     while (places->size() + writes.size() > limits::drafts_per_principal) {
         auto oldest = places->extract(places->begin());
-        remove_kept(principal, oldest.key(), std::move(oldest.mapped()), batch);
+        remove_kept(moment.users, principal, std::move(oldest.mapped()), decision);
     }
     std::string version;
     append_u64(version, last);
-    batch.preconditions.push_back(std::move(unchanged));
-    batch.writes.push_back({Family::meta, mark_key(principal), std::move(version)});
+    decision.batch.preconditions.push_back(std::move(unchanged));
+    decision.batch.writes.push_back({Family::meta, mark_key(principal), std::move(version)});
     return {};
 }
 
@@ -98,20 +136,23 @@ Result<std::optional<StoredDraft>> find_draft(const Snapshot& snapshot,
 
 // Those that are too old, and the mark where none is left; some of them at a time. True when there
 // may be more.
-Result<bool> throw_away(Storage& storage, const std::string& principal, WallTime now,
-                        std::size_t& items_left) {
+Result<bool> throw_away(Storage& storage, UserData& users, const std::string& principal,
+                        WallTime now, std::size_t& items_left) {
     const std::size_t most = std::min(items_left, thrown_away_at_once);
     const auto snapshot = storage.snapshot();
     auto mark = snapshot->get(Family::meta, mark_key(principal));
     if (!mark) return std::move(mark).error();
     const auto cursor = scan_prefix(*snapshot, drafts_prefix(principal));
-    Batch batch;
+    Decision decision;
+    Batch& batch = decision.batch;
     std::size_t count = 0;
     for (; cursor->valid() && count < most; cursor->next(), ++count) {
         const auto stored = decode_draft(principal, cursor->value());
         if (!stored) return Error(stored.error());
         if (!is_too_old(stored->draft, now)) break;
-        remove_kept(*stored, batch);
+        if (auto removed = remove_kept(*snapshot, users, *stored, decision); !removed) {
+            return std::move(removed).error();
+        }
     }
     if (auto status = cursor->status(); !status) return std::move(status).error();
     items_left -= std::max<std::size_t>(count, 1);
@@ -125,19 +166,18 @@ Result<bool> throw_away(Storage& storage, const std::string& principal, WallTime
     // Somebody was quicker: another round finds what is left.
     if (!removed && removed.error().code == ErrorCode::precondition_failed) return false;
     if (!removed) return std::move(removed).error();
+    apply(decision.figures);
     return !none_left && count == most;
 }
 
-Result<Batch> keep_drafts(const Snapshot& snapshot, Versions& versions,
-                          const std::vector<KeptWrite>& writes, WallTime now) {
+Result<Decision> keep_drafts(const DraftMoment& moment, const std::vector<KeptWrite>& writes) {
     std::map<std::string_view, std::vector<const KeptWrite*>> by_principal;
     for (const KeptWrite& kept : writes) by_principal[kept.late.principal].push_back(&kept);
-    Batch batch;
+    Decision decision;
     for (const auto& [principal, some] : by_principal) {
-        auto kept = keep_some(snapshot, versions, some, now, batch);
-        if (!kept) return std::move(kept).error();
+        if (auto kept = keep_some(moment, some, decision); !kept) return std::move(kept).error();
     }
-    return batch;
+    return decision;
 }
 
 }  // namespace
@@ -148,31 +188,49 @@ std::string told_of_drafts(std::uint32_t count) {
            (count == 1 ? "a draft" : "drafts");
 }
 
-Result<Decision> keep_instead(const Snapshot& snapshot, Versions& versions,
-                              const std::vector<KeptWrite>& writes, WallTime now,
-                              std::optional<Error>& refused) {
-    if (writes.empty()) return *refused;
-    auto kept = keep_drafts(snapshot, versions, writes, now);
-    if (!kept) return std::move(kept).error();
-    refused->drafts = static_cast<std::uint32_t>(writes.size());
-    refused->message += told_of_drafts(refused->drafts);
-    return Decision{*std::move(kept), {}};
+Result<void> count_drafts(const Snapshot& snapshot, UserData& users) {
+    if (!users.counts()) return {};
+    const auto cursor = scan_prefix(snapshot, std::string(place_prefix));
+    for (; cursor->valid(); cursor->next()) {
+        const auto place = decode_place(cursor->value());
+        if (!place) return Error(place.error());
+        if (const auto figure = users.drafts_of(place->user)) figure->add(1, place->bytes);
+    }
+    return cursor->status();
 }
 
-Result<Draft> remove_draft(const Snapshot& snapshot, const std::vector<std::string>& principals,
-                           DraftId draft, WallTime now, Batch& batch) {
+Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptWrite>& writes,
+                              std::optional<Error>& refused) {
+    if (writes.empty()) return *refused;
+    auto kept = keep_drafts(moment, writes);
+    if (!kept) return std::move(kept).error();
+    if (const auto over = moment.users.check(kept->figures)) {
+        refused->message += "; it was not kept as a draft: " + over->message;
+        return *refused;
+    }
+    refused->drafts = static_cast<std::uint32_t>(writes.size());
+    refused->message += told_of_drafts(refused->drafts);
+    return kept;
+}
+
+Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<std::string>& principals,
+                           DraftId draft, Decision& decision) {
     for (const std::string& principal : principals) {
-        auto found = find_draft(snapshot, principal, draft, now);
+        auto found = find_draft(moment.snapshot, principal, draft, moment.now);
         if (!found) return std::move(found).error();
         if (!*found) continue;
-        remove_kept(**found, batch);
+        if (auto removed = remove_kept(moment.snapshot, moment.users, **found, decision);
+            !removed) {
+            return std::move(removed).error();
+        }
         return std::move((*found)->draft);
     }
     return no_such_draft(principals.empty() ? "nobody" : principals.front(), draft);
 }
 
-Result<std::optional<std::string>> sweep_drafts(Storage& storage, const std::string& place,
-                                                WallTime now, std::size_t& items_left) {
+Result<std::optional<std::string>> sweep_drafts(Storage& storage, UserData& users,
+                                                const std::string& place, WallTime now,
+                                                std::size_t& items_left) {
     const auto snapshot = storage.snapshot();
     const auto cursor = snapshot->scan(
         Family::meta, place.empty() ? mark_prefix : std::string_view(place), marks_end);
@@ -181,7 +239,7 @@ Result<std::optional<std::string>> sweep_drafts(Storage& storage, const std::str
         bool more = true;
         while (more) {
             if (items_left == 0) return std::optional(std::string(cursor->key()));
-            const auto thrown = throw_away(storage, principal, now, items_left);
+            const auto thrown = throw_away(storage, users, principal, now, items_left);
             if (!thrown) return Error(thrown.error());
             more = *thrown;
         }

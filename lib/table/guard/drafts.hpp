@@ -20,6 +20,7 @@
 
 #include "table/guard/guards.hpp"
 #include "table/schema/figures.hpp"
+#include "table/schema/user_data.hpp"
 #include "table/schema/versions.hpp"
 
 namespace rocklock::table {
@@ -37,26 +38,39 @@ struct KeptWrite {
     LateWrite late;
 };
 
+// What decisions about drafts are made on. Lifetime: borrows all.
+struct DraftMoment {
+    const Snapshot& snapshot;
+    Versions& versions;
+    UserData& users;
+    WallTime now;
+};
+
+// Counts the drafts that are stored towards their users, as the store is opened. Errors: those of
+// Snapshot; corrupt
+Result<void> count_drafts(const Snapshot& snapshot, UserData& users);
+
 // What is committed in the place of what `refused` says that it was refused: the drafts of what
 // came too late, of which none is lost but those that must give way to newer ones. `refused` tells
-// of them then. Where nothing came too late, it is the error.
+// of them then, or that they are beyond the limits of the user. Where nothing came too late, it is
+// the error.
 //
 // Errors: `refused`; those of Snapshot and of Versions; corrupt
-Result<Decision> keep_instead(const Snapshot& snapshot, Versions& versions,
-                              const std::vector<KeptWrite>& writes, WallTime now,
+Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptWrite>& writes,
                               std::optional<Error>& refused);
 
-// What lets a draft be removed only once, and removes it with the batch.
+// What lets a draft be removed only once, and removes it with the decision.
 //
 // Errors: resource_not_found  none of the principals has it; those of Snapshot; corrupt
-Result<Draft> remove_draft(const Snapshot& snapshot, const std::vector<std::string>& principals,
-                           DraftId draft, WallTime now, Batch& batch);
+Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<std::string>& principals,
+                           DraftId draft, Decision& decision);
 
 // From `place` on, which is none at first: throws away what is too old, and says where to go on;
 // none at the end. At most `items_left` principals and drafts, which it counts down.
 //
 // Errors: those of Storage; corrupt
-Result<std::optional<std::string>> sweep_drafts(Storage& storage, const std::string& place,
-                                                WallTime now, std::size_t& items_left);
+Result<std::optional<std::string>> sweep_drafts(Storage& storage, UserData& users,
+                                                const std::string& place, WallTime now,
+                                                std::size_t& items_left);
 
 }  // namespace rocklock::table

@@ -55,6 +55,7 @@ public:
     Result<TransactWriteAnswer> transact_write(const TransactWrite& request) override;
     Result<TransactGetAnswer> transact_get(const TransactGet& request) override;
 
+    std::vector<UserTableUsage> user_usage() const override { return tables_->user_usage(); }
     Result<void> close() override { return tables_->close(); }
 
 private:

@@ -10,6 +10,8 @@ namespace rocklock::table {
 namespace {
 
 constexpr std::size_t rows_per_step = 1'000;
+// The memory of a definition with its counters, beside twice its record.
+constexpr std::int64_t definition_bytes = 2'048;
 
 // The value of a key that is there or not, and whose number does not matter.
 std::string mark(std::uint64_t version) {
@@ -34,9 +36,19 @@ Result<void> Catalog::open() {
         const std::string name(cursor->key().substr(table_record_prefix.size()));
         auto schema = decode_schema(name, cursor->value());
         if (!schema) return std::move(schema).error();
+        charge(*schema, cursor->value().size());
         tables_[name] = std::make_shared<const Schema>(*std::move(schema));
     }
     return cursor->status();
+}
+
+void Catalog::charge(Schema& schema, std::size_t record_bytes) const {
+    const auto use = users_.of(schema.user);
+    schema.figure->charge(use);
+    for (const IndexSchema& index : schema.indexes) index.figure->charge(use);
+    schema.definition->charge(use);
+    const auto bytes = definition_bytes + 2 * static_cast<std::int64_t>(record_bytes);
+    schema.definition->add(0, bytes - schema.definition->bytes);
 }
 
 SchemaPointer Catalog::find(std::string_view table) const {
@@ -85,6 +97,9 @@ Result<SchemaPointer> Catalog::add(Schema schema) {
     if (find(schema.name)) {
         return Error(ErrorCode::resource_in_use, "Table already exists: " + schema.name);
     }
+    if (auto refused = users_.check_bytes(users_.of(schema.user).get(), definition_bytes)) {
+        return *std::move(refused);
+    }
     const auto number = next_table_number();
     if (!number) return Error(number.error());
     schema.number = *number;
@@ -119,10 +134,13 @@ Result<SchemaPointer> Catalog::commit(const Schema* before, Schema after, Batch 
     const std::string key = table_record_key(after.name);
     batch.preconditions.push_back({Family::meta, key, std::nullopt});
     if (before) batch.preconditions.back().version = before->version;
-    batch.writes.push_back({Family::meta, key, encode_schema(after)});
+    std::string record = encode_schema(after);
+    const std::size_t record_bytes = record.size();
+    batch.writes.push_back({Family::meta, key, std::move(record)});
     if (auto written = storage_.commit(std::move(batch)); !written) {
         return std::move(written).error();
     }
+    charge(after, record_bytes);
     auto schema = std::make_shared<const Schema>(std::move(after));
     MutexLock lock(mutex_);
     tables_[schema->name] = schema;

@@ -18,6 +18,7 @@
 #include "base/mutex.hpp"
 #include "table/schema/arns.hpp"
 #include "table/schema/schema.hpp"
+#include "table/schema/user_data.hpp"
 #include "table/schema/versions.hpp"
 
 namespace rocklock::table {
@@ -25,12 +26,12 @@ namespace rocklock::table {
 using SchemaPointer = std::shared_ptr<const Schema>;
 
 // Threads:    thread-safe; changes of definitions come one after the other.
-// Lifetime:   borrows storage, versions and ARNs.
+// Lifetime:   borrows storage, versions, ARNs and users.
 // Durability: a changed definition is synced before it is returned.
 class Catalog {
 public:
-    Catalog(Storage& storage, Versions& versions, const Arns& arns)
-        : storage_(storage), versions_(versions), arns_(arns) {}
+    Catalog(Storage& storage, Versions& versions, const Arns& arns, UserData& users)
+        : storage_(storage), versions_(versions), arns_(arns), users_(users) {}
 
     // Reads all definitions. Errors: corrupt, newer_format; those of Storage
     Result<void> open();
@@ -43,7 +44,8 @@ public:
     // Up to `limit` names behind `after`, in order.
     std::vector<std::string> names(std::string_view after, std::size_t limit) const;
 
-    // Gives it its numbers and adds it. Errors: resource_in_use; those of Storage
+    // Gives it its numbers and adds it. Errors: resource_in_use; limit_exceeded: the user's bytes;
+    // those of Storage
     Result<SchemaPointer> add(Schema schema);
     // In place of `before`. Errors: precondition_failed: another one came first; those of Storage
     Result<SchemaPointer> replace(const SchemaPointer& before, Schema after);
@@ -64,12 +66,15 @@ public:
 
 private:
     Result<SchemaPointer> commit(const Schema* before, Schema after, Batch batch);
+    // Counts the definition and its rows towards its user.
+    void charge(Schema& schema, std::size_t record_bytes) const;
     Result<std::uint32_t> next_table_number() const;
     Result<void> clear_rows(Family family, const std::string& prefix);
 
     Storage& storage_;
     Versions& versions_;
     const Arns& arns_;
+    UserData& users_;
     std::vector<SchemaPointer> system_;
     // Held over the commit of a change of definitions. Taken before mutex_.
     Mutex changing_ ROCKLOCK_ACQUIRED_BEFORE(mutex_);

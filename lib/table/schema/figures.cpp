@@ -9,12 +9,16 @@
 #include "item/key_codec.hpp"
 #include "table/schema/layout.hpp"
 #include "table/schema/schema.hpp"
+#include "table/schema/user_data.hpp"
 
 namespace rocklock::table {
 namespace {
 
 // The number of the table's own rows, in the place of an index's.
 constexpr std::uint16_t own_rows = 0;
+
+// What a row takes beside its attributes, as the service bills storage.
+constexpr std::int64_t row_bytes = 100;
 
 using Key = std::pair<std::uint32_t, std::uint16_t>;
 
@@ -38,20 +42,35 @@ void append_figure(std::string& out, std::uint32_t table, std::uint16_t index,
 void set_figure(Figure& figure, const std::map<Key, Stored>& known, Key key) {
     const auto found = known.find(key);
     if (found == known.end()) return;
-    figure.count = static_cast<std::int64_t>(found->second.count);
-    figure.bytes = static_cast<std::int64_t>(found->second.bytes);
+    figure.add(static_cast<std::int64_t>(found->second.count),
+               static_cast<std::int64_t>(found->second.bytes));
 }
+
+std::int64_t charged(std::int64_t rows, std::int64_t bytes) { return rows * row_bytes + bytes; }
 
 }  // namespace
 
+Figure::~Figure() {
+    if (use) use->bytes -= charged(count, bytes);
+}
+
+void Figure::charge(const std::shared_ptr<DataUse>& user) {
+    if (use || !user) return;
+    use = user;
+    use->bytes += charged(count, bytes);
+}
+
+void Figure::add(std::int64_t more, std::int64_t more_bytes) {
+    if (more != 0) count.fetch_add(more, std::memory_order_relaxed);
+    if (more_bytes != 0) bytes.fetch_add(more_bytes, std::memory_order_relaxed);
+    if (use) use->bytes.fetch_add(charged(more, more_bytes), std::memory_order_relaxed);
+}
+
+std::int64_t bytes_of(const FigureChange& change) { return charged(change.count, change.bytes); }
+
 void apply(const std::vector<FigureChange>& changes) {
     for (const FigureChange& change : changes) {
-        if (change.count != 0) {
-            change.figure->count.fetch_add(change.count, std::memory_order_relaxed);
-        }
-        if (change.bytes != 0) {
-            change.figure->bytes.fetch_add(change.bytes, std::memory_order_relaxed);
-        }
+        change.figure->add(change.count, change.bytes);
     }
 }
 
@@ -129,8 +148,7 @@ Result<bool> FigureCount::step(std::size_t& rows_left) {
     // Another count may have come first.
     if (schema_->figure->sound.exchange(true)) return true;
     for (const Part& part : parts_) {
-        part.figure->count += part.count - part.count_at_first;
-        part.figure->bytes += part.bytes - part.bytes_at_first;
+        part.figure->add(part.count - part.count_at_first, part.bytes - part.bytes_at_first);
     }
     return true;
 }

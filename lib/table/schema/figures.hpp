@@ -17,16 +17,31 @@
 
 namespace rocklock::table {
 
+struct DataUse;
 struct Schema;
 struct IndexSchema;
 
-// Of the rows of a table, or of the entries of an index. It outlives changes of the definition.
-// Threads: thread-safe.
+// The number and size of the rows of a table, or of the entries of an index. It outlives changes of
+// the definition, and counts towards the user of the table until its end.
+//
+// Threads: thread-safe, once charge() was called.
 struct Figure {
+    Figure() = default;
+    Figure(const Figure&) = delete;
+    Figure& operator=(const Figure&) = delete;
+    ~Figure();
+
+    // Counts it towards a user from now on, null: towards none. Does nothing the second time.
+    void charge(const std::shared_ptr<DataUse>& user);
+    void add(std::int64_t more, std::int64_t more_bytes);
+
     std::atomic<std::int64_t> count{0};
     std::atomic<std::int64_t> bytes{0};
     // Whether nothing was missed; with a table's, its indexes' are meant too.
     std::atomic<bool> sound{true};
+    std::shared_ptr<DataUse> use;
+    // Whether the rows are the drafts of a user.
+    bool counts_drafts = false;
 };
 
 struct FigureChange {
@@ -36,6 +51,9 @@ struct FigureChange {
 };
 
 void apply(const std::vector<FigureChange>& changes);
+
+// What a change adds to the bytes of a user: a row takes more than its attributes.
+std::int64_t bytes_of(const FigureChange& change);
 
 // What one or several writes change: the rows, and the figures behind them.
 struct RowChanges {

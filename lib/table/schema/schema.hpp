@@ -88,10 +88,14 @@ struct Schema {
     std::string ttl_attribute;
     // To locks.
     std::optional<Binding> binding;
+    // Whose bytes its rows count towards; none: nobody's.
+    std::optional<std::uint32_t> user;
     // Of a system's table: whether transactions may have conditions of it.
     bool can_be_checked = false;
     // The same in each definition of the table.
     std::shared_ptr<Figure> figure = std::make_shared<Figure>();
+    // The bytes of the definition itself; the same in each definition of the table.
+    std::shared_ptr<Figure> definition = std::make_shared<Figure>();
 
     // One of the system's own, which is only read: system_tables.hpp.
     bool is_system() const { return number >= first_system_number; }

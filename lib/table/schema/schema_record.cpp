@@ -175,6 +175,7 @@ std::string encode_schema(const Schema& schema) {
         out.set("bound", schema.binding->resource.text());
         out.set("strict", schema.binding->strict);
     }
+    if (schema.user) out.set("user", whole(*schema.user));
     return encode_stored(schema.version, out);
 }
 
@@ -223,6 +224,9 @@ Result<Schema> decode_schema(std::string_view table, std::string_view value) {
         if (resource) {
             schema.binding = Binding{*std::move(resource), reader.get<bool>(map, "strict")};
         }
+    }
+    if (map.contains("user")) {
+        schema.user = static_cast<std::uint32_t>(reader.whole(map, "user", UINT32_MAX));
     }
     if (!damaged) return schema;
     return Error(ErrorCode::corrupt, "the definition of table " + std::string(table) +

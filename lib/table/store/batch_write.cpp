@@ -95,8 +95,9 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         if (!decided) return std::move(decided).error();
         if (decided->refused) {
             refused = std::move(decided->refused);
-            return keep_instead(*snapshot, versions_, decided->late, clock_.now().wall, refused);
+            return keep_instead(draft_moment(*snapshot), decided->late, refused);
         }
+        if (auto over = users_.check(decided->decision.figures)) return *std::move(over);
         count_vain_deletes(*writes, *decided);
         answers = std::move(decided->answers);
         return std::move(decided->decision);

@@ -60,6 +60,10 @@ bool TableStore::Begun::begin(const WriteItem& request) {
 
 bool TableStore::Begun::enqueue(DecidedWrite decided, const PlannedWrite& plan,
                                 const std::optional<StoredItem>& current) {
+    if (auto over = store_.users_.check(decided.changes.figures)) {
+        answer_ = *std::move(over);
+        return true;
+    }
     answer_ = std::move(decided.answer);
     if (decided.changes.writes.empty()) return true;
     figures_ = std::move(decided.changes.figures);

@@ -16,7 +16,7 @@ constexpr std::size_t max_page_bytes = 1U << 20;
 }  // namespace
 
 Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
-                                   const std::vector<std::string>& writers, Batch& batch) const {
+                                   const std::vector<std::string>& writers, Decision& decision) {
     if (drafts.empty()) return {};
     if (writers.empty()) {
         return fault("To save a draft, show the session and token of a lock that covers its item");
@@ -25,7 +25,7 @@ Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
     for (const DraftId draft : drafts) {
         const auto again = std::count(drafts.begin(), drafts.end(), draft);
         if (again > 1) return fault("A draft can be saved once only, and is named twice");
-        auto removed = remove_draft(*snapshot, writers, draft, clock_.now().wall, batch);
+        auto removed = remove_draft(draft_moment(*snapshot), writers, draft, decision);
         if (!removed) return std::move(removed).error();
     }
     return {};
@@ -67,8 +67,8 @@ Result<Draft> TableStore::take_draft(const std::string& principal, DraftId draft
     Draft taken;
     const auto decide = [&]() -> Result<Decision> {
         Decision decision;
-        auto removed = remove_draft(*storage_.snapshot(), {principal}, draft, clock_.now().wall,
-                                    decision.batch);
+        const auto snapshot = storage_.snapshot();
+        auto removed = remove_draft(draft_moment(*snapshot), {principal}, draft, decision);
         if (!removed) return std::move(removed).error();
         taken = *std::move(removed);
         return decision;

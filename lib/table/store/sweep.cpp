@@ -71,7 +71,7 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     round_.newest = seconds(now.wall - step.spared);
     std::size_t items_left = std::max<std::size_t>(step.most_items, 1);
     if (round_.draft) {
-        auto place = sweep_drafts(storage_, *round_.draft, now.wall, items_left);
+        auto place = sweep_drafts(storage_, users_, *round_.draft, now.wall, items_left);
         if (!place) {
             // The tables are to have their turn.
             round_.draft.reset();

@@ -55,6 +55,7 @@ Result<void> TableStore::open() {
     if (options_.system != nullptr) {
         catalog_.add_system(system_schemas(*options_.system, clock_.now().wall));
     }
+    if (auto counted = count_drafts(*storage_.snapshot(), users_); !counted) return counted;
     auto figures = storage_.get(Family::meta, figures_key);
     if (!figures) return std::move(figures).error();
     if (auto read = decode_figures(*figures, catalog_.all()); !read) return read;

@@ -28,6 +28,7 @@
 #include <rocklock/items/table.hpp>
 
 #include "base/mutex.hpp"
+#include "table/guard/drafts.hpp"
 #include "table/guard/guards.hpp"
 #include "table/read/page.hpp"
 #include "table/read/system_rows.hpp"
@@ -36,6 +37,7 @@
 #include "table/schema/catalog.hpp"
 #include "table/schema/figures.hpp"
 #include "table/schema/layout.hpp"
+#include "table/schema/user_data.hpp"
 #include "table/schema/versions.hpp"
 #include "table/write/many_writes.hpp"
 #include "table/write/turns.hpp"
@@ -101,7 +103,8 @@ public:
           options_(options),
           arns_(options.region, options.account),
           versions_(storage),
-          catalog_(storage, versions_, arns_) {
+          users_(options.user_limits),
+          catalog_(storage, versions_, arns_, users_) {
         const auto lag = options.rehearsal.index_lag;
         if (lag.count() > 0) index_lag_ = std::make_unique<IndexLag>(storage, clock, lag);
     }
@@ -146,6 +149,8 @@ public:
     Result<TransactWriteAnswer> transact_write(const TransactWrite& request) override;
     Result<TransactGetAnswer> transact_get(const TransactGet& request) override;
 
+    std::vector<UserTableUsage> user_usage() const override { return users_.all(); }
+
     Result<void> close() override;
 
 private:
@@ -176,11 +181,16 @@ private:
 
     Result<WriteAnswer> write_planned(const ReadWrite& read);
 
-    // Has the batch remove the drafts, which must be of its writers, those whose grants let it in.
+    // Has the decision remove the drafts, which must be of its writers, those whose grants let it
+    // in.
     //
     // Errors: invalid_argument  nobody's grant did; resource_not_found; those of Storage
     Result<void> save_from(const std::vector<DraftId>& drafts,
-                           const std::vector<std::string>& writers, Batch& batch) const;
+                           const std::vector<std::string>& writers, Decision& decision);
+    // Borrows the snapshot.
+    DraftMoment draft_moment(const Snapshot& snapshot) {
+        return {snapshot, versions_, users_, clock_.now().wall};
+    }
 
     // Looks at the system's rows that are checked.
     //
@@ -223,6 +233,7 @@ private:
     const TableOptions options_;
     const Arns arns_;
     Versions versions_;
+    UserData users_;
     Catalog catalog_;
     Turns turns_;
     // In a rehearsal of it.

@@ -40,6 +40,7 @@ Result<TableDescription> TableStore::create_table(const CreateTable& request) {
     auto wanted = schema_of(request);
     if (!wanted) return std::move(wanted).error();
     wanted->id = random_uuid();
+    wanted->user = request.user;
     wanted->created_at = clock_.now().wall;
     if (wanted->billing == BillingMode::pay_per_request) {
         wanted->on_demand_since = wanted->created_at;

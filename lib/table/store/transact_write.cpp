@@ -293,16 +293,16 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     tell_checks(transaction.actions, *decided);
     if (has_cause(decided->reasons)) {
         transaction.cancelled = cancelled(std::move(decided->reasons));
-        auto kept = keep_instead(*snapshot, versions_, decided->late, clock_.now().wall,
-                                 transaction.cancelled);
+        auto kept = keep_instead(draft_moment(*snapshot), decided->late, transaction.cancelled);
         if (!kept) return std::move(kept).error();
         return std::optional(*std::move(kept));
     }
     if (auto checked = transaction.after.check(); !checked) return std::move(checked).error();
     Decision decision = std::move(decided->decision);
-    if (auto saved = save_from(transaction.from_drafts, decided->writers, decision.batch); !saved) {
+    if (auto saved = save_from(transaction.from_drafts, decided->writers, decision); !saved) {
         return std::move(saved).error();
     }
+    if (auto over = users_.check(decision.figures)) return *std::move(over);
     append(std::move(token), with_token(decision.batch, transaction.behind));
     // Where nothing is committed, nothing else holds the conditions up to one moment.
     if (system->any() && decision.batch.writes.empty()) {

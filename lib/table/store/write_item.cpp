@@ -60,13 +60,14 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
             plan = bind_write(read, *std::move(now));
             if (!plan) return Error(plan.error());
         }
-        Batch batch;
+        Decision decision;
+        Batch& batch = decision.batch;
         std::optional<LateWrite> late;
         const auto let_in = guard_write(options_.gate, *plan->schema, *read.request, batch, late);
         if (!let_in) {
             refused = let_in.error();
-            return keep_instead(*storage_.snapshot(), versions_, kept_of(*plan, std::move(late)),
-                                clock_.now().wall, refused);
+            const auto snapshot = storage_.snapshot();
+            return keep_instead(draft_moment(*snapshot), kept_of(*plan, std::move(late)), refused);
         }
         const auto current = read_row(plan->row);
         if (!current) return Error(current.error());
@@ -77,16 +78,18 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
                                     stamp_of(*version, *read.request, *let_in, clock_.now().wall));
         if (!decided) return std::move(decided).error();
         batch.writes = std::move(decided->changes.writes);
+        decision.figures = std::move(decided->changes.figures);
         after.begin();
         after.add(*let_in, batch);
         if (auto checked = after.check(); !checked) return std::move(checked).error();
-        auto saved = save_from(drafts_of(*read.request), writers_of(*let_in), batch);
+        auto saved = save_from(drafts_of(*read.request), writers_of(*let_in), decision);
         if (!saved) return std::move(saved).error();
+        if (auto over = users_.check(decision.figures)) return *std::move(over);
         if (!planted(Bug::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);
         }
         answer = std::move(decided->answer);
-        return Decision{std::move(batch), std::move(decided->changes.figures)};
+        return decision;
     };
     const std::string row = plan->row;
     if (auto committed = commit_decision({row}, options_.durability, decide); !committed) {

@@ -1,12 +1,16 @@
 """What one user may have in the daemon."""
 
+import http.client
+import json
 import os
+import socket
 import subprocess
 import time
 import unittest
 
 import tap
-from harness import SLOWNESS, Sandbox
+from harness import SLOWNESS, Connection, wait_until
+from http_test import TcpSandbox
 
 CLIENT = """
 import sys
@@ -25,7 +29,12 @@ while True:
 """
 
 
-class UserLimits(Sandbox):
+def ping(connection):
+    connection.send("Ping", {}, "Content-Type: application/json\r\n")
+    return connection.receive().status
+
+
+class UserLimits(TcpSandbox):
     def refused(self, api, verb, **members):
         answer = api.call(verb, **members)
         self.assertEqual(answer.error, "LimitExceededException", answer.body)
@@ -53,6 +62,73 @@ class UserLimits(Sandbox):
         api = self.connect()
         self.assertEqual(api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}]).status, 200)
         self.refused(api, "Acquire", Principal="ann", Locks=[{"Resource": "b"}])
+
+    def metrics(self):
+        connection = http.client.HTTPConnection("x")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(self.socket))
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+
+    def test_connections_over_tcp_have_a_limit_together_and_administrators_have_none(self):
+        self.state.mkdir(mode=0o700)
+        port = self.serve_tcp("--max-user-connections", "2")
+        first, second = Connection(port), Connection(port)
+        self.assertEqual(ping(first), 200)
+        self.assertEqual(ping(second), 200)
+        third = Connection(port)
+        refused = third.receive()
+        self.assertEqual((refused.status, refused.error), (503, "LimitExceededException"))
+        self.assertIn("all clients over TCP together have 2 connections, and may have 2", refused.json["message"])
+        self.assertIn("max-user-connections", refused.json["message"])
+        third.close()
+        for _ in range(5):
+            self.assertEqual(self.connect().call("Ping").status, 200)
+        self.assertEqual(self.metrics()['rocklock_user_connections{uid="tcp"}'], "2")
+        first.close()
+
+        def has_place():
+            connection = Connection(port)
+            try:
+                return ping(connection) == 200
+            finally:
+                connection.close()
+        wait_until(has_place, "a place for another connection")
+        second.close()
+
+    def test_tables_have_a_limit_of_bytes_for_the_user_that_created_them(self):
+        self.state.mkdir(mode=0o700)
+        self.serve("--memory", "--max-user-table-bytes", "20000")
+        self.dynamodb("CreateTable", TableName="items", BillingMode="PAY_PER_REQUEST",
+                      AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+                      KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}])
+        status, _ = self.dynamodb("PutItem", TableName="items", Item={"id": {"S": "a"}, "v": {"S": "x" * 10_000}})
+        self.assertEqual(status, 200)
+        status, answer = self.dynamodb("PutItem", TableName="items", Item={"id": {"S": "b"}, "v": {"S": "x" * 10_000}})
+        self.assertEqual(status, 400)
+        self.assertTrue(answer["__type"].endswith("#LimitExceededException"), answer)
+        self.assertIn(f"user {os.getuid()} has ", answer["message"])
+        metrics = self.metrics()
+        used = int(metrics[f'rocklock_user_table_bytes{{uid="{os.getuid()}"}}'])
+        self.assertGreater(used, 10_000)
+        self.assertLess(used, 20_000)
+        self.assertEqual(metrics['rocklock_user_limit{of="table_bytes"}'], "20000")
+
+    def dynamodb(self, operation, **members):
+        connection = http.client.HTTPConnection("x")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(self.socket))
+        connection.request("POST", "/", json.dumps(members), {
+            "X-Amz-Target": "DynamoDB_20120810." + operation, "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Date": "20261121T000000Z",
+            "Authorization": "AWS4-HMAC-SHA256 Credential=x/20261121/eu/dynamodb/aws4_request, "
+                             "SignedHeaders=host, Signature=x"})
+        answer = connection.getresponse()
+        result = answer.status, json.loads(answer.read())
+        connection.close()
+        return result
 
     @unittest.skipIf(os.getuid() != 0, "only root can become another user")
     def test_a_user_at_its_limits_does_not_disturb_another(self):

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
@@ -20,6 +21,7 @@
 #include <rocklock/items/rehearsal.hpp>
 #include <rocklock/items/table_schema.hpp>
 #include <rocklock/items/table_settings.hpp>
+#include <rocklock/lock.hpp>
 #include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/storage/storage.hpp>
@@ -28,6 +30,16 @@ namespace rocklock {
 
 class LockGate;
 class SystemTables;
+
+// What the tables and drafts of one user take (UserLimits).
+struct UserTableUsage {
+    // The uid; 2^32 - 1 is the user of all clients over TCP.
+    std::uint32_t uid = 0;
+    std::uint64_t drafts = 0;
+    std::uint64_t table_bytes = 0;
+
+    friend bool operator==(const UserTableUsage&, const UserTableUsage&) = default;
+};
 
 // A write that is decided and queued. Its end waits for the commit, if finish() has not been
 // called. It must end before its tables do.
@@ -146,6 +158,10 @@ public:
     // Errors: transaction_cancelled  error().reasons has one for each key
     virtual Result<TransactGetAnswer> transact_get(const TransactGet& request) = 0;
 
+    // Returns what the tables and drafts of each user take, in order of uids. Empty if no user has
+    // a limit.
+    virtual std::vector<UserTableUsage> user_usage() const { return {}; }
+
     // Stores the counts of items, so that the next one need not count; before the storage is
     // closed. Writes are answered with `closing` from then on. Once is enough.
     //
@@ -169,6 +185,9 @@ struct TableOptions {
     LockGate* gate = nullptr;
     // Tables of the system's own beside the stored ones; `Database` has some. It must outlive them.
     SystemTables* system = nullptr;
+    // Of these, `drafts` and `table_bytes` count here. A write beyond the limit fails with
+    // limit_exceeded; a draft beyond it is not kept.
+    UserLimits user_limits{};
 };
 
 // Finishes what an earlier run was interrupted at: tables that were being deleted, indexes that

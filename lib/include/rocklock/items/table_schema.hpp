@@ -113,6 +113,8 @@ struct CreateTable {
     std::optional<OnDemandThroughput> on_demand{};
     std::optional<WarmThroughput> warm{};
     ServerSideEncryption encryption{};
+    // The user whose limit of bytes the table counts towards (UserLimits). None: nobody's.
+    std::optional<std::uint32_t> user{};
 };
 
 // One change besides the table's name and `attributes`: of throughput of any kind, the table's and

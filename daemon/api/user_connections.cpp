@@ -1,0 +1,33 @@
+#include "daemon/api/user_connections.hpp"
+
+#include "base/assert.hpp"
+#include "base/user_limit.hpp"
+
+namespace rocklock {
+
+void UserConnections::add(std::uint32_t uid) {
+    const MutexLock lock(mutex_);
+    ++counts_[uid];
+}
+
+void UserConnections::remove(std::uint32_t uid) {
+    const MutexLock lock(mutex_);
+    const auto found = counts_.find(uid);
+    ROCKLOCK_ASSERT(found != counts_.end());
+    if (--found->second == 0) counts_.erase(found);
+}
+
+std::optional<Error> UserConnections::check(std::uint32_t uid) const {
+    if (max_ == 0) return std::nullopt;
+    const MutexLock lock(mutex_);
+    const auto found = counts_.find(uid);
+    if (found == counts_.end() || found->second < max_) return std::nullopt;
+    return user_limit_exceeded(uid, "connections", found->second, max_, "max-user-connections");
+}
+
+std::map<std::uint32_t, std::uint64_t> UserConnections::all() const {
+    const MutexLock lock(mutex_);
+    return counts_;
+}
+
+}  // namespace rocklock

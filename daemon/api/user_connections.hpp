@@ -1,0 +1,33 @@
+// The open connections of each user, and the limit on them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include <rocklock/error.hpp>
+
+#include "base/mutex.hpp"
+
+namespace rocklock {
+
+// Threads: thread-safe.
+class UserConnections {
+public:
+    // `max` of one user; 0: any number.
+    explicit UserConnections(std::uint64_t max = 0) : max_(max) {}
+
+    void add(std::uint32_t uid);
+    void remove(std::uint32_t uid);
+
+    // The refusal of one more, if the user has as many as it may.
+    std::optional<Error> check(std::uint32_t uid) const;
+    std::map<std::uint32_t, std::uint64_t> all() const;
+
+private:
+    const std::uint64_t max_;
+    mutable Mutex mutex_;
+    std::map<std::uint32_t, std::uint64_t> counts_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace rocklock

@@ -1,0 +1,16 @@
+#include "base/user_limit.hpp"
+
+namespace rocklock {
+
+Error user_limit_exceeded(std::uint32_t uid, std::string_view what, std::uint64_t has,
+                          std::uint64_t max, std::string_view option) {
+    std::string text = uid == tcp_user ? std::string("all clients over TCP together have ")
+                                       : "user " + std::to_string(uid) + " has ";
+    text += std::to_string(has) + " " + std::string(what) + ", and may have " +
+            std::to_string(max) + ": end some, or let the operator raise " + std::string(option);
+    Error error(ErrorCode::limit_exceeded, std::move(text));
+    error.limit = max;
+    return error;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,20 @@
+// The refusal of a request beyond a limit of one user (UserLimits).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <rocklock/error.hpp>
+
+namespace rocklock {
+
+// The user of all clients over TCP, which the kernel does not identify.
+inline constexpr std::uint32_t tcp_user = std::numeric_limits<std::uint32_t>::max();
+
+// Returns limit_exceeded: the user has `has` of `what`, and the operator can raise `option`.
+Error user_limit_exceeded(std::uint32_t uid, std::string_view what, std::uint64_t has,
+                          std::uint64_t max, std::string_view option);
+
+}  // namespace rocklock

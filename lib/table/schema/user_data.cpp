@@ -1,0 +1,86 @@
+#include "table/schema/user_data.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/user_limit.hpp"
+#include "table/schema/figures.hpp"
+
+namespace rocklock::table {
+namespace {
+
+std::uint64_t shown(const std::atomic<std::int64_t>& value) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(value.load(), 0));
+}
+
+}  // namespace
+
+UserData::User UserData::user(std::uint32_t uid) {
+    const MutexLock lock(mutex_);
+    User& user = users_[uid];
+    if (!user.use) {
+        user.use = std::make_shared<DataUse>(uid);
+        user.drafts = std::make_shared<Figure>();
+        user.drafts->counts_drafts = true;
+        user.drafts->charge(user.use);
+    }
+    return user;
+}
+
+std::shared_ptr<DataUse> UserData::of(std::optional<std::uint32_t> uid) {
+    return uid && counts() ? user(*uid).use : nullptr;
+}
+
+std::shared_ptr<Figure> UserData::drafts_of(std::optional<std::uint32_t> uid) {
+    return uid && counts() ? user(*uid).drafts : nullptr;
+}
+
+std::vector<UserTableUsage> UserData::all() const {
+    std::vector<UserTableUsage> list;
+    const MutexLock lock(mutex_);
+    for (const auto& [uid, user] : users_) {
+        const UserTableUsage usage{uid, shown(user.drafts->count), shown(user.use->bytes)};
+        if (usage.drafts != 0 || usage.table_bytes != 0) list.push_back(usage);
+    }
+    return list;
+}
+
+std::optional<Error> UserData::check(const std::vector<FigureChange>& changes) const {
+    if (!counts()) return std::nullopt;
+    std::map<const DataUse*, std::int64_t> bytes;
+    std::map<const Figure*, FigureChange> drafts;
+    for (const FigureChange& change : changes) {
+        const Figure* figure = change.figure.get();
+        if (!figure->use) continue;
+        bytes[figure->use.get()] += bytes_of(change);
+        if (!figure->counts_drafts) continue;
+        auto& sum = drafts[figure];
+        sum.figure = change.figure;
+        sum.count += change.count;
+    }
+    for (const auto& [figure, change] : drafts) {
+        if (auto error = check_drafts(change)) return error;
+    }
+    for (const auto& [use, added] : bytes) {
+        if (auto error = check_bytes(use, added)) return error;
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> UserData::check_bytes(const DataUse* use, std::int64_t bytes) const {
+    if (use == nullptr || limits_.table_bytes == 0 || bytes <= 0) return std::nullopt;
+    const std::uint64_t has = shown(use->bytes);
+    if (has + static_cast<std::uint64_t>(bytes) <= limits_.table_bytes) return std::nullopt;
+    return user_limit_exceeded(use->uid, "bytes of tables and drafts", has, limits_.table_bytes,
+                               "max-user-table-bytes");
+}
+
+std::optional<Error> UserData::check_drafts(const FigureChange& change) const {
+    if (limits_.drafts == 0 || change.count <= 0) return std::nullopt;
+    const std::uint64_t has = shown(change.figure->count);
+    if (has + static_cast<std::uint64_t>(change.count) <= limits_.drafts) return std::nullopt;
+    return user_limit_exceeded(change.figure->use->uid, "drafts", has, limits_.drafts,
+                               "max-user-drafts");
+}
+
+}  // namespace rocklock::table
