@@ -145,6 +145,27 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
     }
 }
 
+// The sync is not the leader's: a leader that syncs keeps all others from writing for as long.
+Result<void> GroupCommit::sync_through(CommitNumber number) {
+    if (!engine_.syncs_concurrently()) return wait(number, Durability::durable);
+    if (passed(number, Durability::durable)) return {};
+    if (auto written = wait(number, Durability::written); !written) return written;
+    // Before the sync: what is written during it may not be part of it.
+    const CommitNumber through = written_through();
+    Result<void> synced = engine_.sync();
+    if (planted(Bug::sync_error_ignored)) synced = {};
+    if (!synced) {
+        fail(synced.error());
+        return synced;
+    }
+    MutexLock lock(mutex_);
+    if (failure_) return *failure_;
+    if (synced_.load(std::memory_order_relaxed) < through) {
+        synced_.store(through, std::memory_order_release);
+    }
+    return {};
+}
+
 bool GroupCommit::done(CommitNumber number, Durability durability) const {
     return durability == Durability::deferred || passed(number, durability) ||
            failed_.load(std::memory_order_acquire);
@@ -241,6 +262,7 @@ void GroupCommit::remember_writes(const Batch& batch) {
 void GroupCommit::advance(const Group& group) {
     ROCKLOCK_ASSERT(group.through >= written_.load(std::memory_order_relaxed));
     written_.store(group.through, std::memory_order_release);
+    ROCKLOCK_ASSERT(group.through >= synced_.load(std::memory_order_relaxed));
     if (group.sync || durable_when_written_) {
         synced_.store(group.through, std::memory_order_release);
     }

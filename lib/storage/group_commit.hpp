@@ -45,7 +45,7 @@
 
 namespace rocklock {
 
-// What a leader needs of a store. Called by one thread at a time.
+// What a leader needs of a store. Called by one thread at a time, but for concurrent syncs.
 class Engine {
 public:
     Engine() = default;
@@ -63,6 +63,8 @@ public:
 
     // Syncs what was written without.
     virtual Result<void> sync() = 0;
+    // Whether another thread may call sync() while the leader writes or syncs.
+    virtual bool syncs_concurrently() const { return false; }
 
     // Hears of the first failure, before anyone else does.
     virtual void failed(const Error& error) = 0;
@@ -75,9 +77,10 @@ public:
     // `durable_when_written`: the engine has no disk, and a write is all the durability there is.
     GroupCommit(Engine& engine, Clock& clock, bool durable_when_written);
 
-    // These four are Storage's.
+    // These five are Storage's.
     CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict);
     Result<void> wait(CommitNumber number, Durability durability);
+    Result<void> sync_through(CommitNumber number);
     bool done(CommitNumber number, Durability durability) const;
     std::optional<Error> failure() const;
 

@@ -347,6 +347,8 @@ public:
         return {};
     }
 
+    bool syncs_concurrently() const override { return true; }
+
     // To remove a file needs no space.
     void failed(const Error&) override { directory_.remove_marker(); }
 
@@ -383,6 +385,10 @@ public:
     Result<void> wait(CommitNumber number, Durability durability) override {
         if (made_here_.in_child()) return not_ours();
         return group_.wait(number, durability);
+    }
+    Result<void> sync_through(CommitNumber number) override {
+        if (made_here_.in_child()) return not_ours();
+        return group_.sync_through(number);
     }
     bool done(CommitNumber number, Durability durability) const override {
         return made_here_.in_child() || group_.done(number, durability);

@@ -100,7 +100,9 @@ public:
         std::unique_lock others_go_on(others, std::defer_lock);
         if (std::this_thread::get_id() != settler_) others_go_on.lock();
         if (!inner_.done(number, durability)) {
-            if (std::this_thread::get_id() == settler_) ++waits_of_settler;
+            const bool is_settler = std::this_thread::get_id() == settler_;
+            if (is_settler) ++waits_of_settler;
+            if (is_settler && durability == Durability::durable) ++syncs_of_settler;
             if (clock_ != nullptr) clock_->advance(takes_);
         }
         return inner_.wait(number, durability);
@@ -120,6 +122,7 @@ public:
     std::size_t queued() const { return inner_.queued(); }
     // By the thread that made the device.
     int waits_of_settler = 0;
+    int syncs_of_settler = 0;
     // Who has it keeps all other threads waiting.
     std::mutex others;
 
@@ -132,8 +135,9 @@ private:
 
 // A server that settles whenever it is asked to, in its own thread.
 struct SettlingServer : Server {
-    explicit SettlingServer(std::unique_ptr<Device> used, Clock& clock = system_clock())
-        : Server(std::move(used), {}, clock) {
+    explicit SettlingServer(std::unique_ptr<Device> used, Clock& clock = system_clock(),
+                            const LockManagerOptions& options = {})
+        : Server(std::move(used), options, clock) {
         manager->on_settleable([this] {
             const std::lock_guard lock(mutex);
             settleable = true;
@@ -266,6 +270,45 @@ BOOST_AUTO_TEST_CASE(that_are_few_are_synced_by_who_settles) {
         BOOST_TEST(server.device().waits_of_settler > before);
     }
     BOOST_TEST((server.tellers == std::set{std::this_thread::get_id()}));
+}
+
+BOOST_AUTO_TEST_CASE(wait_for_no_sync_in_a_store_that_only_writes) {
+    LockManagerOptions options;
+    options.durability = Durability::written;
+    options.table.reserve = 4'000;
+    SettlingServer server(std::make_unique<Device>(), system_clock(), options);
+    const auto ask = [&](int rounds) {
+        for (int i = 0; i < rounds; ++i) {
+            server.acquire(std::to_string(server.count));
+            server.settle_all();
+        }
+    };
+    // The thread can sync nothing: more than half of the numbers is used, and not all of them.
+    {
+        const std::lock_guard alone(server.device().others);
+        ask(1'200);
+        BOOST_TEST(server.device().syncs_of_settler == 0);
+        BOOST_TEST(server.told_now() == server.count);
+    }
+    // Beyond that it has to.
+    ask(10'000);
+    BOOST_TEST(server.told_now() == server.count);
+    BOOST_TEST(server.manager->statistics().held == 11'200U);
+    BOOST_TEST(!server.manager->failure().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(are_synced_where_numbers_run_out_before_their_reservation_is_durable) {
+    LockManagerOptions options;
+    options.durability = Durability::written;
+    options.table.reserve = 400;
+    SettlingServer server(std::make_unique<Device>(), system_clock(), options);
+    const std::lock_guard alone(server.device().others);
+    for (int i = 0; i < 1'000; ++i) {
+        server.acquire(std::to_string(i));
+        server.manager->settle();
+    }
+    BOOST_TEST(server.told_now() == server.count);
+    BOOST_TEST(server.device().syncs_of_settler > 0);
 }
 
 BOOST_AUTO_TEST_CASE(that_need_no_commit_are_told_before_the_others_are_synced) {

@@ -42,6 +42,7 @@ public:
         if (fail_syncs) return Error(ErrorCode::io_error, "planned");
         return {};
     }
+    bool syncs_concurrently() const override { return concurrent; }
     void failed(const Error&) override { ++failures; }
 
     std::string done() const {
@@ -49,6 +50,7 @@ public:
         return done_;
     }
 
+    std::atomic<bool> concurrent{false};
     std::atomic<bool> fail_reads{false};
     std::atomic<bool> fail_writes{false};
     std::atomic<bool> fail_syncs{false};
@@ -222,6 +224,54 @@ BOOST_AUTO_TEST_CASE(is_relieved_by_another_when_it_has_led_for_long) {
     relief.join();
     BOOST_TEST(group.queued() == 0U);
     BOOST_TEST(engine.done() == "w1 w1 w1 w1 w1 w1 w1 w1 w1 w2");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_sync_beside_the_leader, Fixture)
+
+BOOST_AUTO_TEST_CASE(makes_durable_what_is_written_while_others_write) {
+    engine.concurrent = true;
+    const auto first = enqueue(written);
+    BOOST_TEST(wait(first, written).has_value());
+    engine.gate_next = true;
+    const auto second = enqueue(written);
+    std::jthread leader([&] { must(wait(second, written)); });
+    engine.entered.acquire();
+    BOOST_TEST(group.sync_through(first).has_value());
+    BOOST_TEST(group.done(first, durable));
+    BOOST_TEST(!group.done(second, written));
+    engine.leave.release();
+    leader.join();
+    BOOST_TEST(group.done(second, written));
+    BOOST_TEST(!group.done(second, durable));
+    // Noted as each begins.
+    BOOST_TEST(engine.done() == "w1 w1 s");
+}
+
+BOOST_AUTO_TEST_CASE(writes_first_what_is_queued) {
+    engine.concurrent = true;
+    const auto number = enqueue(deferred);
+    BOOST_TEST(group.sync_through(number).has_value());
+    BOOST_TEST(group.done(number, durable));
+    BOOST_TEST(group.sync_through(number).has_value());
+    BOOST_TEST(engine.done() == "w1 s");
+}
+
+BOOST_AUTO_TEST_CASE(is_the_leaders_where_the_engine_cannot_do_both) {
+    const auto number = enqueue(written);
+    BOOST_TEST(group.sync_through(number).has_value());
+    BOOST_TEST(engine.done() == "w1s");
+}
+
+BOOST_AUTO_TEST_CASE(fails_the_store_where_it_fails) {
+    engine.concurrent = true;
+    const auto number = enqueue(written);
+    engine.fail_syncs = true;
+    BOOST_TEST((group.sync_through(number).error().code == ErrorCode::io_error));
+    BOOST_TEST(group.failure().has_value());
+    BOOST_TEST(engine.failures == 1);
+    BOOST_TEST((wait(enqueue(written), written).error().code == ErrorCode::io_error));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

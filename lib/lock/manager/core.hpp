@@ -141,6 +141,12 @@ private:
     std::atomic<std::uint64_t> word_{0};
 };
 
+// The commit that reserves numbers, and which.
+struct Reservation {
+    CommitNumber commit = 0;
+    ReservedNumbers numbers;
+};
+
 // A request that came during a stall; one without `done` is a CancelWait or a Departure.
 struct Deferred {
     Event event;
@@ -196,8 +202,8 @@ struct LockManager::Core {
     CommitNumber last_durable ROCKLOCK_GUARDED_BY(mutex) = 0;
     // The last that is to be written or more.
     CommitNumber last_kept ROCKLOCK_GUARDED_BY(mutex) = 0;
-    // The last that reserved numbers.
-    CommitNumber last_reserved ROCKLOCK_GUARDED_BY(mutex) = 0;
+    // The last reservation of numbers, until it is known to be durable.
+    std::optional<manager::Reservation> reservation ROCKLOCK_GUARDED_BY(mutex);
     // Refusals, told at once; the rest in order of their commits.
     Fifo<Delivery> ready ROCKLOCK_GUARDED_BY(mutex);
     Fifo<Delivery> committing ROCKLOCK_GUARDED_BY(mutex);
@@ -276,6 +282,8 @@ struct LockManager::Core {
     Ticket take_ticket() ROCKLOCK_REQUIRES(mutex) { return Ticket{next_ticket++}; }
     void decide(const Event& event, Ticket ticket, Aftermath& after) ROCKLOCK_REQUIRES(mutex);
     Standing commit(bool synced) ROCKLOCK_REQUIRES(mutex);
+    void confirm_reservation() ROCKLOCK_REQUIRES(mutex);
+    void sync_reservation() ROCKLOCK_EXCLUDES(mutex);
     void distribute(Ticket own, const Standing& standing, Aftermath& after)
         ROCKLOCK_REQUIRES(mutex);
     void tell(Pending to, Result<Answer> answer, const Standing& standing, Aftermath& after)

@@ -63,12 +63,16 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& aft
             fresh = options.session_ids ? options.session_ids() : random_session();
         }
     }
+    confirm_reservation();
     table.apply(event, ticket, fresh, now, decision);
     marked.store(table.exclusive_holds().state());
     if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
     const bool changed = !decision.batch.empty();
     const Standing standing = commit(decision.synced);
-    if (decision.synced) last_reserved = standing.number;
+    if (decision.reserved && !planted(Bug::token_block_not_synced)) {
+        reservation = {standing.number, *decision.reserved};
+        after.call_thread = true;
+    }
     if (!decision.events.empty() && log_events(standing)) after.call_thread = true;
     after.standing = standing;
     after.standing.durability = durability_of(event, standing.durability);
@@ -97,6 +101,24 @@ Standing LockManager::Core::commit(bool synced) {
     if (durability == Durability::durable) last_durable = last_commit;
     if (durability != Durability::deferred) last_kept = last_commit;
     return {last_commit, durability};
+}
+
+void LockManager::Core::confirm_reservation() {
+    if (!reservation || !storage.done(reservation->commit, Durability::durable)) return;
+    table.confirm(reservation->numbers);
+    reservation.reset();
+}
+
+// In the background, and long before the numbers are needed: no answer waits for it.
+void LockManager::Core::sync_reservation() {
+    CommitNumber reserved = 0;
+    {
+        MutexLock lock(mutex);
+        if (failed || !reservation) return;
+        reserved = reservation->commit;
+    }
+    if (storage.done(reserved, Durability::durable)) return;
+    if (const auto synced = storage.sync_through(reserved); !synced) fail(synced.error());
 }
 
 void LockManager::Core::distribute(Ticket own, const Standing& standing, Aftermath& after) {

@@ -105,8 +105,8 @@ std::optional<milliseconds> LockManager::Core::settle() {
             last = {last_commit, Durability::written};
             synced = {last_durable, Durability::durable, last_kept};
         }
-        // A store that only writes syncs now and then too, for the numbers that it reserves.
-        if (here && storage.syncs() && !synced.done(storage)) {
+        // A store that only writes syncs now and then too, where numbers ran out.
+        if (here && storage.syncs() && !storage.done(last_durable, Durability::durable)) {
             const bool few = std::max(committing.size(), last_group) <= manager::few;
             here = few && last_decided >= slow_until;
             // Whose answers need no commit may go on meanwhile.
@@ -127,7 +127,7 @@ std::optional<milliseconds> LockManager::Core::settle() {
 }
 
 void LockManager::Core::commit_here(const Standing& last, const Standing& synced) {
-    const bool syncs = !synced.done(storage);
+    const bool syncs = !storage.done(synced.number, Durability::durable);
     const BootTime start = clock.now().boot;
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto durably = durable(synced);
@@ -403,7 +403,8 @@ std::optional<BootTime> LockManager::Core::work() {
         const bool awaited = !committing.empty() || watched;
         if (linger_is_over() || own) last = {last_commit, Durability::deferred};
         if (awaited) last = {last_commit, Durability::written};
-        // Where commits are only written too: those that reserve numbers are synced.
+        // Where commits are only written too: those that use numbers beyond what is durably reserved
+        // are synced.
         if (awaited || own) durable_last = {last_durable, Durability::durable, last_kept};
     }
     [[maybe_unused]] const auto written = durable(last);
@@ -411,6 +412,7 @@ std::optional<BootTime> LockManager::Core::work() {
     const bool told = tell_settler_of_it();
     if (!told) deliver_done();
     if (told && log_is_on()) deliver_events();
+    if (options.background) sync_reservation();
     const bool more = events_awaited();
     const auto impatience = first_impatience();
     MutexLock lock(mutex);

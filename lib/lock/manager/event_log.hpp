@@ -32,9 +32,9 @@ public:
     bool on() const { return most_ > 0; }
     // Begins below this sequence: what lies below it was never known here.
     void start(std::uint64_t first);
-    // In order of their sequences, which were reserved by the commit `reserved`, or one before it.
-    void add(const std::vector<LockEvent>& events, const manager::Standing& standing,
-             CommitNumber reserved);
+    // In order of their sequences. A crash does not give the same numbers out again: they lie within
+    // what is durably reserved, or `standing` is durable.
+    void add(const std::vector<LockEvent>& events, const manager::Standing& standing);
     // Tells those that may be told by now. Whether there were any.
     bool tell(const Storage& storage);
     // What is still not told.
@@ -79,14 +79,7 @@ private:
     // All up to `last` rest on this.
     struct Untold {
         manager::Standing standing;
-        CommitNumber reserved = 0;
         std::uint64_t last = 0;
-
-        bool done(const Storage& storage) const {
-            // Else a crash could give the same numbers out again.
-            if (reserved != 0 && !storage.done(reserved, Durability::durable)) return false;
-            return standing.done(storage);
-        }
     };
 
     std::size_t most_;

@@ -144,7 +144,7 @@ Result<void> LockManager::Core::recover() {
     {
         MutexLock watch_lock(watching);
         log.start(table.first_sequence());
-        log.add(decision.events, {}, 0);
+        log.add(decision.events, {});
     }
     last_decided = facts.now.boot;
     next_search = last_decided + manager::search_every;

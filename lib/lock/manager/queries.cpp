@@ -50,17 +50,14 @@ Result<void> LockManager::Core::await_events() {
     if (auto error = not_ours()) return *std::move(error);
     Standing standing;
     Standing written;
-    CommitNumber reserved = 0;
     {
         MutexLock lock(mutex);
         if (failed) return *failed;
         standing = standing_now();
         written = {last_commit, Durability::written};
-        reserved = last_reserved;
     }
     if (auto done = await_looking(standing); !done) return done;
-    if (auto done = await_looking(written); !done) return done;
-    return await_looking({reserved, Durability::durable});
+    return await_looking(written);
 }
 
 Result<std::vector<std::optional<LockEvent>>> LockManager::events_at(

@@ -31,7 +31,7 @@ struct Watcher {
 bool LockManager::Core::log_events(const Standing& standing) {
     MutexLock lock(watching);
     const bool early = planted(Bug::event_before_durable);
-    log.add(decision.events, early ? Standing{} : standing, early ? 0 : last_reserved);
+    log.add(decision.events, early ? Standing{} : standing);
     return !watches.empty();
 }
 

@@ -205,6 +205,8 @@ struct LockTable::Core {
     std::uint64_t next_version = 1;
     std::uint64_t token_mark = 1;
     std::uint64_t version_mark = 1;
+    // The reservation that is known to be durable. The marks may be ahead of it.
+    ReservedNumbers durable{1, 1};
     // Where this run's numbers begin.
     std::uint64_t first_sequence = 1;
     std::uint64_t next_order = 1;
@@ -260,6 +262,7 @@ struct LockTable::Core {
     void erase(Family family, std::string record_key);
     std::uint64_t take_version() { return next_version++; }
     Token take_token() { return Token{next_token++}; }
+    void keep_numbers_safe();
     bool marks_are_low() const;
     void reserve_marks();
     void handle(const CancelWait& event);

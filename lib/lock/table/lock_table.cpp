@@ -14,6 +14,7 @@ void Decision::clear() {
     batch.not_after.reset();
     durability = Durability::deferred;
     synced = false;
+    reserved.reset();
     replies.clear();
     lost.clear();
     wanted.clear();
@@ -43,7 +44,7 @@ void LockTable::Core::apply(const Event& event) {
     settle();
     // An event takes a number although nothing may be written with it.
     const bool numbers_used = !decision->batch.empty() || !decision->events.empty();
-    if (marks_are_low() && numbers_used) reserve_marks();
+    if (numbers_used) keep_numbers_safe();
     ROCKLOCK_ASSERT(counts.granted + counts.recovered == grants.size() + counts.released +
                                                              counts.expired + counts.stolen +
                                                              counts.broken + counts.transferred);
@@ -97,9 +98,20 @@ void LockTable::Core::erase(Family family, std::string record_key) {
     decision->batch.writes.push_back({family, std::move(record_key), std::nullopt});
 }
 
-// Tokens and versions are handed out of a reservation that is on disk before, or together with, the
-// first use of it; when half of it is gone the next one rides in the batch at hand, which is then
-// synced.
+// Tokens and versions are taken from a reservation that is durable before the first use of it. When
+// half of it is used, the next reservation is written with the batch of the decision, which needs no
+// sync of its own: the numbers of the other half are safe. The manager syncs it in the background.
+// If that takes so long that the other half is used up, decisions are synced until it is done.
+void LockTable::Core::keep_numbers_safe() {
+    if (marks_are_low()) reserve_marks();
+    if (next_token <= durable.token && next_version <= durable.version) return;
+    if (planted(Bug::token_block_not_synced)) return;
+    // An event by itself has nothing that could be synced.
+    if (decision->batch.empty()) reserve_marks();
+    need(Durability::durable);
+    decision->synced = true;
+}
+
 bool LockTable::Core::marks_are_low() const {
     const std::uint64_t half = options.reserve / 2;
     return next_token + half >= token_mark || next_version + half >= version_mark;
@@ -112,9 +124,13 @@ void LockTable::Core::reserve_marks() {
     ROCKLOCK_ASSERT(token_mark < (std::uint64_t{1} << 53));
     write(Family::meta, std::string(records::marks_key),
           records::encode(records::Marks{version, token_mark, version_mark}));
-    if (planted(Bug::token_block_not_synced)) return;
-    need(Durability::durable);
-    decision->synced = true;
+    decision->reserved = ReservedNumbers{token_mark, version_mark};
+}
+
+void LockTable::confirm(const ReservedNumbers& reserved) {
+    auto& durable = core_->durable;
+    durable.token = std::max(durable.token, reserved.token);
+    durable.version = std::max(durable.version, reserved.version);
 }
 
 WallTime LockTable::Core::wall_of(BootTime boot) const {

@@ -68,13 +68,22 @@ struct TicketAnswer {
     Result<Answer> answer;
 };
 
+// Tokens and versions below these are not given again by another run.
+struct ReservedNumbers {
+    std::uint64_t token = 0;
+    std::uint64_t version = 0;
+};
+
 // What one apply() came to.
 struct Decision {
     // To be committed before the replies and notices are given. Empty when nothing changed.
     Batch batch;
     Durability durability = Durability::deferred;
-    // It reserves tokens: it must be synced, whatever durability the user chose.
+    // It uses numbers beyond the last reservation that is known to be durable: it must be synced,
+    // whatever durability the user chose.
     bool synced = false;
+    // The batch reserves numbers up to these; LockTable::confirm() once it is durable.
+    std::optional<ReservedNumbers> reserved;
     std::vector<TicketAnswer> replies;
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
@@ -87,8 +96,8 @@ struct Decision {
 };
 
 struct LockTableOptions {
-    // Tokens and versions reserved at a time; the mark is written ahead, so a crash skips, never
-    // repeats.
+    // Tokens and versions reserved at a time. The reservation is written ahead, so a crash skips
+    // numbers and never repeats them.
     std::uint64_t reserve = 1u << 16;
     std::uint32_t waiters_total = limits::waiters_total;
     UserLimits user_limits{};
@@ -183,6 +192,9 @@ public:
     std::uint64_t ended_sessions() const;
     // Whether grants of ended sessions are still to be cleaned up.
     bool cleaning() const;
+    // The reservation of an earlier decision is durable: numbers below it are safe.
+    void confirm(const ReservedNumbers& reserved);
+
     std::uint32_t boot_epoch() const;
 
     // Asserts the table's own invariants: links both ways, counters, queues in order, live holders

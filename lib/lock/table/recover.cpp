@@ -410,6 +410,8 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     if (planted(Bug::token_from_memory)) next_token = facts.token_floor;
     settle();
     reserve_marks();
+    // The recovery is committed durably before anything else is decided.
+    durable = *decision->reserved;
 }
 
 }  // namespace rocklock

@@ -159,6 +159,14 @@ public:
     //         store. A refused batch is no error here: see its Verdict.
     virtual Result<void> wait(CommitNumber number, Durability durability) = 0;
 
+    // Makes the commit, and so every one before it, durable. Unlike wait(), it does not keep others
+    // from writing meanwhile, if the store can sync and write at the same time.
+    //
+    // Errors: as wait()
+    virtual Result<void> sync_through(CommitNumber number) {
+        return wait(number, Durability::durable);
+    }
+
     // Whether wait() would return without waiting: it is as durable as asked, or failure() is set.
     // Always true of a deferred one. Never blocks.
     virtual bool done(CommitNumber number, Durability durability) const = 0;
