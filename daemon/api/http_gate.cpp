@@ -5,7 +5,7 @@
 
 #include <boost/beast/core/string.hpp>
 
-#include "daemon/api/table_site.hpp"
+#include "daemon/api/item_endpoint.hpp"
 #include "daemon/support/loopback.hpp"
 
 namespace rocklock {

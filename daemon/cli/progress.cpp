@@ -37,7 +37,7 @@ void ProgressBar::set(std::uint64_t done, std::uint64_t whole) {
     std::fprintf(stderr, "\r%s [%s] %3d%%", what_.c_str(), bar.c_str(), percent);
 }
 
-Lookout::Lookout(std::function<void()> look)
+Ticker::Ticker(std::function<void()> look)
     : thread_([look = std::move(look)](const std::stop_token& stop) {
           std::mutex mutex;
           std::condition_variable_any ended;

@@ -28,11 +28,11 @@ private:
 };
 
 // Calls `look` some times a second, on a thread of its own, until it ends.
-class Lookout {
+class Ticker {
 public:
-    explicit Lookout(std::function<void()> look);
-    Lookout(const Lookout&) = delete;
-    Lookout& operator=(const Lookout&) = delete;
+    explicit Ticker(std::function<void()> look);
+    Ticker(const Ticker&) = delete;
+    Ticker& operator=(const Ticker&) = delete;
 
 private:
     std::jthread thread_;

@@ -169,13 +169,13 @@ std::uint64_t grown(const std::string& directory) {
 }
 
 // Watches a backup that somebody else makes on this machine.
-std::unique_ptr<Lookout> watch_backup(Manager& manager, const std::string& directory,
-                                      ProgressBar& bar) {
+std::unique_ptr<Ticker> watch_backup(Manager& manager, const std::string& directory,
+                                     ProgressBar& bar) {
     const auto pong = manager.ask<Pong>(Call{Ping{}, {}, {}});
     const auto whole = pong ? size_of_directory(pong->store + "/db")
                             : Result<DirectorySize>(Error(ErrorCode::io_error, ""));
     if (!whole) return nullptr;
-    return std::make_unique<Lookout>(
+    return std::make_unique<Ticker>(
         // The store goes on growing: it is whole when the daemon says so.
         [&bar, directory, bytes = whole->bytes] {
             if (bytes > 0) bar.set(std::min(grown(directory), bytes - bytes / 100), bytes);

@@ -36,8 +36,8 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == 
 
 std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, const Side& side) {
     auto connection = std::make_shared<Connection>(socket, thread, side);
-    if (side.newcomers != nullptr) {
-        connection->newcomer_ = side.newcomers->add(connection, steady_clock::now());
+    if (side.idle_connections != nullptr) {
+        connection->idle_number_ = side.idle_connections->add(connection, steady_clock::now());
     }
     if (side.arrivals != nullptr) side.arrivals->enter();
     thread.introduce([connection, arrivals = side.arrivals] {
@@ -54,10 +54,10 @@ Connection::Connection(int socket, IoThread& thread, const Side& side)
       thread_(thread),
       traffic_(side.traffic),
       uid_(side.caller.uid),
-      site_(side.site),
-      peer_(std::make_shared<Peer>(side.dispatcher, side.caller)),
+      services_(side.site),
+      client_session_(std::make_shared<ClientSession>(side.dispatcher, side.caller)),
       clock_(side.dispatcher.clock()),
-      newcomers_(side.newcomers) {
+      idle_connections_(side.idle_connections) {
     ++traffic_.connections;
     traffic_.users.add(uid_);
 }
@@ -95,11 +95,11 @@ std::shared_ptr<Conversation> Connection::begin(char first) {
             if (IoThread::current() == thread) return self->want_to_send();
             thread->post([self] { self->want_to_send(); });
         };
-        return std::make_shared<FrameConversation>(peer_, clock_, answers_ready, output_ready,
-                                                   site_.memory);
+        return std::make_shared<FrameConversation>(client_session_, clock_, answers_ready,
+                                                   output_ready, services_.memory);
     }
     auto post = [thread = &thread_](std::function<void()> run) { thread->post(std::move(run)); };
-    return std::make_shared<HttpConversation>(peer_, post, output_ready, site_);
+    return std::make_shared<HttpConversation>(client_session_, post, output_ready, services_);
 }
 
 // ---- What the thread calls ----
@@ -116,7 +116,7 @@ void Connection::ready(std::uint32_t events) {
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) return hang_up(failed);
     // It may still read.
     if ((events & EPOLLRDHUP) != 0 && !std::exchange(half_closed_, true)) {
-        peer_->stop_waiting();
+        client_session_->stop_waiting();
         update_interest();
     }
 }
@@ -212,7 +212,7 @@ void Connection::write() {
         const auto size = ::send(socket_, sending_.data() + sent_, sending_.size() - sent_,
                                  MSG_DONTWAIT | MSG_NOSIGNAL);
         // EPIPE on a Unix socket says only that the client is gone: it had read what was sent.
-        if (size < 0 && !would_block()) return hang_up(errno != EPIPE || site_.tcp);
+        if (size < 0 && !would_block()) return hang_up(errno != EPIPE || services_.tcp);
         if (size > 0) {
             sent_ += static_cast<std::size_t>(size);
             conversation_->output_sent(static_cast<std::size_t>(size));
@@ -270,7 +270,7 @@ void Connection::remind_in(milliseconds time) {
 
 // From now on it keeps its place.
 void Connection::settle_in() {
-    if (newcomer_ != 0) newcomers_->remove(std::exchange(newcomer_, 0));
+    if (idle_number_ != 0) idle_connections_->remove(std::exchange(idle_number_, 0));
 }
 
 void Connection::hang_up(bool unread) {
@@ -278,7 +278,7 @@ void Connection::hang_up(bool unread) {
     closed_ = true;
     settle_in();
     update_busy();
-    peer_->hang_up(conversation_ ? conversation_->sent() : 0, unread);
+    client_session_->hang_up(conversation_ ? conversation_->sent() : 0, unread);
     ::shutdown(socket_, SHUT_RDWR);
     thread_.forget(socket_);
     // Answers that come now are not written.

@@ -15,12 +15,12 @@
 #include <optional>
 #include <string>
 
-#include "daemon/api/places.hpp"
+#include "daemon/api/status_pages.hpp"
 #include "daemon/net/arrival_gate.hpp"
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
+#include "daemon/net/idle_connections.hpp"
 #include "daemon/net/io_thread.hpp"
-#include "daemon/net/newcomers.hpp"
 
 namespace rocklock {
 
@@ -30,11 +30,11 @@ public:
     // Who is at the other end, and what of the server it may use, which must outlive it.
     struct Side {
         Caller caller;
-        HttpSite site;
+        HttpServices site;
         Dispatcher& dispatcher;
         Traffic& traffic;
         // Where it stands until it has asked for something. None: nowhere.
-        Newcomers* newcomers = nullptr;
+        IdleConnections* idle_connections = nullptr;
         // Where it is counted until its thread serves it. None: nowhere.
         ArrivalGate* arrivals = nullptr;
     };
@@ -80,12 +80,12 @@ private:
     IoThread& thread_;
     Traffic& traffic_;
     const std::uint32_t uid_;
-    const HttpSite site_;
-    std::shared_ptr<Peer> peer_;
+    const HttpServices services_;
+    std::shared_ptr<ClientSession> client_session_;
     Clock& clock_;
-    Newcomers* const newcomers_;
+    IdleConnections* const idle_connections_;
     // Its number among them; 0: it is none any more.
-    std::uint64_t newcomer_ = 0;
+    std::uint64_t idle_number_ = 0;
     // None until the first byte has come, and when it is closed.
     std::shared_ptr<Conversation> conversation_;
     std::string sending_;

@@ -36,10 +36,10 @@ milliseconds held_for(const Reply& reply, BootTime arrived, BootTime now) {
 
 }  // namespace
 
-FrameConversation::FrameConversation(std::shared_ptr<Peer> peer, Clock& clock,
+FrameConversation::FrameConversation(std::shared_ptr<ClientSession> peer, Clock& clock,
                                      std::function<void()> answers_ready,
                                      std::function<void()> output_ready, RequestMemory* memory)
-    : peer_(std::move(peer)),
+    : client_session_(std::move(peer)),
       clock_(clock),
       answers_ready_(std::move(answers_ready)),
       output_ready_(std::move(output_ready)),
@@ -92,7 +92,7 @@ void FrameConversation::read_frames(std::string_view& bytes) {
         if (!frame) return end_with(frame.error());
         if (!*frame) return;
         const auto sent = positions_.sent_before(begin);
-        if (peer_->has_unconfirmed()) peer_->confirm(sent);
+        if (client_session_->has_unconfirmed()) client_session_->confirm(sent);
         take(**frame);
     }
 }
@@ -130,7 +130,7 @@ void FrameConversation::end_with(const Error& error) {
 
 void FrameConversation::end_of_input() {
     ending_ = true;
-    peer_->end_of_input();
+    client_session_->end_of_input();
     if (calls_.empty()) output_ready_();
 }
 
@@ -138,7 +138,7 @@ void FrameConversation::take(const Frame& frame) {
     if (frame.kind == FrameKind::call) return ask(frame);
     if (frame.kind == FrameKind::cancel) {
         const auto call = calls_.find(frame.number);
-        if (call != calls_.end()) peer_->cancel(call->second.number);
+        if (call != calls_.end()) client_session_->cancel(call->second.number);
         return;
     }
     end_with(Error(ErrorCode::invalid_argument, "a client sends calls and cancels only"));
@@ -161,10 +161,10 @@ void FrameConversation::ask(const Frame& frame) {
     auto call = read_call_frame(frame.body);
     if (!call) return refuse(frame.number, call.error());
     const auto arrived = clock_.now().boot;
-    const Asked asked{peer_->next_number(), may_take_long(call->body)};
+    const Asked asked{client_session_->next_number(), may_take_long(call->body)};
     searches_ += asked.search ? 1 : 0;
     calls_[frame.number] = asked;
-    peer_->ask(
+    client_session_->ask(
         *std::move(call), asked.number,
         [weak = weak_from_this(), number = frame.number, arrived](const Result<Reply>& reply) {
             if (const auto self = weak.lock()) self->answer(number, arrived, reply);
@@ -201,8 +201,8 @@ void FrameConversation::collect() {
         answers_.clear();
         for (const auto number : answered_) {
             const auto call = calls_.find(number);
-            if (peer_->has_unconfirmed()) {
-                peer_->placed(call->second.number, taken_ + output_.size());
+            if (client_session_->has_unconfirmed()) {
+                client_session_->placed(call->second.number, taken_ + output_.size());
             }
             if (call->second.search) --searches_;
             calls_.erase(call);

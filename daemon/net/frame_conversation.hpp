@@ -20,7 +20,7 @@
 #include <rocklock/clock.hpp>
 
 #include "base/mutex.hpp"
-#include "daemon/api/peer.hpp"
+#include "daemon/api/client_session.hpp"
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
 #include "wire/call_frame.hpp"
@@ -34,8 +34,9 @@ class FrameConversation final : public Conversation,
 public:
     // `answers_ready` is called on any thread: collect() is to be called on the conversation's,
     // soon. `output_ready` as HttpConversation's. `clock` is the service's.
-    FrameConversation(std::shared_ptr<Peer> peer, Clock& clock, std::function<void()> answers_ready,
-                      std::function<void()> output_ready, RequestMemory* memory = nullptr);
+    FrameConversation(std::shared_ptr<ClientSession> peer, Clock& clock,
+                      std::function<void()> answers_ready, std::function<void()> output_ready,
+                      RequestMemory* memory = nullptr);
     ~FrameConversation() override;
 
     void receive(std::string_view bytes) override;
@@ -72,7 +73,7 @@ private:
     void refuse(std::uint64_t number, const Error& error, FrameKind kind = FrameKind::refusal);
     void send(std::string_view bytes);
 
-    const std::shared_ptr<Peer> peer_;
+    const std::shared_ptr<ClientSession> client_session_;
     Clock& clock_;
     const std::function<void()> answers_ready_;
     const std::function<void()> output_ready_;

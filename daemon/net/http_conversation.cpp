@@ -5,10 +5,10 @@
 
 #include <rocklock/error.hpp>
 
-#include "daemon/api/edit_site.hpp"
+#include "daemon/api/edit_endpoint.hpp"
 #include "daemon/api/http_gate.hpp"
-#include "daemon/api/places.hpp"
-#include "daemon/api/table_site.hpp"
+#include "daemon/api/item_endpoint.hpp"
+#include "daemon/api/status_pages.hpp"
 #include "wire/call_json.hpp"
 #include "wire/error_names.hpp"
 
@@ -41,26 +41,26 @@ private:
 
 }  // namespace
 
-HttpConversation::HttpConversation(std::shared_ptr<Peer> peer,
+HttpConversation::HttpConversation(std::shared_ptr<ClientSession> peer,
                                    std::function<void(std::function<void()>)> post,
-                                   std::function<void()> output_ready, const HttpSite& site)
-    : peer_(std::move(peer)),
+                                   std::function<void()> output_ready, const HttpServices& site)
+    : client_session_(std::move(peer)),
       post_(std::move(post)),
       output_ready_(std::move(output_ready)),
-      site_(site) {}
+      services_(site) {}
 
 HttpConversation::~HttpConversation() {
-    if (site_.memory != nullptr) site_.memory->held -= held_;
+    if (services_.memory != nullptr) services_.memory->held -= held_;
 }
 
 // Refuses a large request that grows while all of them together are too much.
 std::optional<HttpProblem> HttpConversation::count_held() {
     constexpr std::size_t small = 64u << 10;
-    if (site_.memory == nullptr) return std::nullopt;
+    if (services_.memory == nullptr) return std::nullopt;
     const auto now = reader_.held_bytes();
     const auto before = std::exchange(held_, now);
-    const auto all = site_.memory->held += now - before;
-    if (now <= before || now <= small || all <= site_.memory->most) return std::nullopt;
+    const auto all = services_.memory->held += now - before;
+    if (now <= before || now <= small || all <= services_.memory->most) return std::nullopt;
     return HttpProblem{503, "the daemon holds too much of requests that are not whole: try again"};
 }
 
@@ -104,7 +104,7 @@ std::string HttpConversation::take_output() {
 void HttpConversation::end_of_input() {
     ending_ = true;
     input_over_ = true;
-    if (!reading_aside_) peer_->end_of_input();
+    if (!reading_aside_) client_session_->end_of_input();
     if (stream_ && !slots_.empty() && slots_.back().open) {
         slots_.back().open = false;
         flush();
@@ -114,23 +114,23 @@ void HttpConversation::end_of_input() {
 
 void HttpConversation::take(HttpRequest&& request) {
     const auto sent = positions_.sent_before(std::exchange(next_begin_, reader_.taken_bytes()));
-    if (peer_->has_unconfirmed()) peer_->confirm(sent);
+    if (client_session_->has_unconfirmed()) client_session_->confirm(sent);
     const auto number = ++last_number_;
     slots_.push_back({.number = number, .manner = {request.keep_alive, request.method == "HEAD"}});
     if (!request.keep_alive) ending_ = true;
-    request.uid = peer_->caller().uid;
+    request.uid = client_session_->caller().uid;
     ask(std::move(request), number);
 }
 
 void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
-    if (site_.tcp) {
+    if (services_.tcp) {
         if (const auto foreign = refuse_foreign(request)) {
             const auto name =
                 foreign->status == 403 ? "AccessDeniedException" : "ValidationException";
             return answer(number, refusal(foreign->status, name, foreign->message));
         }
     }
-    if (request.method == "POST" && path_of(request) == "/" && site_.tables != nullptr &&
+    if (request.method == "POST" && path_of(request) == "/" && services_.tables != nullptr &&
         is_table_request(request)) {
         return ask_tables(std::move(request), number);
     }
@@ -138,24 +138,26 @@ void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
     if (request.method == "GET" && path_of(request) == "/events") {
         return start_stream(request, number);
     }
-    if (site_.places != nullptr) return answer(number, site_.places->get(request));
+    if (services_.places != nullptr) return answer(number, services_.places->get(request));
     answer(number, refusal(404, "UnknownOperationException",
                            "there is nothing at " + request.target + ": calls go to POST /"));
 }
 
 void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
-    if (const auto at_hand = site_.tables->ask_at_hand(request)) return answer(number, *at_hand);
+    if (const auto at_hand = services_.tables->ask_at_hand(request))
+        return answer(number, *at_hand);
     keep_back(number);
-    auto counted = std::make_shared<CountedBytes>(site_.memory, request.body.size());
-    site_.tables->ask(std::move(request),
-                      [weak = weak_from_this(), number, counted](HttpAnswer answer) {
-                          if (const auto self = weak.lock()) self->made(number, std::move(answer));
-                      });
+    auto counted = std::make_shared<CountedBytes>(services_.memory, request.body.size());
+    services_.tables->ask(std::move(request),
+                          [weak = weak_from_this(), number, counted](HttpAnswer answer) {
+                              if (const auto self = weak.lock())
+                                  self->made(number, std::move(answer));
+                          });
 }
 
 void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number) {
     keep_back(number);
-    auto counted = std::make_shared<CountedBytes>(site_.memory, request.body.size());
+    auto counted = std::make_shared<CountedBytes>(services_.memory, request.body.size());
     const auto uid = request.uid;
     auto ask_client = [weak = weak_from_this(), post = post_, number](Call call,
                                                                       Dispatcher::Done done) {
@@ -164,18 +166,19 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
             if (!self) return;
             // It may wait, and a client that leaves is to be noticed.
             self->take_up_more(number);
-            self->peer_->ask(call, self->call_number(number), done);
+            self->client_session_->ask(call, self->call_number(number), done);
         });
     };
-    site_.edits->ask(std::move(verb), {std::move(request.body), uid}, std::move(ask_client),
-                     [weak = weak_from_this(), number, counted](HttpAnswer answer) {
-                         if (const auto self = weak.lock()) self->made(number, std::move(answer));
-                     });
+    services_.edits->ask(std::move(verb), {std::move(request.body), uid}, std::move(ask_client),
+                         [weak = weak_from_this(), number, counted](HttpAnswer answer) {
+                             if (const auto self = weak.lock())
+                                 self->made(number, std::move(answer));
+                         });
 }
 
 void HttpConversation::call(HttpRequest request, std::uint64_t number) {
     std::string_view verb = request.operation;
-    if (site_.edits != nullptr && verb.starts_with(target_prefix)) {
+    if (services_.edits != nullptr && verb.starts_with(target_prefix)) {
         if (auto edit = edit_named(verb.substr(target_prefix.size()))) {
             return ask_for_edit(*std::move(edit), std::move(request), number);
         }
@@ -189,7 +192,7 @@ void HttpConversation::call(HttpRequest request, std::uint64_t number) {
                     "the header X-Amz-Target must be " + std::string(target_prefix) +
                         "<Verb>, with a verb of the lock API; it is '" + request.operation + "'"));
     }
-    if (site_.aside && request.body.size() > long_body) {
+    if (services_.aside && request.body.size() > long_body) {
         return read_aside(*std::move(call), std::move(request.body), number);
     }
     ask_read(read_call(*std::move(call), request.body), number);
@@ -217,8 +220,8 @@ void HttpConversation::take_up_more(std::uint64_t number) {
 void HttpConversation::read_aside(Call call, std::string body, std::uint64_t number) {
     keep_back(number);
     reading_aside_ = true;
-    site_.aside([weak = weak_from_this(), post = post_, number, call = std::move(call),
-                 body = std::move(body)]() mutable {
+    services_.aside([weak = weak_from_this(), post = post_, number, call = std::move(call),
+                     body = std::move(body)]() mutable {
         auto read = std::make_shared<Result<Call>>(read_call(std::move(call), body));
         body = {};
         post([weak, number, read] {
@@ -230,29 +233,29 @@ void HttpConversation::read_aside(Call call, std::string body, std::uint64_t num
 void HttpConversation::was_read(Result<Call> call, std::uint64_t number) {
     reading_aside_ = false;
     ask_read(std::move(call), number);
-    if (input_over_) peer_->end_of_input();
+    if (input_over_) client_session_->end_of_input();
 }
 
 void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
     if (!read) return answer(number, {400, json_type, {}, write_error(read.error())});
 
     if (may_take_long(read->body)) keep_back(number);
-    peer_->ask(*std::move(read), call_number(number),
-               [weak = weak_from_this(), number](const Result<Reply>& reply) {
-                   const auto self = weak.lock();
-                   if (!self) return;
-                   // Text is made where the answer comes, so that the connection's thread only
-                   // sends it.
-                   HttpAnswer answer;
-                   answer.status = reply ? 200 : http_status(reply.error().code);
-                   answer.body = reply ? write_reply(*reply) : write_error(reply.error());
-                   self->made(number, std::move(answer));
-               });
+    client_session_->ask(*std::move(read), call_number(number),
+                         [weak = weak_from_this(), number](const Result<Reply>& reply) {
+                             const auto self = weak.lock();
+                             if (!self) return;
+                             // Text is made where the answer comes, so that the connection's thread
+                             // only sends it.
+                             HttpAnswer answer;
+                             answer.status = reply ? 200 : http_status(reply.error().code);
+                             answer.body = reply ? write_reply(*reply) : write_error(reply.error());
+                             self->made(number, std::move(answer));
+                         });
 }
 
 // The peer's number for the call that the answer of this slot comes from.
 std::uint64_t HttpConversation::call_number(std::uint64_t number) {
-    const auto call = peer_->next_number();
+    const auto call = client_session_->next_number();
     if (auto* const slot = find_slot(number)) slot->call = call;
     return call;
 }
@@ -285,18 +288,18 @@ void HttpConversation::start_stream(const HttpRequest& request, std::uint64_t nu
 
 void HttpConversation::ask_for_events() {
     asked_for_events_ = true;
-    peer_->ask(Call{stream_->next(), {}, {}},
-               [weak = weak_from_this(), post = post_](Result<Reply> reply) {
-                   Result<EventPage> page = EventPage{};
-                   if (reply) {
-                       page = std::get<EventPage>(*std::move(reply));
-                   } else {
-                       page = std::move(reply).error();
-                   }
-                   post([weak, page = std::move(page)] {
-                       if (const auto self = weak.lock()) self->append_events(page);
-                   });
-               });
+    client_session_->ask(Call{stream_->next(), {}, {}},
+                         [weak = weak_from_this(), post = post_](Result<Reply> reply) {
+                             Result<EventPage> page = EventPage{};
+                             if (reply) {
+                                 page = std::get<EventPage>(*std::move(reply));
+                             } else {
+                                 page = std::move(reply).error();
+                             }
+                             post([weak, page = std::move(page)] {
+                                 if (const auto self = weak.lock()) self->append_events(page);
+                             });
+                         });
 }
 
 void HttpConversation::append_events(const Result<EventPage>& page) {
@@ -339,8 +342,8 @@ void HttpConversation::flush() {
         output_ += *slots_.front().answer;
         slots_.front().answer->clear();
         if (slots_.front().open) break;
-        if (slots_.front().call != 0 && peer_->has_unconfirmed()) {
-            peer_->placed(slots_.front().call, taken_ + output_.size());
+        if (slots_.front().call != 0 && client_session_->has_unconfirmed()) {
+            client_session_->placed(slots_.front().call, taken_ + output_.size());
         }
         slots_.pop_front();
     }

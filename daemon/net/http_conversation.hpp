@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/api/peer.hpp"
+#include "daemon/api/client_session.hpp"
 #include "daemon/http/http_answer.hpp"
 #include "daemon/http/http_reader.hpp"
 #include "daemon/net/conversation.hpp"
@@ -25,9 +25,9 @@
 
 namespace rocklock {
 
-class Places;
-class EditSite;
-class TableSite;
+class StatusPages;
+class EditEndpoint;
+class ItemEndpoint;
 
 // What all connections of a server hold of requests that are not whole yet. Each may send 16 MB,
 // and there are many.
@@ -41,18 +41,18 @@ struct RequestMemory {
 using RunAside = std::function<void(std::function<void()>)>;
 
 // Where a conversation takes place.
-struct HttpSite {
+struct HttpServices {
     // Over TCP, where a page in a browser may be at the other end.
     bool tcp = false;
     // What there is to GET; none: nothing.
-    const Places* places = nullptr;
+    const StatusPages* places = nullptr;
     // None: nobody counts.
     RequestMemory* memory = nullptr;
     // Where long bodies are read, so that they keep nobody waiting. None: where they come.
     RunAside aside{};
     // None: no tables.
-    TableSite* tables = nullptr;
-    EditSite* edits = nullptr;
+    ItemEndpoint* tables = nullptr;
+    EditEndpoint* edits = nullptr;
 };
 
 // Threads:  one at a time; answers come through `post`.
@@ -62,8 +62,9 @@ class HttpConversation final : public Conversation,
 public:
     // `post` runs a function on the conversation's thread, soon. `output_ready` says that output()
     // is not empty any more, or that the conversation has ended.
-    HttpConversation(std::shared_ptr<Peer> peer, std::function<void(std::function<void()>)> post,
-                     std::function<void()> output_ready, const HttpSite& site = {});
+    HttpConversation(std::shared_ptr<ClientSession> peer,
+                     std::function<void(std::function<void()>)> post,
+                     std::function<void()> output_ready, const HttpServices& site = {});
     ~HttpConversation() override;
 
     void receive(std::string_view bytes) override;
@@ -118,10 +119,10 @@ private:
     std::optional<HttpProblem> count_held();
     void flush();
 
-    std::shared_ptr<Peer> peer_;
+    std::shared_ptr<ClientSession> client_session_;
     std::function<void(std::function<void()>)> post_;
     std::function<void()> output_ready_;
-    const HttpSite site_;
+    const HttpServices services_;
     HttpReader reader_;
     // As it is counted in the site's memory.
     std::size_t held_ = 0;

@@ -8,7 +8,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "daemon/api/places.hpp"
+#include "daemon/api/status_pages.hpp"
 #include "daemon/support/log.hpp"
 
 namespace rocklock {
@@ -45,7 +45,7 @@ private:
     const int max_connections_;
     const std::function<void()> has_room_;
     int refusing_ = 0;
-    Seldom logged_{std::chrono::milliseconds{10'000}};
+    RateLimiter logged_{std::chrono::milliseconds{10'000}};
 };
 
 }  // namespace rocklock

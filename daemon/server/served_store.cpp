@@ -83,14 +83,14 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
     database.region = options.region;
     database.rehearsal = options.rehearsal;
     // Very many may be slow at once: of what stands in their way, a few tell all.
-    database.on_slow_wait =
-        [&log, some = std::make_shared<Seldom>(milliseconds{1000}, 100)](const SlowWait& wait) {
-            const auto count = some->let_through(steady_clock::now());
-            if (count == 0) return;
-            auto event = slow_wait_event(wait);
-            if (count > 1) event.facts.emplace_back("untold", count - 1);
-            log.write(event);
-        };
+    database.on_slow_wait = [&log, some = std::make_shared<RateLimiter>(milliseconds{1000}, 100)](
+                                const SlowWait& wait) {
+        const auto count = some->let_through(steady_clock::now());
+        if (count == 0) return;
+        auto event = slow_wait_event(wait);
+        if (count > 1) event.facts.emplace_back("untold", count - 1);
+        log.write(event);
+    };
     if (options.store.empty()) return Database::in_memory(database);
     if (auto shared = check_private(options)) return *std::move(shared);
     const auto deadline = steady_clock::now() + options.patience;

@@ -35,11 +35,11 @@
 
 #include "base/duration_text.hpp"
 #include "base/mutex.hpp"
-#include "daemon/api/call_book.hpp"
+#include "daemon/api/call_recorder.hpp"
 #include "daemon/api/dispatcher.hpp"
-#include "daemon/api/edit_site.hpp"
+#include "daemon/api/edit_endpoint.hpp"
+#include "daemon/api/item_endpoint.hpp"
 #include "daemon/api/process_watch.hpp"
-#include "daemon/api/table_site.hpp"
 #include "daemon/net/connection.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "daemon/server/listeners.hpp"
@@ -133,13 +133,13 @@ public:
     std::optional<Error> run();
 
 private:
-    struct Door {
+    struct ListeningSocket {
         Acceptor acceptor;
         bool tcp = false;
     };
 
     void watch_recovered();
-    asio::awaitable<void> accept_loop(Door& door);
+    asio::awaitable<void> accept_loop(ListeningSocket& listening);
     asio::awaitable<void> await_room();
     void admit(Protocol::socket socket, bool tcp);
     std::optional<Error> refusal_of(const Caller& caller);
@@ -161,7 +161,7 @@ private:
     // Connections, which the context owns, count themselves out when they go.
     Traffic traffic_;
     RequestMemory memory_;
-    Newcomers newcomers_;
+    IdleConnections idle_connections_;
     ConnectionSet connections_;
     ArrivalGate arrivals_;
     // What accepts, what ends it, and what minds processes run here, on one thread.
@@ -170,18 +170,18 @@ private:
     asio::steady_timer room_{control_};
     ProcessWatch watch_;
     std::atomic<bool> stopping_{false};
-    CallBook book_;
+    CallRecorder recorder_;
     Dispatcher dispatcher_;
-    Places places_;
+    StatusPages places_;
     // Those who serve the connections, which are dealt out in turn.
     std::vector<std::unique_ptr<IoThread>> threads_;
     std::size_t next_thread_ = 0;
     std::size_t next_settler_ = 0;
-    std::vector<std::unique_ptr<Door>> doors_;
+    std::vector<std::unique_ptr<ListeningSocket>> listening_;
     asio::signal_set signals_;
     SpareDescriptor spare_;
     Refusals refusals_;
-    Seldom drops_{milliseconds{10'000}};
+    RateLimiter drops_{milliseconds{10'000}};
     steady_clock::time_point last_busy_ = steady_clock::now();
     Mutex mutex_;
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
@@ -189,8 +189,8 @@ private:
     // behind keeps nobody waiting. Last: they use all of the above.
     asio::thread_pool searches_{2};
     asio::thread_pool cleaning_{1};
-    TableSite tables_;
-    EditSite edits_;
+    ItemEndpoint tables_;
+    EditEndpoint edits_;
 };
 
 std::string durability_word(const ServerOptions& options) {
@@ -204,20 +204,20 @@ Server::Server(const Parts& parts)
       watch_(
           control_.get_executor(),
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
-      book_(parts.log,
-            [this](const Error& error) {
-                {
-                    MutexLock lock(mutex_);
-                    failure_ = storage_failure(error);
-                }
-                asio::post(control_, [this] { request_stop("the storage has failed"); });
-            }),
+      recorder_(parts.log,
+                [this](const Error& error) {
+                    {
+                        MutexLock lock(mutex_);
+                        failure_ = storage_failure(error);
+                    }
+                    asio::post(control_, [this] { request_stop("the storage has failed"); });
+                }),
       dispatcher_(
           parts.database.service(), &watch_,
           {.store = parts.options.store.empty() ? "memory" : parts.options.store,
            .durability = durability_word(parts.options),
            .administrator = ::geteuid(),
-           .observer = &book_,
+           .observer = &recorder_,
            .backup = backup_of(parts.database, parts.options),
            .aside =
                [this](std::function<void()> search) { asio::post(searches_, std::move(search)); },
@@ -225,7 +225,7 @@ Server::Server(const Parts& parts)
                [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
            .settle_soon = [this] { settle_soon(); },
            .tables = parts.database.tables().value()}),
-      places_(parts.database.service(), book_, traffic_, stopping_,
+      places_(parts.database.service(), recorder_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options),
                parts.options.user_limits, parts.max_user_connections},
               &tables_, &edits_),
@@ -249,8 +249,8 @@ Server::Server(const Parts& parts)
     }
     for (auto& listener : parts.listeners.all) {
         const int family = listener.tcp() ? AF_INET : AF_UNIX;
-        doors_.push_back(std::make_unique<Door>(
-            Door{Acceptor(control_, Protocol(family, 0), listener.take_socket()), listener.tcp()}));
+        listening_.push_back(std::make_unique<ListeningSocket>(ListeningSocket{
+            Acceptor(control_, Protocol(family, 0), listener.take_socket()), listener.tcp()}));
     }
 }
 
@@ -271,7 +271,7 @@ std::function<void()> Server::settling_of_tables() {
 
 // A look that fails may only have met a bad place on the disk; a storage that has failed has ended.
 void Server::judge(const Error& error) {
-    if (parts_.database.storage().failure()) book_.judge(error);
+    if (parts_.database.storage().failure()) recorder_.judge(error);
 }
 
 std::optional<Error> Server::run() {
@@ -293,8 +293,8 @@ std::optional<Error> Server::run() {
         if (error) return;
         request_stop(signal == SIGTERM ? "SIGTERM" : signal == SIGINT ? "SIGINT" : "SIGHUP");
     });
-    for (auto& door : doors_) {
-        asio::co_spawn(control_, accept_loop(*door), asio::detached);
+    for (auto& listening : listening_) {
+        asio::co_spawn(control_, accept_loop(*listening), asio::detached);
     }
     asio::co_spawn(control_, keep_house(), asio::detached);
     asio::co_spawn(control_, mind_socket(), asio::detached);
@@ -323,26 +323,26 @@ void Server::watch_recovered() {
     }
 }
 
-asio::awaitable<void> Server::accept_loop(Door& door) {
+asio::awaitable<void> Server::accept_loop(ListeningSocket& listening) {
     error_code error;
     asio::steady_timer pause(control_);
-    while (door.acceptor.is_open()) {
+    while (listening.acceptor.is_open()) {
         co_await await_room();
-        auto socket =
-            co_await door.acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
+        auto socket = co_await listening.acceptor.async_accept(
+            asio::redirect_error(asio::use_awaitable, error));
         if (!error) {
-            admit(std::move(socket), door.tcp);
+            admit(std::move(socket), listening.tcp);
         } else if (error == asio::error::no_descriptors) {
             // Somebody is told; and somebody may leave.
             spare_.give();
             auto told = Protocol::socket(control_);
-            door.acceptor.non_blocking(true, error);
-            door.acceptor.accept(told, error);
+            listening.acceptor.non_blocking(true, error);
+            listening.acceptor.accept(told, error);
             if (!error) refusals_.refuse(std::move(told), too_many_connections);
             pause.expires_after(milliseconds{50});
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
             spare_.take();
-        } else if (door.acceptor.is_open() && error != asio::error::operation_aborted) {
+        } else if (listening.acceptor.is_open() && error != asio::error::operation_aborted) {
             pause.expires_after(milliseconds{50});
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
         }
@@ -378,7 +378,7 @@ void Server::admit(Protocol::socket socket, bool tcp) {
          &edits_},
         dispatcher_,
         traffic_,
-        &newcomers_,
+        &idle_connections_,
         &arrivals_};
     auto& thread = *threads_[next_thread_++ % threads_.size()];
     connections_.add(Connection::start(socket.release(), thread, side));
@@ -405,7 +405,7 @@ bool Server::has_place_for(const Caller& caller) {
 bool Server::make_room(bool for_administrator) {
     const auto now = steady_clock::now();
     const auto silence = for_administrator ? silence_before_administrators : longest_silence;
-    if (!newcomers_.end_oldest(now - silence)) return false;
+    if (!idle_connections_.end_oldest(now - silence)) return false;
     ++traffic_.dropped;
     if (const auto count = drops_.let_through(now); count > 0) {
         parts_.log.write({LogLevel::warning,
@@ -426,9 +426,9 @@ asio::awaitable<void> Server::catch_up() {
 
 // Whether a client waits to be accepted.
 bool Server::somebody_waits() {
-    return std::any_of(doors_.begin(), doors_.end(), [](const auto& door) {
-        if (!door->acceptor.is_open()) return false;
-        pollfd listener{door->acceptor.native_handle(), POLLIN, 0};
+    return std::any_of(listening_.begin(), listening_.end(), [](const auto& listening) {
+        if (!listening->acceptor.is_open()) return false;
+        pollfd listener{listening->acceptor.native_handle(), POLLIN, 0};
         return ::poll(&listener, 1, 0) > 0;
     });
 }
@@ -502,7 +502,7 @@ void Server::request_stop(const char* reason) {
     error_code ignored;
     // Whoever comes from now on finds nobody, and starts another daemon if that is its way.
     if (parts_.listeners.file) parts_.listeners.file->remove();
-    for (auto& door : doors_) door->acceptor.close(ignored);
+    for (auto& listening : listening_) listening->acceptor.close(ignored);
     // A second signal ends us at once: what is on the disk is whole at any time.
     signals_.clear(ignored);
     parts_.manager.notify("STOPPING=1");

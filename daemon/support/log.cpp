@@ -143,7 +143,7 @@ void Log::write_line(const LogEvent& event) const {
     if (event.event == "log_lost") lost_ = 0;
 }
 
-std::uint64_t Seldom::let_through(std::chrono::steady_clock::time_point now) {
+std::uint64_t RateLimiter::let_through(std::chrono::steady_clock::time_point now) {
     ++count_;
     const auto moment =
         std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();

@@ -73,9 +73,9 @@ private:
 };
 
 // Lets one through in so long, or `most`, and counts the others. Threads: thread-safe.
-class Seldom {
+class RateLimiter {
 public:
-    explicit Seldom(std::chrono::milliseconds period, std::uint64_t most = 1)
+    explicit RateLimiter(std::chrono::milliseconds period, std::uint64_t most = 1)
         : period_(period), most_(most) {}
 
     // How many there were since the last that was let through, with this one; 0: not this time.

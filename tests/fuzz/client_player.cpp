@@ -16,9 +16,9 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "daemon/api/call_book.hpp"
+#include "daemon/api/call_recorder.hpp"
 #include "daemon/api/dispatcher.hpp"
-#include "daemon/api/places.hpp"
+#include "daemon/api/status_pages.hpp"
 #include "daemon/net/frame_conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
 #include "daemon/support/log.hpp"
@@ -84,8 +84,8 @@ struct World {
         dispatcher = std::make_unique<Dispatcher>(
             *manager, nullptr,
             DispatcherOptions{"memory", "durable", administrator, &book, {}, &clock});
-        places = std::make_unique<Places>(*manager, book, traffic, stopping,
-                                          Places::Facts{"/run/rocklock", "durable"});
+        places = std::make_unique<StatusPages>(*manager, book, traffic, stopping,
+                                               StatusPages::Facts{"/run/rocklock", "durable"});
     }
 
     testing::SimulatedClock clock;
@@ -93,11 +93,11 @@ struct World {
     unsigned sessions = 0;
     std::unique_ptr<LockManager> manager;
     Log log{LogFormat::text, LogLevel::error};
-    CallBook book{log, [](const Error& /*error*/) {}};
+    CallRecorder book{log, [](const Error& /*error*/) {}};
     Traffic traffic;
     std::atomic<bool> stopping{false};
     std::unique_ptr<Dispatcher> dispatcher;
-    std::unique_ptr<Places> places;
+    std::unique_ptr<StatusPages> places;
 };
 
 // Reads what goes over the line as a client does that knows what it has asked.
@@ -230,18 +230,18 @@ public:
     Client(World& world, char first, const Manner& manner)
         : world_(world), takes_late_(manner.takes_late) {
         const Caller caller = manner.over_tcp ? Caller{nobody_known, 0} : Caller{administrator, 0};
-        peer_ = std::make_shared<Peer>(*world.dispatcher, caller);
+        client_session_ = std::make_shared<ClientSession>(*world.dispatcher, caller);
         auto post = [this](std::function<void()> run) { posted_.push_back(std::move(run)); };
         if (first == frame_greeting.front()) {
             auto answers_ready = [this] {
                 posted_.emplace_back([conversation = conversation_] { conversation->collect(); });
             };
-            conversation_ =
-                std::make_shared<FrameConversation>(peer_, world.clock, answers_ready, [] {});
+            conversation_ = std::make_shared<FrameConversation>(client_session_, world.clock,
+                                                                answers_ready, [] {});
             reading_ = std::make_unique<FrameReading>();
         } else {
             conversation_ = std::make_shared<HttpConversation>(
-                peer_, post, [] {}, HttpSite{manner.over_tcp, world.places.get()});
+                client_session_, post, [] {}, HttpServices{manner.over_tcp, world.places.get()});
             reading_ = std::make_unique<HttpReading>();
         }
     }
@@ -267,7 +267,7 @@ public:
         go_on();
         if (by_closing_its_sending_side) {
             if (conversation_->paused()) {
-                peer_->stop_waiting();
+                client_session_->stop_waiting();
                 answer();
                 go_on();
             }
@@ -276,7 +276,7 @@ public:
             require(conversation_->ended(), "who sends no more is answered");
             reading_->ended(conversation_->broken());
         }
-        peer_->hang_up(conversation_->sent(), true);
+        client_session_->hang_up(conversation_->sent(), true);
         answer();
     }
 
@@ -310,7 +310,7 @@ private:
     World& world_;
     bool takes_late_;
     std::deque<std::function<void()>> posted_;
-    std::shared_ptr<Peer> peer_;
+    std::shared_ptr<ClientSession> client_session_;
     std::shared_ptr<Conversation> conversation_;
     std::unique_ptr<Reading> reading_;
 };

@@ -14,7 +14,7 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "daemon/api/table_site.hpp"
+#include "daemon/api/item_endpoint.hpp"
 #include "daemon/http/http_answer.hpp"
 #include "daemon/http/http_reader.hpp"
 #include "fuzz/promise.hpp"

@@ -403,8 +403,8 @@ std::optional<BootTime> LockManager::Core::work() {
         const bool awaited = !committing.empty() || watched;
         if (linger_is_over() || own) last = {last_commit, Durability::deferred};
         if (awaited) last = {last_commit, Durability::written};
-        // Where commits are only written too: those that use numbers beyond what is durably reserved
-        // are synced.
+        // Where commits are only written too: those that use numbers beyond what is durably
+        // reserved are synced.
         if (awaited || own) durable_last = {last_durable, Durability::durable, last_kept};
     }
     [[maybe_unused]] const auto written = durable(last);

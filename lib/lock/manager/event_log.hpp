@@ -32,8 +32,8 @@ public:
     bool on() const { return most_ > 0; }
     // Begins below this sequence: what lies below it was never known here.
     void start(std::uint64_t first);
-    // In order of their sequences. A crash does not give the same numbers out again: they lie within
-    // what is durably reserved, or `standing` is durable.
+    // In order of their sequences. A crash does not give the same numbers out again: they lie
+    // within what is durably reserved, or `standing` is durable.
     void add(const std::vector<LockEvent>& events, const manager::Standing& standing);
     // Tells those that may be told by now. Whether there were any.
     bool tell(const Storage& storage);

@@ -99,9 +99,10 @@ void LockTable::Core::erase(Family family, std::string record_key) {
 }
 
 // Tokens and versions are taken from a reservation that is durable before the first use of it. When
-// half of it is used, the next reservation is written with the batch of the decision, which needs no
-// sync of its own: the numbers of the other half are safe. The manager syncs it in the background.
-// If that takes so long that the other half is used up, decisions are synced until it is done.
+// half of it is used, the next reservation is written with the batch of the decision, which needs
+// no sync of its own: the numbers of the other half are safe. The manager syncs it in the
+// background. If that takes so long that the other half is used up, decisions are synced until it
+// is done.
 void LockTable::Core::keep_numbers_safe() {
     if (marks_are_low()) reserve_marks();
     if (next_token <= durable.token && next_version <= durable.version) return;

@@ -18,8 +18,8 @@
 #include <rocklock/database.hpp>
 
 #include "base/assert.hpp"
-#include "daemon/api/edit_site.hpp"
-#include "daemon/api/table_site.hpp"
+#include "daemon/api/edit_endpoint.hpp"
+#include "daemon/api/item_endpoint.hpp"
 #include "wire/call_frame.hpp"
 
 namespace {
@@ -171,7 +171,7 @@ public:
     void converse(Way way, std::size_t number, const Talk& talk) {
         Traffic traffic;
         const Sockets sockets = connected(way);
-        HttpSite site;
+        HttpServices site;
         site.tcp = false;
         site.tables = &tables_;
         site.edits = &edits_;
@@ -193,8 +193,8 @@ private:
 
     Database database_ = *Database::in_memory();
     Dispatcher dispatcher_{database_.service(), nullptr, {"memory", "durable", 4711}};
-    TableSite tables_{*database_.tables().value(), database_.service(), [](const Error&) {}};
-    EditSite edits_{*database_.tables().value(), database_.service(), [](const Error&) {}};
+    ItemEndpoint tables_{*database_.tables().value(), database_.service(), [](const Error&) {}};
+    EditEndpoint edits_{*database_.tables().value(), database_.service(), [](const Error&) {}};
     std::array<IoThread, 2> threads_{IoThread(nothing), IoThread(nothing)};
 };
 

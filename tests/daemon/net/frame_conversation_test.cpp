@@ -30,7 +30,7 @@ class Line {
 public:
     explicit Line(World& world, RequestMemory* memory = nullptr)
         : conversation_(std::make_shared<FrameConversation>(
-              std::make_shared<Peer>(world.dispatcher, Caller{4711, 42}), system_clock(),
+              std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42}), system_clock(),
               [this] {
                   const std::lock_guard lock(mutex_);
                   posted_.emplace_back([this] { conversation_->collect(); });

@@ -22,9 +22,9 @@ struct World {
 // One connection, whose answers arrive on this thread.
 class Line {
 public:
-    explicit Line(World& world, Caller caller = {4711, 42}, const HttpSite& site = {})
+    explicit Line(World& world, Caller caller = {4711, 42}, const HttpServices& site = {})
         : conversation_(std::make_shared<HttpConversation>(
-              std::make_shared<Peer>(world.dispatcher, caller),
+              std::make_shared<ClientSession>(world.dispatcher, caller),
               [this](std::function<void()> run) {
                   const std::lock_guard lock(mutex_);
                   posted_.push_back(std::move(run));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
     World world;
     RequestMemory memory;
     memory.most = 300'000;
-    const HttpSite site{false, nullptr, &memory};
+    const HttpServices site{false, nullptr, &memory};
     const std::string head = "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n";
     {
         Line first(world, {4711, 42}, site);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
 BOOST_AUTO_TEST_CASE(reads_long_bodies_aside_and_goes_on_behind_them) {
     World world;
     std::deque<std::function<void()>> aside;
-    HttpSite site;
+    HttpServices site;
     site.aside = [&](std::function<void()> read) { aside.push_back(std::move(read)); };
     Line line(world, {4711, 42}, site);
     line.send("Acquire",
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(reads_long_bodies_aside_and_goes_on_behind_them) {
 BOOST_AUTO_TEST_CASE(answers_a_long_body_to_a_client_that_sends_no_more) {
     World world;
     std::function<void()> aside;
-    HttpSite site;
+    HttpServices site;
     site.aside = [&](std::function<void()> read) { aside = std::move(read); };
     Line line(world, {4711, 42}, site);
     line.send("Ping", "{}" + std::string(100'000, ' '));
@@ -242,10 +242,10 @@ BOOST_AUTO_TEST_CASE(withdraws_its_wait_when_the_client_hangs_up) {
 
 BOOST_AUTO_TEST_CASE(gives_back_a_grant_that_was_not_read) {
     World world;
-    const auto peer = std::make_shared<Peer>(world.dispatcher, Caller{4711, 42});
+    const auto peer = std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42});
     Line other(world);
     for (const bool unread : {false, true}) {
-        const auto next = std::make_shared<Peer>(world.dispatcher, Caller{4711, 42});
+        const auto next = std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42});
         Acquire acquire;
         acquire.opens.emplace();
         acquire.opens->principal = "ann";

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_numbers_in_json) {
 
 BOOST_AUTO_TEST_CASE(what_comes_often_is_told_seldom_and_counted) {
     using std::chrono::milliseconds;
-    Seldom seldom(milliseconds{100});
+    RateLimiter seldom(milliseconds{100});
     const std::chrono::steady_clock::time_point start{milliseconds{5'000}};
     BOOST_TEST(seldom.let_through(start) == 1U);
     BOOST_TEST(seldom.let_through(start) == 0U);

@@ -12,10 +12,10 @@
 namespace rocklock {
 
 // Threads: thread-safe.
-class CallBook final : public CallObserver {
+class CallRecorder final : public CallObserver {
 public:
     // `storage_failed` is called once, after the caller was answered, on any thread.
-    CallBook(const Log& log, std::function<void(const Error&)> storage_failed);
+    CallRecorder(const Log& log, std::function<void(const Error&)> storage_failed);
 
     Dispatcher::Done observe(const Call& call, const Caller& caller,
                              Dispatcher::Done done) override;

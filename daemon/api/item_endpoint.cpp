@@ -1,4 +1,4 @@
-#include "daemon/api/table_site.hpp"
+#include "daemon/api/item_endpoint.hpp"
 
 #include <algorithm>
 #include <array>
@@ -205,8 +205,9 @@ std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableServic
     return with_headers(**std::move(answer));
 }
 
-TableSite::TableSite(TableService& tables, LockService& locks,
-                     std::function<void(const Error&)> failed, std::function<void()> settle_soon)
+ItemEndpoint::ItemEndpoint(TableService& tables, LockService& locks,
+                           std::function<void(const Error&)> failed,
+                           std::function<void()> settle_soon)
     : tables_(tables),
       locks_(locks),
       failed_(std::move(failed)),
@@ -215,25 +216,25 @@ TableSite::TableSite(TableService& tables, LockService& locks,
       counters_("table_", "operation", operations_),
       threads_(most_at_once) {}
 
-std::size_t TableSite::index_of(std::string_view operation) const {
+std::size_t ItemEndpoint::index_of(std::string_view operation) const {
     const auto last = operations_.end() - 1;
     return static_cast<std::size_t>(std::find(operations_.begin(), last, operation) -
                                     operations_.begin());
 }
 
-void TableSite::count(std::size_t operation, const HttpAnswer& answer,
-                      steady_clock::time_point start) {
+void ItemEndpoint::count(std::size_t operation, const HttpAnswer& answer,
+                         steady_clock::time_point start) {
     counters_.add(operation, answer.refused, steady_clock::now() - start);
 }
 
-std::optional<HttpAnswer> TableSite::ask_at_hand(const HttpRequest& request) {
+std::optional<HttpAnswer> ItemEndpoint::ask_at_hand(const HttpRequest& request) {
     const auto start = steady_clock::now();
     auto answer = answer_at_hand(request, tables_);
     if (answer) count(index_of(operation_of(request)), *answer, start);
     return answer;
 }
 
-void TableSite::ask(HttpRequest request, Done done) {
+void ItemEndpoint::ask(HttpRequest request, Done done) {
     done = [this, operation = index_of(operation_of(request)), start = steady_clock::now(),
             done = std::move(done)](HttpAnswer answer) {
         count(operation, answer, start);
@@ -246,7 +247,7 @@ void TableSite::ask(HttpRequest request, Done done) {
     hand_over(std::move(request), std::move(done));
 }
 
-void TableSite::hand_over(HttpRequest request, Done done) {
+void ItemEndpoint::hand_over(HttpRequest request, Done done) {
     // What runs can be copied, and a request of many megabytes is better not.
     auto shared = std::make_shared<HttpRequest>(std::move(request));
     threads_.run([this, shared = std::move(shared), done = std::move(done)] {
@@ -254,7 +255,7 @@ void TableSite::hand_over(HttpRequest request, Done done) {
     });
 }
 
-void TableSite::queue(Queued write) {
+void ItemEndpoint::queue(Queued write) {
     {
         const MutexLock lock(mutex_);
         queued_.push_back(std::move(write));
@@ -264,16 +265,16 @@ void TableSite::queue(Queued write) {
     threads_.run([this] { finish_queued(); });
 }
 
-void TableSite::settle() {
+void ItemEndpoint::settle() {
     if (settle_soon_) finish_those_queued();
 }
 
-void TableSite::finish_queued() {
+void ItemEndpoint::finish_queued() {
     while (finish_those_queued()) {
     }
 }
 
-bool TableSite::finish_those_queued() {
+bool ItemEndpoint::finish_those_queued() {
     std::vector<Queued> writes;
     {
         const MutexLock lock(mutex_);
@@ -284,7 +285,7 @@ bool TableSite::finish_those_queued() {
     return !writes.empty();
 }
 
-void TableSite::finish(Queued& write) {
+void ItemEndpoint::finish(Queued& write) {
     auto answer = write.begun->finish();
     if (!answer) return hand_over(std::move(*write.request), std::move(write.done));
     const auto told = tell_write(*std::move(answer));

@@ -9,9 +9,9 @@
 
 #include <rocklock/database.hpp>
 
-#include "daemon/api/call_book.hpp"
-#include "daemon/api/edit_site.hpp"
-#include "daemon/api/table_site.hpp"
+#include "daemon/api/call_recorder.hpp"
+#include "daemon/api/edit_endpoint.hpp"
+#include "daemon/api/item_endpoint.hpp"
 #include "daemon/api/traffic.hpp"
 #include "daemon/http/http_answer.hpp"
 #include "daemon/http/http_reader.hpp"
@@ -21,7 +21,7 @@ namespace rocklock {
 
 // Threads:  thread-safe.
 // Lifetime: borrows all it is given; tables there may be none.
-class Places {
+class StatusPages {
 public:
     struct Facts {
         // The path of the Unix socket.
@@ -31,9 +31,9 @@ public:
         std::uint64_t max_user_connections = 0;
     };
 
-    Places(LockService& service, const CallBook& book, const Traffic& traffic,
-           const std::atomic<bool>& stopping, Facts facts, const TableSite* tables = nullptr,
-           const EditSite* edits = nullptr);
+    StatusPages(LockService& service, const CallRecorder& book, const Traffic& traffic,
+                const std::atomic<bool>& stopping, Facts facts,
+                const ItemEndpoint* tables = nullptr, const EditEndpoint* edits = nullptr);
 
     // Answers everything but a call: 404 where there is nothing, 405 for a method that is not for
     // the place.
@@ -46,12 +46,12 @@ private:
     std::map<std::uint32_t, UserUsageLine> usage_of(const LockStatistics& statistics) const;
 
     LockService& service_;
-    const CallBook& book_;
+    const CallRecorder& recorder_;
     const Traffic& traffic_;
     const std::atomic<bool>& stopping_;
     const Facts facts_;
-    const TableSite* const tables_;
-    const EditSite* const edits_;
+    const ItemEndpoint* const tables_;
+    const EditEndpoint* const edits_;
     const std::string page_;
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -1,4 +1,4 @@
-#include "daemon/api/peer.hpp"
+#include "daemon/api/client_session.hpp"
 
 #include <utility>
 #include <variant>
@@ -36,7 +36,7 @@ Error client_gone() {
 
 }  // namespace
 
-void Peer::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
+void ClientSession::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
     {
         MutexLock lock(mutex_);
         asked_[number] = {std::nullopt, opens_with_connection(call.body), may_ask_again(call),
@@ -60,7 +60,7 @@ void Peer::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
     dispatcher_.cancel(*ticket);
 }
 
-void Peer::cancel(std::uint64_t number) {
+void ClientSession::cancel(std::uint64_t number) {
     std::optional<Ticket> ticket;
     {
         MutexLock lock(mutex_);
@@ -72,7 +72,8 @@ void Peer::cancel(std::uint64_t number) {
     if (ticket) dispatcher_.cancel(*ticket);
 }
 
-void Peer::answered(std::uint64_t number, Result<Reply>&& reply, const Dispatcher::Done& done) {
+void ClientSession::answered(std::uint64_t number, Result<Reply>&& reply,
+                             const Dispatcher::Done& done) {
     bool gone = false;
     Asked asked;
     const auto session = session_of(reply);
@@ -102,7 +103,7 @@ void Peer::answered(std::uint64_t number, Result<Reply>&& reply, const Dispatche
     done(std::move(reply));
 }
 
-void Peer::stop_waiting() {
+void ClientSession::stop_waiting() {
     std::vector<Ticket> waits;
     {
         MutexLock lock(mutex_);
@@ -112,7 +113,7 @@ void Peer::stop_waiting() {
     dispatcher_.depart({std::move(waits), {}});
 }
 
-std::vector<Ticket> Peer::tickets() const {
+std::vector<Ticket> ClientSession::tickets() const {
     std::vector<Ticket> waits;
     for (const auto& [number, asked] : asked_) {
         if (asked.ticket) waits.push_back(*asked.ticket);
@@ -121,7 +122,7 @@ std::vector<Ticket> Peer::tickets() const {
 }
 
 // What ends with the client's input.
-Departure Peer::leave() {
+Departure ClientSession::leave() {
     Departure departure;
     if (std::exchange(gone_, true)) return departure;
     departure.waits = tickets();
@@ -132,21 +133,21 @@ Departure Peer::leave() {
     return departure;
 }
 
-void Peer::placed(std::uint64_t number, std::uint64_t position) {
+void ClientSession::placed(std::uint64_t number, std::uint64_t position) {
     MutexLock lock(mutex_);
     for (Unconfirmed& each : unconfirmed_) {
         if (each.number == number) each.end = position;
     }
 }
 
-void Peer::confirm(std::uint64_t sent) {
+void ClientSession::confirm(std::uint64_t sent) {
     MutexLock lock(mutex_);
     std::erase_if(unconfirmed_,
                   [&](const Unconfirmed& each) { return each.end && *each.end <= sent; });
     unconfirmed_count_ = unconfirmed_.size();
 }
 
-void Peer::end_of_input() {
+void ClientSession::end_of_input() {
     Departure departure;
     {
         MutexLock lock(mutex_);
@@ -155,7 +156,7 @@ void Peer::end_of_input() {
     dispatcher_.depart(std::move(departure));
 }
 
-void Peer::hang_up(std::uint64_t sent, bool unread) {
+void ClientSession::hang_up(std::uint64_t sent, bool unread) {
     Departure departure;
     std::vector<Grant> undelivered;
     {

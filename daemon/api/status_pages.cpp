@@ -1,4 +1,4 @@
-#include "daemon/api/places.hpp"
+#include "daemon/api/status_pages.hpp"
 
 #include <string_view>
 #include <utility>
@@ -59,11 +59,11 @@ bool is_place(std::string_view path) {
 
 }  // namespace
 
-Places::Places(LockService& service, const CallBook& book, const Traffic& traffic,
-               const std::atomic<bool>& stopping, Facts facts, const TableSite* tables,
-               const EditSite* edits)
+StatusPages::StatusPages(LockService& service, const CallRecorder& book, const Traffic& traffic,
+                         const std::atomic<bool>& stopping, Facts facts, const ItemEndpoint* tables,
+                         const EditEndpoint* edits)
     : service_(service),
-      book_(book),
+      recorder_(book),
       traffic_(traffic),
       stopping_(stopping),
       facts_(std::move(facts)),
@@ -71,7 +71,7 @@ Places::Places(LockService& service, const CallBook& book, const Traffic& traffi
       edits_(edits),
       page_(page_for(facts_.socket)) {}
 
-HttpAnswer Places::get(const HttpRequest& request) const {
+HttpAnswer StatusPages::get(const HttpRequest& request) const {
     const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
     if (!is_place(path)) {
         return refusal(
@@ -103,20 +103,20 @@ HttpAnswer Places::get(const HttpRequest& request) const {
 }
 
 // The page for browsers, a line for all others.
-HttpAnswer Places::front(const HttpRequest& request) const {
+HttpAnswer StatusPages::front(const HttpRequest& request) const {
     if (request.accept.find("text/html") == std::string::npos) {
         return plain(200, "healthy: rocklock\n");
     }
     return {200, "text/html; charset=utf-8", std::string(page_rules), page_};
 }
 
-HttpAnswer Places::ready() const {
-    if (book_.failed()) return plain(503, "the storage has failed\n");
+HttpAnswer StatusPages::ready() const {
+    if (recorder_.failed()) return plain(503, "the storage has failed\n");
     if (stopping_) return plain(503, "leaving\n");
     return plain(200, "ok\n");
 }
 
-HttpAnswer Places::metrics() const {
+HttpAnswer StatusPages::metrics() const {
     std::string text;
     text += "# HELP rocklock_build_info What runs here.\n# TYPE rocklock_build_info gauge\n";
     text += "rocklock_build_info{version=\"" + std::string(version()) + "\",durability=\"" +
@@ -126,7 +126,7 @@ HttpAnswer Places::metrics() const {
         text, "rocklock_uptime_seconds", "gauge", "Since the daemon listens.",
         static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count()));
     append_metric(text, "rocklock_ready", "gauge", "1 when locks can be had, else 0.",
-                  book_.failed() || stopping_ ? 0 : 1);
+                  recorder_.failed() || stopping_ ? 0 : 1);
     append_metric(text, "rocklock_connections", "gauge", "Connections that are open.",
                   static_cast<std::uint64_t>(traffic_.connections.load()));
     append_metric(text, "rocklock_connections_total", "counter", "Connections accepted.",
@@ -140,14 +140,15 @@ HttpAnswer Places::metrics() const {
     append_statistics(text, statistics);
     append_user_usage(text, usage_of(statistics));
     append_user_limits(text, facts_.user_limits, facts_.max_user_connections);
-    book_.counters().append(text);
+    recorder_.counters().append(text);
     if (tables_ != nullptr) tables_->counters().append(text);
     if (edits_ != nullptr) edits_->counters().append(text);
     return {200, metrics_type, std::string(not_kept), std::move(text)};
 }
 
 // By uid, what each user has of all that is limited.
-std::map<std::uint32_t, UserUsageLine> Places::usage_of(const LockStatistics& statistics) const {
+std::map<std::uint32_t, UserUsageLine> StatusPages::usage_of(
+    const LockStatistics& statistics) const {
     std::map<std::uint32_t, UserUsageLine> users;
     for (const auto& [uid, connections] : traffic_.users.all())
         users[uid].connections = connections;

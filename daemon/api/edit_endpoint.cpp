@@ -1,4 +1,4 @@
-#include "daemon/api/edit_site.hpp"
+#include "daemon/api/edit_endpoint.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -54,14 +54,14 @@ void give_back(LockService& locks, const Grant& grant) {
 
 }  // namespace
 
-EditSite::EditSite(TableService& tables, LockService& locks,
-                   std::function<void(const Error&)> failed)
+EditEndpoint::EditEndpoint(TableService& tables, LockService& locks,
+                           std::function<void(const Error&)> failed)
     : tables_(tables),
       locks_(locks),
       failed_(std::move(failed)),
       counters_("edit_", "verb", verbs) {}
 
-void EditSite::ask(EditBody verb, Sent sent, AskClient ask_client, Done answered) {
+void EditEndpoint::ask(EditBody verb, Sent sent, AskClient ask_client, Done answered) {
     auto done = [this, index = verb.index(), start = steady_clock::now(),
                  answered = std::move(answered)](HttpAnswer answer) {
         counters_.add(index, answer.refused, steady_clock::now() - start);
@@ -83,7 +83,7 @@ void EditSite::ask(EditBody verb, Sent sent, AskClient ask_client, Done answered
     });
 }
 
-void EditSite::begin(EditCall edit, const AskClient& ask_client, Done done) {
+void EditEndpoint::begin(EditCall edit, const AskClient& ask_client, Done done) {
     auto& begin = std::get<BeginEdit>(edit.body);
     auto locks = locks_of(tables_, {begin.items, begin.acquire.locks});
     if (!locks) return done(told(std::move(locks).error()));
@@ -92,14 +92,14 @@ void EditSite::begin(EditCall edit, const AskClient& ask_client, Done done) {
     lock_and_read(std::move(edit.call), std::move(begin.items), ask_client, std::move(done));
 }
 
-void EditSite::take_over(EditCall edit, const AskClient& ask_client, Done done) {
+void EditEndpoint::take_over(EditCall edit, const AskClient& ask_client, Done done) {
     auto& taken = std::get<TakeOverEdit>(edit.body);
     edit.call.body = std::move(taken.steal);
     lock_and_read(std::move(edit.call), std::move(taken.items), ask_client, std::move(done));
 }
 
-void EditSite::lock_and_read(Call call, std::vector<ItemToLock> items, const AskClient& ask_client,
-                             Done done) {
+void EditEndpoint::lock_and_read(Call call, std::vector<ItemToLock> items,
+                                 const AskClient& ask_client, Done done) {
     const bool given_back = may_give_back(call);
     ask_client(std::move(call), [this, given_back, items = std::move(items),
                                  done = std::move(done)](Result<Reply> reply) {
@@ -112,7 +112,7 @@ void EditSite::lock_and_read(Call call, std::vector<ItemToLock> items, const Ask
     });
 }
 
-Result<std::string> EditSite::read(const Grant& grant, const std::vector<ItemToLock>& items) {
+Result<std::string> EditEndpoint::read(const Grant& grant, const std::vector<ItemToLock>& items) {
     // The answer to a repeated request tells how it has ended, and nothing was read under it.
     if (grant.ended) return write_edit(grant, {});
     auto read = read_under(tables_, locks_, grant, items);
@@ -120,7 +120,7 @@ Result<std::string> EditSite::read(const Grant& grant, const std::vector<ItemToL
     return write_edit(grant, *read);
 }
 
-Result<std::string> EditSite::show(const ShowEdit& edit) {
+Result<std::string> EditEndpoint::show(const ShowEdit& edit) {
     auto resource = resource_of_bound(tables_, edit.table, edit.key);
     if (!resource) return std::move(resource).error();
     auto view = locks_.show(*resource);
@@ -128,7 +128,7 @@ Result<std::string> EditSite::show(const ShowEdit& edit) {
     return write_reply(Reply(*std::move(view)));
 }
 
-HttpAnswer EditSite::save(SaveEdit save, const Secret& secret, std::uint32_t uid) {
+HttpAnswer EditEndpoint::save(SaveEdit save, const Secret& secret, std::uint32_t uid) {
     if (auto own = check_sender(&locks_, save.session, secret); !own) {
         return error_answer(own.error());
     }
@@ -140,7 +140,7 @@ HttpAnswer EditSite::save(SaveEdit save, const Secret& secret, std::uint32_t uid
     return told(saved.error());
 }
 
-HttpAnswer EditSite::told(Result<std::string> answer) const {
+HttpAnswer EditEndpoint::told(Result<std::string> answer) const {
     if (answer) return json_answer(*std::move(answer));
     const Error& error = answer.error();
     if (const auto* reason = lock_reason(error)) {

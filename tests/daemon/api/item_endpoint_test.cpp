@@ -1,5 +1,5 @@
 // A request for tables to its answer, without a socket.
-#include "daemon/api/table_site.hpp"
+#include "daemon/api/item_endpoint.hpp"
 
 #include <atomic>
 #include <functional>
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
 
 BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
     World world;
-    TableSite site(world.tables, world.database.service(), {});
+    ItemEndpoint site(world.tables, world.database.service(), {});
     std::promise<std::pair<int, std::thread::id>> promise;
     site.ask(request_of("ListTables", "{}"), [&](const HttpAnswer& answer) {
         promise.set_value({answer.status, std::this_thread::get_id()});
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(is_answered_when_its_write_is_committed) {
     std::atomic<int> done = 0;
     std::atomic<int> first = 0;
     {
-        TableSite site(world.tables, world.database.service(), {});
+        ItemEndpoint site(world.tables, world.database.service(), {});
         for (int i = 0; i < many; ++i) {
             const std::string id = std::to_string(i % 20);
             const auto condition = R"-(,"ConditionExpression":"attribute_not_exists(id)"})-";

@@ -1,4 +1,4 @@
-#include "daemon/net/newcomers.hpp"
+#include "daemon/net/idle_connections.hpp"
 
 #include <utility>
 
@@ -6,18 +6,18 @@
 
 namespace rocklock {
 
-std::uint64_t Newcomers::add(std::weak_ptr<Connection> connection, Time now) {
+std::uint64_t IdleConnections::add(std::weak_ptr<Connection> connection, Time now) {
     const MutexLock lock(mutex_);
     all_.emplace_hint(all_.end(), ++last_number_, Newcomer{std::move(connection), now});
     return last_number_;
 }
 
-void Newcomers::remove(std::uint64_t number) {
+void IdleConnections::remove(std::uint64_t number) {
     const MutexLock lock(mutex_);
     all_.erase(number);
 }
 
-bool Newcomers::end_oldest(Time came_before) {
+bool IdleConnections::end_oldest(Time came_before) {
     std::shared_ptr<Connection> oldest;
     {
         const MutexLock lock(mutex_);

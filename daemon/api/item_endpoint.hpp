@@ -43,12 +43,12 @@ std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableServic
 
 // Threads:  thread-safe.
 // Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
-class TableSite {
+class ItemEndpoint {
 public:
     // `settle_soon`, where writes wait for no device: has settle() called soon, on any thread.
     // Without it one of the site's own threads waits for them.
-    TableSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
-              std::function<void()> settle_soon = {});
+    ItemEndpoint(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
+                 std::function<void()> settle_soon = {});
 
     // Any thread, and it is kept for some microseconds only. Nothing: ask().
     std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request);

@@ -32,13 +32,14 @@ namespace rocklock {
 // Threads:  thread-safe.
 // Lifetime: borrows the dispatcher. Owned by shared pointers: answers may come when the client is
 //           gone.
-class Peer : public std::enable_shared_from_this<Peer> {
+class ClientSession : public std::enable_shared_from_this<ClientSession> {
 public:
-    Peer(Dispatcher& dispatcher, const Caller& caller) : dispatcher_(dispatcher), caller_(caller) {}
+    ClientSession(Dispatcher& dispatcher, const Caller& caller)
+        : dispatcher_(dispatcher), caller_(caller) {}
 
     const Caller& caller() const { return caller_; }
-    Peer(const Peer&) = delete;
-    Peer& operator=(const Peer&) = delete;
+    ClientSession(const ClientSession&) = delete;
+    ClientSession& operator=(const ClientSession&) = delete;
 
     // Calls `done` exactly once, on any thread. One asks at a time.
     void ask(Call call, Dispatcher::Done done) {

@@ -14,7 +14,7 @@ namespace rocklock {
 class Connection;
 
 // Threads: thread-safe. However many there are, what is done with one of them takes no longer.
-class Newcomers {
+class IdleConnections {
 public:
     using Time = std::chrono::steady_clock::time_point;
 

@@ -1,4 +1,4 @@
-#include "daemon/api/call_book.hpp"
+#include "daemon/api/call_recorder.hpp"
 
 #include <chrono>
 #include <optional>
@@ -74,10 +74,11 @@ std::vector<std::string_view> verb_names() {
 
 }  // namespace
 
-CallBook::CallBook(const Log& log, std::function<void(const Error&)> storage_failed)
+CallRecorder::CallRecorder(const Log& log, std::function<void(const Error&)> storage_failed)
     : log_(log), storage_failed_(std::move(storage_failed)), counters_("", "verb", verb_names()) {}
 
-Dispatcher::Done CallBook::observe(const Call& call, const Caller& caller, Dispatcher::Done done) {
+Dispatcher::Done CallRecorder::observe(const Call& call, const Caller& caller,
+                                       Dispatcher::Done done) {
     if (auto event = administration(call, caller)) {
         done = [this, event = *std::move(event), done = std::move(done)](Result<Reply>&& reply) {
             if (reply) log_.write(event);
@@ -95,7 +96,7 @@ Dispatcher::Done CallBook::observe(const Call& call, const Caller& caller, Dispa
     };
 }
 
-void CallBook::judge(const Error& error) {
+void CallRecorder::judge(const Error& error) {
     const bool storage = error.code == ErrorCode::io_error || error.code == ErrorCode::no_space ||
                          error.code == ErrorCode::corrupt;
     if (storage && !failed_.exchange(true)) storage_failed_(error);

@@ -25,10 +25,11 @@ namespace rocklock {
 
 // Threads:  thread-safe.
 // Lifetime: borrows the tables and the locks. The destructor waits for what it has begun.
-class EditSite {
+class EditEndpoint {
 public:
     // `failed` is told of what is no fault of a request.
-    EditSite(TableService& tables, LockService& locks, std::function<void(const Error&)> failed);
+    EditEndpoint(TableService& tables, LockService& locks,
+                 std::function<void(const Error&)> failed);
 
     // Has the client ask for a call of its own, so that what it leaves behind is seen to.
     using AskClient = std::function<void(Call call, Dispatcher::Done done)>;
