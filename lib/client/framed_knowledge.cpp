@@ -49,9 +49,9 @@ void FramedService::count_from_here(Reply& reply, BootTime from) {
     }
 }
 
-FramedService::News FramedService::learn(std::uint64_t number, const Asked& asked,
-                                         Result<Reply>& reply) {
-    News news;
+FramedService::Notifications FramedService::learn(std::uint64_t number, const Asked& asked,
+                                                  Result<Reply>& reply) {
+    Notifications notifications;
     const auto* proven = proven_session(asked.call.body);
     if (!reply) {
         const auto known = proven == nullptr ? known_.end() : known_.find(*proven);
@@ -59,17 +59,17 @@ FramedService::News FramedService::learn(std::uint64_t number, const Asked& aske
             lose_all(
                 *proven, known->second,
                 reply.error().ended.value_or(Ending{Outcome::expired, {}, {}, clock_.now().wall}),
-                news);
+                notifications);
         }
-        return news;
+        return notifications;
     }
-    if (auto* session = reply_in<SessionInfo>(reply)) learn_session(asked, *session, news);
+    if (auto* session = reply_in<SessionInfo>(reply)) learn_session(asked, *session, notifications);
     if (const auto* grant = reply_in<Grant>(reply)) learn_grant(asked, *grant);
     if (const auto* detail = reply_in<SessionDetail>(reply)) {
-        learn_detail(number, asked, *detail, news);
+        learn_detail(number, asked, *detail, notifications);
     }
     const auto known = proven == nullptr ? known_.end() : known_.find(*proven);
-    if (known == known_.end()) return news;
+    if (known == known_.end()) return notifications;
     if (reply_in<ClosedSession>(reply) != nullptr) {
         end(known->second);
         known->second.grants.clear();
@@ -77,7 +77,7 @@ FramedService::News FramedService::learn(std::uint64_t number, const Asked& aske
     if (const auto* release = std::get_if<Release>(&asked.call.body)) {
         learn_release(known->second, release->grant, *reply_in<Released>(reply));
     }
-    return news;
+    return notifications;
 }
 
 void FramedService::learn_release(Known& known, GrantId grant, const Released& released) {
@@ -91,7 +91,8 @@ void FramedService::learn_release(Known& known, GrantId grant, const Released& r
     if (released.outcome != Outcome::held && !lost) known.grants.erase(held);
 }
 
-void FramedService::learn_session(const Asked& asked, SessionInfo& session, News& news) {
+void FramedService::learn_session(const Asked& asked, SessionInfo& session,
+                                  Notifications& notifications) {
     if (const auto* proven = proven_session(asked.call.body)) session.id = *proven;
     if (known_over_ > most_over) {
         std::erase_if(known_, [](const auto& entry) { return entry.second.over; });
@@ -104,11 +105,12 @@ void FramedService::learn_session(const Asked& asked, SessionInfo& session, News
     known.deadline = std::max(known.deadline, session.deadline);
     if (std::holds_alternative<RenewSession>(asked.call.body)) known.deadline = session.deadline;
     next_look_ = std::min(next_look_, known.deadline);
-    for (const Wanted& wanted : session.wanted) news.wanted.push_back({session.id, wanted});
+    for (const Wanted& wanted : session.wanted)
+        notifications.wanted.push_back({session.id, wanted});
     for (const LostGrant& lost : session.lost) {
         const auto grant = known.grants.find(lost.grant);
         if (grant == known.grants.end()) continue;
-        news.lost.push_back({session.id, std::move(grant->second.grant), lost.ending});
+        notifications.lost.push_back({session.id, std::move(grant->second.grant), lost.ending});
         known.grants.erase(grant);
     }
 }
@@ -135,7 +137,7 @@ void FramedService::learn_grant(const Asked& asked, const Grant& grant) {
 
 // What was known to be held when this was asked for, and is not among what is, has ended.
 void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
-                                 const SessionDetail& detail, News& news) {
+                                 const SessionDetail& detail, Notifications& notifications) {
     const auto& session = std::get<ShowSession>(asked.call.body).session;
     Known& known = known_[session];
     known.secret = asked.call.secret.value_or(known.secret);
@@ -148,9 +150,10 @@ void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
         const bool gone = entry.second.known_at < number && !live.contains(entry.first);
         if (gone && !entry.second.releasing && !known.closing) {
             // It ended otherwise than by us; the answer that said how was lost.
-            news.lost.push_back({session,
-                                 std::move(entry.second.grant),
-                                 {Outcome::expired, {}, "seen to be gone", clock_.now().wall}});
+            notifications.lost.push_back(
+                {session,
+                 std::move(entry.second.grant),
+                 {Outcome::expired, {}, "seen to be gone", clock_.now().wall}});
         }
         return gone;
     });
@@ -162,19 +165,19 @@ void FramedService::end(Known& known) {
 }
 
 void FramedService::lose_all(const SessionId& session, Known& known, const Ending& ending,
-                             News& news) {
+                             Notifications& notifications) {
     end(known);
     for (auto& [id, held] : std::exchange(known.grants, {})) {
         if (known.closing || held.releasing) continue;
-        news.lost.push_back({session, std::move(held.grant), ending});
+        notifications.lost.push_back({session, std::move(held.grant), ending});
     }
 }
 
-void FramedService::tell(const News& news) {
-    for (const LostNotice& notice : news.lost) {
+void FramedService::tell(const Notifications& notifications) {
+    for (const LostNotice& notice : notifications.lost) {
         if (tell_lost_) tell_lost_(notice);
     }
-    for (const WantedNotice& notice : news.wanted) {
+    for (const WantedNotice& notice : notifications.wanted) {
         if (tell_wanted_) tell_wanted_(notice);
     }
 }

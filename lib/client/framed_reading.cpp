@@ -251,18 +251,18 @@ bool FramedService::ask_again(std::uint64_t number, Asked& asked) {
 }
 
 void FramedService::finish(std::uint64_t number, Asked asked, Result<Reply> reply) {
-    News news;
+    Notifications notifications;
     std::optional<SessionId> reconcile;
     {
         MutexLock lock(mutex_);
-        news = learn(number, asked, reply);
+        notifications = learn(number, asked, reply);
         // What a renewal told whose answer was lost is not told again: look for what is gone.
         const auto* renewal = std::get_if<RenewSession>(&asked.call.body);
         if (renewal != nullptr && (asked.in_doubt || !asked.done) && reply) {
             reconcile = renewal->session;
         }
     }
-    tell(news);
+    tell(notifications);
     if (reconcile) {
         Call detail;
         detail.body = ShowSession{*reconcile};

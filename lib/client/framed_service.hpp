@@ -132,7 +132,7 @@ private:
         bool closing = false;
         bool over = false;
     };
-    struct News {
+    struct Notifications {
         std::vector<LostNotice> lost;
         std::vector<WantedNotice> wanted;
     };
@@ -167,19 +167,19 @@ private:
     void wake();
 
     static void count_from_here(Reply& reply, BootTime from);
-    News learn(std::uint64_t number, const Asked& asked, Result<Reply>& reply)
+    Notifications learn(std::uint64_t number, const Asked& asked, Result<Reply>& reply)
         ROCKLOCK_REQUIRES(mutex_);
-    void learn_session(const Asked& asked, SessionInfo& session, News& news)
+    void learn_session(const Asked& asked, SessionInfo& session, Notifications& notifications)
         ROCKLOCK_REQUIRES(mutex_);
     void learn_grant(const Asked& asked, const Grant& grant) ROCKLOCK_REQUIRES(mutex_);
     void learn_release(Known& known, GrantId grant, const Released& released)
         ROCKLOCK_REQUIRES(mutex_);
     void learn_detail(std::uint64_t number, const Asked& asked, const SessionDetail& detail,
-                      News& news) ROCKLOCK_REQUIRES(mutex_);
+                      Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
     void end(Known& known) ROCKLOCK_REQUIRES(mutex_);
-    void lose_all(const SessionId& session, Known& known, const Ending& ending, News& news)
-        ROCKLOCK_REQUIRES(mutex_);
-    void tell(const News& news);
+    void lose_all(const SessionId& session, Known& known, const Ending& ending,
+                  Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
+    void tell(const Notifications& notifications);
     std::optional<BootTime> look_after(bool waits) ROCKLOCK_EXCLUDES(mutex_);
 
     const std::string path_;

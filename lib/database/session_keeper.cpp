@@ -274,10 +274,10 @@ void SessionKeeper::wanted(const WantedNotice& notice) {
     add_news({std::move(session), std::nullopt, notice.wanted, std::nullopt});
 }
 
-void SessionKeeper::add_news(News news) {
+void SessionKeeper::add_news(Notifications notifications) {
     {
         MutexLock lock(mutex_);
-        news_.push_back(std::move(news));
+        news_.push_back(std::move(notifications));
     }
     if (background_) thread_.call();
 }
@@ -288,16 +288,16 @@ void SessionKeeper::given_up(const SessionId& id, GrantId grant) {
 
 void SessionKeeper::tell() {
     for (;;) {
-        News news;
+        Notifications notifications;
         {
             MutexLock lock(mutex_);
             if (news_.empty()) return;
-            news = std::move(news_.front());
+            notifications = std::move(news_.front());
             news_.pop_front();
         }
-        if (news.lost) news.session->on_lost(*news.lost);
-        if (news.wanted) news.session->on_wanted(*news.wanted);
-        if (news.warning) news.session->on_warning(*news.warning);
+        if (notifications.lost) notifications.session->on_lost(*notifications.lost);
+        if (notifications.wanted) notifications.session->on_wanted(*notifications.wanted);
+        if (notifications.warning) notifications.session->on_warning(*notifications.warning);
     }
 }
 
@@ -325,7 +325,7 @@ void SessionKeeper::attend(std::size_t most) {
     tell();
     const Sessions due = take_due(most);
     renew(due);
-    std::vector<News> warnings;
+    std::vector<Notifications> warnings;
     for (const auto& session : due) {
         if (const auto left = session->look(clock_.now().boot)) {
             warnings.push_back({session, std::nullopt, std::nullopt, left});

@@ -141,7 +141,7 @@ private:
         std::optional<BootTime> at;
     };
     // What is to be called back, in order.
-    struct News {
+    struct Notifications {
         std::shared_ptr<KeptSession> session;
         std::optional<LostNotice> lost;
         std::optional<Wanted> wanted;
@@ -159,7 +159,7 @@ private:
         ROCKLOCK_EXCLUDES(mutex_);
     void place(Entry& entry, std::optional<BootTime> at) ROCKLOCK_REQUIRES(mutex_);
     std::optional<BootTime> next() const ROCKLOCK_REQUIRES(mutex_);
-    void add_news(News news) ROCKLOCK_EXCLUDES(mutex_);
+    void add_news(Notifications notifications) ROCKLOCK_EXCLUDES(mutex_);
     std::chrono::milliseconds jitter(const KeepingTimes& times) ROCKLOCK_EXCLUDES(mutex_);
 
     LockService& service_;
@@ -173,7 +173,7 @@ private:
     std::set<std::pair<BootTime, SessionId>> queue_ ROCKLOCK_GUARDED_BY(mutex_);
     // Of the thread; the earliest there is while it does not sleep.
     BootTime sleeps_until_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::min();
-    std::deque<News> news_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::deque<Notifications> news_ ROCKLOCK_GUARDED_BY(mutex_);
     std::uint64_t jitter_state_ ROCKLOCK_GUARDED_BY(mutex_) = 0x9E3779B97F4A7C15U;
     WakeThread thread_;
 };

@@ -135,7 +135,7 @@ private:
     void start(std::uint32_t resource);
     void collect(std::uint32_t resource);
 
-    Acquire wish(const Operation& operation, milliseconds patience) const;
+    Acquire requested(const Operation& operation, milliseconds patience) const;
     Operation begin(Verb verb, std::uint32_t resource) const;
     void call(Operation& operation, Request request);
     void keep(const Operation& operation);
@@ -193,7 +193,7 @@ void Owner::abandon() {
     operation.session = ground_.next_session++;
     operation.mode = any_mode();
     operation.waits = true;
-    Acquire take = wish(operation, milliseconds{20});
+    Acquire take = requested(operation, milliseconds{20});
     take.session = opened->id;
     operation.called = moment();
     const auto answer = ground_.manager.call(take);
@@ -243,7 +243,7 @@ Operation Owner::begin(Verb verb, std::uint32_t resource) const {
     return operation;
 }
 
-Acquire Owner::wish(const Operation& operation, milliseconds patience) const {
+Acquire Owner::requested(const Operation& operation, milliseconds patience) const {
     Acquire request;
     request.session = session_;
     request.locks.push_back({.resource = name_of(operation.resource),
@@ -279,7 +279,7 @@ void Owner::acquire(std::uint32_t resource) {
     const milliseconds patience = !operation.waits ? milliseconds{0}
                                   : one_in(4)      ? no_limit
                                                    : milliseconds{1 + below(3)};
-    call(operation, wish(operation, patience));
+    call(operation, requested(operation, patience));
     keep(operation);
 }
 
@@ -312,7 +312,7 @@ void Owner::start(std::uint32_t resource) {
     started->operation = begin(Verb::acquire, resource);
     started->operation.mode = any_mode();
     started->operation.waits = true;
-    Acquire request = wish(started->operation, milliseconds{1 + below(5)});
+    Acquire request = requested(started->operation, milliseconds{1 + below(5)});
     auto told = std::make_shared<std::promise<void>>();
     started->answered = told->get_future();
     started->operation.called = moment();

@@ -375,7 +375,7 @@ Complaint ModelMirror::compare(const Error& expected, const Error& real) {
     return std::nullopt;
 }
 
-Complaint ModelMirror::got(const AskHistory& question) {
+Complaint ModelMirror::got(const HistoryLookup& question) {
     const auto found = owed_.find(question.ticket);
     if (found == owed_.end()) return "the table asks the history for nobody";
     const auto* grant = model_.grant(to_model(question.grant));

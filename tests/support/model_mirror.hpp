@@ -29,7 +29,7 @@ public:
     Complaint got(const WantedNotice& notice);
     Complaint got_ask(const WantedNotice& notice);
     // The table says that it does not know the grant any more.
-    Complaint got(const AskHistory& question);
+    Complaint got(const HistoryLookup& question);
     // All that one decision said, and that nothing is missing of it.
     Complaint got(const Decision& decision, bool time_is_up);
     // Nothing is owed any more; `lost` only when the table has had its time to clean up.

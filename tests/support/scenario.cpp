@@ -521,8 +521,8 @@ private:
 
     // What the manager finds in its history, from what was told here. Nobody's session is asked for
     // when an administrator acts.
-    void decision_from_history(const AskHistory& question, Decision& decision) {
-        if (question.verb != AskHistory::Verb::reacquire) {
+    void decision_from_history(const HistoryLookup& question, Decision& decision) {
+        if (question.verb != HistoryLookup::Verb::reacquire) {
             decision.replies.push_back(TicketAnswer{question.ticket, history(question)});
             return;
         }
@@ -536,13 +536,13 @@ private:
             decision.replies.push_back(
                 TicketAnswer{question.ticket, Error(ErrorCode::grant_ended, "history")});
         } else {
-            subject_.apply(Retake{question.session, question.grant, known->last.locks,
-                                  principal_of(known->owner)},
+            subject_.apply(ReacquireLocks{question.session, question.grant, known->last.locks,
+                                          principal_of(known->owner)},
                            question.ticket, {}, now_, decision);
         }
     }
 
-    Result<Answer> history(const AskHistory& question) {
+    Result<Answer> history(const HistoryLookup& question) {
         const bool by_session = question.session != SessionId{};
         const bool forced = actor_verb_ == "steal" || actor_verb_ == "break";
         if (question.grant == GrantId{}) {
@@ -559,14 +559,14 @@ private:
         if (known == grants_.end()) {
             return Error(ErrorCode::not_owner, "history");
         }
-        if (question.verb == AskHistory::Verb::replay) {
+        if (question.verb == HistoryLookup::Verb::replay) {
             Grant told = known->last;
             told.ended = Ending{known->ended.value_or(Outcome::released), {}, {}, {}};
             return Answer(told);
         }
         const bool own = name_of(question.session) == known->owner;
         const auto outcome = known->ended.value_or(Outcome::held);
-        if (question.verb == AskHistory::Verb::release) {
+        if (question.verb == HistoryLookup::Verb::release) {
             if (!own) return Error(ErrorCode::not_owner, "history");
             return Answer(
                 Released{outcome == Outcome::released ? Outcome::already_released : outcome, 0});

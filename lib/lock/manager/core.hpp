@@ -26,9 +26,9 @@
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
 #include "base/parker.hpp"
+#include "lock/manager/dependency.hpp"
 #include "lock/manager/event_log.hpp"
 #include "lock/manager/lock_manager.hpp"
-#include "lock/manager/standing.hpp"
 #include "lock/manager/wake_thread.hpp"
 #include "lock/records/history.hpp"
 #include "lock/table/core.hpp"
@@ -67,7 +67,7 @@ inline constexpr std::chrono::milliseconds unread_check_every{20};
 struct Caller {
     Parker parker;
     std::optional<Result<Answer>> answer;
-    Standing standing;
+    CommitDependency dependency;
 };
 
 // Who gets the answer of a request that waits.
@@ -77,7 +77,7 @@ struct Pending {
 };
 
 // What a decision tells others than its caller.
-struct News {
+struct Notifications {
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
     std::vector<SlowWait> slow;
@@ -85,12 +85,12 @@ struct News {
 
 // Something to be told once its commit is as durable as it must be. It is moved about often.
 struct Delivery {
-    Standing standing;
+    CommitDependency dependency;
     LockService::Completion done;
     std::optional<Result<Answer>> answer;
     // The answer is to be looked up in the history, under this ticket.
-    std::optional<AskHistory> history;
-    std::unique_ptr<News> news;
+    std::optional<HistoryLookup> history;
+    std::unique_ptr<Notifications> notifications;
     // Of an acquire that did not wait, with `timings`.
     std::optional<BootTime> acquired_at;
 };
@@ -127,7 +127,7 @@ private:
 };
 
 // ReadMark as one word, for readers without the mutex.
-class Marked {
+class AtomicReadMark {
 public:
     void store(const ExclusiveHolds::State& state) {
         word_.store(state.changes << 1U | (state.holds > 0 ? 1U : 0U));
@@ -161,7 +161,7 @@ struct LockManager::Core {
     using Deferred = manager::Deferred;
     using Delivery = manager::Delivery;
     using Pending = manager::Pending;
-    using Standing = manager::Standing;
+    using CommitDependency = manager::CommitDependency;
 
     Core(Storage& used_storage, Clock& used_clock, LockManagerOptions chosen, const SessionKey& key)
         : storage(used_storage),
@@ -189,7 +189,7 @@ struct LockManager::Core {
     bool unwatched ROCKLOCK_GUARDED_BY(watching) = false;
     manager::Timings acquires;
     // Behind each decision, before anybody is told of it.
-    manager::Marked marked;
+    manager::AtomicReadMark marked;
     // Held while the history is read; taken before `mutex`.
     Mutex trimming;
     HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(trimming);
@@ -247,10 +247,10 @@ struct LockManager::Core {
     WakeThread thread;
 
     // What a decision leaves to do when the mutex is released.
-    struct Aftermath {
+    struct DeferredActions {
         std::optional<Result<Answer>> own;
-        std::optional<AskHistory> history;
-        Standing standing;
+        std::optional<HistoryLookup> history;
+        CommitDependency dependency;
         std::vector<Parker*> wake;
         bool call_thread = false;
         // Something is to be told.
@@ -280,24 +280,24 @@ struct LockManager::Core {
     std::optional<Error> not_ours() const;
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex);
     Ticket take_ticket() ROCKLOCK_REQUIRES(mutex) { return Ticket{next_ticket++}; }
-    void decide(const Event& event, Ticket ticket, Aftermath& after) ROCKLOCK_REQUIRES(mutex);
-    Standing commit(bool synced) ROCKLOCK_REQUIRES(mutex);
+    void decide(const Event& event, Ticket ticket, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
+    CommitDependency commit(bool synced) ROCKLOCK_REQUIRES(mutex);
     void confirm_reservation() ROCKLOCK_REQUIRES(mutex);
     void sync_reservation() ROCKLOCK_EXCLUDES(mutex);
-    void distribute(Ticket own, const Standing& standing, Aftermath& after)
+    void distribute(Ticket own, const CommitDependency& dependency, DeferredActions& after)
         ROCKLOCK_REQUIRES(mutex);
-    void tell(Pending to, Result<Answer> answer, const Standing& standing, Aftermath& after)
-        ROCKLOCK_REQUIRES(mutex);
-    void finish(Aftermath& after) ROCKLOCK_EXCLUDES(mutex);
+    void tell(Pending to, Result<Answer> answer, const CommitDependency& dependency,
+              DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
+    void finish(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
     // What is answered without a commit of its own rests on these.
-    Standing standing_now() const ROCKLOCK_REQUIRES(mutex) {
+    CommitDependency current_dependency() const ROCKLOCK_REQUIRES(mutex) {
         if (options.durability == Durability::durable) {
             return {last_durable, Durability::durable, last_kept};
         }
         return {last_kept, Durability::written};
     }
 
-    void look_at_time(Aftermath& after) ROCKLOCK_REQUIRES(mutex);
+    void look_at_time(DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     BootTime last_read(BootTime now) ROCKLOCK_REQUIRES(mutex);
     // The moment to judge by what is only looked at.
     Instant looking_now() const ROCKLOCK_REQUIRES(mutex);
@@ -306,23 +306,25 @@ struct LockManager::Core {
     void resume() ROCKLOCK_EXCLUDES(mutex);
 
     Result<Answer> call(Event event, const std::stop_token& stop) ROCKLOCK_EXCLUDES(mutex);
-    std::variant<Result<Answer>, Retake> settle_own(Aftermath& after) ROCKLOCK_EXCLUDES(mutex);
+    std::variant<Result<Answer>, ReacquireLocks> settle_own(DeferredActions& after)
+        ROCKLOCK_EXCLUDES(mutex);
     Result<Answer> await(Caller& caller, Ticket ticket, const std::stop_token& stop)
         ROCKLOCK_EXCLUDES(mutex);
-    Result<void> durable(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
-    Result<void> leave(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
+    Result<void> durable(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
+    Result<void> leave(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
     void fail(const Error& error) ROCKLOCK_EXCLUDES(mutex);
-    void answer_all(const Error& error, Aftermath& after) ROCKLOCK_REQUIRES(mutex);
+    void answer_all(const Error& error, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     // Who tells what is decided.
     enum class Telling : std::uint8_t { by_thread, by_settle };
     Ticket submit(Request request, LockService::Completion done, Telling telling)
         ROCKLOCK_EXCLUDES(mutex);
     std::optional<std::chrono::milliseconds> settle() ROCKLOCK_EXCLUDES(mutex);
-    void commit_here(const Standing& last, const Standing& synced) ROCKLOCK_EXCLUDES(mutex);
+    void commit_here(const CommitDependency& last, const CommitDependency& synced)
+        ROCKLOCK_EXCLUDES(mutex);
     std::optional<std::chrono::milliseconds> write_what_is_left() ROCKLOCK_EXCLUDES(mutex);
     void take_up(const Event& event, Ticket ticket, LockService::Completion done, Telling telling,
-                 Aftermath& after) ROCKLOCK_REQUIRES(mutex);
-    void see_to(Aftermath& after) ROCKLOCK_EXCLUDES(mutex);
+                 DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
+    void see_to(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
     void submit_now(const Event& event, Ticket ticket, LockService::Completion done,
                     Telling telling = Telling::by_thread) ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
@@ -335,11 +337,11 @@ struct LockManager::Core {
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
     std::optional<Delivery> take_delivery(std::size_t& refusals) ROCKLOCK_REQUIRES(mutex);
     void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);
-    void tell_news(const manager::News& news) ROCKLOCK_EXCLUDES(mutex);
+    void tell_news(const manager::Notifications& notifications) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool tell_settler_of_it() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
-    Result<void> await_looking(const Standing& standing) ROCKLOCK_EXCLUDES(mutex);
+    Result<void> await_looking(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
     Result<void> await_events() ROCKLOCK_EXCLUDES(mutex);
     Result<NoFence> look_up(const FenceRequest& request) const;
     template <typename Found, typename Search>
@@ -347,7 +349,8 @@ struct LockManager::Core {
 
     bool log_is_on() const { return options.events_kept > 0; }
     // Puts the decision's events into the log. Whether somebody waits for any.
-    bool log_events(const Standing& standing) ROCKLOCK_REQUIRES(mutex) ROCKLOCK_EXCLUDES(watching);
+    bool log_events(const CommitDependency& dependency) ROCKLOCK_REQUIRES(mutex)
+        ROCKLOCK_EXCLUDES(watching);
     void submit_watch(Ticket ticket, WatchRequest request, LockService::WatchCompletion done)
         ROCKLOCK_EXCLUDES(mutex, watching);
     Result<EventPage> watch(const WatchRequest& request, const std::stop_token& stop)
@@ -366,7 +369,7 @@ struct LockManager::Core {
     std::optional<BootTime> first_impatience() ROCKLOCK_EXCLUDES(watching);
     // Why nobody is told anything any more; nothing while all is well.
     std::optional<Error> end_of_events() ROCKLOCK_EXCLUDES(mutex);
-    void note_answered(const Aftermath& after, const Result<Answer>& answer);
+    void note_answered(const DeferredActions& after, const Result<Answer>& answer);
 };
 
 }  // namespace rocklock

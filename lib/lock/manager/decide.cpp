@@ -9,7 +9,7 @@
 
 namespace rocklock {
 
-using manager::Standing;
+using manager::CommitDependency;
 
 namespace {
 
@@ -50,7 +50,7 @@ std::optional<Error> LockManager::Core::refusal() const {
     return std::nullopt;
 }
 
-void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& after) {
+void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredActions& after) {
     decision.clear();
     Instant now = clock.now();
     now.boot = std::max(now.boot, last_decided);
@@ -68,20 +68,20 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& aft
     marked.store(table.exclusive_holds().state());
     if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
     const bool changed = !decision.batch.empty();
-    const Standing standing = commit(decision.synced);
+    const CommitDependency dependency = commit(decision.synced);
     if (decision.reserved && !planted(Bug::token_block_not_synced)) {
-        reservation = {standing.number, *decision.reserved};
+        reservation = {dependency.number, *decision.reserved};
         after.call_thread = true;
     }
-    if (!decision.events.empty() && log_events(standing)) after.call_thread = true;
-    after.standing = standing;
-    after.standing.durability = durability_of(event, standing.durability);
+    if (!decision.events.empty() && log_events(dependency)) after.call_thread = true;
+    after.dependency = dependency;
+    after.dependency.durability = durability_of(event, dependency.durability);
     // It rests on nothing.
-    if (after.standing.durability == Durability::deferred) after.standing.kept = 0;
-    distribute(ticket, standing, after);
+    if (after.dependency.durability == Durability::deferred) after.dependency.kept = 0;
+    distribute(ticket, dependency, after);
     // A session that is told of again: its opening is written, not synced.
     if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
-        after.standing = {last_kept, Durability::written};
+        after.dependency = {last_kept, Durability::written};
     }
     if (!beating) last_look = now.boot;
     beating = tell_stall && table.has_sessions();
@@ -93,8 +93,8 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Aftermath& aft
 }
 
 // Puts the batch into the storage's queue; what has none rests on what was decided before.
-Standing LockManager::Core::commit(bool synced) {
-    if (decision.batch.empty()) return standing_now();
+CommitDependency LockManager::Core::commit(bool synced) {
+    if (decision.batch.empty()) return current_dependency();
     Durability durability = decision.durability;
     if (!synced) durability = std::min(durability, options.durability);
     last_commit = storage.enqueue(std::move(decision.batch), durability);
@@ -121,37 +121,38 @@ void LockManager::Core::sync_reservation() {
     if (const auto synced = storage.sync_through(reserved); !synced) fail(synced.error());
 }
 
-void LockManager::Core::distribute(Ticket own, const Standing& standing, Aftermath& after) {
+void LockManager::Core::distribute(Ticket own, const CommitDependency& dependency,
+                                   DeferredActions& after) {
     for (TicketAnswer& reply : decision.replies) {
         if (reply.ticket == own) {
             after.own = std::move(reply.answer);
             continue;
         }
         const std::unique_ptr<Pending> to = pending.take(reply.ticket);
-        if (to) tell(std::move(*to), std::move(reply.answer), standing, after);
+        if (to) tell(std::move(*to), std::move(reply.answer), dependency, after);
     }
-    for (const AskHistory& asked : decision.history) {
+    for (const HistoryLookup& asked : decision.history) {
         ROCKLOCK_ASSERT(asked.ticket == own);
         after.history = asked;
         // It is read from the storage, and what ended may have ended in a deferred commit.
-        after.standing = {last_commit, Durability::written};
+        after.dependency = {last_commit, Durability::written};
     }
     const bool slow = !decision.slow.empty() && options.on_slow_wait;
     if (decision.lost.empty() && decision.wanted.empty() && !slow) return;
     if (!tell_lost && !tell_wanted && !slow) return;
     Delivery delivery;
-    if (!planted(Bug::told_before_durable)) delivery.standing = standing;
-    delivery.news = std::make_unique<manager::News>(manager::News{
+    if (!planted(Bug::told_before_durable)) delivery.dependency = dependency;
+    delivery.notifications = std::make_unique<manager::Notifications>(manager::Notifications{
         std::move(decision.lost), std::move(decision.wanted), std::move(decision.slow)});
     committing.push_back(std::move(delivery));
     after.tell = true;
 }
 
-void LockManager::Core::tell(Pending to, Result<Answer> answer, const Standing& standing,
-                             Aftermath& after) {
+void LockManager::Core::tell(Pending to, Result<Answer> answer, const CommitDependency& dependency,
+                             DeferredActions& after) {
     if (to.caller != nullptr) {
         to.caller->answer = std::move(answer);
-        to.caller->standing = standing;
+        to.caller->dependency = dependency;
         after.wake.push_back(&to.caller->parker);
         return;
     }
@@ -160,7 +161,7 @@ void LockManager::Core::tell(Pending to, Result<Answer> answer, const Standing& 
         return;
     }
     Delivery delivery;
-    delivery.standing = standing;
+    delivery.dependency = dependency;
     delivery.done = std::move(to.done);
     const bool at_once = !answer;
     delivery.answer = std::move(answer);
@@ -169,7 +170,7 @@ void LockManager::Core::tell(Pending to, Result<Answer> answer, const Standing& 
 }
 
 // A caller may go on, and its Parker end, as soon as it is woken: so this comes last.
-void LockManager::Core::finish(Aftermath& after) {
+void LockManager::Core::finish(DeferredActions& after) {
     for (Parker* parker : after.wake) parker->unpark(1);
     if ((after.call_thread || after.tell) && options.background) thread.call();
     if (after.tell_stall) after.tell_stall();
@@ -177,24 +178,26 @@ void LockManager::Core::finish(Aftermath& after) {
 
 // ---- Blocking calls ----
 
-Result<void> LockManager::Core::durable(const Standing& standing) {
+Result<void> LockManager::Core::durable(const CommitDependency& dependency) {
     Result<void> done;
-    if (standing.kept > standing.number) done = storage.wait(standing.kept, Durability::written);
-    if (done && standing.number != 0) done = storage.wait(standing.number, standing.durability);
+    if (dependency.kept > dependency.number)
+        done = storage.wait(dependency.kept, Durability::written);
+    if (done && dependency.number != 0)
+        done = storage.wait(dependency.number, dependency.durability);
     if (!done) fail(done.error());
     return done;
 }
 
 // A deferred commit is written with the next one. When none comes, the thread writes it soon.
-Result<void> LockManager::Core::leave(const Standing& standing) {
-    if (!options.background || standing.durability != Durability::deferred) {
-        return durable(standing);
+Result<void> LockManager::Core::leave(const CommitDependency& dependency) {
+    if (!options.background || dependency.durability != Durability::deferred) {
+        return durable(dependency);
     }
     if (auto failure = storage.failure()) {
         fail(*failure);
         return *std::move(failure);
     }
-    if (standing.number == 0 || storage.done(standing.number, Durability::written)) return {};
+    if (dependency.number == 0 || storage.done(dependency.number, Durability::written)) return {};
     if (!lingering.load() && !lingering.exchange(true)) thread.call();
     return {};
 }
@@ -202,7 +205,7 @@ Result<void> LockManager::Core::leave(const Standing& standing) {
 Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop) {
     for (;;) {
         Caller caller;
-        Aftermath after;
+        DeferredActions after;
         Ticket ticket{};
         {
             MutexLock lock(mutex);
@@ -219,14 +222,14 @@ Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop)
         if (!after.own && !after.history) return await(caller, ticket, stop);
         auto next = settle_own(after);
         if (auto* answer = std::get_if<Result<Answer>>(&next)) return std::move(*answer);
-        event = std::get<Retake>(std::move(next));
+        event = std::get<ReacquireLocks>(std::move(next));
     }
 }
 
 // The caller's own answer, when all it rests on is as durable as it must be.
-std::variant<Result<Answer>, Retake> LockManager::Core::settle_own(Aftermath& after) {
+std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::settle_own(DeferredActions& after) {
     if (after.history) {
-        if (auto done = await_looking(after.standing); !done) {
+        if (auto done = await_looking(after.dependency); !done) {
             return Result<Answer>(std::move(done).error());
         }
         return answer_from_history(storage, session_key, *after.history);
@@ -234,8 +237,8 @@ std::variant<Result<Answer>, Retake> LockManager::Core::settle_own(Aftermath& af
     Result<Answer>& own = *after.own;
     // A refusal rests on what is decided. Whatever its decision wrote is written with the next
     // batch.
-    if (!own) after.standing = {after.standing.number, Durability::deferred};
-    auto done = leave(after.standing);
+    if (!own) after.dependency = {after.dependency.number, Durability::deferred};
+    auto done = leave(after.dependency);
     if (!done && own) return Result<Answer>(std::move(done).error());
     note_answered(after, own);
     return std::move(own);
@@ -257,12 +260,12 @@ Result<Answer> LockManager::Core::await(Caller& caller, Ticket ticket,
     }
     caller.parker.park();
     if (!*caller.answer) return *std::move(caller.answer);
-    if (auto done = durable(caller.standing); !done) return std::move(done).error();
+    if (auto done = durable(caller.dependency); !done) return std::move(done).error();
     return *std::move(caller.answer);
 }
 
-Result<void> LockManager::Core::await_looking(const Standing& standing) {
-    auto done = durable(standing);
+Result<void> LockManager::Core::await_looking(const CommitDependency& dependency) {
+    auto done = durable(dependency);
     if (done && storage.failure()) return *storage.failure();
     return done;
 }
@@ -270,7 +273,7 @@ Result<void> LockManager::Core::await_looking(const Standing& standing) {
 // Once a commit has failed, what was decided after it is void, and nothing more is answered but the
 // error.
 void LockManager::Core::fail(const Error& error) {
-    Aftermath after;
+    DeferredActions after;
     {
         MutexLock lock(mutex);
         if (failed || closing) return;
@@ -283,7 +286,7 @@ void LockManager::Core::fail(const Error& error) {
     finish(after);
 }
 
-void LockManager::Core::answer_all(const Error& error, Aftermath& after) {
+void LockManager::Core::answer_all(const Error& error, DeferredActions& after) {
     for (const auto& to : pending.take_all()) tell(std::move(*to), error, {}, after);
 }
 

@@ -25,7 +25,7 @@ Ticket LockManager::Core::submit(Request request, LockService::Completion done, 
         return {};
     }
     Event event(std::move(request));
-    Aftermath after;
+    DeferredActions after;
     Ticket ticket{};
     {
         MutexLock lock(mutex);
@@ -39,7 +39,7 @@ Ticket LockManager::Core::submit(Request request, LockService::Completion done, 
 
 void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockService::Completion done,
                                    Telling telling) {
-    Aftermath after;
+    DeferredActions after;
     {
         MutexLock lock(mutex);
         take_up(event, ticket, std::move(done), telling, after);
@@ -48,7 +48,7 @@ void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockServic
 }
 
 void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::Completion done,
-                                Telling telling, Aftermath& after) {
+                                Telling telling, DeferredActions& after) {
     after.alone = closing;
     if (auto error = refusal()) {
         after.own = *std::move(error);
@@ -59,15 +59,15 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
     if (after.history) {
         Delivery delivery;
         delivery.done = std::move(done);
-        delivery.standing = after.standing;
+        delivery.dependency = after.dependency;
         delivery.history = after.history;
         committing.push_back(std::move(delivery));
     } else if (after.own) {
-        const bool lazily = after.standing.durability == Durability::deferred;
+        const bool lazily = after.dependency.durability == Durability::deferred;
         const bool at_once = !*after.own || lazily;
         Delivery delivery;
         delivery.done = std::move(done);
-        delivery.standing = after.standing;
+        delivery.dependency = after.dependency;
         delivery.answer = std::move(after.own);
         delivery.acquired_at = after.acquired_at;
         (at_once ? ready : committing).push_back(std::move(delivery));
@@ -83,19 +83,19 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
     if (telling == Telling::by_settle) after.tell = false;
 }
 
-void LockManager::Core::see_to(Aftermath& after) {
+void LockManager::Core::see_to(DeferredActions& after) {
     finish(after);
     if (after.alone) deliver_done();
     if (after.leaves) [[maybe_unused]]
-        const auto left = leave(after.standing);
+        const auto left = leave(after.dependency);
 }
 
 // What must be synced for many is the thread's, and the caller goes on reading: what comes
 // meanwhile shares the next sync. For one or two a change of threads would cost more than it gains.
 std::optional<milliseconds> LockManager::Core::settle() {
     if (!options.background) return std::nullopt;
-    Standing last;
-    Standing synced;
+    CommitDependency last;
+    CommitDependency synced;
     bool here = false;
     bool tell_first = false;
     {
@@ -126,7 +126,7 @@ std::optional<milliseconds> LockManager::Core::settle() {
     return write_what_is_left();
 }
 
-void LockManager::Core::commit_here(const Standing& last, const Standing& synced) {
+void LockManager::Core::commit_here(const CommitDependency& last, const CommitDependency& synced) {
     const bool syncs = !storage.done(synced.number, Durability::durable);
     const BootTime start = clock.now().boot;
     [[maybe_unused]] const auto written = durable(last);
@@ -143,7 +143,7 @@ void LockManager::Core::commit_here(const Standing& last, const Standing& synced
 
 // A deferred commit is written with the next one. When none comes, it is written soon.
 std::optional<milliseconds> LockManager::Core::write_what_is_left() {
-    Standing left;
+    CommitDependency left;
     {
         MutexLock lock(mutex);
         if (!left_since) return std::nullopt;
@@ -170,7 +170,7 @@ void LockManager::Core::cancel(Ticket ticket) {
 
 void LockManager::Core::depart(Departure departure) {
     cancel_watches(departure.waits);
-    Aftermath after;
+    DeferredActions after;
     std::optional<Event> at_once;
     {
         MutexLock lock(mutex);
@@ -187,7 +187,7 @@ void LockManager::Core::depart(Departure departure) {
 }
 
 void LockManager::Core::end_now(const Event& event) {
-    Aftermath after;
+    DeferredActions after;
     if (const auto* departure = std::get_if<Departure>(&event)) {
         after.tells_refusals = true;
         after.refused.reserve(departure->waits.size());
@@ -201,8 +201,8 @@ void LockManager::Core::end_now(const Event& event) {
     }
     finish(after);
     for (auto& [done, answer] : after.refused) done(std::move(answer));
-    if (after.standing.durability != Durability::deferred) return;
-    [[maybe_unused]] const auto left = leave(after.standing);
+    if (after.dependency.durability != Durability::deferred) return;
+    [[maybe_unused]] const auto left = leave(after.dependency);
 }
 
 std::optional<manager::Delivery> LockManager::Core::take_delivery(std::size_t& refusals) {
@@ -212,7 +212,7 @@ std::optional<manager::Delivery> LockManager::Core::take_delivery(std::size_t& r
         if (options.background && refusals > 0) --refusals;
         delivery.emplace(std::move(ready.front()));
         ready.pop_front();
-    } else if (!committing.empty() && committing.front().standing.done(storage)) {
+    } else if (!committing.empty() && committing.front().dependency.done(storage)) {
         delivery.emplace(std::move(committing.front()));
         committing.pop_front();
     }
@@ -242,7 +242,7 @@ void LockManager::Core::deliver_done() {
 void LockManager::Core::deliver(Delivery& delivery) {
     // What rests on a commit that failed did not happen.
     const auto failure = storage.failure();
-    const bool rests = delivery.standing.number != 0 || delivery.standing.kept != 0;
+    const bool rests = delivery.dependency.number != 0 || delivery.dependency.kept != 0;
     if (failure && rests) {
         fail(*failure);
         if (delivery.done) {
@@ -254,8 +254,8 @@ void LockManager::Core::deliver(Delivery& delivery) {
     if (delivery.history) {
         Ticket ticket = delivery.history->ticket;
         auto answer = answer_from_history(storage, session_key, *delivery.history);
-        if (auto* retake = std::get_if<Retake>(&answer)) {
-            return submit_now(std::move(*retake), ticket, std::move(delivery.done));
+        if (auto* reacquire = std::get_if<ReacquireLocks>(&answer)) {
+            return submit_now(std::move(*reacquire), ticket, std::move(delivery.done));
         }
         return delivery.done(std::get<Result<Answer>>(std::move(answer)));
     }
@@ -265,10 +265,10 @@ void LockManager::Core::deliver(Delivery& delivery) {
         }
         return delivery.done(*std::move(delivery.answer));
     }
-    if (delivery.news) tell_news(*delivery.news);
+    if (delivery.notifications) tell_news(*delivery.notifications);
 }
 
-void LockManager::Core::tell_news(const manager::News& news) {
+void LockManager::Core::tell_news(const manager::Notifications& notifications) {
     std::function<void(const LostNotice&)> lost;
     std::function<void(const WantedNotice&)> wanted;
     {
@@ -276,19 +276,19 @@ void LockManager::Core::tell_news(const manager::News& news) {
         lost = tell_lost;
         wanted = tell_wanted;
     }
-    for (const LostNotice& notice : news.lost) {
+    for (const LostNotice& notice : notifications.lost) {
         if (lost) lost(notice);
     }
-    for (const WantedNotice& notice : news.wanted) {
+    for (const WantedNotice& notice : notifications.wanted) {
         if (wanted) wanted(notice);
     }
-    for (const SlowWait& slow : news.slow) options.on_slow_wait(slow);
+    for (const SlowWait& slow : notifications.slow) options.on_slow_wait(slow);
 }
 
 // ---- Time ----
 
 std::optional<BootTime> LockManager::Core::decide_due() {
-    Aftermath after;
+    DeferredActions after;
     std::optional<BootTime> next;
     {
         MutexLock lock(mutex);
@@ -354,16 +354,16 @@ void LockManager::Core::trim() {
     }
     HistoryTrimmer::Round round = trimmer.look(*snapshot, facts, budget);
     if (round.batch.empty()) return;
-    Standing standing;
+    CommitDependency dependency;
     {
         MutexLock lock(mutex);
         if (failed || closing) return;
         for (const ForgottenGrant& grant : round.grants) table.forget(grant);
         table.forget_sessions(round.sessions);
         last_commit = storage.enqueue(std::move(round.batch), Durability::deferred);
-        standing = {last_commit, Durability::deferred};
+        dependency = {last_commit, Durability::deferred};
     }
-    [[maybe_unused]] const auto written = durable(standing);
+    [[maybe_unused]] const auto written = durable(dependency);
 }
 
 bool LockManager::Core::linger_is_over() {
@@ -395,8 +395,8 @@ std::optional<BootTime> LockManager::Core::work() {
     std::optional<BootTime> next = decide_due();
     trim();
     const bool watched = events_awaited();
-    Standing last;
-    Standing durable_last;
+    CommitDependency last;
+    CommitDependency durable_last;
     {
         MutexLock lock(mutex);
         const bool own = std::exchange(decided_by_time, false) || !options.background;

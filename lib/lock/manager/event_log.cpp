@@ -61,7 +61,8 @@ LockEvent EventLog::show(const Kept& kept) {
     return event;
 }
 
-void EventLog::add(const std::vector<LockEvent>& events, const manager::Standing& standing) {
+void EventLog::add(const std::vector<LockEvent>& events,
+                   const manager::CommitDependency& dependency) {
     if (events.empty()) return;
     for (const LockEvent& event : events) {
         ROCKLOCK_ASSERT(event.sequence > forgotten_);
@@ -73,14 +74,14 @@ void EventLog::add(const std::vector<LockEvent>& events, const manager::Standing
         }
         events_.push_back(keep(event));
     }
-    untold_.push_back({standing, events.back().sequence});
+    untold_.push_back({dependency, events.back().sequence});
     while (untold_.front().last <= forgotten_) untold_.pop_front();
 }
 
 bool EventLog::tell(const Storage& storage) {
     const std::uint64_t before = told_;
     // In order: nobody is told of an end before the beginning.
-    while (!untold_.empty() && untold_.front().standing.done(storage) && !storage.failure()) {
+    while (!untold_.empty() && untold_.front().dependency.done(storage) && !storage.failure()) {
         told_ = untold_.front().last;
         untold_.pop_front();
     }

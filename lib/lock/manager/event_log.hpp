@@ -19,7 +19,7 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/watch.hpp>
 
-#include "lock/manager/standing.hpp"
+#include "lock/manager/dependency.hpp"
 #include "lock/model/lock_query.hpp"
 
 namespace rocklock {
@@ -33,8 +33,8 @@ public:
     // Begins below this sequence: what lies below it was never known here.
     void start(std::uint64_t first);
     // In order of their sequences. A crash does not give the same numbers out again: they lie
-    // within what is durably reserved, or `standing` is durable.
-    void add(const std::vector<LockEvent>& events, const manager::Standing& standing);
+    // within what is durably reserved, or `dependency` is durable.
+    void add(const std::vector<LockEvent>& events, const manager::CommitDependency& dependency);
     // Tells those that may be told by now. Whether there were any.
     bool tell(const Storage& storage);
     // What is still not told.
@@ -78,7 +78,7 @@ private:
 
     // All up to `last` rest on this.
     struct Untold {
-        manager::Standing standing;
+        manager::CommitDependency dependency;
         std::uint64_t last = 0;
     };
 

@@ -91,9 +91,9 @@ Result<Fence> LockManager::fence(const FenceRequest& request, std::string* draft
     NoFence none;
     std::vector<Holder> holders;
     bool keeps_drafts = false;
-    Core::Standing all;
+    Core::CommitDependency all;
     for (;;) {
-        Core::Aftermath after;
+        Core::DeferredActions after;
         std::optional<Fence> found;
         bool stalled = false;
         {

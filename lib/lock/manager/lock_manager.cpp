@@ -16,7 +16,7 @@
 
 namespace rocklock {
 
-using manager::Standing;
+using manager::CommitDependency;
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
 void LockService::on_settleable(std::function<void()> /*notify*/) {}
@@ -191,17 +191,17 @@ Result<LockView> LockManager::show(std::string_view resource) {
     if (auto error = check_name("the resource", resource)) return *std::move(error);
     LockView view;
     GrantId last{};
-    Standing standing;
-    Standing all;
+    CommitDependency dependency;
+    CommitDependency all;
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
         view = core_->table.show(resource, core_->looking_now());
         last = core_->table.last_grant(resource);
-        standing = core_->standing_now();
+        dependency = core_->current_dependency();
         all = {core_->last_commit, Durability::written};
     }
-    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
     if (auto done = core_->await_looking(all); !done) return std::move(done).error();
     auto past = read_past_holder(core_->storage, resource, last);
     if (!past) return std::move(past).error();
@@ -218,9 +218,9 @@ Result<Found> LockManager::Core::complete(Search search) {
             MutexLock lock(mutex);
             if (failed) return *failed;
             if (auto found = table.search(search, looking_now())) {
-                const Standing standing = standing_now();
+                const CommitDependency dependency = current_dependency();
                 lock.unlock();
-                if (auto done = await_looking(standing); !done) return std::move(done).error();
+                if (auto done = await_looking(dependency); !done) return std::move(done).error();
                 return *std::move(found);
             }
         }
@@ -245,14 +245,14 @@ Result<std::vector<SessionView>> LockManager::sessions(std::string_view principa
 Result<std::vector<Grant>> LockManager::grants(const SessionId& session) {
     if (auto error = core_->not_ours()) return *std::move(error);
     std::vector<Grant> grants;
-    Standing standing;
+    CommitDependency dependency;
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
         grants = core_->table.grants(session, core_->looking_now());
-        standing = core_->standing_now();
+        dependency = core_->current_dependency();
     }
-    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
     return grants;
 }
 
@@ -261,20 +261,20 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
     if (!(session_secret(core_->session_key, session) == secret)) {
         return Error(ErrorCode::not_owner, "the secret does not belong to this session");
     }
-    Standing standing;
-    Core::Aftermath after;
+    CommitDependency dependency;
+    Core::DeferredActions after;
     Result<SessionInfo> known = SessionInfo{};
     {
         MutexLock lock(core_->mutex);
         // Often the first call after a stall.
         core_->look_at_time(after);
         known = core_->table.session(session, core_->looking_now());
-        standing = {core_->last_commit, Durability::written};
+        dependency = {core_->last_commit, Durability::written};
     }
     core_->finish(after);
     if (known) known->secret = secret;
     if (known || known.error().code != ErrorCode::session_not_found) return known;
-    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
     return past_session_error(core_->storage, session);
 }
 
@@ -304,13 +304,13 @@ std::vector<Deadlock> LockManager::recent_deadlocks() {
 
 Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint32_t limit) {
     if (auto error = core_->not_ours()) return *std::move(error);
-    Standing standing;
+    CommitDependency dependency;
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
-        standing = core_->standing_now();
+        dependency = core_->current_dependency();
     }
-    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
     return read_audit(*core_->storage.snapshot(), after, limit);
 }
 
@@ -334,14 +334,14 @@ Result<Outliers> LockManager::outliers(std::uint32_t limit) {
         return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 1,000");
     }
     Outliers outliers;
-    Standing standing;
+    CommitDependency dependency;
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
         outliers = core_->table.outliers(limit, core_->looking_now());
-        standing = core_->standing_now();
+        dependency = core_->current_dependency();
     }
-    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
     return outliers;
 }
 
@@ -350,17 +350,17 @@ Result<HistoryPage> LockManager::history(const HistoryRequest& request) {
     if (auto error = check_name("the resource", request.resource)) return *std::move(error);
     GrantId last{};
     std::vector<HistoryRow> present;
-    Standing standing;
-    Standing all;
+    CommitDependency dependency;
+    CommitDependency all;
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
         last = core_->table.last_grant(request.resource);
         present = core_->table.present(request.resource, core_->looking_now());
-        standing = core_->standing_now();
+        dependency = core_->current_dependency();
         all = {core_->last_commit, Durability::written};
     }
-    if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
     if (auto done = core_->await_looking(all); !done) return std::move(done).error();
     return read_history(core_->storage, request, last, std::move(present));
 }
@@ -438,9 +438,9 @@ std::optional<Error> LockManager::failure() const {
 
 Result<void> LockManager::close() {
     if (auto error = core_->not_ours()) return *std::move(error);
-    Core::Aftermath after;
-    Standing last;
-    Standing durable_last;
+    Core::DeferredActions after;
+    CommitDependency last;
+    CommitDependency durable_last;
     std::optional<Error> failed;
     std::deque<Core::Deferred> deferred;
     {
@@ -454,7 +454,7 @@ Result<void> LockManager::close() {
             {ErrorCode::closing, "the lock manager is shutting down: ask again when it is back"},
             after);
         last = {core_->last_commit, Durability::written};
-        durable_last = core_->standing_now();
+        durable_last = core_->current_dependency();
     }
     core_->finish(after);
     core_->thread.stop();

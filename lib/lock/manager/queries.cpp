@@ -18,17 +18,17 @@ constexpr std::chrono::milliseconds look_pause{1};
 Result<std::vector<Looked>> LockManager::look(const std::vector<LookedFor>& places) {
     if (auto error = core_->not_ours()) return *std::move(error);
     for (;;) {
-        Core::Aftermath after;
+        Core::DeferredActions after;
         std::vector<Looked> all;
-        Core::Standing standing;
-        Core::Standing written;
+        Core::CommitDependency dependency;
+        Core::CommitDependency written;
         bool stalled = false;
         {
             MutexLock lock(core_->mutex);
             if (core_->failed) return *core_->failed;
             core_->look_at_time(after);
             all = core_->table.look(places, core_->looking_now());
-            standing = core_->standing_now();
+            dependency = core_->current_dependency();
             written = {core_->last_commit, Durability::written};
             const BootTime now = core_->clock.now().boot;
             stalled = core_->stalled_since && std::any_of(all.begin(), all.end(), [&](auto& one) {
@@ -37,7 +37,7 @@ Result<std::vector<Looked>> LockManager::look(const std::vector<LookedFor>& plac
         }
         core_->finish(after);
         if (!stalled) {
-            if (auto done = core_->await_looking(standing); !done) return std::move(done).error();
+            if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
             if (auto done = core_->await_looking(written); !done) return std::move(done).error();
             return all;
         }
@@ -48,15 +48,15 @@ Result<std::vector<Looked>> LockManager::look(const std::vector<LookedFor>& plac
 // What was decided before this is told.
 Result<void> LockManager::Core::await_events() {
     if (auto error = not_ours()) return *std::move(error);
-    Standing standing;
-    Standing written;
+    CommitDependency dependency;
+    CommitDependency written;
     {
         MutexLock lock(mutex);
         if (failed) return *failed;
-        standing = standing_now();
+        dependency = current_dependency();
         written = {last_commit, Durability::written};
     }
-    if (auto done = await_looking(standing); !done) return done;
+    if (auto done = await_looking(dependency); !done) return done;
     return await_looking(written);
 }
 

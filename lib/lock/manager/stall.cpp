@@ -16,7 +16,7 @@ BootTime LockManager::Core::last_read(BootTime now) {
 
 // Finds that a stall is over, or that a thread of the server is in a round that is as long as one.
 // Between two looks of a server that runs, no more than a beat passes.
-void LockManager::Core::look_at_time(Aftermath& after) {
+void LockManager::Core::look_at_time(DeferredActions& after) {
     if (!tell_stall) return;
     const BootTime now = std::max(clock.now().boot, last_decided);
     const BootTime read = last_read(now);

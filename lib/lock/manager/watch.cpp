@@ -28,10 +28,10 @@ struct Watcher {
 
 }  // namespace
 
-bool LockManager::Core::log_events(const Standing& standing) {
+bool LockManager::Core::log_events(const CommitDependency& dependency) {
     MutexLock lock(watching);
     const bool early = planted(Bug::event_before_durable);
-    log.add(decision.events, early ? Standing{} : standing);
+    log.add(decision.events, early ? CommitDependency{} : dependency);
     return !watches.empty();
 }
 
@@ -159,7 +159,7 @@ std::optional<BootTime> LockManager::Core::first_impatience() {
     return first;
 }
 
-void LockManager::Core::note_answered(const Aftermath& after, const Result<Answer>& answer) {
+void LockManager::Core::note_answered(const DeferredActions& after, const Result<Answer>& answer) {
     if (after.acquired_at && answer) acquires.add(clock.now().boot - *after.acquired_at);
 }
 

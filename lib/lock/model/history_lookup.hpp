@@ -11,7 +11,7 @@
 namespace rocklock {
 
 // The table does not know this grant, or not any more; the manager looks in the history.
-struct AskHistory {
+struct HistoryLookup {
     Ticket ticket{};
     SessionId session;
     GrantId grant{};
@@ -23,7 +23,7 @@ struct AskHistory {
 
 // Takes again what `grant` held, as the history tells it: the second half of a Reacquire, which the
 // manager sends when it has looked the locks up.
-struct Retake {
+struct ReacquireLocks {
     SessionId session;
     GrantId grant{};
     std::vector<GrantedLock> locks;

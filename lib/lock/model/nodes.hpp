@@ -146,7 +146,7 @@ static_assert(alignof(Hold) <= alignof(Grant) && limits::resources_per_grant < H
 
 // A lock that is wanted: what a request comes to when classes, intents and dependants are worked
 // out.
-struct Wish {
+struct RequestedLock {
     Resource* resource = nullptr;
     std::uint32_t permits = 0;
     std::uint8_t cause = Hold::no_cause;
@@ -156,9 +156,9 @@ struct Wish {
     bool root() const { return cause == Hold::no_cause; }
 };
 
-// A wish in the queue of its resource.
+// A requested in the queue of its resource.
 struct WaitLock {
-    const Wish* wish = nullptr;
+    const RequestedLock* requested = nullptr;
     Wait* wait = nullptr;
     WaitLock* next = nullptr;
     WaitLock* previous = nullptr;
@@ -174,8 +174,8 @@ struct Wait {
     bool conversion = false;
     Grant* converts = nullptr;
     std::optional<Ending> grant_ended;
-    std::vector<Wish> wishes;
-    // One for each wish. Neither changes in number once queued, since they are linked.
+    std::vector<RequestedLock> requested_locks;
+    // One for each requested. Neither changes in number once queued, since they are linked.
     std::vector<WaitLock> locks;
     // All modes of the grant after the conversion, in the order of its holds.
     std::vector<Mode> modes_after;

@@ -63,7 +63,8 @@ std::uint64_t bytes_of_grant(const std::vector<LockRequest>& locks, std::string_
 
 std::uint64_t bytes_of_wait(const Wait& wait) {
     std::uint64_t bytes = grant_bytes + texts_of(wait.note, wait.metadata);
-    for (const Wish& wish : wait.wishes) bytes += size_of_hold(wish.resource->name());
+    for (const RequestedLock& requested : wait.requested_locks)
+        bytes += size_of_hold(requested.resource->name());
     return bytes;
 }
 

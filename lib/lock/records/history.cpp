@@ -71,7 +71,7 @@ Holder past_holder(const GrantRecord& record, const records::Lock& lock) {
     return holder;
 }
 
-Result<Answer> answer_replay(const SessionKey& key, const AskHistory& asked,
+Result<Answer> answer_replay(const SessionKey& key, const HistoryLookup& asked,
                              const GrantRecord& record) {
     if (record.fingerprint != asked.fingerprint) {
         return Error(ErrorCode::parameter_mismatch,
@@ -136,8 +136,8 @@ Error past_session_error(const Storage& storage, const SessionId& session) {
 }
 
 HistoryAnswer answer_from_history(const Storage& storage, const SessionKey& key,
-                                  const AskHistory& asked) {
-    using Verb = AskHistory::Verb;
+                                  const HistoryLookup& asked) {
+    using Verb = HistoryLookup::Verb;
     if (asked.grant == GrantId{}) {
         return Result<Answer>(past_session_error(storage, asked.session));
     }
@@ -150,7 +150,8 @@ HistoryAnswer answer_from_history(const Storage& storage, const SessionKey& key,
         if (outcome != Outcome::expired && outcome != Outcome::broken) {
             return Result<Answer>(ended(*record.ended));
         }
-        return Retake{asked.session, asked.grant, past_grant(record).locks, record.principal};
+        return ReacquireLocks{asked.session, asked.grant, past_grant(record).locks,
+                              record.principal};
     }
     if (asked.verb == Verb::replay) return answer_replay(key, asked, record);
     if (asked.verb != Verb::force && record.session != asked.session) {

@@ -21,9 +21,9 @@ Result<std::optional<records::GrantRecord>> read_grant(const Storage& storage, G
 // What the history answers to a request about a grant or session that the table does not know: an
 // answer, an error, or the event to decide next. `key` is what the secrets of sessions are made
 // with.
-using HistoryAnswer = std::variant<Result<Answer>, Retake>;
+using HistoryAnswer = std::variant<Result<Answer>, ReacquireLocks>;
 HistoryAnswer answer_from_history(const Storage& storage, const SessionKey& key,
-                                  const AskHistory& asked);
+                                  const HistoryLookup& asked);
 
 // What became of a session that the table does not know.
 Error past_session_error(const Storage& storage, const SessionId& session);

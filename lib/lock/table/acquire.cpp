@@ -9,10 +9,10 @@
 
 namespace rocklock {
 
+using lock_model::RequestedLock;
 using lock_model::RequestKey;
 using lock_model::tighter;
 using lock_model::Wait;
-using lock_model::Wish;
 
 namespace {
 
@@ -118,14 +118,15 @@ void share_lease(const lock_model::Grant& newest) {
 
 Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<LockRequest>& locks) {
     Resolved resolved;
-    resolved.wishes.reserve(locks.size());
+    resolved.requested_locks.reserve(locks.size());
     for (const LockRequest& lock : locks) {
         if (auto error = resolve_one(lock, resolved)) return *std::move(error);
     }
     if (!classes.empty()) {
         // Judged by what was asked for: a name that a dependant makes stronger takes nothing along.
         std::vector<bool> edits;
-        for (const Wish& wish : resolved.wishes) edits.push_back(wish.mode != Mode::read);
+        for (const RequestedLock& requested : resolved.requested_locks)
+            edits.push_back(requested.mode != Mode::read);
         for (std::size_t root = 0; root < locks.size(); ++root) {
             if (!edits[root]) continue;
             const LockClass& lock_class = classes.of(locks[root].resource);
@@ -146,16 +147,16 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
     }
     if (auto error = check_modes(lock)) return error;
     const LockClass& lock_class = classes.of(lock.resource);
-    Wish wish;
-    wish.subtree = lock.subtree;
+    RequestedLock requested;
+    requested.subtree = lock.subtree;
     if (lock_class.permits > 0) {
         if (lock.mode || lock.to || lock.subtree || has_choice(lock)) {
             return Error(ErrorCode::kind_mismatch,
                          "resource " + quoted(lock.resource) + " is counted in permits (class " +
                              quoted(lock_class.pattern) + "): ask for permits, not for a mode");
         }
-        wish.permits = std::max<std::uint32_t>(lock.permits, 1);
-        if (wish.permits > lock_class.permits) {
+        requested.permits = std::max<std::uint32_t>(lock.permits, 1);
+        if (requested.permits > lock_class.permits) {
             Error error(ErrorCode::limit_exceeded,
                         "resource " + quoted(lock.resource) + " has only " +
                             std::to_string(lock_class.permits) + " permits");
@@ -168,9 +169,9 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
                          " is locked in modes, not counted in permits: "
                          "give its class permits first, or ask for a mode");
     } else if (lock.mode) {
-        wish.mode = *lock.mode;
+        requested.mode = *lock.mode;
     } else if (has_choice(lock)) {
-        wish.mode = *std::max_element(lock.modes.begin(), lock.modes.end());
+        requested.mode = *std::max_element(lock.modes.begin(), lock.modes.end());
     } else {
         const auto mode = mode_for(lock_class.policy, lock.to.value_or(Intent::edit));
         if (!mode) {
@@ -179,17 +180,17 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
                 ": its policy exclusive_write has no lock for reading: read without one, "
                 "or name the mode read");
         }
-        wish.mode = *mode;
+        requested.mode = *mode;
     }
-    wish.resource = &resource(lock.resource);
-    for (const Wish& other : resolved.wishes) {
-        if (other.resource == wish.resource) {
+    requested.resource = &resource(lock.resource);
+    for (const RequestedLock& other : resolved.requested_locks) {
+        if (other.resource == requested.resource) {
             return invalid_argument("resource " + quoted(lock.resource) +
                                     " is named twice: name each once");
         }
     }
-    if (resolved.wishes.empty()) resolved.lease = lock_class.lease;
-    resolved.wishes.push_back(wish);
+    if (resolved.requested_locks.empty()) resolved.lease = lock_class.lease;
+    resolved.requested_locks.push_back(requested);
     resolved.max_hold = tighter(resolved.max_hold, lock_class.max_hold);
     resolved.max_lease = tighter(resolved.max_lease, lock_class.max_lease);
     return std::nullopt;
@@ -211,19 +212,20 @@ std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
         resolved.max_hold = tighter(resolved.max_hold, its_class.max_hold);
         resolved.max_lease = tighter(resolved.max_lease, its_class.max_lease);
         Resource& at = resource(dependant.resource);
-        const auto same = std::find_if(resolved.wishes.begin(), resolved.wishes.end(),
-                                       [&](const Wish& wish) { return wish.resource == &at; });
-        if (same != resolved.wishes.end()) {
+        const auto same =
+            std::find_if(resolved.requested_locks.begin(), resolved.requested_locks.end(),
+                         [&](const RequestedLock& requested) { return requested.resource == &at; });
+        if (same != resolved.requested_locks.end()) {
             same->mode = std::max(same->mode, dependant.mode);
             continue;
         }
-        if (resolved.wishes.size() == limits::resources_per_grant) {
+        if (resolved.requested_locks.size() == limits::resources_per_grant) {
             Error error(ErrorCode::limit_exceeded,
                         "the set has more than 100 resources with its dependants");
             error.limit = limits::resources_per_grant;
             return error;
         }
-        resolved.wishes.push_back(
+        resolved.requested_locks.push_back(
             {.resource = &at, .cause = static_cast<std::uint8_t>(root), .mode = dependant.mode});
     }
     return std::nullopt;
@@ -235,7 +237,7 @@ std::vector<LockRequest> LockTable::Core::choose_modes(const Session& session,
         for (const Mode mode : std::exchange(lock.modes, {})) {
             lock.mode = mode;
             const auto alone = resolve({lock});
-            if (alone && !look(session, alone->wishes, nullptr, false).blocked) break;
+            if (alone && !look(session, alone->requested_locks, nullptr, false).blocked) break;
         }
     }
     return locks;
@@ -331,9 +333,10 @@ void LockTable::Core::handle(const Acquire& request) {
     }
     // No error: the strongest modes have been judged already, and ask for no less.
     if (chooses(request)) resolved = resolve(choose_modes(*session, request.locks));
-    Obstacles obstacles = look(*session, resolved->wishes, nullptr, false);
+    Obstacles obstacles = look(*session, resolved->requested_locks, nullptr, false);
     if (obstacles.blocked && request.patience == milliseconds{0}) {
-        obstacles = look(*session, resolved->wishes, nullptr, false, Collect::holds_and_waits);
+        obstacles =
+            look(*session, resolved->requested_locks, nullptr, false, Collect::holds_and_waits);
         refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
         if (session->unborn) free_session(*session);
         return;
@@ -341,9 +344,10 @@ void LockTable::Core::handle(const Acquire& request) {
     const milliseconds max_hold =
         tighter(resolved->max_hold, request.max_hold.value_or(milliseconds{0}));
     if (!obstacles.blocked) {
-        const lock_model::Wanting wanting{
+        const lock_model::GrantRequest grant_request{
             session, request.note, &request.metadata, max_hold, id, fingerprint, false};
-        return answer(ticket, answer_grant(make_grant(wanting, resolved->wishes, obstacles.dead)));
+        return answer(ticket, answer_grant(make_grant(grant_request, resolved->requested_locks,
+                                                      obstacles.dead)));
     }
     auto wait = std::make_unique<Wait>();
     wait->ticket = ticket;
@@ -355,7 +359,7 @@ void LockTable::Core::handle(const Acquire& request) {
     wait->request = id;
     wait->fingerprint = fingerprint;
     wait->patience_ends = lock_model::patience_end(now.boot, request.patience);
-    begin_wait(std::move(wait), resolved->wishes);
+    begin_wait(std::move(wait), resolved->requested_locks);
 }
 
 bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
@@ -386,7 +390,7 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
     const auto found = grants.find(number(seen->second.grant));
     if (found == grants.end()) {
         decision->history.push_back({ticket, request.session.value_or(SessionId{}),
-                                     seen->second.grant, AskHistory::Verb::replay, fingerprint});
+                                     seen->second.grant, HistoryLookup::Verb::replay, fingerprint});
         return true;
     }
     const Grant& grant = **found;
@@ -418,21 +422,23 @@ lock_model::Hold* LockTable::Core::own_hold(const Session& session, const Resour
     return nullptr;
 }
 
-// The one live grant that covers every wish in the same or a stronger mode.
-lock_model::Grant* LockTable::Core::own_cover(Session& session,
-                                              std::span<const Wish> wishes) const {
-    const auto meets = [&](const Hold& hold, const Wish& wish) {
-        return hold.resource == wish.resource && covers(hold.mode, wish.mode) &&
-               hold.permits >= wish.permits && (hold.subtree || !wish.subtree);
+// The one live grant that covers every requested in the same or a stronger mode.
+lock_model::Grant* LockTable::Core::own_cover(
+    Session& session, std::span<const RequestedLock> requested_locks) const {
+    const auto meets = [&](const Hold& hold, const RequestedLock& requested) {
+        return hold.resource == requested.resource && covers(hold.mode, requested.mode) &&
+               hold.permits >= requested.permits && (hold.subtree || !requested.subtree);
     };
-    for (Hold* first = wishes.front().resource->first; first != nullptr; first = first->next) {
+    for (Hold* first = requested_locks.front().resource->first; first != nullptr;
+         first = first->next) {
         Grant* grant = first->grant;
         if (grant->session != &session || !lock_model::live(*grant, now.boot)) continue;
         const auto holds = grant->holds();
-        const bool covers_all = std::all_of(wishes.begin(), wishes.end(), [&](const Wish& wish) {
-            return std::any_of(holds.begin(), holds.end(),
-                               [&](const Hold& hold) { return meets(hold, wish); });
-        });
+        const bool covers_all = std::all_of(
+            requested_locks.begin(), requested_locks.end(), [&](const RequestedLock& requested) {
+                return std::any_of(holds.begin(), holds.end(),
+                                   [&](const Hold& hold) { return meets(hold, requested); });
+            });
         if (covers_all) return grant;
     }
     return nullptr;
@@ -440,16 +446,16 @@ lock_model::Grant* LockTable::Core::own_cover(Session& session,
 
 // A lock that was taken along for another one (a dependant) does not count as held: it may be taken
 // for itself besides.
-bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish> wishes,
-                               Held held) {
+bool LockTable::Core::meet_own(Ticket to, Session& session,
+                               std::span<const RequestedLock> requested_locks, Held held) {
     const Grant* same = nullptr;
-    for (const Wish& wish : wishes) {
-        if (!wish.root()) continue;
-        const Hold* own = own_hold(session, *wish.resource);
+    for (const RequestedLock& requested : requested_locks) {
+        if (!requested.root()) continue;
+        const Hold* own = own_hold(session, *requested.resource);
         if (own != nullptr) same = own->grant;
     }
     if (same == nullptr) return false;
-    Grant* cover = held == Held::refuse ? nullptr : own_cover(session, wishes);
+    Grant* cover = held == Held::refuse ? nullptr : own_cover(session, requested_locks);
     if (cover == nullptr) {
         Error error(
             ErrorCode::already_held,
@@ -472,9 +478,10 @@ bool LockTable::Core::meet_own(Ticket to, Session& session, std::span<const Wish
 
 bool LockTable::Core::meet_own(const Acquire& request, Session& session,
                                const Resolved& strongest) {
-    if (!chooses(request)) return meet_own(ticket, session, strongest.wishes, request.held);
+    if (!chooses(request))
+        return meet_own(ticket, session, strongest.requested_locks, request.held);
     const auto weakest = resolve(in_weakest_modes(request.locks));
-    return meet_own(ticket, session, weakest->wishes, request.held);
+    return meet_own(ticket, session, weakest->requested_locks, request.held);
 }
 
 // ---- Granting ----
@@ -487,24 +494,24 @@ lock_model::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
     return *grant.extra;
 }
 
-lock_model::Grant& LockTable::Core::make_grant(const lock_model::Wanting& wanting,
-                                               std::span<const Wish> wishes,
+lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& grant_request,
+                                               std::span<const RequestedLock> requested_locks,
                                                const std::vector<GrantId>& dead) {
-    Session& session = *wanting.session;
+    Session& session = *grant_request.session;
     // Whoever is out of time in its way ends in the same batch.
     end_dead(dead, session);
-    Grant& grant = *Grant::make(wishes.size());
+    Grant& grant = *Grant::make(requested_locks.size());
     grant.id = GrantId{number(take_token())};
     grant.session = &session;
     grant.acquired = now.boot;
-    grant.waited = wanting.waited;
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
+    grant.waited = grant_request.waited;
+    for (std::size_t i = 0; i < requested_locks.size(); ++i) {
         Hold& hold = grant.holds()[i];
-        hold.resource = wishes[i].resource;
-        hold.mode = wishes[i].mode;
-        hold.subtree = wishes[i].subtree;
-        hold.permits = wishes[i].permits;
-        hold.cause = wishes[i].cause;
+        hold.resource = requested_locks[i].resource;
+        hold.mode = requested_locks[i].mode;
+        hold.subtree = requested_locks[i].subtree;
+        hold.permits = requested_locks[i].permits;
+        hold.cause = requested_locks[i].cause;
         hold.before = hold.resource->last.grant();
         link(hold);
         ++(hold.permits > 0 ? counts.permits_granted
@@ -517,19 +524,20 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::Wanting& wantin
     grants.insert(&grant);
     ++counts.granted;
 
-    if (!wanting.note.empty() || !wanting.metadata->empty() || wanting.request) {
+    if (!grant_request.note.empty() || !grant_request.metadata->empty() || grant_request.request) {
         auto& extra = extra_of(grant);
-        extra.note = wanting.note;
-        extra.metadata = *wanting.metadata;
-        extra.request = wanting.request;
-        extra.fingerprint = wanting.fingerprint;
-        if (wanting.request) requests[wanting.request] = lock_model::Remembered::of(grant.id);
+        extra.note = grant_request.note;
+        extra.metadata = *grant_request.metadata;
+        extra.request = grant_request.request;
+        extra.fingerprint = grant_request.fingerprint;
+        if (grant_request.request)
+            requests[grant_request.request] = lock_model::Remembered::of(grant.id);
     }
     usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
-    if (wanting.max_hold > milliseconds{0}) {
-        remember_cap(grant, wanting.max_hold, now.boot + wanting.max_hold);
+    if (grant_request.max_hold > milliseconds{0}) {
+        remember_cap(grant, grant_request.max_hold, now.boot + grant_request.max_hold);
     }
-    const bool ran_on = planted(Bug::lease_from_request) && wanting.waited && !session.unborn;
+    const bool ran_on = planted(Bug::lease_from_request) && grant_request.waited && !session.unborn;
     if (!ran_on) extend(session);
     session.active = now.boot;
     if (planted(Bug::shared_lease)) share_lease(grant);
@@ -644,7 +652,7 @@ void LockTable::Core::handle(const Reacquire& request) {
         need(Durability::durable);
     }
     decision->history.push_back(
-        {ticket, request.session, request.grant, AskHistory::Verb::reacquire, 0});
+        {ticket, request.session, request.grant, HistoryLookup::Verb::reacquire, 0});
 }
 
 // Whether anybody was granted this name, or a name above it, after that grant. Of the names inside
@@ -660,14 +668,14 @@ bool LockTable::Core::granted_since(const Resource& at, bool subtree, GrantId gr
     return subtree && next_token > number(grant) + 1;
 }
 
-void LockTable::Core::handle(const Retake& event) {
+void LockTable::Core::handle(const ReacquireLocks& event) {
     Session* session = require_session(event.session);
     if (session == nullptr) return;
     if (session->principal != event.principal) {
         return refuse(ticket,
                       {ErrorCode::not_owner, "the grant was somebody else's; nothing was changed"});
     }
-    std::vector<Wish> wishes;
+    std::vector<RequestedLock> requested_locks;
     milliseconds max_hold{0};
     for (const GrantedLock& lock : event.locks) {
         Resource& at = resource(lock.resource);
@@ -677,22 +685,23 @@ void LockTable::Core::handle(const Retake& event) {
                            "resource " + quoted(lock.resource) +
                                " was granted to another since: load it anew and acquire it"});
         }
-        Wish wish{
+        RequestedLock requested{
             .resource = &at, .permits = lock.permits, .mode = lock.mode, .subtree = lock.subtree};
         for (std::size_t root = 0; root < event.locks.size(); ++root) {
             if (!lock.cause.empty() && event.locks[root].resource == lock.cause) {
-                wish.cause = static_cast<std::uint8_t>(root);
+                requested.cause = static_cast<std::uint8_t>(root);
             }
         }
-        wishes.push_back(wish);
+        requested_locks.push_back(requested);
         max_hold = tighter(max_hold, classes.of(lock.resource).max_hold);
     }
-    for (const Wish& wish : wishes) {
-        if (auto error = lease_too_long(*wish.resource, session->lease))
+    for (const RequestedLock& requested : requested_locks) {
+        if (auto error = lease_too_long(*requested.resource, session->lease))
             return refuse(ticket, *std::move(error));
     }
-    if (meet_own(ticket, *session, wishes, Held::refuse)) return;
-    const Obstacles obstacles = look(*session, wishes, nullptr, false, Collect::holds_and_waits);
+    if (meet_own(ticket, *session, requested_locks, Held::refuse)) return;
+    const Obstacles obstacles =
+        look(*session, requested_locks, nullptr, false, Collect::holds_and_waits);
     if (obstacles.blocked) {
         return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
     }
@@ -702,8 +711,8 @@ void LockTable::Core::handle(const Retake& event) {
     if (auto error = usage.check_grant(session->uid, lock_model::bytes_of_grant(names, {}, none))) {
         return refuse(ticket, *std::move(error));
     }
-    const lock_model::Wanting wanting{session, {}, &none, max_hold, {}, 0, false};
-    answer(ticket, answer_grant(make_grant(wanting, wishes, obstacles.dead)));
+    const lock_model::GrantRequest grant_request{session, {}, &none, max_hold, {}, 0, false};
+    answer(ticket, answer_grant(make_grant(grant_request, requested_locks, obstacles.dead)));
 }
 
 }  // namespace rocklock

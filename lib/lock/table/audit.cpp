@@ -76,7 +76,7 @@ private:
             if (lock->previous != before) return "a queue linked wrongly";
             if (before != nullptr && !before->wait->before(*lock->wait))
                 return "a queue out of order";
-            marks_ += lock->wish->subtree ? 1 : 0;
+            marks_ += lock->requested->subtree ? 1 : 0;
             ++queued_;
             if (before != nullptr && before->wait->session != lock->wait->session) {
                 ++followed_[before->wait->session];
@@ -88,14 +88,14 @@ private:
     }
 
     std::optional<std::string> check_waits() const {
-        std::size_t wishes = 0;
+        std::size_t requested_locks = 0;
         std::size_t listed = 0;
         for (const Wait* wait = core_.oldest_wait; wait != nullptr; wait = wait->younger) {
             ++listed;
-            wishes += wait->locks.size();
+            requested_locks += wait->locks.size();
             if (core_.waits.find(wait->ticket) != wait) return "a wait under another's ticket";
             const Obstacles obstacles =
-                core_.look(*wait->session, wait->wishes, wait, wait->conversion);
+                core_.look(*wait->session, wait->requested_locks, wait, wait->conversion);
             // Q1. Time may have made it grantable just now: then its timer is due.
             const bool due = wait->timer.armed() && wait->timer.at <= core_.now.boot;
             if (!obstacles.blocked && !due && core_.ending_sessions.empty()) {
@@ -104,7 +104,7 @@ private:
             if (!core_.find_cycle(*wait->session).empty()) return "a deadlock stands";
         }
         if (listed != core_.waits.size()) return "a wait in no list";
-        if (wishes != queued_) return "queues and waits disagree";
+        if (requested_locks != queued_) return "queues and waits disagree";
         return std::nullopt;
     }
 

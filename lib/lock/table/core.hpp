@@ -2,8 +2,8 @@
 //
 //     lock_table.cpp     apply(): the event to its method, then settle()
 //     session.cpp        open, renew, join a process, close, expire
-//     acquire.cpp        from a request to wishes; granting, joining, counting, reacquiring
-//     wait.cpp           what is in the way; queues; who is served next; time
+//     acquire.cpp        from a request to requested_locks; granting, joining, counting,
+//     reacquiring wait.cpp           what is in the way; queues; who is served next; time
 //     deadlock.cpp       the wait-for graph
 //     end.cpp            release, convert, transfer, break; the end of a grant
 //     steal.cpp          steal: who may, and what the holder says to that
@@ -106,7 +106,7 @@ struct Obstacles {
 };
 
 // Of two that wait: permits are waited for in order, however many are left.
-inline bool in_conflict(const Wish& one, const Wish& other) {
+inline bool in_conflict(const RequestedLock& one, const RequestedLock& other) {
     return (one.permits > 0 && other.permits > 0) || conflicting(one.mode, other.mode);
 }
 
@@ -130,7 +130,7 @@ constexpr std::chrono::milliseconds tighter(std::chrono::milliseconds a,
 }
 
 // A request to be granted: what make_grant() needs to know.
-struct Wanting {
+struct GrantRequest {
     Session* session = nullptr;
     std::string_view note;
     const Metadata* metadata = nullptr;
@@ -150,7 +150,7 @@ struct LockTable::Core {
     using Session = lock_model::Session;
     using Wait = lock_model::Wait;
     using WaitLock = lock_model::WaitLock;
-    using Wish = lock_model::Wish;
+    using RequestedLock = lock_model::RequestedLock;
     using Collect = lock_model::Collect;
     using Obstacles = lock_model::Obstacles;
     using RequestKey = lock_model::RequestKey;
@@ -312,10 +312,10 @@ struct LockTable::Core {
     void handle(const Acquire& request);
     std::optional<Error> check_user(const Acquire& request, const Session* session) const;
     void handle(const Reacquire& request);
-    void handle(const Retake& event);
+    void handle(const ReacquireLocks& event);
     bool granted_since(const Resource& at, bool subtree, GrantId grant) const;
     struct Resolved {
-        std::vector<Wish> wishes;
+        std::vector<RequestedLock> requested_locks;
         milliseconds max_hold{0};
         milliseconds max_lease{0};
         milliseconds lease = limits::lease_default;
@@ -329,14 +329,17 @@ struct LockTable::Core {
                                         std::size_t root, Resolved& resolved);
     // Answers a request whose id was seen before. False: it was not.
     bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
-    // What `Held` says of wishes on names that the session holds. True: the request is answered.
-    bool meet_own(Ticket to, Session& session, std::span<const Wish> wishes, Held held);
+    // What `Held` says of requested_locks on names that the session holds. True: the request is
+    // answered.
+    bool meet_own(Ticket to, Session& session, std::span<const RequestedLock> requested_locks,
+                  Held held);
     // To have one of a lock's `modes` is enough.
     bool meet_own(const Acquire& request, Session& session, const Resolved& strongest);
     // The session's own live hold on that very name, dependants aside.
     Hold* own_hold(const Session& session, const Resource& at) const;
-    Grant* own_cover(Session& session, std::span<const Wish> wishes) const;
-    Grant& make_grant(const lock_model::Wanting& wanting, std::span<const Wish> wishes,
+    Grant* own_cover(Session& session, std::span<const RequestedLock> requested_locks) const;
+    Grant& make_grant(const lock_model::GrantRequest& grant_request,
+                      std::span<const RequestedLock> requested_locks,
                       const std::vector<GrantId>& dead);
     // Ends those of `dead` that are not ended yet, `taker`'s own aside.
     void end_dead(const std::vector<GrantId>& dead, const Session& taker);
@@ -357,38 +360,40 @@ struct LockTable::Core {
     Resource* find(std::string_view name) const;
     void touch(Resource& resource);
     void remove_if_empty(Resource& resource);
-    // Where others' locks may meet `wish`: `visit(resource, only_subtree)` for its resource, for
-    // those above it, whose locks reach down to it with `subtree` only, and, if it has `subtree`
-    // itself, for all inside.
+    // Where others' locks may meet `requested`: `visit(resource, only_subtree)` for its resource,
+    // for those above it, whose locks reach down to it with `subtree` only, and, if it has
+    // `subtree` itself, for all inside.
     template <typename F>
-    void for_each_meeting(const Wish& wish, const F& visit) const {
-        visit(*wish.resource, false);
+    void for_each_meeting(const RequestedLock& requested, const F& visit) const {
+        visit(*requested.resource, false);
         if (subtree_marks > 0) {
-            const Resource* above = wish.resource->parent;
+            const Resource* above = requested.resource->parent;
             for (; above != nullptr; above = above->parent) visit(*above, true);
         }
-        if (wish.subtree) {
-            for_each_inside(*wish.resource, [&](const Resource& inside) { visit(inside, false); });
+        if (requested.subtree) {
+            for_each_inside(*requested.resource,
+                            [&](const Resource& inside) { visit(inside, false); });
         }
     }
-    // What is in the way of `wishes` for `session`. `wait` is the request's own place in the
-    // queues, none for one that has just arrived. `collect`: what of it is to be named.
-    Obstacles look(const Session& session, std::span<const Wish> wishes, const Wait* wait,
-                   bool conversion, Collect collect = Collect::nothing) const;
-    void look_at_holds(const Session& session, const Wish& wish, Obstacles& obstacles) const;
-    void look_at_permits(const Wish& wish, Obstacles& obstacles) const;
-    void look_at_closures(const Resource& at, Obstacles& obstacles) const;
-    void look_at_waits(const Session& session, const Wish& wish, const Wait* wait, bool conversion,
+    // What is in the way of `requested_locks` for `session`. `wait` is the request's own place in
+    // the queues, none for one that has just arrived. `collect`: what of it is to be named.
+    Obstacles look(const Session& session, std::span<const RequestedLock> requested_locks,
+                   const Wait* wait, bool conversion, Collect collect = Collect::nothing) const;
+    void look_at_holds(const Session& session, const RequestedLock& requested,
                        Obstacles& obstacles) const;
-    bool bars(const WaitLock& lock, const Session& session, const Wish& wish, const Wait* wait,
-              bool conversion) const;
-    void meet_hold(const Session& session, const Wish& wish, const Hold& hold,
+    void look_at_permits(const RequestedLock& requested, Obstacles& obstacles) const;
+    void look_at_closures(const Resource& at, Obstacles& obstacles) const;
+    void look_at_waits(const Session& session, const RequestedLock& requested, const Wait* wait,
+                       bool conversion, Obstacles& obstacles) const;
+    bool bars(const WaitLock& lock, const Session& session, const RequestedLock& requested,
+              const Wait* wait, bool conversion) const;
+    void meet_hold(const Session& session, const RequestedLock& requested, const Hold& hold,
                    Obstacles& obstacles) const;
     void meet_live(const Hold& hold, Obstacles& obstacles) const;
     void meet_closure(BootTime until, Obstacles& obstacles) const;
-    // Whether the session's own holds cover the wish, so that it queues behind nobody.
-    bool covered(const Session& session, const Wish& wish) const;
-    bool held_covers(const Session& session, const Resource& at, const Wish& wish,
+    // Whether the session's own holds cover the requested, so that it queues behind nobody.
+    bool covered(const Session& session, const RequestedLock& requested) const;
+    bool held_covers(const Session& session, const Resource& at, const RequestedLock& requested,
                      bool below) const;
     // Every resource below `above`, at any depth.
     template <typename F>
@@ -411,8 +416,9 @@ struct LockTable::Core {
     // With it, which takes as long as many stand before.
     Waiter show_waiter(const WaitLock& lock) const;
     // Queues the request, unless a limit or a deadlock forbids: then it is refused.
-    void begin_wait(std::unique_ptr<Wait> made, std::span<const Wish> wishes);
-    std::optional<Error> check_queues(const Session& session, std::span<const Wish> wishes) const;
+    void begin_wait(std::unique_ptr<Wait> made, std::span<const RequestedLock> requested_locks);
+    std::optional<Error> check_queues(const Session& session,
+                                      std::span<const RequestedLock> requested_locks) const;
     void tell_wanted(const Wait& wait, const Obstacles& obstacles);
     void tell_wanted(Session& holder, const Wanted& wanted);
     void enlist(Wait& wait);
@@ -473,7 +479,7 @@ struct LockTable::Core {
     void handle(const Transfer& request);
     void handle(const Break& request);
     // The caller's grant if it lives; otherwise the request is answered, and nothing is returned.
-    Grant* require_grant(const SessionId& session, GrantId id, AskHistory::Verb verb);
+    Grant* require_grant(const SessionId& session, GrantId id, HistoryLookup::Verb verb);
     void end_grant(Grant& grant, const Ending& ending);
     std::optional<records::Closure> closure_of(const Hold& hold, Outcome outcome) const;
     std::vector<records::Closure> close_resources(const Grant& grant, Outcome outcome);
@@ -487,7 +493,7 @@ struct LockTable::Core {
     std::vector<CycleStep> cycle_when_raised(Grant& grant, std::span<const Mode> modes);
     Grant& take_over(Grant& victim, Session& thief, const Ending& ending);
     Result<std::vector<Mode>> modes_after(const Grant& grant, const Convert& request) const;
-    std::vector<Wish> wishes_up(const Grant& grant, std::span<const Mode> modes) const;
+    std::vector<RequestedLock> wishes_up(const Grant& grant, std::span<const Mode> modes) const;
     Ending ending_of(const Grant& grant) const;
 
     // ---- steal.cpp ----

@@ -68,19 +68,19 @@ public:
         : core_(core), wait_(wait), moved_(moved), owner_(owner), swept_(swept) {}
 
     std::vector<Edge> run() {
-        for (const Wish& wish : wait_.wishes) {
-            const bool counting = wish.permits > 0 && !permits_run_out(wish);
-            const bool queues = !core_.covered(*wait_.session, wish) && !covered_by_moved(wish) &&
-                                !planted(Bug::soft_edge_missing);
-            core_.for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
+        for (const RequestedLock& requested : wait_.requested_locks) {
+            const bool counting = requested.permits > 0 && !permits_run_out(requested);
+            const bool queues = !core_.covered(*wait_.session, requested) &&
+                                !covered_by_moved(requested) && !planted(Bug::soft_edge_missing);
+            core_.for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
                 Swept::Place own;
-                Swept::Place& place = swept_ != nullptr && wish.permits == 0
-                                          ? swept_->at(at, wish.mode, only_subtree)
+                Swept::Place& place = swept_ != nullptr && requested.permits == 0
+                                          ? swept_->at(at, requested.mode, only_subtree)
                                           : own;
-                if (!counting || &at != wish.resource) {
-                    if (!std::exchange(place.holds, true)) meet_holds(wish, at, only_subtree);
+                if (!counting || &at != requested.resource) {
+                    if (!std::exchange(place.holds, true)) meet_holds(requested, at, only_subtree);
                 }
-                if (queues) meet_queue(wish, at, only_subtree, place);
+                if (queues) meet_queue(requested, at, only_subtree, place);
             });
         }
         return std::move(edges_);
@@ -89,32 +89,34 @@ public:
 private:
     bool live(const Hold& hold) const { return lock_model::live(hold, core_.now.boot); }
 
-    bool permits_run_out(const Wish& wish) const {
+    bool permits_run_out(const RequestedLock& requested) const {
         std::uint64_t taken = 0;
-        for (const Hold* hold = wish.resource->first; hold != nullptr; hold = hold->next) {
+        for (const Hold* hold = requested.resource->first; hold != nullptr; hold = hold->next) {
             if (live(*hold)) taken += hold->permits;
         }
-        return taken + wish.permits > core_.classes.of(wish.resource->name()).permits;
+        return taken + requested.permits > core_.classes.of(requested.resource->name()).permits;
     }
 
-    void meet_holds(const Wish& wish, const Resource& at, bool only_subtree) {
+    void meet_holds(const RequestedLock& requested, const Resource& at, bool only_subtree) {
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             if (only_subtree && !hold->subtree) continue;
             const Session* holder = hold->grant == moved_ ? owner_ : hold->grant->session;
             if (holder == wait_.session || !live(*hold)) continue;
-            const bool counted = hold->permits > 0 && wish.permits > 0;
-            if (!counted && !conflicting(hold->mode, wish.mode)) continue;
+            const bool counted = hold->permits > 0 && requested.permits > 0;
+            if (!counted && !conflicting(hold->mode, requested.mode)) continue;
             edges_.push_back({holder, hold->resource, true, counted});
         }
     }
 
-    void meet_queue(const Wish& wish, const Resource& at, bool only_subtree, Swept::Place& place) {
+    void meet_queue(const RequestedLock& requested, const Resource& at, bool only_subtree,
+                    Swept::Place& place) {
         if (!std::exchange(place.queue, true)) place.next = at.queue();
         for (; place.next != nullptr && place.next->wait->before(wait_);
              place.next = place.next->next) {
             const WaitLock* lock = place.next;
-            if (only_subtree && !lock->wish->subtree) continue;
-            if (stands_before(*lock->wait) && lock_model::in_conflict(*lock->wish, wish)) {
+            if (only_subtree && !lock->requested->subtree) continue;
+            if (stands_before(*lock->wait) &&
+                lock_model::in_conflict(*lock->requested, requested)) {
                 edges_.push_back({lock->wait->session, &at, false, false});
             }
         }
@@ -127,17 +129,17 @@ private:
     }
 
     // Whoever gets the grant queues behind nobody for what it covers.
-    bool covered_by_moved(const Wish& wish) const {
-        if (moved_ == nullptr || wait_.session != owner_ || wish.permits > 0) return false;
+    bool covered_by_moved(const RequestedLock& requested) const {
+        if (moved_ == nullptr || wait_.session != owner_ || requested.permits > 0) return false;
         const auto reaches = [&](const Hold& hold) {
-            if (hold.resource == wish.resource) return hold.subtree || !wish.subtree;
-            const Resource* above = wish.resource->parent;
+            if (hold.resource == requested.resource) return hold.subtree || !requested.subtree;
+            const Resource* above = requested.resource->parent;
             while (above != nullptr && hold.resource != above) above = above->parent;
             return hold.subtree && above != nullptr;
         };
         const auto holds = moved_->holds();
         return std::any_of(holds.begin(), holds.end(), [&](const Hold& hold) {
-            return hold.permits == 0 && covers(hold.mode, wish.mode) && reaches(hold);
+            return hold.permits == 0 && covers(hold.mode, requested.mode) && reaches(hold);
         });
     }
 
@@ -194,11 +196,14 @@ private:
     }
 
     bool permits_left(const Wait& wait) const {
-        return std::all_of(wait.wishes.begin(), wait.wishes.end(), [&](const Wish& wish) {
-            if (wish.permits == 0) return true;
-            const std::uint32_t limit = core_.classes.of(wish.resource->name()).permits;
-            return kept_permits(*wish.resource, *wait.session) + wish.permits <= limit;
-        });
+        return std::all_of(
+            wait.requested_locks.begin(), wait.requested_locks.end(),
+            [&](const RequestedLock& requested) {
+                if (requested.permits == 0) return true;
+                const std::uint32_t limit = core_.classes.of(requested.resource->name()).permits;
+                return kept_permits(*requested.resource, *wait.session) + requested.permits <=
+                       limit;
+            });
     }
 
     // Held at `at` by those that are stuck, or by this one.

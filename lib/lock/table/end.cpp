@@ -7,8 +7,8 @@
 
 namespace rocklock {
 
+using lock_model::RequestedLock;
 using lock_model::Wait;
-using lock_model::Wish;
 using records::Closure;
 
 namespace {
@@ -56,7 +56,7 @@ Ending LockTable::Core::ending_of(const Grant& grant) const {
 }
 
 lock_model::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId id,
-                                                  AskHistory::Verb verb) {
+                                                  HistoryLookup::Verb verb) {
     const auto found = grants.find(number(id));
     if (found == grants.end()) {
         decision->history.push_back({ticket, session, id, verb, 0});
@@ -64,7 +64,7 @@ lock_model::Grant* LockTable::Core::require_grant(const SessionId& session, Gran
     }
     Grant& grant = **found;
     const bool anybody =
-        verb == AskHistory::Verb::release && planted(Bug::release_without_grant_test);
+        verb == HistoryLookup::Verb::release && planted(Bug::release_without_grant_test);
     if (grant.session->id != session && !anybody) {
         refuse(ticket,
                {ErrorCode::not_owner, "the grant belongs to another session; nothing was changed"});
@@ -72,7 +72,7 @@ lock_model::Grant* LockTable::Core::require_grant(const SessionId& session, Gran
     }
     if (lock_model::live(grant, now.boot)) return &grant;
     const Ending ending = ending_of(grant);
-    if (verb == AskHistory::Verb::release) {
+    if (verb == HistoryLookup::Verb::release) {
         answer(ticket, released_before(ending));
     } else {
         refuse(ticket, lock_model::ended_error(ending));
@@ -81,7 +81,7 @@ lock_model::Grant* LockTable::Core::require_grant(const SessionId& session, Gran
 }
 
 void LockTable::Core::handle(const Release& request) {
-    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::release);
+    Grant* grant = require_grant(request.session, request.grant, HistoryLookup::Verb::release);
     if (grant == nullptr) return;
     if (grant->count() > 0) {
         --grant->extra->count;
@@ -200,9 +200,9 @@ void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
     decision->lost.back().grant.ended = ending;
     // It can't be renewed any more.
     if (grant.session->ended) return;
-    auto& news = grant.session->lost;
-    if (news.size() == losses_kept) news.erase(news.begin());
-    news.push_back({grant.id, ending});
+    auto& notifications = grant.session->lost;
+    if (notifications.size() == losses_kept) notifications.erase(notifications.begin());
+    notifications.push_back({grant.id, ending});
 }
 
 void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
@@ -254,18 +254,18 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
     return modes;
 }
 
-std::vector<Wish> LockTable::Core::wishes_up(const Grant& grant,
-                                             std::span<const Mode> modes) const {
-    std::vector<Wish> wishes;
+std::vector<RequestedLock> LockTable::Core::wishes_up(const Grant& grant,
+                                                      std::span<const Mode> modes) const {
+    std::vector<RequestedLock> requested_locks;
     for (std::size_t i = 0; i < modes.size(); ++i) {
         const Hold& hold = grant.holds()[i];
         if (modes[i] <= hold.mode) continue;
-        wishes.push_back({.resource = hold.resource,
-                          .cause = hold.cause,
-                          .mode = modes[i],
-                          .subtree = hold.subtree});
+        requested_locks.push_back({.resource = hold.resource,
+                                   .cause = hold.cause,
+                                   .mode = modes[i],
+                                   .subtree = hold.subtree});
     }
-    return wishes;
+    return requested_locks;
 }
 
 void LockTable::Core::handle(const Convert& request) {
@@ -277,7 +277,7 @@ void LockTable::Core::handle(const Convert& request) {
         return refuse(ticket, {ErrorCode::invalid_argument,
                                "patience is negative, or the request id is longer than 256 bytes"});
     }
-    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::other);
+    Grant* grant = require_grant(request.session, request.grant, HistoryLookup::Verb::other);
     if (grant == nullptr) return;
     const auto modes = modes_after(*grant, request);
     if (!modes) return refuse(ticket, modes.error());
@@ -302,8 +302,8 @@ void LockTable::Core::handle(const Convert& request) {
                            "another conversion of this grant waits already: cancel that first"});
         }
     }
-    const std::vector<Wish> wishes = wishes_up(*grant, *modes);
-    Obstacles obstacles = look(*session, wishes, nullptr, true);
+    const std::vector<RequestedLock> requested_locks = wishes_up(*grant, *modes);
+    Obstacles obstacles = look(*session, requested_locks, nullptr, true);
     if (!obstacles.blocked) {
         auto cycle = cycle_when_raised(*grant, *modes);
         if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
@@ -312,7 +312,7 @@ void LockTable::Core::handle(const Convert& request) {
         return answer_convert(ticket, *grant, false);
     }
     if (request.patience == milliseconds{0}) {
-        obstacles = look(*session, wishes, nullptr, true, Collect::holds_and_waits);
+        obstacles = look(*session, requested_locks, nullptr, true, Collect::holds_and_waits);
         return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
     }
     auto wait = std::make_unique<Wait>();
@@ -324,7 +324,7 @@ void LockTable::Core::handle(const Convert& request) {
     wait->request = id;
     wait->fingerprint = fingerprint;
     wait->patience_ends = lock_model::patience_end(now.boot, request.patience);
-    begin_wait(std::move(wait), wishes);
+    begin_wait(std::move(wait), requested_locks);
 }
 
 // `waited` is of the conversion, not of the acquire.
@@ -397,21 +397,21 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
 // The same set in the same modes for another session, with a new id and token, ahead of the
 // waiters.
 lock_model::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const Ending& ending) {
-    std::vector<Wish> wishes;
+    std::vector<RequestedLock> requested_locks;
     for (const Hold& hold : victim.holds()) {
-        wishes.push_back({.resource = hold.resource,
-                          .permits = hold.permits,
-                          .cause = hold.cause,
-                          .mode = hold.mode,
-                          .subtree = hold.subtree});
+        requested_locks.push_back({.resource = hold.resource,
+                                   .permits = hold.permits,
+                                   .cause = hold.cause,
+                                   .mode = hold.mode,
+                                   .subtree = hold.subtree});
     }
     milliseconds max_hold{0};
-    for (const Wish& wish : wishes)
-        max_hold = lock_model::tighter(max_hold, classes.of(wish.resource->name()).max_hold);
+    for (const RequestedLock& requested : requested_locks)
+        max_hold = lock_model::tighter(max_hold, classes.of(requested.resource->name()).max_hold);
     end_grant(victim, ending);
     const Metadata none;
-    const lock_model::Wanting wanting{&thief, {}, &none, max_hold, {}, 0, false};
-    return make_grant(wanting, wishes, {});
+    const lock_model::GrantRequest grant_request{&thief, {}, &none, max_hold, {}, 0, false};
+    return make_grant(grant_request, requested_locks, {});
 }
 
 // The refusal of a grant that would take another user beyond its limits.
@@ -428,10 +428,11 @@ std::optional<Error> LockTable::Core::left_behind(const Grant& moved, const Sess
     for (const Hold& hold : moved.holds()) {
         // As many permits are taken afterwards as before.
         if (hold.permits > 0) continue;
-        const Wish wish{.resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree};
+        const RequestedLock requested{
+            .resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree};
         Obstacles found;
         found.collect = Collect::holds_and_waits;
-        look_at_holds(owner, wish, found);
+        look_at_holds(owner, requested, found);
         for (const Hold* other : found.holds) {
             if (other->grant != &moved) left.holds.push_back(other);
         }
@@ -442,7 +443,7 @@ std::optional<Error> LockTable::Core::left_behind(const Grant& moved, const Sess
 
 void LockTable::Core::handle(const Transfer& request) {
     if (require_session(request.session) == nullptr) return;
-    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::other);
+    Grant* grant = require_grant(request.session, request.grant, HistoryLookup::Verb::other);
     if (grant == nullptr) return;
     const auto target = sessions.find(request.to);
     if (target == sessions.end() || target->second->unborn || !target->second->live(now.boot)) {
@@ -488,7 +489,7 @@ void LockTable::Core::handle(const Break& request) {
     }
     if (found == grants.end()) {
         decision->history.push_back(
-            {ticket, SessionId{}, request.grant, AskHistory::Verb::force, 0});
+            {ticket, SessionId{}, request.grant, HistoryLookup::Verb::force, 0});
         return;
     }
     Grant& grant = **found;

@@ -127,13 +127,13 @@ bool LockTable::Core::slow(const Wait& wait) const {
 void LockTable::Core::note_slow(Wait& wait) {
     wait.slow_told = true;
     const Obstacles obstacles =
-        look(*wait.session, wait.wishes, &wait, wait.conversion, Collect::holds);
+        look(*wait.session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
     SlowWait slow;
     slow.waiter = name_waiter(wait.locks.front());
     if (!obstacles.holds.empty()) {
         const auto at =
             std::find_if(wait.locks.begin(), wait.locks.end(), [&](const WaitLock& lock) {
-                return lock.wish->resource == obstacles.holds.front()->resource;
+                return lock.requested->resource == obstacles.holds.front()->resource;
             });
         if (at != wait.locks.end()) slow.waiter = name_waiter(*at);
     }

@@ -60,7 +60,7 @@ struct Tick {
 };
 
 // `Departure`: all of its waits and sessions end before anybody is served.
-using Event = std::variant<Request, CancelWait, Tick, Retake, Departure>;
+using Event = std::variant<Request, CancelWait, Tick, ReacquireLocks, Departure>;
 
 // The answer to the request with this ticket. A request that waits gets none until it is decided.
 struct TicketAnswer {
@@ -87,7 +87,7 @@ struct Decision {
     std::vector<TicketAnswer> replies;
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
-    std::vector<AskHistory> history;
+    std::vector<HistoryLookup> history;
     // With LockTableOptions::events. In order.
     std::vector<LockEvent> events;
     std::vector<SlowWait> slow;

@@ -113,7 +113,7 @@ void LockTable::Core::handle(const OpenSession& request) {
 Session* LockTable::Core::require_session(const SessionId& id) {
     const auto found = sessions.find(id);
     if (found == sessions.end()) {
-        decision->history.push_back({ticket, id, GrantId{}, AskHistory::Verb::other});
+        decision->history.push_back({ticket, id, GrantId{}, HistoryLookup::Verb::other});
         return nullptr;
     }
     Session& session = *found->second;
@@ -144,8 +144,8 @@ std::optional<Error> LockTable::Core::lease_too_long_for_locks(const Session& se
         if (auto error = lease_too_long(*grant, lease)) return error;
     }
     for (const Wait* wait : session.waits) {
-        for (const Wish& wish : wait->wishes) {
-            if (auto error = lease_too_long(*wish.resource, lease)) return error;
+        for (const RequestedLock& requested : wait->requested_locks) {
+            if (auto error = lease_too_long(*requested.resource, lease)) return error;
         }
     }
     return std::nullopt;

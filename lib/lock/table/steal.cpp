@@ -154,7 +154,8 @@ void LockTable::Core::handle(const Steal& request) {
     }
     const auto found = grants.find(number(request.grant));
     if (found == grants.end()) {
-        decision->history.push_back({ticket, thief->id, request.grant, AskHistory::Verb::force, 0});
+        decision->history.push_back(
+            {ticket, thief->id, request.grant, HistoryLookup::Verb::force, 0});
         return;
     }
     Grant& victim = **found;
@@ -187,20 +188,21 @@ void LockTable::Core::handle(const Steal& request) {
 
 // Of permits it may be another's that are missing; of a set, another resource.
 bool LockTable::Core::waited_for(const Hold& hold) const {
-    const Wish held{.resource = hold.resource,
-                    .permits = hold.permits,
-                    .mode = hold.mode,
-                    .subtree = hold.subtree};
+    const RequestedLock held{.resource = hold.resource,
+                             .permits = hold.permits,
+                             .mode = hold.mode,
+                             .subtree = hold.subtree};
     bool found = false;
     for_each_meeting(held, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr && !found; lock = lock->next) {
             const Session& session = *lock->wait->session;
             if (&session == hold.grant->session || !session.live(now.boot)) continue;
-            if (only_subtree && !lock->wish->subtree) continue;
-            if (!lock_model::in_conflict(*lock->wish, held)) continue;
+            if (only_subtree && !lock->requested->subtree) continue;
+            if (!lock_model::in_conflict(*lock->requested, held)) continue;
             Obstacles counted;
-            if (hold.permits > 0 && lock->wish->permits > 0) look_at_permits(*lock->wish, counted);
-            found = hold.permits == 0 || lock->wish->permits == 0 || counted.blocked;
+            if (hold.permits > 0 && lock->requested->permits > 0)
+                look_at_permits(*lock->requested, counted);
+            found = hold.permits == 0 || lock->requested->permits == 0 || counted.blocked;
         }
     });
     return found;
@@ -215,7 +217,7 @@ bool LockTable::Core::waited_for(const Grant& grant) const {
 void LockTable::Core::handle(const AnswerWanted& request) {
     Session* session = require_session(request.session);
     if (session == nullptr) return;
-    Grant* grant = require_grant(request.session, request.grant, AskHistory::Verb::other);
+    Grant* grant = require_grant(request.session, request.grant, HistoryLookup::Verb::other);
     if (grant == nullptr) return;
     session->active = now.boot;
     bool asked = false;

@@ -32,8 +32,8 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
     for (const WaitLock* lock = at->queue(); lock != nullptr; lock = lock->next) {
         Waiter waiter;
         waiter.resource = resource;
-        waiter.mode = lock->wish->mode;
-        waiter.permits = lock->wish->permits;
+        waiter.mode = lock->requested->mode;
+        waiter.permits = lock->requested->permits;
         waiter.principal = lock->wait->session->principal;
         waiter.session = lock->wait->session->id;
         waiter.since = lock->wait->since;

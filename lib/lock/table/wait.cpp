@@ -10,10 +10,10 @@
 namespace rocklock {
 
 using lock_model::Obstacles;
+using lock_model::RequestedLock;
 using lock_model::Resource;
 using lock_model::Wait;
 using lock_model::WaitLock;
-using lock_model::Wish;
 
 namespace {
 
@@ -37,8 +37,8 @@ bool closes(const LockClass& lock_class) {
     return lock_class.min_hold.count() > 0 || lock_class.lock_delay.count() > 0;
 }
 
-// Whether two wishes, or a wish and a hold, on the same name are in each other's way. Permits are
-// summed up by who asks.
+// Whether two requested_locks, or a requested and a hold, on the same name are in each other's way.
+// Permits are summed up by who asks.
 bool clash(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
     if (permits_a > 0 && permits_b > 0) return false;
     return conflicting(a, b);
@@ -47,7 +47,7 @@ bool clash(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
 // Whether those behind are looked at when it leaves the queue: always, but for planted bugs.
 bool wakes(const Wait& leaving) {
     if (leaving.session->ended) return !planted(Bug::unwoken_session_end);
-    if (leaving.wishes.size() > 1) return !planted(Bug::unwoken_set_withdrawal);
+    if (leaving.requested_locks.size() > 1) return !planted(Bug::unwoken_set_withdrawal);
     return !planted(Bug::unwoken_cancel);
 }
 
@@ -119,27 +119,28 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
 
 // ---- Obstacles ----
 
-Obstacles LockTable::Core::look(const Session& session, std::span<const Wish> wishes,
-                                const Wait* wait, bool conversion, Collect collect) const {
+Obstacles LockTable::Core::look(const Session& session,
+                                std::span<const RequestedLock> requested_locks, const Wait* wait,
+                                bool conversion, Collect collect) const {
     Obstacles obstacles;
     obstacles.collect = collect;
     // One obstacle is enough, unless all are to be named.
-    for (const Wish& wish : wishes) {
+    for (const RequestedLock& requested : requested_locks) {
         if (obstacles.blocked && collect == Collect::nothing) break;
-        look_at_holds(session, wish, obstacles);
+        look_at_holds(session, requested, obstacles);
     }
-    for (const Wish& wish : wishes) {
+    for (const RequestedLock& requested : requested_locks) {
         if (obstacles.blocked && collect != Collect::holds_and_waits) break;
-        look_at_waits(session, wish, wait, conversion, obstacles);
+        look_at_waits(session, requested, wait, conversion, obstacles);
     }
     return obstacles;
 }
 
-void LockTable::Core::meet_hold(const Session& session, const Wish& wish, const Hold& hold,
-                                Obstacles& obstacles) const {
+void LockTable::Core::meet_hold(const Session& session, const RequestedLock& requested,
+                                const Hold& hold, Obstacles& obstacles) const {
     if (hold.grant->session == &session) return;
     if (planted(Bug::upgrade_lets_go) && is_converted(hold)) return;
-    if (!clash(hold.mode, hold.permits, wish.mode, wish.permits)) return;
+    if (!clash(hold.mode, hold.permits, requested.mode, requested.permits)) return;
     if (lock_model::live(hold, now.boot)) {
         meet_live(hold, obstacles);
     } else {
@@ -163,8 +164,8 @@ void LockTable::Core::meet_closure(BootTime until, Obstacles& obstacles) const {
 }
 
 // Whether so many permits are left; all who have some are in the way when they are not.
-void LockTable::Core::look_at_permits(const Wish& wish, Obstacles& obstacles) const {
-    const Resource& at = *wish.resource;
+void LockTable::Core::look_at_permits(const RequestedLock& requested, Obstacles& obstacles) const {
+    const Resource& at = *requested.resource;
     if (at.holds == 0) return;
     std::uint64_t taken = 0;
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
@@ -174,7 +175,7 @@ void LockTable::Core::look_at_permits(const Wish& wish, Obstacles& obstacles) co
             obstacles.dead.push_back(hold->grant->id);
         }
     }
-    if (taken + wish.permits <= classes.of(at.name()).permits) return;
+    if (taken + requested.permits <= classes.of(at.name()).permits) return;
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
         if (lock_model::live(*hold, now.boot)) meet_live(*hold, obstacles);
     }
@@ -193,65 +194,68 @@ void LockTable::Core::look_at_closures(const Resource& at, Obstacles& obstacles)
     }
 }
 
-void LockTable::Core::look_at_holds(const Session& session, const Wish& wish,
+void LockTable::Core::look_at_holds(const Session& session, const RequestedLock& requested,
                                     Obstacles& obstacles) const {
-    look_at_closures(*wish.resource, obstacles);
-    if (wish.permits > 0) look_at_permits(wish, obstacles);
-    for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
-        if (wish.permits > 0 && &at == wish.resource) return;
-        if (wish.mode == Mode::read && at.strong == 0) return;
+    look_at_closures(*requested.resource, obstacles);
+    if (requested.permits > 0) look_at_permits(requested, obstacles);
+    for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
+        if (requested.permits > 0 && &at == requested.resource) return;
+        if (requested.mode == Mode::read && at.strong == 0) return;
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             // One in the way is enough: nothing can be granted before that one has gone, and then
             // it is looked at again. Unless all are to be named.
             if (obstacles.blocked && obstacles.collect == Collect::nothing) return;
-            if (!only_subtree || hold->subtree) meet_hold(session, wish, *hold, obstacles);
+            if (!only_subtree || hold->subtree) meet_hold(session, requested, *hold, obstacles);
         }
     });
 }
 
-bool LockTable::Core::held_covers(const Session& session, const Resource& at, const Wish& wish,
-                                  bool below) const {
+bool LockTable::Core::held_covers(const Session& session, const Resource& at,
+                                  const RequestedLock& requested, bool below) const {
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
         if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
-        if (hold->permits > 0 || !covers(hold->mode, wish.mode)) continue;
-        if (hold->subtree || (!below && !wish.subtree)) return true;
+        if (hold->permits > 0 || !covers(hold->mode, requested.mode)) continue;
+        if (hold->subtree || (!below && !requested.subtree)) return true;
     }
     return false;
 }
 
-bool LockTable::Core::covered(const Session& session, const Wish& wish) const {
-    if (wish.permits > 0 || session.first == nullptr) return false;
-    if (held_covers(session, *wish.resource, wish, false)) return true;
+bool LockTable::Core::covered(const Session& session, const RequestedLock& requested) const {
+    if (requested.permits > 0 || session.first == nullptr) return false;
+    if (held_covers(session, *requested.resource, requested, false)) return true;
     if (subtree_marks == 0) return false;
-    for (const Resource* above = wish.resource->parent; above != nullptr; above = above->parent) {
-        if (held_covers(session, *above, wish, true)) return true;
+    for (const Resource* above = requested.resource->parent; above != nullptr;
+         above = above->parent) {
+        if (held_covers(session, *above, requested, true)) return true;
     }
     return false;
 }
 
-// Whether one in a queue is in the way of `wish`; with `wait`, it stands before that.
-bool LockTable::Core::bars(const WaitLock& lock, const Session& session, const Wish& wish,
-                           const Wait* wait, bool conversion) const {
+// Whether one in a queue is in the way of `requested`; with `wait`, it stands before that.
+bool LockTable::Core::bars(const WaitLock& lock, const Session& session,
+                           const RequestedLock& requested, const Wait* wait,
+                           bool conversion) const {
     const Wait& other = *lock.wait;
     if (other.session == &session || !other.session->live(now.boot)) return false;
     // One that has just arrived: behind all, but a conversion before those that are none.
     if (wait == nullptr && conversion && !other.conversion) return false;
-    return &other != wait && lock_model::in_conflict(*lock.wish, wish);
+    return &other != wait && lock_model::in_conflict(*lock.requested, requested);
 }
 
-void LockTable::Core::look_at_waits(const Session& session, const Wish& wish, const Wait* wait,
-                                    bool conversion, Obstacles& obstacles) const {
-    const bool any = wish.resource->queue() != nullptr || subtree_marks > 0 || wish.subtree;
-    if (!any || covered(session, wish)) return;
-    const bool newcomer = wait == nullptr && wish.mode == Mode::read && wish.permits == 0;
+void LockTable::Core::look_at_waits(const Session& session, const RequestedLock& requested,
+                                    const Wait* wait, bool conversion, Obstacles& obstacles) const {
+    const bool any =
+        requested.resource->queue() != nullptr || subtree_marks > 0 || requested.subtree;
+    if (!any || covered(session, requested)) return;
+    const bool newcomer = wait == nullptr && requested.mode == Mode::read && requested.permits == 0;
     if (planted(Bug::reader_overtakes_writer) && newcomer) return;
     std::size_t looked_through = 0;
-    for_each_meeting(wish, [&](const Resource& at, bool only_subtree) {
+    for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
             if (wait != nullptr && !lock->wait->before(*wait)) return;
             if (enough(obstacles, looked_through++)) return;
-            const bool reaches = !only_subtree || lock->wish->subtree;
-            if (!reaches || !bars(*lock, session, wish, wait, conversion)) continue;
+            const bool reaches = !only_subtree || lock->requested->subtree;
+            if (!reaches || !bars(*lock, session, requested, wait, conversion)) continue;
             obstacles.blocked = true;
             if (obstacles.collect == Collect::holds_and_waits) obstacles.waits.push_back(lock);
         }
@@ -290,9 +294,9 @@ Holder LockTable::Core::show_holder(const Hold& hold) const {
 
 Waiter LockTable::Core::name_waiter(const WaitLock& lock) const {
     Waiter waiter;
-    waiter.resource = lock.wish->resource->name();
-    waiter.mode = lock.wish->mode;
-    waiter.permits = lock.wish->permits;
+    waiter.resource = lock.requested->resource->name();
+    waiter.mode = lock.requested->mode;
+    waiter.permits = lock.requested->permits;
     waiter.principal = lock.wait->session->principal;
     waiter.session = lock.wait->session->id;
     waiter.since = lock.wait->since;
@@ -340,8 +344,8 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
 
 // ---- Queues ----
 
-std::optional<Error> LockTable::Core::check_queues(const Session& session,
-                                                   std::span<const Wish> wishes) const {
+std::optional<Error> LockTable::Core::check_queues(
+    const Session& session, std::span<const RequestedLock> requested_locks) const {
     const auto full = [](std::string message, std::uint64_t limit) {
         Error error(ErrorCode::queue_full, std::move(message));
         error.limit = limit;
@@ -356,10 +360,10 @@ std::optional<Error> LockTable::Core::check_queues(const Session& session,
         return full("too many requests of this session wait already: try later, or open another",
                     limits::waits_per_session);
     }
-    for (const Wish& wish : wishes) {
-        const std::uint32_t limit = classes.of(wish.resource->name()).queue_limit;
-        if (wish.resource->extra && wish.resource->extra->waiters >= limit) {
-            return full("too many requests wait for \"" + std::string(wish.resource->name()) +
+    for (const RequestedLock& requested : requested_locks) {
+        const std::uint32_t limit = classes.of(requested.resource->name()).queue_limit;
+        if (requested.resource->extra && requested.resource->extra->waiters >= limit) {
+            return full("too many requests wait for \"" + std::string(requested.resource->name()) +
                             "\" already: try later",
                         limit);
         }
@@ -367,28 +371,31 @@ std::optional<Error> LockTable::Core::check_queues(const Session& session,
     return std::nullopt;
 }
 
-void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wish> wishes) {
+void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
+                                 std::span<const RequestedLock> requested_locks) {
     Wait& wait = *made;
     Session& session = *wait.session;
     const auto discard = [&](Error error) {
         refuse(ticket, std::move(error));
         if (session.unborn) free_session(session);
     };
-    if (auto error = check_queues(session, wishes)) {
+    if (auto error = check_queues(session, requested_locks)) {
         ++counts.queue_full;
         return discard(*std::move(error));
     }
     if (auto error = usage.check_waiter(session.uid)) return discard(*std::move(error));
-    const bool one_by_one = planted(Bug::set_one_by_one) && !wait.conversion && wishes.size() > 1;
-    if (one_by_one && wishes.back().root() &&
-        !look(session, wishes.last(1), nullptr, false).blocked) {
-        make_grant({&session, {}, &wait.metadata, wait.max_hold, {}, 0, false}, wishes.last(1), {});
-        wishes = wishes.first(wishes.size() - 1);
+    const bool one_by_one =
+        planted(Bug::set_one_by_one) && !wait.conversion && requested_locks.size() > 1;
+    if (one_by_one && requested_locks.back().root() &&
+        !look(session, requested_locks.last(1), nullptr, false).blocked) {
+        make_grant({&session, {}, &wait.metadata, wait.max_hold, {}, 0, false},
+                   requested_locks.last(1), {});
+        requested_locks = requested_locks.first(requested_locks.size() - 1);
     }
     wait.order = next_order++;
     wait.since = now.wall;
     wait.began = now.boot;
-    wait.wishes.assign(wishes.begin(), wishes.end());
+    wait.requested_locks.assign(requested_locks.begin(), requested_locks.end());
     wait.timer.owner = &wait;
     usage.add_waiter(session.uid, lock_model::bytes_of_wait(wait));
     waits.insert(ticket, std::move(made));
@@ -402,9 +409,11 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
         return end_wait(wait);
     }
     ++counts.waits;
-    for (const Wish& wish : wait.wishes) hot_names.count(wish.resource->name());
+    for (const RequestedLock& requested : wait.requested_locks)
+        hot_names.count(requested.resource->name());
     if (wait.request) requests[wait.request] = lock_model::Remembered::of(ticket);
-    const Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion, Collect::holds);
+    const Obstacles obstacles =
+        look(session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
     ROCKLOCK_ASSERT(obstacles.blocked);
     arm(wait, obstacles.look_again);
     tell_wanted(wait, obstacles);
@@ -413,7 +422,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made, std::span<const Wis
 void LockTable::Core::tell_wanted(const Wait& wait, const Obstacles& obstacles) {
     for (const Hold* hold : obstacles.holds) {
         const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
-                            wait.session->principal, wait.wishes.front().mode, wait.since};
+                            wait.session->principal, wait.requested_locks.front().mode, wait.since};
         tell_wanted(*hold->grant->session, wanted);
         if (options.events) note_wanted(*hold, wanted);
     }
@@ -426,12 +435,12 @@ void LockTable::Core::tell_wanted(Session& holder, const Wanted& wanted) {
 }
 
 void LockTable::Core::enqueue(Wait& wait) {
-    wait.locks.resize(wait.wishes.size());
+    wait.locks.resize(wait.requested_locks.size());
     for (std::size_t i = 0; i < wait.locks.size(); ++i) {
         WaitLock& lock = wait.locks[i];
         lock.wait = &wait;
-        lock.wish = &wait.wishes[i];
-        auto& extra = lock.wish->resource->with_extra();
+        lock.requested = &wait.requested_locks[i];
+        auto& extra = lock.requested->resource->with_extra();
         // Behind all, but for a conversion: that goes behind the conversions.
         WaitLock* before = extra.last;
         while (before != nullptr && wait.before(*before->wait)) before = before->previous;
@@ -444,21 +453,21 @@ void LockTable::Core::enqueue(Wait& wait) {
         (before != nullptr ? before->next : extra.first) = &lock;
         (after != nullptr ? after->previous : extra.last) = &lock;
         ++extra.waiters;
-        if (lock.wish->subtree) ++subtree_marks;
+        if (lock.requested->subtree) ++subtree_marks;
     }
 }
 
 void LockTable::Core::dequeue(Wait& wait) {
     for (WaitLock& lock : wait.locks) {
-        auto& extra = *lock.wish->resource->extra;
+        auto& extra = *lock.requested->resource->extra;
         if (follows(&lock, lock.previous)) --lock.previous->wait->session->followed;
         if (follows(lock.next, &lock)) --wait.session->followed;
         if (follows(lock.next, lock.previous)) ++lock.previous->wait->session->followed;
         (lock.previous != nullptr ? lock.previous->next : extra.first) = lock.next;
         (lock.next != nullptr ? lock.next->previous : extra.last) = lock.previous;
         --extra.waiters;
-        if (lock.wish->subtree) --subtree_marks;
-        touch(*lock.wish->resource);
+        if (lock.requested->subtree) --subtree_marks;
+        touch(*lock.requested->resource);
     }
     wait.locks.clear();
 }
@@ -478,8 +487,8 @@ void LockTable::Core::delist(Wait& wait) {
 void LockTable::Core::end_wait(Wait& wait) {
     Session& session = *wait.session;
     // Those behind it, before its marks are gone: whom they concern depends on its subtrees.
-    for (const Wish& wish : wait.wishes) {
-        if (wakes(wait)) changed(*wish.resource, wish.subtree);
+    for (const RequestedLock& requested : wait.requested_locks) {
+        if (wakes(wait)) changed(*requested.resource, requested.subtree);
     }
     dequeue(wait);
     wait_timers.remove(wait.timer);
@@ -532,11 +541,11 @@ bool LockTable::Core::reconsider(Wait& wait) {
         end_wait(wait);
         return true;
     }
-    if (!wait.conversion && meet_own(wait.ticket, session, wait.wishes, wait.held)) {
+    if (!wait.conversion && meet_own(wait.ticket, session, wait.requested_locks, wait.held)) {
         end_wait(wait);
         return true;
     }
-    Obstacles obstacles = look(session, wait.wishes, &wait, wait.conversion);
+    Obstacles obstacles = look(session, wait.requested_locks, &wait, wait.conversion);
     if (!obstacles.blocked) {
         grant_waiting(wait, obstacles);
         return true;
@@ -559,7 +568,7 @@ void LockTable::Core::lose_patience() {
     if (found == nullptr) return;
     Wait& wait = *found;
     const Obstacles obstacles =
-        look(*wait.session, wait.wishes, &wait, wait.conversion, Collect::holds_and_waits);
+        look(*wait.session, wait.requested_locks, &wait, wait.conversion, Collect::holds_and_waits);
     ++counts.patience_expired;
     refuse(wait.ticket, conflict(ErrorCode::patience_expired, *wait.session, obstacles));
     end_wait(wait);
@@ -578,10 +587,10 @@ void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
         apply_modes(grant, modes, id, fingerprint);
         return answer_convert(to, grant, true);
     }
-    const lock_model::Wanting wanting{wait.session,  wait.note,    &wait.metadata,
-                                      wait.max_hold, wait.request, wait.fingerprint,
-                                      true};
-    const Grant& grant = make_grant(wanting, wait.wishes, obstacles.dead);
+    const lock_model::GrantRequest grant_request{wait.session,  wait.note,    &wait.metadata,
+                                                 wait.max_hold, wait.request, wait.fingerprint,
+                                                 true};
+    const Grant& grant = make_grant(grant_request, wait.requested_locks, obstacles.dead);
     answer(to, answer_grant(grant));
     end_wait(wait);
 }
@@ -616,7 +625,7 @@ void LockTable::Core::serve(Resource& resource) {
     while (lock != nullptr) {
         WaitLock* next = lock->next;
         Wait& wait = *lock->wait;
-        const bool strong = lock->wish->mode != Mode::read || lock->wish->permits > 0;
+        const bool strong = lock->requested->mode != Mode::read || lock->requested->permits > 0;
         const bool over = reconsider(wait);
         if (planted(Bug::wakes_one_reader) && over && std::erase(dirty, &resource) > 0) {
             resource.dirty = false;
@@ -634,8 +643,9 @@ template <typename Do>
 void LockTable::Core::for_own_waits(const Session& session, const Resource& at, bool related,
                                     Do act) {
     const auto wants = [&](const Wait& wait) {
-        return std::any_of(wait.wishes.begin(), wait.wishes.end(),
-                           [&](const Wish& wish) { return wish.resource == &at; });
+        return std::any_of(
+            wait.requested_locks.begin(), wait.requested_locks.end(),
+            [&](const RequestedLock& requested) { return requested.resource == &at; });
     };
     const std::size_t queued = at.extra ? at.extra->waiters : 0;
     if (related || session.waits.size() <= queued) {
@@ -652,16 +662,16 @@ void LockTable::Core::for_own_waits(const Session& session, const Resource& at, 
 // What stays at the head of a queue is not in the way of its own session. But of all that want just
 // the same, only the first can be granted next, and the head could not.
 void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
-    std::vector<Wish> seen;
+    std::vector<RequestedLock> seen;
     const auto comes_first = [&](const Wait& wait) {
-        if (wait.conversion || wait.wishes.size() > 1) return true;
-        const Wish& wish = wait.wishes.front();
-        const bool again = std::any_of(seen.begin(), seen.end(), [&](const Wish& other) {
-            return other.resource == wish.resource && other.mode == wish.mode &&
-                   other.permits == wish.permits && other.subtree == wish.subtree;
+        if (wait.conversion || wait.requested_locks.size() > 1) return true;
+        const RequestedLock& requested = wait.requested_locks.front();
+        const bool again = std::any_of(seen.begin(), seen.end(), [&](const RequestedLock& other) {
+            return other.resource == requested.resource && other.mode == requested.mode &&
+                   other.permits == requested.permits && other.subtree == requested.subtree;
         });
         // So many kinds there are hardly.
-        if (!again && seen.size() < 8) seen.push_back(wish);
+        if (!again && seen.size() < 8) seen.push_back(requested);
         return !again;
     };
     if (head.session->waits.size() == 1) return;
@@ -746,7 +756,7 @@ void LockTable::Core::search() {
     if (!wait_timers.empty() && wait_timers.top().at <= now.boot) return;
     Wait* wait = next_searched != nullptr ? next_searched : oldest_wait;
     for (std::size_t left = searched_a_step; left > 0 && wait != nullptr; --left) {
-        if (!look(*wait->session, wait->wishes, wait, wait->conversion).blocked) {
+        if (!look(*wait->session, wait->requested_locks, wait, wait->conversion).blocked) {
             ++counts.sweep_finds;
             recheck(*wait);
         }

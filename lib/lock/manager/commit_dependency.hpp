@@ -6,7 +6,7 @@
 namespace rocklock::manager {
 
 // The commits that something rests on.
-struct Standing {
+struct CommitDependency {
     CommitNumber number = 0;
     Durability durability = Durability::deferred;
     // And this one must be written: a renewal, for example, whose deadline is shown.
