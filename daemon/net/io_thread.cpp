@@ -128,7 +128,7 @@ void IoThread::run() {
 // How long nothing is to be done but what comes, in milliseconds; -1: for ever.
 int IoThread::patience() const {
     if (!going_on_.empty() || !own_.empty() || !left_.empty() || settling_) return 0;
-    if (!idle_connections_.empty()) return 0;
+    if (!arrived_.empty()) return 0;
     std::optional<Time> next = settle_at_;
     if (!reminders_.empty()) {
         next = std::min(next.value_or(Time::max()), reminders_.begin()->first);
@@ -258,10 +258,10 @@ void IoThread::run_introduced() {
         MutexLock lock(mutex_);
         introduced.swap(introduced_);
     }
-    for (auto& run : introduced) idle_connections_.push_back(std::move(run));
-    for (std::size_t left = max_introduced; left > 0 && !idle_connections_.empty(); --left) {
-        const auto run = std::move(idle_connections_.front());
-        idle_connections_.pop_front();
+    for (auto& run : introduced) arrived_.push_back(std::move(run));
+    for (std::size_t left = max_introduced; left > 0 && !arrived_.empty(); --left) {
+        const auto run = std::move(arrived_.front());
+        arrived_.pop_front();
         run();
     }
 }

@@ -138,7 +138,7 @@ private:
     // Posted by the thread itself.
     std::vector<std::function<void()>> own_;
     // What is left of those that were introduced.
-    Fifo<std::function<void()>> idle_connections_;
+    Fifo<std::function<void()>> arrived_;
     Mutex mutex_;
     std::vector<std::function<void()>> introduced_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<std::function<void()>> posted_ ROCKLOCK_GUARDED_BY(mutex_);

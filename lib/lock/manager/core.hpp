@@ -26,7 +26,7 @@
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
 #include "base/parker.hpp"
-#include "lock/manager/dependency.hpp"
+#include "lock/manager/commit_dependency.hpp"
 #include "lock/manager/event_log.hpp"
 #include "lock/manager/lock_manager.hpp"
 #include "lock/manager/wake_thread.hpp"

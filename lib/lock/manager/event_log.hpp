@@ -19,7 +19,7 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/watch.hpp>
 
-#include "lock/manager/dependency.hpp"
+#include "lock/manager/commit_dependency.hpp"
 #include "lock/model/lock_query.hpp"
 
 namespace rocklock {
