@@ -166,8 +166,8 @@ void Dispatcher::depart(Departure departure, std::vector<Grant> undelivered) {
                   std::back_inserter(sessions));
         std::move(undelivered.begin(), undelivered.end(), std::back_inserter(undelivered_));
     }
-    if (!options_.settle_soon) return see_off();
-    options_.settle_soon();
+    if (!options_.flush_soon) return see_off();
+    options_.flush_soon();
 }
 
 void Dispatcher::see_off() {
@@ -331,9 +331,9 @@ Ticket Dispatcher::decide(Request request, Binding binding, Done done) {
         }
         done(reply_of(*std::move(answer), opens));
     };
-    if (!options_.settle_soon) return service_.submit(std::move(request), std::move(completion));
-    const auto ticket = service_.gather(std::move(request), std::move(completion));
-    options_.settle_soon();
+    if (!options_.flush_soon) return service_.submit(std::move(request), std::move(completion));
+    const auto ticket = service_.enqueue(std::move(request), std::move(completion));
+    options_.flush_soon();
     return ticket;
 }
 

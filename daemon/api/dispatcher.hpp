@@ -89,9 +89,9 @@ struct DispatcherOptions {
     // clients leave behind. None: where it comes up.
     std::function<void(std::function<void()> search)> aside{};
     std::function<void(std::function<void()> clean)> behind{};
-    // Called after a request: has the service settle soon (LockService::settle), once for many of
+    // Called after a request: has the service flush soon (LockService::flush), once for many of
     // them. None: the service tells each by itself.
-    std::function<void()> settle_soon{};
+    std::function<void()> flush_soon{};
     // What is bound to resources, and what keeps drafts; none: no tables.
     TableService* tables = nullptr;
 };
@@ -122,7 +122,7 @@ public:
     // with what others leave (see_off).
     void depart(Departure departure, std::vector<Grant> undelivered = {})
         ROCKLOCK_EXCLUDES(departing_mutex_);
-    // Ends what those have left who departed. To be called before the service settles.
+    // Ends what those have left who departed. To be called before the service flushes.
     void see_off() ROCKLOCK_EXCLUDES(departing_mutex_);
     // Whether the caller may do what is for administrators only.
     bool may_administer(const Caller& caller) const;

@@ -207,11 +207,11 @@ std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableServic
 
 ItemEndpoint::ItemEndpoint(TableService& tables, LockService& locks,
                            std::function<void(const Error&)> failed,
-                           std::function<void()> settle_soon)
+                           std::function<void()> flush_soon)
     : tables_(tables),
       locks_(locks),
       failed_(std::move(failed)),
-      settle_soon_(std::move(settle_soon)),
+      flush_soon_(std::move(flush_soon)),
       operations_(counted_operations()),
       counters_("table_", "operation", operations_),
       threads_(most_at_once) {}
@@ -261,12 +261,12 @@ void ItemEndpoint::queue(Queued write) {
         queued_.push_back(std::move(write));
         if (std::exchange(finishing_, true)) return;
     }
-    if (settle_soon_) return settle_soon_();
+    if (flush_soon_) return flush_soon_();
     threads_.run([this] { finish_queued(); });
 }
 
-void ItemEndpoint::settle() {
-    if (settle_soon_) finish_those_queued();
+void ItemEndpoint::flush() {
+    if (flush_soon_) finish_those_queued();
 }
 
 void ItemEndpoint::finish_queued() {
@@ -279,7 +279,7 @@ bool ItemEndpoint::finish_those_queued() {
     {
         const MutexLock lock(mutex_);
         writes.swap(queued_);
-        finishing_ = !writes.empty() && !settle_soon_;
+        finishing_ = !writes.empty() && !flush_soon_;
     }
     for (Queued& write : writes) finish(write);
     return !writes.empty();

@@ -45,20 +45,20 @@ std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableServic
 // Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
 class ItemEndpoint {
 public:
-    // `settle_soon`, where writes wait for no device: has settle() called soon, on any thread.
+    // `flush_soon`, where writes wait for no device: has flush() called soon, on any thread.
     // Without it one of the site's own threads waits for them.
     ItemEndpoint(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
-                 std::function<void()> settle_soon = {});
+                 std::function<void()> flush_soon = {});
 
     // Any thread, and it is kept for some microseconds only. Nothing: ask().
     std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request);
     using Done = std::function<void(HttpAnswer)>;
 
-    // Calls `done` once, from one of its threads or from settle().
+    // Calls `done` once, from one of its threads or from flush().
     void ask(HttpRequest request, Done done);
 
     // Commits the writes that were asked for meanwhile, together, and answers them.
-    void settle();
+    void flush();
 
     // Of all that was answered, by operation; what names none that is known counts as `other`.
     std::vector<UserTableUsage> user_usage() const { return tables_.user_usage(); }
@@ -89,12 +89,12 @@ private:
     TableService& tables_;
     LockService& locks_;
     const std::function<void(const Error&)> failed_;
-    const std::function<void()> settle_soon_;
+    const std::function<void()> flush_soon_;
     const std::vector<std::string_view> operations_;
     CallCounters counters_;
     Mutex mutex_;
     std::vector<Queued> queued_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Whether one of the threads, or the next settle(), sees to those.
+    // Whether one of the threads, or the next flush(), sees to those.
     bool finishing_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     WorkThreads threads_;
 };

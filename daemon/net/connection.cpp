@@ -67,7 +67,7 @@ Connection::~Connection() {
     if (counted_busy_) --traffic_.busy;
     --traffic_.connections;
     traffic_.users.remove(uid_);
-    settle_in();
+    keep_connection();
 }
 
 void Connection::end_if_silent() {
@@ -165,7 +165,7 @@ void Connection::take_up(std::string_view bytes) {
         if (!conversation_) conversation_ = begin(bytes.front());
     }
     conversation_->receive(bytes);
-    if (conversation_->heard()) settle_in();
+    if (conversation_->heard()) keep_connection();
     update_busy();
     if (conversation_->broken()) {
         discarding_ = true;
@@ -269,14 +269,14 @@ void Connection::remind_in(milliseconds time) {
 }
 
 // From now on it keeps its place.
-void Connection::settle_in() {
+void Connection::keep_connection() {
     if (idle_number_ != 0) idle_connections_->remove(std::exchange(idle_number_, 0));
 }
 
 void Connection::hang_up(bool unread) {
     if (closed_) return;
     closed_ = true;
-    settle_in();
+    keep_connection();
     update_busy();
     client_session_->hang_up(conversation_ ? conversation_->sent() : 0, unread);
     ::shutdown(socket_, SHUT_RDWR);

@@ -74,7 +74,7 @@ private:
     void update_busy();
     void remind_in(std::chrono::milliseconds time);
     void hang_up(bool unread);
-    void settle_in();
+    void keep_connection();
 
     const int socket_;
     IoThread& thread_;

@@ -38,8 +38,8 @@ IoThread*& this_thread() {
 
 }  // namespace
 
-IoThread::IoThread(Settle settle)
-    : settle_(std::move(settle)),
+IoThread::IoThread(Flush flush)
+    : flush_(std::move(flush)),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       called_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     ROCKLOCK_ASSERT(poll_ >= 0 && called_ >= 0);
@@ -127,9 +127,9 @@ void IoThread::run() {
 
 // How long nothing is to be done but what comes, in milliseconds; -1: for ever.
 int IoThread::patience() const {
-    if (!going_on_.empty() || !own_.empty() || !left_.empty() || settling_) return 0;
+    if (!going_on_.empty() || !own_.empty() || !left_.empty() || flushing_) return 0;
     if (!arrived_.empty()) return 0;
-    std::optional<Time> next = settle_at_;
+    std::optional<Time> next = flush_at_;
     if (!reminders_.empty()) {
         next = std::min(next.value_or(Time::max()), reminders_.begin()->first);
     }
@@ -198,7 +198,7 @@ void IoThread::round() {
     remind();
     bool more = false;
     do {
-        more = settle();
+        more = flush();
         // What was told on the way.
         for (auto& run : std::exchange(own_, {})) run();
         // Who is answered may be answered more at once.
@@ -234,13 +234,13 @@ void IoThread::go_on() {
 }
 
 // Whether it wants to go on when what it told is sent.
-bool IoThread::settle() {
-    const bool due = settle_at_ && now_ >= *settle_at_;
-    if (!std::exchange(settling_, false) && !due) return false;
-    const auto again = settle_();
-    settle_at_.reset();
-    if (again == milliseconds{0}) return settling_ = true;
-    if (again) settle_at_ = steady_clock::now() + *again;
+bool IoThread::flush() {
+    const bool due = flush_at_ && now_ >= *flush_at_;
+    if (!std::exchange(flushing_, false) && !due) return false;
+    const auto again = flush_();
+    flush_at_.reset();
+    if (again == milliseconds{0}) return flushing_ = true;
+    if (again) flush_at_ = steady_clock::now() + *again;
     return false;
 }
 

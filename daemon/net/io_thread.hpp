@@ -1,6 +1,6 @@
 // A thread that serves connections, in rounds:
 //
-//     wait ──► whoever sent something: take up a turn of it ──► settle: all that was decided is
+//     wait ──► whoever sent something: take up a turn of it ──► flush: all that was decided is
 //       ▲                                                      committed and told together
 //       └──────────────── send the answers of everybody who has some ◄──────────────┘
 //
@@ -52,10 +52,10 @@ public:
     using Time = std::chrono::steady_clock::time_point;
     // Returns after how long it wants to be called again at the latest; none: when asked for; zero:
     // when what it told has been sent.
-    using Settle = std::function<std::optional<std::chrono::milliseconds>()>;
+    using Flush = std::function<std::optional<std::chrono::milliseconds>()>;
 
-    // `settle` is called once a round in which it was asked for.
-    explicit IoThread(Settle settle);
+    // `flush` is called once a round in which it was asked for.
+    explicit IoThread(Flush flush);
     IoThread(const IoThread&) = delete;
     IoThread& operator=(const IoThread&) = delete;
     ~IoThread();
@@ -82,8 +82,8 @@ public:
                           : Time::clock::now().time_since_epoch() - std::chrono::nanoseconds{began};
     }
 
-    // Has the service settle in this round.
-    void settle_soon() { settling_ = true; }
+    // Has the service flush in this round.
+    void flush_soon() { flushing_ = true; }
 
     // Watches a socket, and owns whom it serves, until forget(). `events` as of epoll,
     // level-triggered. False where the kernel has no memory for it: nothing will come.
@@ -111,10 +111,10 @@ private:
     void run_posted();
     void run_introduced();
     void remind();
-    bool settle();
+    bool flush();
     void wake() const;
 
-    const Settle settle_;
+    const Flush flush_;
     const int poll_;
     const int called_;
     Time now_{};
@@ -124,8 +124,8 @@ private:
     bool quick_ = false;
     // Until then others keep the processor from whoever gives way to them.
     Time crowded_until_{};
-    bool settling_ = false;
-    std::optional<Time> settle_at_;
+    bool flushing_ = false;
+    std::optional<Time> flush_at_;
     bool stopping_ = false;
     std::unordered_map<int, std::shared_ptr<Served>> served_;
     std::multimap<Time, std::weak_ptr<Served>> reminders_;

@@ -150,8 +150,8 @@ private:
     asio::awaitable<void> feed_watchdog();
     asio::awaitable<void> catch_up();
     bool somebody_waits();
-    void settle_soon();
-    std::function<void()> settling_of_tables();
+    void flush_soon();
+    std::function<void()> flush_of_tables();
     void judge(const Error& error);
     bool idle();
     void request_stop(const char* reason);
@@ -176,7 +176,7 @@ private:
     // Those who serve the connections, which are dealt out in turn.
     std::vector<std::unique_ptr<IoThread>> threads_;
     std::size_t next_thread_ = 0;
-    std::size_t next_settler_ = 0;
+    std::size_t next_flusher_ = 0;
     std::vector<std::unique_ptr<ListeningSocket>> listening_;
     asio::signal_set signals_;
     SpareDescriptor spare_;
@@ -223,7 +223,7 @@ Server::Server(const Parts& parts)
                [this](std::function<void()> search) { asio::post(searches_, std::move(search)); },
            .behind =
                [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
-           .settle_soon = [this] { settle_soon(); },
+           .flush_soon = [this] { flush_soon(); },
            .tables = parts.database.tables().value()}),
       places_(parts.database.service(), recorder_, traffic_, stopping_,
               {parts.listeners.all.front().name(), durability_word(parts.options),
@@ -233,7 +233,7 @@ Server::Server(const Parts& parts)
       refusals_(control_, parts.log, traffic_, parts.most_connections, [this] { room_.cancel(); }),
       tables_(
           *parts.database.tables().value(), parts.database.service(),
-          [this](const Error& error) { judge(error); }, settling_of_tables()),
+          [this](const Error& error) { judge(error); }, flush_of_tables()),
       edits_(*parts.database.tables().value(), parts.database.service(),
              [this](const Error& error) { judge(error); }) {
     // A terminal that closes takes us along; elsewhere it says nothing to us.
@@ -243,8 +243,8 @@ Server::Server(const Parts& parts)
     for (unsigned i = 0; i < count; ++i) {
         threads_.push_back(std::make_unique<IoThread>([this] {
             dispatcher_.see_off();
-            tables_.settle();
-            return parts_.database.service().settle();
+            tables_.flush();
+            return parts_.database.service().flush();
         }));
     }
     for (auto& listener : parts.listeners.all) {
@@ -255,18 +255,18 @@ Server::Server(const Parts& parts)
 }
 
 // Behind what is read in this round, by the thread that reads it.
-void Server::settle_soon() {
+void Server::flush_soon() {
     auto* thread = IoThread::current();
-    if (thread != nullptr) return thread->settle_soon();
-    threads_.front()->post([this] { threads_.front()->settle_soon(); });
+    if (thread != nullptr) return thread->flush_soon();
+    threads_.front()->post([this] { threads_.front()->flush_soon(); });
 }
 
 // A write that waits for no device takes less than to wake another thread and be woken by it.
-std::function<void()> Server::settling_of_tables() {
+std::function<void()> Server::flush_of_tables() {
     const bool waits =
         parts_.options.durability == Durability::durable && parts_.database.storage().syncs();
     if (waits) return {};
-    return [this] { settle_soon(); };
+    return [this] { flush_soon(); };
 }
 
 // A look that fails may only have met a bad place on the disk; a storage that has failed has ended.
@@ -283,9 +283,9 @@ std::optional<Error> Server::run() {
             for (const auto& thread : threads_) longest = std::max(longest, thread->unread_for());
             return longest;
         });
-    parts_.database.service().on_settleable([this] {
-        auto& thread = *threads_[next_settler_++ % threads_.size()];
-        thread.post([&thread] { thread.settle_soon(); });
+    parts_.database.service().on_flush_needed([this] {
+        auto& thread = *threads_[next_flusher_++ % threads_.size()];
+        thread.post([&thread] { thread.flush_soon(); });
     });
     watch_recovered();
     auto work = asio::make_work_guard(control_);

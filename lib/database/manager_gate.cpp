@@ -122,7 +122,7 @@ Write ManagerGate::promise(const WriteTerms& let_in, AfterSave after) const {
     return {Family::meta, promise_key(let_in.grant), std::move(value)};
 }
 
-void ManagerGate::settle(const WriteTerms& let_in, AfterSave after) {
+void ManagerGate::apply_after_save(const WriteTerms& let_in, AfterSave after) {
     // What fails is done as the store is opened again: the promise stays.
     if (!give_up(let_in.session, let_in.grant, after)) return;
     Batch batch;

@@ -179,7 +179,7 @@ Result<void> GroupCommit::lead(Group group) {
         Outcome outcome;
         {
             MutexLock lock(mutex_);
-            outcome = settle(group, written, round >= rounds_for_others);
+            outcome = finish_round(group, written, round >= rounds_for_others);
         }
         // The next leader first, whose work is what the others wait for.
         if (outcome.successor != nullptr) outcome.successor->parker.unpark(word_lead);
@@ -285,8 +285,8 @@ GroupCommit::WaiterList GroupCommit::take_done() {
     return done;
 }
 
-GroupCommit::Outcome GroupCommit::settle(const Group& group, const Result<void>& written,
-                                         bool hand_over) {
+GroupCommit::Outcome GroupCommit::finish_round(const Group& group, const Result<void>& written,
+                                               bool hand_over) {
     Outcome outcome;
     if (written) advance(group);
     outcome.done = take_done();
@@ -345,7 +345,7 @@ Result<void> GroupCommit::step(std::size_t limit, bool sync) {
     }
     Result<void> written = write_group(group);
     MutexLock lock(mutex_);
-    const Outcome outcome = settle(group, written, false);
+    const Outcome outcome = finish_round(group, written, false);
     leading_.store(false, std::memory_order_release);
     ROCKLOCK_ASSERT(outcome.done.first == nullptr && outcome.failed.first == nullptr &&
                     outcome.successor == nullptr);

@@ -12,7 +12,7 @@
 //      │                                   write_group(): judge, write, sync; no mutex held
 //      │                                     │
 //      │ nobody parked,                      ▼
-//      │ no deferred commit queued         settle(): who is done, who leads next
+//      │ no deferred commit queued         finish_round(): who is done, who leads next
 //      └─────────────────────────────────────┤
 //                                            ├─► leading, the same thread: another round, for
 //                                            │   deferred commits, or small ones of the parked
@@ -153,7 +153,7 @@ private:
     // Parts the parked into those who are done and those who wait on.
     WaiterList take_done() ROCKLOCK_REQUIRES(mutex_);
     bool sync_parked() const ROCKLOCK_REQUIRES(mutex_);
-    Outcome settle(const Group& group, const Result<void>& written, bool hand_over)
+    Outcome finish_round(const Group& group, const Result<void>& written, bool hand_over)
         ROCKLOCK_REQUIRES(mutex_);
     void fail_now(const Error& error) ROCKLOCK_REQUIRES(mutex_);
     Error failure_error() const ROCKLOCK_EXCLUDES(mutex_);

@@ -126,8 +126,8 @@ struct ServedDatabase::State {
     Dispatcher dispatcher;
     // Connections, which their threads own, count themselves out when they go.
     Traffic traffic;
-    static std::optional<std::chrono::milliseconds> nothing_to_settle() { return std::nullopt; }
-    std::array<IoThread, 2> served{IoThread(nothing_to_settle), IoThread(nothing_to_settle)};
+    static std::optional<std::chrono::milliseconds> nothing_to_flush() { return std::nullopt; }
+    std::array<IoThread, 2> served{IoThread(nothing_to_flush), IoThread(nothing_to_flush)};
     asio::io_context control;
     Local::acceptor acceptor;
     std::mutex mutex;

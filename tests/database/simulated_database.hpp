@@ -73,7 +73,7 @@ public:
     // The one that decides.
     Database& manager(Database& own) { return database_ ? *database_ : own; }
     // What was due is done, and whoever was answered has heard it.
-    void settle(Database& own) {
+    void deliver_all(Database& own) {
         if (!database_) return;
         database_->tick();
         // What came before the first answer has been told before the second one is read.
@@ -95,7 +95,7 @@ public:
         return Database::in_memory(options).value();
     }
     static Database& manager(Database& own) { return own; }
-    static void settle(Database& /*own*/) {}
+    static void deliver_all(Database& /*own*/) {}
 };
 inline bool over_a_socket() { return false; }
 
@@ -115,7 +115,7 @@ struct SimulatedDatabase {
         for (;;) {
             const auto due = host.manager(database).tick();
             const auto next = database.tick();
-            host.settle(database);
+            host.deliver_all(database);
             const BootTime now = clock.now().boot;
             if (now >= end) return;
             BootTime until = end;

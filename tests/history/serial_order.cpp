@@ -102,7 +102,7 @@ private:
     std::string circle_text() const;
 
     // Choices.
-    bool settle(PartialOrder& order, std::vector<Choice>& choices, std::string& wrong) const;
+    bool check_choices(PartialOrder& order, std::vector<Choice>& choices, std::string& wrong) const;
     static bool may_be_first(const PartialOrder& order, const Piece& one, const Piece& other);
     static bool may_be_first(const PartialOrder& order, const Piece& one, const Piece& other,
                              const Removers& removers);
@@ -415,7 +415,8 @@ void Story::put_first(PartialOrder& order, const Piece& one, const Piece& other)
 }
 
 // Makes all choices that are none, until nothing more follows.
-bool Story::settle(PartialOrder& order, std::vector<Choice>& choices, std::string& wrong) const {
+bool Story::check_choices(PartialOrder& order, std::vector<Choice>& choices,
+                          std::string& wrong) const {
     for (bool changed = true; changed;) {
         changed = false;
         for (std::size_t at = 0; at < choices.size();) {
@@ -462,7 +463,7 @@ std::optional<std::string> Story::guess(PartialOrder order, std::vector<Choice> 
         const bool one_first = is_first(choice, random, attempt);
         put_first(order, one_first ? *choice.one : *choice.other,
                   one_first ? *choice.other : *choice.one);
-        if (!settle(order, choices, wrong)) return wrong;
+        if (!check_choices(order, choices, wrong)) return wrong;
     }
     return play(order.in_order());
 }
@@ -506,7 +507,7 @@ Explanation Story::explain() {
     PartialOrder order(reasons_, *in_order, history_.size());
     std::vector<Choice> choices = choices_;
     std::string wrong;
-    if (!settle(order, choices, wrong)) throw Contradiction(wrong);
+    if (!check_choices(order, choices, wrong)) throw Contradiction(wrong);
     std::mt19937 random(1);
     std::optional<std::string> left;
     for (int attempt = 0; attempt < max_attempts; ++attempt) {

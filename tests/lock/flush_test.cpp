@@ -46,11 +46,11 @@ struct Server {
         request.session = session;
         request.locks = {{.resource = resource}};
         request.patience = patience;
-        gather(std::move(request));
+        enqueue(std::move(request));
     }
-    void gather(Request request) {
+    void enqueue(Request request) {
         const auto number = count++;
-        manager->gather(std::move(request), [this, number](Result<Answer> answer) {
+        manager->enqueue(std::move(request), [this, number](Result<Answer> answer) {
             const std::lock_guard lock(mutex);
             tellers.insert(std::this_thread::get_id());
             if (answers.size() <= number) answers.resize(number + 1);
@@ -60,8 +60,8 @@ struct Server {
         });
     }
     // As often as it asks for.
-    void settle() const {
-        while (manager->settle() == std::chrono::milliseconds{0}) {
+    void flush() const {
+        while (manager->flush() == std::chrono::milliseconds{0}) {
         }
     }
     // All of them, within a minute.
@@ -98,11 +98,11 @@ public:
     }
     Result<void> wait(CommitNumber number, Durability durability) override {
         std::unique_lock others_go_on(others, std::defer_lock);
-        if (std::this_thread::get_id() != settler_) others_go_on.lock();
+        if (std::this_thread::get_id() != flusher_) others_go_on.lock();
         if (!inner_.done(number, durability)) {
-            const bool is_settler = std::this_thread::get_id() == settler_;
-            if (is_settler) ++waits_of_settler;
-            if (is_settler && durability == Durability::durable) ++syncs_of_settler;
+            const bool is_settler = std::this_thread::get_id() == flusher_;
+            if (is_settler) ++waits_of_flusher;
+            if (is_settler && durability == Durability::durable) ++syncs_of_flusher;
             if (clock_ != nullptr) clock_->advance(takes_);
         }
         return inner_.wait(number, durability);
@@ -121,8 +121,8 @@ public:
 
     std::size_t queued() const { return inner_.queued(); }
     // By the thread that made the device.
-    int waits_of_settler = 0;
-    int syncs_of_settler = 0;
+    int waits_of_flusher = 0;
+    int syncs_of_flusher = 0;
     // Who has it keeps all other threads waiting.
     std::mutex others;
 
@@ -130,17 +130,17 @@ private:
     FaultyStorage inner_{system_clock()};
     SimulatedClock* const clock_;
     const std::chrono::milliseconds takes_;
-    const std::thread::id settler_ = std::this_thread::get_id();
+    const std::thread::id flusher_ = std::this_thread::get_id();
 };
 
-// A server that settles whenever it is asked to, in its own thread.
-struct SettlingServer : Server {
-    explicit SettlingServer(std::unique_ptr<Device> used, Clock& clock = system_clock(),
+// A server that flushes whenever it is asked to, in its own thread.
+struct FlushingServer : Server {
+    explicit FlushingServer(std::unique_ptr<Device> used, Clock& clock = system_clock(),
                             const LockManagerOptions& options = {})
         : Server(std::move(used), options, clock) {
-        manager->on_settleable([this] {
+        manager->on_flush_needed([this] {
             const std::lock_guard lock(mutex);
-            settleable = true;
+            flush_needed = true;
             told.notify_all();
         });
     }
@@ -150,36 +150,36 @@ struct SettlingServer : Server {
         return answered;
     }
     // How often it had to be asked until all were told.
-    void settle_all() {
+    void flush_all() {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-        auto again = manager->settle();
+        auto again = manager->flush();
         while (told_now() < count) {
             std::unique_lock lock(mutex);
             if (again != std::chrono::milliseconds{0}) {
-                BOOST_REQUIRE(told.wait_until(lock, deadline, [&] { return settleable; }));
+                BOOST_REQUIRE(told.wait_until(lock, deadline, [&] { return flush_needed; }));
             }
-            settleable = false;
+            flush_needed = false;
             lock.unlock();
-            again = manager->settle();
+            again = manager->flush();
         }
     }
 
-    bool settleable = false;
+    bool flush_needed = false;
 };
 
 void tells_all(Server& server) {
     server.acquire("a");
     server.acquire("b");
     server.acquire("a");
-    server.settle();
+    server.flush();
     server.until_answered();
     const Grant first = server.granted(0);
     BOOST_TEST((server.granted(1).id > first.id));
     BOOST_TEST((server.answers[2]->error().code == ErrorCode::already_held));
 
-    server.gather(Release{server.session, first.id});
+    server.enqueue(Release{server.session, first.id});
     server.acquire("a");
-    server.settle();
+    server.flush();
     server.until_answered();
     BOOST_TEST((server.granted(4).id > first.id));
     BOOST_TEST(server.manager->statistics().held == 2U);
@@ -188,7 +188,7 @@ void tells_all(Server& server) {
 // Ann, who is returned, holds `a`; what comes next is bob's.
 SessionId hand_to_bob(Server& server) {
     server.acquire("a");
-    server.settle();
+    server.flush();
     server.until_answered();
     return std::exchange(server.session, server.open("bob"));
 }
@@ -197,7 +197,7 @@ SessionId hand_to_bob(Server& server) {
 
 BOOST_AUTO_TEST_SUITE(gathered_requests)
 
-BOOST_AUTO_TEST_CASE(are_told_by_settle_where_no_commit_waits) {
+BOOST_AUTO_TEST_CASE(are_delivered_by_flush_if_no_commit_waits) {
     Server server(make_memory_storage(system_clock()));
     BOOST_TEST(!server.storage->syncs());
     tells_all(server);
@@ -217,20 +217,20 @@ BOOST_AUTO_TEST_CASE(are_told_in_a_store_that_only_writes) {
     Server server(std::make_unique<FaultyStorage>(system_clock()), options);
     for (int i = 0; i < 200; ++i) {
         server.acquire(std::to_string(i));
-        if (i % 3 == 0) server.settle();
+        if (i % 3 == 0) server.flush();
     }
-    server.settle();
+    server.flush();
     server.until_answered();
     BOOST_TEST(server.manager->statistics().held == 200U);
 }
 
-BOOST_AUTO_TEST_CASE(that_wait_are_told_by_the_settle_after_the_release) {
+BOOST_AUTO_TEST_CASE(that_wait_are_delivered_by_the_flush_after_the_release) {
     Server server(make_memory_storage(system_clock()));
     const auto ann = hand_to_bob(server);
     server.acquire("a", no_limit);
-    server.settle();
-    server.gather(Release{ann, server.granted(0).id});
-    server.settle();
+    server.flush();
+    server.enqueue(Release{ann, server.granted(0).id});
+    server.flush();
     server.until_answered();
     BOOST_TEST((server.granted(1).id > server.granted(0).id));
 }
@@ -245,29 +245,29 @@ BOOST_AUTO_TEST_CASE(that_wait_are_all_told_when_the_manager_closes) {
     BOOST_TEST((server.answers.back()->error().code == ErrorCode::closing));
 }
 
-BOOST_AUTO_TEST_CASE(leave_nothing_to_settle_when_there_are_none) {
+BOOST_AUTO_TEST_CASE(need_no_flush_if_there_are_none) {
     Server server(make_memory_storage(system_clock()));
-    server.settle();
+    server.flush();
     tells_all(server);
-    server.settle();
+    server.flush();
     BOOST_TEST((server.manager->close().has_value()));
-    server.settle();
+    server.flush();
     server.acquire("late");
     server.until_answered();
     BOOST_TEST((server.answers.back()->error().code == ErrorCode::closing));
 }
 
-BOOST_AUTO_TEST_CASE(that_are_few_are_synced_by_who_settles) {
+BOOST_AUTO_TEST_CASE(that_are_few_are_synced_by_the_flushing_thread) {
     // Which never is slow, whatever else this machine does.
     SimulatedClock clock;
-    SettlingServer server(std::make_unique<Device>(&clock), clock);
+    FlushingServer server(std::make_unique<Device>(&clock), clock);
     const std::lock_guard alone(server.device().others);
     for (int i = 0; i < 100; ++i) {
-        const int before = server.device().waits_of_settler;
+        const int before = server.device().waits_of_flusher;
         server.acquire(std::to_string(i));
-        server.manager->settle();
+        server.manager->flush();
         BOOST_TEST(server.told_now() == server.count);
-        BOOST_TEST(server.device().waits_of_settler > before);
+        BOOST_TEST(server.device().waits_of_flusher > before);
     }
     BOOST_TEST((server.tellers == std::set{std::this_thread::get_id()}));
 }
@@ -276,18 +276,18 @@ BOOST_AUTO_TEST_CASE(wait_for_no_sync_in_a_store_that_only_writes) {
     LockManagerOptions options;
     options.durability = Durability::written;
     options.table.reserve = 4'000;
-    SettlingServer server(std::make_unique<Device>(), system_clock(), options);
+    FlushingServer server(std::make_unique<Device>(), system_clock(), options);
     const auto ask = [&](int rounds) {
         for (int i = 0; i < rounds; ++i) {
             server.acquire(std::to_string(server.count));
-            server.settle_all();
+            server.flush_all();
         }
     };
     // The thread can sync nothing: more than half of the numbers is used, and not all of them.
     {
         const std::lock_guard alone(server.device().others);
         ask(1'200);
-        BOOST_TEST(server.device().syncs_of_settler == 0);
+        BOOST_TEST(server.device().syncs_of_flusher == 0);
         BOOST_TEST(server.told_now() == server.count);
     }
     // Beyond that it has to.
@@ -301,78 +301,78 @@ BOOST_AUTO_TEST_CASE(are_synced_where_numbers_run_out_before_their_reservation_i
     LockManagerOptions options;
     options.durability = Durability::written;
     options.table.reserve = 400;
-    SettlingServer server(std::make_unique<Device>(), system_clock(), options);
+    FlushingServer server(std::make_unique<Device>(), system_clock(), options);
     const std::lock_guard alone(server.device().others);
     for (int i = 0; i < 1'000; ++i) {
         server.acquire(std::to_string(i));
-        server.manager->settle();
+        server.manager->flush();
     }
     BOOST_TEST(server.told_now() == server.count);
-    BOOST_TEST(server.device().syncs_of_settler > 0);
+    BOOST_TEST(server.device().syncs_of_flusher > 0);
 }
 
 BOOST_AUTO_TEST_CASE(that_need_no_commit_are_told_before_the_others_are_synced) {
     SimulatedClock clock;
-    SettlingServer server(std::make_unique<Device>(&clock), clock);
+    FlushingServer server(std::make_unique<Device>(&clock), clock);
     const std::lock_guard alone(server.device().others);
     server.acquire("a");
-    server.manager->settle();
-    server.gather(Release{server.session, server.granted(0).id});
+    server.manager->flush();
+    server.enqueue(Release{server.session, server.granted(0).id});
     server.acquire("b");
-    BOOST_TEST((server.manager->settle() == std::chrono::milliseconds{0}));
+    BOOST_TEST((server.manager->flush() == std::chrono::milliseconds{0}));
     BOOST_TEST(server.told_now() == 2U);
-    BOOST_TEST((server.manager->settle() != std::chrono::milliseconds{0}));
+    BOOST_TEST((server.manager->flush() != std::chrono::milliseconds{0}));
     BOOST_TEST(server.told_now() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(that_are_many_are_synced_by_the_thread_and_told_by_who_settles) {
-    SettlingServer server(std::make_unique<Device>());
-    const int before = server.device().waits_of_settler;
+BOOST_AUTO_TEST_CASE(that_are_many_are_synced_by_the_managers_thread_and_delivered_by_flush) {
+    FlushingServer server(std::make_unique<Device>());
+    const int before = server.device().waits_of_flusher;
     for (int round = 0; round < 100; ++round) {
         for (int i = 0; i < 8; ++i) server.acquire(std::to_string(round) + "/" + std::to_string(i));
-        server.settle_all();
+        server.flush_all();
     }
-    BOOST_TEST(server.device().waits_of_settler == before);
+    BOOST_TEST(server.device().waits_of_flusher == before);
     BOOST_TEST((server.tellers == std::set{std::this_thread::get_id()}));
     BOOST_TEST(server.manager->statistics().held == 800U);
 }
 
 BOOST_AUTO_TEST_CASE(are_left_to_the_thread_while_the_device_is_slow) {
     SimulatedClock clock;
-    SettlingServer server(std::make_unique<Device>(&clock, std::chrono::milliseconds{10}), clock);
+    FlushingServer server(std::make_unique<Device>(&clock, std::chrono::milliseconds{10}), clock);
     // Until it is known.
     for (int i = 0; i < 8; ++i) {
         server.acquire("first/" + std::to_string(i));
-        server.settle_all();
+        server.flush_all();
     }
-    const int before = server.device().waits_of_settler;
+    const int before = server.device().waits_of_flusher;
     for (int i = 0; i < 5; ++i) {
         server.acquire("then/" + std::to_string(i));
-        server.settle_all();
+        server.flush_all();
     }
-    BOOST_TEST(server.device().waits_of_settler == before);
+    BOOST_TEST(server.device().waits_of_flusher == before);
     // It is tried again.
     clock.advance(std::chrono::seconds{1});
     server.acquire("at last");
-    server.settle_all();
-    BOOST_TEST(server.device().waits_of_settler > before);
+    server.flush_all();
+    BOOST_TEST(server.device().waits_of_flusher > before);
 }
 
 BOOST_AUTO_TEST_CASE(that_leave_something_to_write_have_it_written_a_moment_later) {
     SimulatedClock clock;
-    SettlingServer server(std::make_unique<Device>(&clock), clock);
+    FlushingServer server(std::make_unique<Device>(&clock), clock);
     server.acquire("a");
-    server.manager->settle();
+    server.manager->flush();
     BOOST_TEST(server.device().queued() == 0U);
-    server.gather(Release{server.session, server.granted(0).id});
-    const auto again = server.manager->settle();
+    server.enqueue(Release{server.session, server.granted(0).id});
+    const auto again = server.manager->flush();
     BOOST_TEST(server.told_now() == 2U);
     BOOST_TEST(server.device().queued() == 1U);
     BOOST_REQUIRE((again && *again > std::chrono::milliseconds{0}));
     clock.advance(*again);
-    BOOST_TEST(!server.manager->settle());
+    BOOST_TEST(!server.manager->flush());
     BOOST_TEST(server.device().queued() == 0U);
-    BOOST_TEST(!server.manager->settle());
+    BOOST_TEST(!server.manager->flush());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -220,7 +220,7 @@ private:
     void cut(const std::string& when, std::size_t bytes, bool same_boot);
     void cut_everywhere(const Step& step, std::size_t first);
     void cut_between(const Step& step, const std::string& when);
-    void settle(std::size_t first);
+    void resolve(std::size_t first);
 
     SimulatedClock clock_;
     std::unique_ptr<FaultyStorage> storage_;
@@ -296,7 +296,7 @@ void Life::cut_between(const Step& step, const std::string& when) {
 }
 
 // Compares the cuts with the states before and after.
-void Life::settle(std::size_t first) {
+void Life::resolve(std::size_t first) {
     const State after = state_of(*manager_);
     const State before = known_.back();
     for (const Cut& cut : open_cuts_) {
@@ -329,9 +329,9 @@ std::optional<Result<Answer>> Life::act(const Step& step, Request request) {
     // Nothing may be answered as durable that a cut of the whole log undoes.
     cut(step.what + " is written and delivered", 0, false);
     manager_->tick();
-    settle(first);
+    resolve(first);
     cut_between(step, " is answered");
-    settle(storage_->log_ends().size());
+    resolve(storage_->log_ends().size());
     const auto found = answers_.find(step.what);
     if (found == answers_.end()) return std::nullopt;
     return found->second;

@@ -371,7 +371,7 @@ private:
             manager_->deliver_done();
         }
         count_kind("quiet: everything compared");
-        complain(mirror_.settled(true));
+        complain(mirror_.check_served(true));
         watch();
         compare("at rest");
         const auto stuck = mirror_.model().stuck(clock_.now().boot);
@@ -680,7 +680,7 @@ private:
         const bool reacquires = std::holds_alternative<Reacquire>(request);
         // Its second half is decided when the history was read: in one go here, so that one knows
         // when.
-        if (reacquires && !settle_storage()) return;
+        if (reacquires && !finish_storage()) return;
         Happened happened;
         happened.event = call.event;
         happened.ticket = Ticket{++tickets_};
@@ -704,7 +704,7 @@ private:
             if (calls_.contains(own)) in_flight_[own] = real;
         }
         if (reacquires) {
-            settle_storage();
+            finish_storage();
             log_.back().commit = storage_->last();
         }
     }
@@ -726,7 +726,7 @@ private:
         return false;
     }
 
-    bool settle_storage() {
+    bool finish_storage() {
         for (int rounds = 0; rounds < 3; ++rounds) {
             if (!storage_->disk().pump()) return false;
             manager_->deliver_done();

@@ -94,7 +94,7 @@ private:
     // Marks what changes nothing and may have happened in this state. To do so early takes nothing
     // away from the others.
     // Says whether that was any.
-    bool settle(State& state) const;
+    bool take_forced_steps(State& state) const;
     // Whether something that was refused has not found its reason yet.
     bool reason_missing(const State& state) const;
     // A wait in vain ends without a trace, but others may have been refused because of it: adds the
@@ -149,7 +149,7 @@ std::optional<std::string> ResourceSearch::call(const Operation& operation) {
     // A new one may be done at once, or be what another was refused for.
     std::set<State> settled;
     for (State state : states_) {
-        settle(state);
+        take_forced_steps(state);
         settled.insert(std::move(state));
     }
     states_ = std::move(settled);
@@ -173,7 +173,7 @@ std::optional<std::string> ResourceSearch::reply(const Operation& operation) {
         for (const std::size_t next : pending_) {
             auto then = after(state, next);
             if (!then) continue;
-            settle(*then);
+            take_forced_steps(*then);
             if (seen.insert(*then).second) work.push_back(*std::move(then));
         }
         if (seen.size() > most_states) return "too many possible states to judge";
@@ -201,7 +201,7 @@ bool ResourceSearch::refuse_behind(std::size_t slot, std::vector<State> work,
             auto then = after(state, next);
             if (!then) continue;
             // What else is pending may as well come later.
-            if (settle(*then) && then->is_done(slot)) {
+            if (take_forced_steps(*then) && then->is_done(slot)) {
                 State left = *then;
                 left.clear_done(slot);
                 good.insert(std::move(left));
@@ -236,7 +236,7 @@ std::string ResourceSearch::complaint(const Operation& operation) const {
     return text;
 }
 
-bool ResourceSearch::settle(State& state) const {
+bool ResourceSearch::take_forced_steps(State& state) const {
     bool any = false;
     for (const std::size_t slot : pending_) {
         const Operation& operation = *slots_[slot];

@@ -481,10 +481,10 @@ Complaint ModelMirror::got(const Decision& decision, bool time_is_up) {
     for (const auto& notice : decision.wanted) {
         if (auto complaint = got(notice)) return complaint;
     }
-    return settled(time_is_up);
+    return check_served(time_is_up);
 }
 
-Complaint ModelMirror::settled(bool time_is_up) const {
+Complaint ModelMirror::check_served(bool time_is_up) const {
     if (!owed_.empty()) {
         return "request " + std::to_string(static_cast<std::uint64_t>(owed_.begin()->first)) +
                ": got no answer, expected " + describe(owed_.begin()->second);

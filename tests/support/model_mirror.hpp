@@ -33,7 +33,7 @@ public:
     // All that one decision said, and that nothing is missing of it.
     Complaint got(const Decision& decision, bool time_is_up);
     // Nothing is owed any more; `lost` only when the table has had its time to clean up.
-    Complaint settled(bool time_is_up) const;
+    Complaint check_served(bool time_is_up) const;
     // All that the model knows to be held, waited for or closed, in real numbers where they are
     // known.
     std::string print(Instant now) const;

@@ -352,7 +352,7 @@ void ReferenceModel::pass_time(BootTime now) {
     std::erase_if(closed_, [&](const auto& entry) { return entry.second <= now; });
 }
 
-void ReferenceModel::settle(Instant now) {
+void ReferenceModel::serve_queues(Instant now) {
     for (bool again = true; again;) {
         again = false;
         for (const auto* waiter : in_order()) {
@@ -384,7 +384,7 @@ void ReferenceModel::settle(Instant now) {
 void ReferenceModel::lose_patience(Instant now) {
     for (bool again = true; again;) {
         again = false;
-        settle(now);
+        serve_queues(now);
         for (const auto& waiter : waiters_) {
             if (!waiter.until || *waiter.until > now.boot) continue;
             const ModelWaiter gone = waiter;

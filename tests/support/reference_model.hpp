@@ -153,7 +153,7 @@ private:
     };
 
     void pass_time(BootTime now);
-    void settle(Instant now);
+    void serve_queues(Instant now);
     void lose_patience(Instant now);
     void withdraw(Ticket ticket);
     void depart(const Departure& departure, Instant now);

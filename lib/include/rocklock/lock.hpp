@@ -531,19 +531,19 @@ public:
     // Decides, and calls `done` exactly once, when the answer is as durable as its verb demands.
     virtual Ticket submit(Request request, Completion done) = 0;
 
-    // For a server with many clients: gather() is submit(), but what it decides may stay untold
-    // until settle(), so that many requests share one commit and no change of threads.
-    virtual Ticket gather(Request request, Completion done) {
+    // For a server with many clients: enqueue() is submit(), but what it decides may stay untold
+    // until flush(), so that many requests share one commit and no change of threads.
+    virtual Ticket enqueue(Request request, Completion done) {
         return submit(std::move(request), std::move(done));
     }
     // Commits what was gathered, and tells of it: completions run in the caller. To be called when
     // the server has taken up what there is to take up, and whenever the service calls `notify` of
-    // on_settleable(). Returns after how long it is to be called again at the latest; zero: as soon
-    // as what it told has been sent, for then it may wait for a device, if that is quick.
-    virtual std::optional<std::chrono::milliseconds> settle() { return std::nullopt; }
+    // on_flush_needed(). Returns after how long it is to be called again at the latest; zero: as
+    // soon as what it told has been sent, for then it may wait for a device, if that is quick.
+    virtual std::optional<std::chrono::milliseconds> flush() { return std::nullopt; }
     // `notify` is called on the service's own thread, and must not block. Without it that thread
     // tells what is left itself. Set before the first request.
-    virtual void on_settleable(std::function<void()> notify);
+    virtual void on_flush_needed(std::function<void()> notify);
 
     // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When
     // a grant and the cancel race, the completion tells which it was.

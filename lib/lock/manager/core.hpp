@@ -51,7 +51,7 @@ inline constexpr std::chrono::milliseconds search_step_every{5};
 inline constexpr std::chrono::microseconds step_pause{100};
 // So long a deferred commit may wait for another one to be written with.
 inline constexpr std::chrono::milliseconds linger{1};
-// For so many answers whoever settles syncs by itself.
+// For so many answers whoever flushes syncs by itself.
 inline constexpr std::size_t few = 2;
 // A device whose syncs take longer than this, in a mean of the last eight or so, is left to the
 // thread for a while, so that nobody who asks for something else waits for it.
@@ -221,7 +221,7 @@ struct LockManager::Core {
     // then, and writes them at `linger_until`, which it sets.
     std::atomic<bool> lingering{false};
     std::optional<BootTime> linger_until ROCKLOCK_GUARDED_BY(mutex);
-    // The same for those who settle: since when a deferred commit may lie there.
+    // The same for those who flush: since when a deferred commit may lie there.
     std::optional<BootTime> left_since ROCKLOCK_GUARDED_BY(mutex);
     // How long a sync takes, and until when they are the thread's.
     std::chrono::nanoseconds sync_takes ROCKLOCK_GUARDED_BY(mutex){};
@@ -230,7 +230,7 @@ struct LockManager::Core {
     bool told_first ROCKLOCK_GUARDED_BY(mutex) = false;
     // How many were told together last.
     std::size_t last_group ROCKLOCK_GUARDED_BY(mutex) = 0;
-    std::function<void()> tell_settler ROCKLOCK_GUARDED_BY(mutex);
+    std::function<void()> notify_flusher ROCKLOCK_GUARDED_BY(mutex);
     std::function<void()> tell_stall ROCKLOCK_GUARDED_BY(mutex);
     // For how long a thread of the server has not read its sockets; asked for again from
     // `next_unread_check` on.
@@ -257,7 +257,7 @@ struct LockManager::Core {
         bool tell = false;
         // To be told that a stall is over.
         std::function<void()> tell_stall;
-        // An answer was told of what is not written yet, and nobody who settles will write it.
+        // An answer was told of what is not written yet, and nobody who flushes will write it.
         bool leaves = false;
         // The thread may have ended already.
         bool alone = false;
@@ -306,7 +306,7 @@ struct LockManager::Core {
     void resume() ROCKLOCK_EXCLUDES(mutex);
 
     Result<Answer> call(Event event, const std::stop_token& stop) ROCKLOCK_EXCLUDES(mutex);
-    std::variant<Result<Answer>, ReacquireLocks> settle_own(DeferredActions& after)
+    std::variant<Result<Answer>, ReacquireLocks> finish_own(DeferredActions& after)
         ROCKLOCK_EXCLUDES(mutex);
     Result<Answer> await(Caller& caller, Ticket ticket, const std::stop_token& stop)
         ROCKLOCK_EXCLUDES(mutex);
@@ -315,10 +315,10 @@ struct LockManager::Core {
     void fail(const Error& error) ROCKLOCK_EXCLUDES(mutex);
     void answer_all(const Error& error, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     // Who tells what is decided.
-    enum class Telling : std::uint8_t { by_thread, by_settle };
+    enum class Telling : std::uint8_t { by_thread, by_flush };
     Ticket submit(Request request, LockService::Completion done, Telling telling)
         ROCKLOCK_EXCLUDES(mutex);
-    std::optional<std::chrono::milliseconds> settle() ROCKLOCK_EXCLUDES(mutex);
+    std::optional<std::chrono::milliseconds> flush() ROCKLOCK_EXCLUDES(mutex);
     void commit_here(const CommitDependency& last, const CommitDependency& synced)
         ROCKLOCK_EXCLUDES(mutex);
     std::optional<std::chrono::milliseconds> write_what_is_left() ROCKLOCK_EXCLUDES(mutex);
@@ -339,7 +339,7 @@ struct LockManager::Core {
     void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);
     void tell_news(const manager::Notifications& notifications) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
-    bool tell_settler_of_it() ROCKLOCK_EXCLUDES(mutex);
+    bool notify_flusher_if_any() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
     Result<void> await_looking(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
     Result<void> await_events() ROCKLOCK_EXCLUDES(mutex);

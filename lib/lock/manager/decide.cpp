@@ -220,14 +220,14 @@ Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop)
         }
         finish(after);
         if (!after.own && !after.history) return await(caller, ticket, stop);
-        auto next = settle_own(after);
+        auto next = finish_own(after);
         if (auto* answer = std::get_if<Result<Answer>>(&next)) return std::move(*answer);
         event = std::get<ReacquireLocks>(std::move(next));
     }
 }
 
 // The caller's own answer, when all it rests on is as durable as it must be.
-std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::settle_own(DeferredActions& after) {
+std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(DeferredActions& after) {
     if (after.history) {
         if (auto done = await_looking(after.dependency); !done) {
             return Result<Answer>(std::move(done).error());

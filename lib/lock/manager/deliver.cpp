@@ -55,7 +55,7 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
     } else {
         decide(event, ticket, after);
     }
-    const bool settles = telling == Telling::by_settle && options.background;
+    const bool flushes = telling == Telling::by_flush && options.background;
     if (after.history) {
         Delivery delivery;
         delivery.done = std::move(done);
@@ -71,8 +71,8 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
         delivery.answer = std::move(after.own);
         delivery.acquired_at = after.acquired_at;
         (at_once ? ready : committing).push_back(std::move(delivery));
-        after.leaves = lazily && !settles;
-        if (lazily && settles && !left_since) left_since = last_decided;
+        after.leaves = lazily && !flushes;
+        if (lazily && flushes && !left_since) left_since = last_decided;
     } else {
         auto to = std::make_unique<Pending>();
         to->done = std::move(done);
@@ -80,7 +80,7 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
     }
     after.tell = !ready.empty() || !committing.empty();
     // Without a thread that is told by tick().
-    if (telling == Telling::by_settle) after.tell = false;
+    if (telling == Telling::by_flush) after.tell = false;
 }
 
 void LockManager::Core::see_to(DeferredActions& after) {
@@ -92,7 +92,7 @@ void LockManager::Core::see_to(DeferredActions& after) {
 
 // What must be synced for many is the thread's, and the caller goes on reading: what comes
 // meanwhile shares the next sync. For one or two a change of threads would cost more than it gains.
-std::optional<milliseconds> LockManager::Core::settle() {
+std::optional<milliseconds> LockManager::Core::flush() {
     if (!options.background) return std::nullopt;
     CommitDependency last;
     CommitDependency synced;
@@ -377,16 +377,16 @@ bool LockManager::Core::linger_is_over() {
     return true;
 }
 
-// Whether there is somebody who settles, and tells what there is to tell.
-bool LockManager::Core::tell_settler_of_it() {
-    std::function<void()> settler;
+// Whether there is somebody who flushes, and tells what there is to tell.
+bool LockManager::Core::notify_flusher_if_any() {
+    std::function<void()> flusher;
     {
         MutexLock lock(mutex);
-        if (!tell_settler || closing) return false;
+        if (!notify_flusher || closing) return false;
         if (ready.empty() && committing.empty()) return true;
-        settler = tell_settler;
+        flusher = notify_flusher;
     }
-    settler();
+    flusher();
     return true;
 }
 
@@ -409,14 +409,14 @@ std::optional<BootTime> LockManager::Core::work() {
     }
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto synced = durable(durable_last);
-    const bool told = tell_settler_of_it();
+    const bool told = notify_flusher_if_any();
     if (!told) deliver_done();
     if (told && log_is_on()) deliver_events();
     if (options.background) sync_reservation();
     const bool more = events_awaited();
     const auto impatience = first_impatience();
     MutexLock lock(mutex);
-    // Who settles calls again for what it finds not to be durable.
+    // Who flushes calls again for what it finds not to be durable.
     if ((!told && !(ready.empty() && committing.empty())) || more) return last_decided;
     if (impatience) next = std::min(next.value_or(BootTime::max()), *impatience);
     if (linger_until) next = std::min(next.value_or(BootTime::max()), *linger_until);

@@ -19,7 +19,7 @@ namespace rocklock {
 using manager::CommitDependency;
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
-void LockService::on_settleable(std::function<void()> /*notify*/) {}
+void LockService::on_flush_needed(std::function<void()> /*notify*/) {}
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the same
 void LockService::on_stall(std::function<void()> /*notify*/,
                            // NOLINTNEXTLINE(performance-unnecessary-value-param): the same
@@ -165,11 +165,11 @@ Ticket LockManager::submit(Request request, Completion done) {
     return core_->submit(std::move(request), std::move(done), Core::Telling::by_thread);
 }
 
-Ticket LockManager::gather(Request request, Completion done) {
-    return core_->submit(std::move(request), std::move(done), Core::Telling::by_settle);
+Ticket LockManager::enqueue(Request request, Completion done) {
+    return core_->submit(std::move(request), std::move(done), Core::Telling::by_flush);
 }
 
-std::optional<std::chrono::milliseconds> LockManager::settle() { return core_->settle(); }
+std::optional<std::chrono::milliseconds> LockManager::flush() { return core_->flush(); }
 
 void LockManager::cancel(Ticket ticket) {
     if (core_->made_here.in_child()) return;
@@ -394,9 +394,9 @@ void LockManager::on_wanted(std::function<void(const WantedNotice&)> notify) {
     core_->tell_wanted = std::move(notify);
 }
 
-void LockManager::on_settleable(std::function<void()> notify) {
+void LockManager::on_flush_needed(std::function<void()> notify) {
     MutexLock lock(core_->mutex);
-    core_->tell_settler = std::move(notify);
+    core_->notify_flusher = std::move(notify);
 }
 
 void LockManager::on_stall(std::function<void()> notify,

@@ -84,9 +84,9 @@ public:
     ~LockManager() override;
 
     Ticket submit(Request request, Completion done) override;
-    Ticket gather(Request request, Completion done) override;
-    std::optional<std::chrono::milliseconds> settle() override;
-    void on_settleable(std::function<void()> notify) override;
+    Ticket enqueue(Request request, Completion done) override;
+    std::optional<std::chrono::milliseconds> flush() override;
+    void on_flush_needed(std::function<void()> notify) override;
     void cancel(Ticket ticket) override;
     void depart(Departure departure) override;
     Result<Answer> call(Request request, std::stop_token stop = {}) override;

@@ -43,7 +43,7 @@ public:
             heap_.emplace_back();
             return rise(size() - 1, {at, &timer});
         }
-        settle(timer.place, {at, &timer});
+        sift(timer.place, {at, &timer});
     }
 
     void remove(Timer& timer) {
@@ -53,7 +53,7 @@ public:
         timer.place = Timer::idle;
         const Entry last = heap_.back();
         heap_.pop_back();
-        if (place < heap_.size()) settle(place, last);
+        if (place < heap_.size()) sift(place, last);
     }
 
 private:
@@ -69,7 +69,7 @@ private:
     }
 
     // Puts it at that place, which is free, or where it belongs above or below.
-    void settle(std::size_t place, const Entry& entry) {
+    void sift(std::size_t place, const Entry& entry) {
         const bool above = place > 0 && entry.at < heap_[(place - 1) / branches].at;
         above ? rise(place, entry) : sink(place, entry);
     }

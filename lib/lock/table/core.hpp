@@ -1,6 +1,6 @@
 // The inside of the lock table. One struct, whose methods lie in files by what they do:
 //
-//     lock_table.cpp     apply(): the event to its method, then settle()
+//     lock_table.cpp     apply(): the event to its method, then serve_queues()
 //     session.cpp        open, renew, join a process, close, expire
 //     acquire.cpp        from a request to requested_locks; granting, joining, counting,
 //     reacquiring wait.cpp           what is in the way; queues; who is served next; time
@@ -251,7 +251,7 @@ struct LockTable::Core {
     // ---- lock_table.cpp ----
     void apply(const Event& event);
     // Serves the queues that the event left to be served, and frees what is empty.
-    void settle();
+    void serve_queues();
     void serve_all();
     void answer(Ticket to, Answer reply) { decision->replies.push_back({to, std::move(reply)}); }
     void refuse(Ticket to, Error error);

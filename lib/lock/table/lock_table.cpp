@@ -41,7 +41,7 @@ LockTable::Core::~Core() {
 
 void LockTable::Core::apply(const Event& event) {
     std::visit([this](const auto& what) { handle(what); }, event);
-    settle();
+    serve_queues();
     // An event takes a number although nothing may be written with it.
     const bool numbers_used = !decision->batch.empty() || !decision->events.empty();
     if (numbers_used) keep_numbers_safe();
@@ -56,8 +56,8 @@ void LockTable::Core::handle(const Request& request) {
 
 void LockTable::Core::handle(const CancelWait& event) { withdraw(event.ticket); }
 
-// Those who end are ended before settle() serves anybody: first all that they wait for, then what
-// they hold, of which as much is cleaned up now as of one session.
+// Those who end are ended before serve_queues() serves anybody: first all that they wait for, then
+// what they hold, of which as much is cleaned up now as of one session.
 void LockTable::Core::handle(const Departure& event) {
     for (const Ticket waiting : event.waits) withdraw(waiting);
     std::size_t budget = Tick{}.budget;
@@ -80,7 +80,7 @@ void LockTable::Core::withdraw(Ticket waiting) {
 
 void LockTable::Core::handle(const Tick& event) {
     serve_time(event.budget);
-    settle();
+    serve_queues();
     if (event.sweeps) sweep(event.budget);
     if (event.search) search();
 }
@@ -143,7 +143,7 @@ WallTime LockTable::Core::wall_of(BootTime boot) const {
 
 // Whoever can be granted at the end of its patience is granted, also when that takes another to
 // give up first: so one gives up at a time, and all is served in between.
-void LockTable::Core::settle() {
+void LockTable::Core::serve_queues() {
     serve_all();
     while (!overdue.empty()) {
         lose_patience();

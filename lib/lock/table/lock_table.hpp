@@ -20,7 +20,8 @@
 //   - an earlier request of another session that conflicts with it waits too.
 // A set is one entry in the queue of each of its resources and holds nothing while it waits.
 //
-// After every apply() no waiter could be granted without a further event: settle() sees to that.
+// After every apply() no waiter could be granted without a further event: serve_queues() sees to
+// that.
 #pragma once
 
 #include <cstddef>

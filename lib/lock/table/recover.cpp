@@ -408,7 +408,7 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     converted.shrink_to_fit();
     if (planted(Bug::request_forgotten_at_restart)) requests.clear();
     if (planted(Bug::token_from_memory)) next_token = facts.token_floor;
-    settle();
+    serve_queues();
     reserve_marks();
     // The recovery is committed durably before anything else is decided.
     durable = *decision->reserved;

@@ -749,7 +749,7 @@ void LockTable::Core::sweep_sessions(std::size_t budget) {
 }
 
 void LockTable::Core::search() {
-    settle();
+    serve_queues();
     // With grants left to be cleaned up, or timers to be served, waiters may be grantable that will
     // be served with those.
     if (!ending_sessions.empty()) return;

@@ -65,8 +65,8 @@ Result<void> AfterCommit::check() const {
     return {};
 }
 
-void AfterCommit::settle() const {
-    for (const auto& let_in : let_in_) gate_->settle(let_in, after_);
+void AfterCommit::apply_after_save() const {
+    for (const auto& let_in : let_in_) gate_->apply_after_save(let_in, after_);
 }
 
 void GuardedRead::begin() {

@@ -42,7 +42,7 @@ public:
     //                           grant to be downgraded has permits, or waits for a conversion
     Result<void> check() const;
     // Behind the commit.
-    void settle() const;
+    void apply_after_save() const;
 
 private:
     LockGate* gate_;

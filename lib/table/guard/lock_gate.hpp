@@ -54,10 +54,10 @@ public:
                                          std::string& drafts_of) = 0;
 
     // What is to become of the grant that let a write in. The record is part of the write's own
-    // commit; once that is done, settle() does what it says, and removes it. What a crash comes
-    // before is done as the store is opened.
+    // commit; once that is done, apply_after_save() does what it says, and removes it. What a crash
+    // comes before is done as the store is opened.
     virtual Write promise(const WriteTerms& let_in, AfterSave after) const = 0;
-    virtual void settle(const WriteTerms& let_in, AfterSave after) = 0;
+    virtual void apply_after_save(const WriteTerms& let_in, AfterSave after) = 0;
 
     // Takes the resources in write for work of the tables' own, in a session of its own, as a try:
     // all of them, or nothing where one cannot be had. To be given back soon.

@@ -241,7 +241,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     if (transaction.replayed) {
         return TransactWriteAnswer{0, *std::move(transaction.replayed), {}, true};
     }
-    transaction.after.settle();
+    transaction.after.apply_after_save();
     // What fails there fails the next write too.
     if (request.token) std::ignore = forget_old_tokens(storage_, clock_.now().wall);
     if (!transaction.behind.empty()) {

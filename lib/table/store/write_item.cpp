@@ -96,7 +96,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         return std::move(committed).error();
     }
     if (refused) return *std::move(refused);
-    after.settle();
+    after.apply_after_save();
     return answer;
 }
 

@@ -56,7 +56,7 @@ public:
     std::function<void()> gone;
 };
 
-IoThread::Settle nothing() {
+IoThread::Flush nothing() {
     return [] { return std::optional<milliseconds>(); };
 }
 
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(runs_what_is_posted_in_order_from_anywhere) {
     BOOST_TEST(IoThread::current() == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(settles_once_for_all_that_is_asked_in_a_round_and_sends_then) {
+BOOST_AUTO_TEST_CASE(flushes_once_a_round_and_then_sends) {
     std::vector<char> order;
     const auto served = std::make_shared<Noted>();
     served->on_send = [&] { order.push_back('s'); };
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(settles_once_for_all_that_is_asked_in_a_round_and_sends_the
         return std::nullopt;
     });
     thread.post([&] {
-        for (int i = 0; i < 3; ++i) thread.settle_soon();
+        for (int i = 0; i < 3; ++i) thread.flush_soon();
         thread.send_soon(served);
         order.push_back('a');
     });
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(settles_once_for_all_that_is_asked_in_a_round_and_sends_the
 }
 
 // What needs no commit is on its way before the commit is waited for.
-BOOST_AUTO_TEST_CASE(sends_what_was_told_before_it_settles_the_rest) {
+BOOST_AUTO_TEST_CASE(sends_ready_responses_before_it_flushes_the_rest) {
     std::vector<char> order;
     const auto served = std::make_shared<Noted>();
     served->on_send = [&] { order.push_back('s'); };
@@ -122,14 +122,14 @@ BOOST_AUTO_TEST_CASE(sends_what_was_told_before_it_settles_the_rest) {
         if (++times == 1) return milliseconds{0};
         return std::nullopt;
     });
-    thread.post([&] { thread.settle_soon(); });
+    thread.post([&] { thread.flush_soon(); });
     thread.start();
     on(thread, [] {});
     on(thread, [] {});
     BOOST_TEST((order == std::vector{'S', 's', 'S', 's'}));
 }
 
-BOOST_AUTO_TEST_CASE(settles_again_when_the_time_for_it_has_come) {
+BOOST_AUTO_TEST_CASE(flushes_again_at_the_requested_time) {
     std::promise<void> twice;
     IoThread thread([&, times = 0]() mutable -> std::optional<milliseconds> {
         if (++times == 1) return milliseconds{1};
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(settles_again_when_the_time_for_it_has_come) {
         return std::nullopt;
     });
     thread.start();
-    thread.post([&] { thread.settle_soon(); });
+    thread.post([&] { thread.flush_soon(); });
     twice.get_future().get();
 }
 
