@@ -237,7 +237,8 @@ std::vector<LockRequest> LockTable::Core::choose_modes(const Session& session,
         for (const Mode mode : std::exchange(lock.modes, {})) {
             lock.mode = mode;
             const auto alone = resolve({lock});
-            if (alone && !look(session, alone->requested_locks, nullptr, false).blocked) break;
+            if (alone && !find_conflicts(session, alone->requested_locks, nullptr, false).blocked)
+                break;
         }
     }
     return locks;
@@ -321,7 +322,7 @@ void LockTable::Core::handle(const Acquire& request) {
     if (session == nullptr) {
         if (auto error = check_open(*request.opens, lease))
             return refuse(ticket, *std::move(error));
-    } else if (meet_own(request, *session, *resolved)) {
+    } else if (check_own_holds(request, *session, *resolved)) {
         return;
     }
 
@@ -333,21 +334,21 @@ void LockTable::Core::handle(const Acquire& request) {
     }
     // No error: the strongest modes have been judged already, and ask for no less.
     if (chooses(request)) resolved = resolve(choose_modes(*session, request.locks));
-    Obstacles obstacles = look(*session, resolved->requested_locks, nullptr, false);
-    if (obstacles.blocked && request.patience == milliseconds{0}) {
-        obstacles =
-            look(*session, resolved->requested_locks, nullptr, false, Collect::holds_and_waits);
-        refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
+    Conflicts conflicts = find_conflicts(*session, resolved->requested_locks, nullptr, false);
+    if (conflicts.blocked && request.patience == milliseconds{0}) {
+        conflicts = find_conflicts(*session, resolved->requested_locks, nullptr, false,
+                                   Collect::holds_and_waits);
+        refuse(ticket, conflict(ErrorCode::conflict, *session, conflicts));
         if (session->unborn) free_session(*session);
         return;
     }
     const milliseconds max_hold =
         tighter(resolved->max_hold, request.max_hold.value_or(milliseconds{0}));
-    if (!obstacles.blocked) {
+    if (!conflicts.blocked) {
         const lock_model::GrantRequest grant_request{
             session, request.note, &request.metadata, max_hold, id, fingerprint, false};
         return answer(ticket, answer_grant(make_grant(grant_request, resolved->requested_locks,
-                                                      obstacles.dead)));
+                                                      conflicts.dead)));
     }
     auto wait = std::make_unique<Wait>();
     wait->ticket = ticket;
@@ -446,8 +447,8 @@ lock_model::Grant* LockTable::Core::own_cover(
 
 // A lock that was taken along for another one (a dependant) does not count as held: it may be taken
 // for itself besides.
-bool LockTable::Core::meet_own(Ticket to, Session& session,
-                               std::span<const RequestedLock> requested_locks, Held held) {
+bool LockTable::Core::check_own_holds(Ticket to, Session& session,
+                                      std::span<const RequestedLock> requested_locks, Held held) {
     const Grant* same = nullptr;
     for (const RequestedLock& requested : requested_locks) {
         if (!requested.root()) continue;
@@ -476,12 +477,12 @@ bool LockTable::Core::meet_own(Ticket to, Session& session,
     return true;
 }
 
-bool LockTable::Core::meet_own(const Acquire& request, Session& session,
-                               const Resolved& strongest) {
+bool LockTable::Core::check_own_holds(const Acquire& request, Session& session,
+                                      const Resolved& strongest) {
     if (!chooses(request))
-        return meet_own(ticket, session, strongest.requested_locks, request.held);
+        return check_own_holds(ticket, session, strongest.requested_locks, request.held);
     const auto weakest = resolve(in_weakest_modes(request.locks));
-    return meet_own(ticket, session, weakest->requested_locks, request.held);
+    return check_own_holds(ticket, session, weakest->requested_locks, request.held);
 }
 
 // ---- Granting ----
@@ -699,11 +700,11 @@ void LockTable::Core::handle(const ReacquireLocks& event) {
         if (auto error = lease_too_long(*requested.resource, session->lease))
             return refuse(ticket, *std::move(error));
     }
-    if (meet_own(ticket, *session, requested_locks, Held::refuse)) return;
-    const Obstacles obstacles =
-        look(*session, requested_locks, nullptr, false, Collect::holds_and_waits);
-    if (obstacles.blocked) {
-        return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
+    if (check_own_holds(ticket, *session, requested_locks, Held::refuse)) return;
+    const Conflicts conflicts =
+        find_conflicts(*session, requested_locks, nullptr, false, Collect::holds_and_waits);
+    if (conflicts.blocked) {
+        return refuse(ticket, conflict(ErrorCode::conflict, *session, conflicts));
     }
     const Metadata none;
     std::vector<LockRequest> names;
@@ -712,7 +713,7 @@ void LockTable::Core::handle(const ReacquireLocks& event) {
         return refuse(ticket, *std::move(error));
     }
     const lock_model::GrantRequest grant_request{session, {}, &none, max_hold, {}, 0, false};
-    answer(ticket, answer_grant(make_grant(grant_request, requested_locks, obstacles.dead)));
+    answer(ticket, answer_grant(make_grant(grant_request, requested_locks, conflicts.dead)));
 }
 
 }  // namespace rocklock

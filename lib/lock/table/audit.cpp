@@ -43,7 +43,7 @@ private:
             permits += live(*hold) ? hold->permits : 0;
             if (hold->resource != &at) return "a hold of another resource";
             if (!core_.grants.contains(hold->grant)) return "a hold of no grant";
-            if (clash_of(at, *hold)) return "two holders in conflict";
+            if (conflict_of(at, *hold)) return "two holders in conflict";
         }
         if (holds != at.holds || strong != at.strong) return "holds miscounted";
         if (permits > 0 && permits > core_.classes.of(at.name()).permits)
@@ -53,7 +53,7 @@ private:
     }
 
     // S1: whoever else holds here, or above with a subtree.
-    bool clash_of(const Resource& at, const Hold& hold) const {
+    bool conflict_of(const Resource& at, const Hold& hold) const {
         if (!live(hold)) return false;
         const auto clashes = [&](const Hold& other) {
             return other.grant->session != hold.grant->session && live(other) &&
@@ -94,11 +94,11 @@ private:
             ++listed;
             requested_locks += wait->locks.size();
             if (core_.waits.find(wait->ticket) != wait) return "a wait under another's ticket";
-            const Obstacles obstacles =
-                core_.look(*wait->session, wait->requested_locks, wait, wait->conversion);
+            const Conflicts conflicts =
+                core_.find_conflicts(*wait->session, wait->requested_locks, wait, wait->conversion);
             // Q1. Time may have made it grantable just now: then its timer is due.
             const bool due = wait->timer.armed() && wait->timer.at <= core_.now.boot;
-            if (!obstacles.blocked && !due && core_.ending_sessions.empty()) {
+            if (!conflicts.blocked && !due && core_.ending_sessions.empty()) {
                 return "a waiter of " + wait->session->principal + " could be granted";
             }
             if (!core_.find_cycle(*wait->session).empty()) return "a deadlock stands";

@@ -92,7 +92,7 @@ struct Recheck {
 enum class Collect : std::uint8_t { nothing, holds, holds_and_waits };
 
 // What is in the way of a request.
-struct Obstacles {
+struct Conflicts {
     Collect collect = Collect::nothing;
     std::vector<const Hold*> holds;
     std::vector<const WaitLock*> waits;
@@ -101,7 +101,7 @@ struct Obstacles {
     std::vector<GrantId> dead;
     bool blocked = false;
     // The earliest moment at which time alone may change the answer.
-    BootTime look_again{BootTime::max()};
+    BootTime recheck_at{BootTime::max()};
     std::optional<BootTime> closed_until;
 };
 
@@ -152,7 +152,7 @@ struct LockTable::Core {
     using WaitLock = lock_model::WaitLock;
     using RequestedLock = lock_model::RequestedLock;
     using Collect = lock_model::Collect;
-    using Obstacles = lock_model::Obstacles;
+    using Conflicts = lock_model::Conflicts;
     using RequestKey = lock_model::RequestKey;
     using milliseconds = std::chrono::milliseconds;
 
@@ -331,10 +331,10 @@ struct LockTable::Core {
     bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
     // What `Held` says of requested_locks on names that the session holds. True: the request is
     // answered.
-    bool meet_own(Ticket to, Session& session, std::span<const RequestedLock> requested_locks,
-                  Held held);
+    bool check_own_holds(Ticket to, Session& session,
+                         std::span<const RequestedLock> requested_locks, Held held);
     // To have one of a lock's `modes` is enough.
-    bool meet_own(const Acquire& request, Session& session, const Resolved& strongest);
+    bool check_own_holds(const Acquire& request, Session& session, const Resolved& strongest);
     // The session's own live hold on that very name, dependants aside.
     Hold* own_hold(const Session& session, const Resource& at) const;
     Grant* own_cover(Session& session, std::span<const RequestedLock> requested_locks) const;
@@ -377,20 +377,21 @@ struct LockTable::Core {
     }
     // What is in the way of `requested_locks` for `session`. `wait` is the request's own place in
     // the queues, none for one that has just arrived. `collect`: what of it is to be named.
-    Obstacles look(const Session& session, std::span<const RequestedLock> requested_locks,
-                   const Wait* wait, bool conversion, Collect collect = Collect::nothing) const;
-    void look_at_holds(const Session& session, const RequestedLock& requested,
-                       Obstacles& obstacles) const;
-    void look_at_permits(const RequestedLock& requested, Obstacles& obstacles) const;
-    void look_at_closures(const Resource& at, Obstacles& obstacles) const;
-    void look_at_waits(const Session& session, const RequestedLock& requested, const Wait* wait,
-                       bool conversion, Obstacles& obstacles) const;
-    bool bars(const WaitLock& lock, const Session& session, const RequestedLock& requested,
-              const Wait* wait, bool conversion) const;
-    void meet_hold(const Session& session, const RequestedLock& requested, const Hold& hold,
-                   Obstacles& obstacles) const;
-    void meet_live(const Hold& hold, Obstacles& obstacles) const;
-    void meet_closure(BootTime until, Obstacles& obstacles) const;
+    Conflicts find_conflicts(const Session& session, std::span<const RequestedLock> requested_locks,
+                             const Wait* wait, bool conversion,
+                             Collect collect = Collect::nothing) const;
+    void add_holds(const Session& session, const RequestedLock& requested,
+                   Conflicts& conflicts) const;
+    void add_permits(const RequestedLock& requested, Conflicts& conflicts) const;
+    void add_closures(const Resource& at, Conflicts& conflicts) const;
+    void add_waits(const Session& session, const RequestedLock& requested, const Wait* wait,
+                   bool conversion, Conflicts& conflicts) const;
+    bool blocks(const WaitLock& lock, const Session& session, const RequestedLock& requested,
+                const Wait* wait, bool conversion) const;
+    void add_hold(const Session& session, const RequestedLock& requested, const Hold& hold,
+                  Conflicts& conflicts) const;
+    void add_live_hold(const Hold& hold, Conflicts& conflicts) const;
+    void add_closure(BootTime until, Conflicts& conflicts) const;
     // Whether the session's own holds cover the requested, so that it queues behind nobody.
     bool covered(const Session& session, const RequestedLock& requested) const;
     bool held_covers(const Session& session, const Resource& at, const RequestedLock& requested,
@@ -408,7 +409,7 @@ struct LockTable::Core {
             }
         }
     }
-    Error conflict(ErrorCode code, const Session& session, const Obstacles& obstacles) const;
+    Error conflict(ErrorCode code, const Session& session, const Conflicts& conflicts) const;
     Holder show_holder(const Hold& hold) const;
     SessionView show_session(const Session& session) const;
     // Without its position.
@@ -419,7 +420,7 @@ struct LockTable::Core {
     void begin_wait(std::unique_ptr<Wait> made, std::span<const RequestedLock> requested_locks);
     std::optional<Error> check_queues(const Session& session,
                                       std::span<const RequestedLock> requested_locks) const;
-    void tell_wanted(const Wait& wait, const Obstacles& obstacles);
+    void tell_wanted(const Wait& wait, const Conflicts& conflicts);
     void tell_wanted(Session& holder, const Wanted& wanted);
     void enlist(Wait& wait);
     void delist(Wait& wait);
@@ -427,12 +428,12 @@ struct LockTable::Core {
     void dequeue(Wait& wait);
     // Takes it out of everything and frees it.
     void end_wait(Wait& wait);
-    void arm(Wait& wait, BootTime look_again);
+    void arm(Wait& wait, BootTime recheck_at);
     // Decides a waiting request if that can be done now. True when it is gone.
     bool reconsider(Wait& wait);
     // The first of those who waited long enough, when nobody can be granted any more.
     void lose_patience();
-    void grant_waiting(Wait& wait, const Obstacles& obstacles);
+    void grant_waiting(Wait& wait, const Conflicts& conflicts);
     void recheck(Wait& wait);
     template <typename Do>
     void for_own_waits(const Session& session, const Resource& at, bool related, Do act);

@@ -78,9 +78,10 @@ public:
                                           ? swept_->at(at, requested.mode, only_subtree)
                                           : own;
                 if (!counting || &at != requested.resource) {
-                    if (!std::exchange(place.holds, true)) meet_holds(requested, at, only_subtree);
+                    if (!std::exchange(place.holds, true))
+                        follow_holds(requested, at, only_subtree);
                 }
-                if (queues) meet_queue(requested, at, only_subtree, place);
+                if (queues) follow_queue(requested, at, only_subtree, place);
             });
         }
         return std::move(edges_);
@@ -97,7 +98,7 @@ private:
         return taken + requested.permits > core_.classes.of(requested.resource->name()).permits;
     }
 
-    void meet_holds(const RequestedLock& requested, const Resource& at, bool only_subtree) {
+    void follow_holds(const RequestedLock& requested, const Resource& at, bool only_subtree) {
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             if (only_subtree && !hold->subtree) continue;
             const Session* holder = hold->grant == moved_ ? owner_ : hold->grant->session;
@@ -108,8 +109,8 @@ private:
         }
     }
 
-    void meet_queue(const RequestedLock& requested, const Resource& at, bool only_subtree,
-                    Swept::Place& place) {
+    void follow_queue(const RequestedLock& requested, const Resource& at, bool only_subtree,
+                      Swept::Place& place) {
         if (!std::exchange(place.queue, true)) place.next = at.queue();
         for (; place.next != nullptr && place.next->wait->before(wait_);
              place.next = place.next->next) {

@@ -303,17 +303,18 @@ void LockTable::Core::handle(const Convert& request) {
         }
     }
     const std::vector<RequestedLock> requested_locks = wishes_up(*grant, *modes);
-    Obstacles obstacles = look(*session, requested_locks, nullptr, true);
-    if (!obstacles.blocked) {
+    Conflicts conflicts = find_conflicts(*session, requested_locks, nullptr, true);
+    if (!conflicts.blocked) {
         auto cycle = cycle_when_raised(*grant, *modes);
         if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
-        end_dead(obstacles.dead, *session);
+        end_dead(conflicts.dead, *session);
         apply_modes(*grant, *modes, id, fingerprint);
         return answer_convert(ticket, *grant, false);
     }
     if (request.patience == milliseconds{0}) {
-        obstacles = look(*session, requested_locks, nullptr, true, Collect::holds_and_waits);
-        return refuse(ticket, conflict(ErrorCode::conflict, *session, obstacles));
+        conflicts =
+            find_conflicts(*session, requested_locks, nullptr, true, Collect::holds_and_waits);
+        return refuse(ticket, conflict(ErrorCode::conflict, *session, conflicts));
     }
     auto wait = std::make_unique<Wait>();
     wait->ticket = ticket;
@@ -424,15 +425,15 @@ std::optional<Error> LockTable::Core::check_receiver(const Grant& moved,
 // What stays in the way when `moved` goes to `owner`: its session may hold more of the same by
 // other grants, which were no obstacle to itself.
 std::optional<Error> LockTable::Core::left_behind(const Grant& moved, const Session& owner) const {
-    Obstacles left;
+    Conflicts left;
     for (const Hold& hold : moved.holds()) {
         // As many permits are taken afterwards as before.
         if (hold.permits > 0) continue;
         const RequestedLock requested{
             .resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree};
-        Obstacles found;
+        Conflicts found;
         found.collect = Collect::holds_and_waits;
-        look_at_holds(owner, requested, found);
+        add_holds(owner, requested, found);
         for (const Hold* other : found.holds) {
             if (other->grant != &moved) left.holds.push_back(other);
         }

@@ -126,19 +126,19 @@ bool LockTable::Core::slow(const Wait& wait) const {
 
 void LockTable::Core::note_slow(Wait& wait) {
     wait.slow_told = true;
-    const Obstacles obstacles =
-        look(*wait.session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
+    const Conflicts conflicts =
+        find_conflicts(*wait.session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
     SlowWait slow;
     slow.waiter = name_waiter(wait.locks.front());
-    if (!obstacles.holds.empty()) {
+    if (!conflicts.holds.empty()) {
         const auto at =
             std::find_if(wait.locks.begin(), wait.locks.end(), [&](const WaitLock& lock) {
-                return lock.requested->resource == obstacles.holds.front()->resource;
+                return lock.requested->resource == conflicts.holds.front()->resource;
             });
         if (at != wait.locks.end()) slow.waiter = name_waiter(*at);
     }
     slow.waited = std::chrono::duration_cast<milliseconds>(now.boot - wait.began);
-    for (const Hold* hold : obstacles.holds) slow.holders.push_back(show_holder(*hold));
+    for (const Hold* hold : conflicts.holds) slow.holders.push_back(show_holder(*hold));
     decision->slow.push_back(std::move(slow));
 }
 

@@ -199,9 +199,9 @@ bool LockTable::Core::waited_for(const Hold& hold) const {
             if (&session == hold.grant->session || !session.live(now.boot)) continue;
             if (only_subtree && !lock->requested->subtree) continue;
             if (!lock_model::in_conflict(*lock->requested, held)) continue;
-            Obstacles counted;
+            Conflicts counted;
             if (hold.permits > 0 && lock->requested->permits > 0)
-                look_at_permits(*lock->requested, counted);
+                add_permits(*lock->requested, counted);
             found = hold.permits == 0 || lock->requested->permits == 0 || counted.blocked;
         }
     });

@@ -9,7 +9,7 @@
 
 namespace rocklock {
 
-using lock_model::Obstacles;
+using lock_model::Conflicts;
 using lock_model::RequestedLock;
 using lock_model::Resource;
 using lock_model::Wait;
@@ -39,7 +39,7 @@ bool closes(const LockClass& lock_class) {
 
 // Whether two requested_locks, or a requested and a hold, on the same name are in each other's way.
 // Permits are summed up by who asks.
-bool clash(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
+bool conflicts_with(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
     if (permits_a > 0 && permits_b > 0) return false;
     return conflicting(a, b);
 }
@@ -58,10 +58,10 @@ bool follows(const WaitLock* behind, const WaitLock* before) {
 
 // The first wait in the way is enough; others only when they are to be named, and not all of a long
 // queue then: each of many would go through it.
-bool enough(const Obstacles& obstacles, std::size_t looked_through) {
-    if (!obstacles.blocked) return false;
-    return obstacles.collect != lock_model::Collect::holds_and_waits ||
-           obstacles.waits.size() == shown_limit || looked_through > read_limit;
+bool enough(const Conflicts& conflicts, std::size_t looked_through) {
+    if (!conflicts.blocked) return false;
+    return conflicts.collect != lock_model::Collect::holds_and_waits ||
+           conflicts.waits.size() == shown_limit || looked_through > read_limit;
 }
 
 // Whether its grant waits to be raised.
@@ -117,54 +117,55 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
     Resource::destroy(&resource);
 }
 
-// ---- Obstacles ----
+// ---- Conflicts ----
 
-Obstacles LockTable::Core::look(const Session& session,
-                                std::span<const RequestedLock> requested_locks, const Wait* wait,
-                                bool conversion, Collect collect) const {
-    Obstacles obstacles;
-    obstacles.collect = collect;
+Conflicts LockTable::Core::find_conflicts(const Session& session,
+                                          std::span<const RequestedLock> requested_locks,
+                                          const Wait* wait, bool conversion,
+                                          Collect collect) const {
+    Conflicts conflicts;
+    conflicts.collect = collect;
     // One obstacle is enough, unless all are to be named.
     for (const RequestedLock& requested : requested_locks) {
-        if (obstacles.blocked && collect == Collect::nothing) break;
-        look_at_holds(session, requested, obstacles);
+        if (conflicts.blocked && collect == Collect::nothing) break;
+        add_holds(session, requested, conflicts);
     }
     for (const RequestedLock& requested : requested_locks) {
-        if (obstacles.blocked && collect != Collect::holds_and_waits) break;
-        look_at_waits(session, requested, wait, conversion, obstacles);
+        if (conflicts.blocked && collect != Collect::holds_and_waits) break;
+        add_waits(session, requested, wait, conversion, conflicts);
     }
-    return obstacles;
+    return conflicts;
 }
 
-void LockTable::Core::meet_hold(const Session& session, const RequestedLock& requested,
-                                const Hold& hold, Obstacles& obstacles) const {
+void LockTable::Core::add_hold(const Session& session, const RequestedLock& requested,
+                               const Hold& hold, Conflicts& conflicts) const {
     if (hold.grant->session == &session) return;
     if (planted(Bug::upgrade_lets_go) && is_converted(hold)) return;
-    if (!clash(hold.mode, hold.permits, requested.mode, requested.permits)) return;
+    if (!conflicts_with(hold.mode, hold.permits, requested.mode, requested.permits)) return;
     if (lock_model::live(hold, now.boot)) {
-        meet_live(hold, obstacles);
+        add_live_hold(hold, conflicts);
     } else {
-        obstacles.dead.push_back(hold.grant->id);
+        conflicts.dead.push_back(hold.grant->id);
     }
 }
 
-void LockTable::Core::meet_live(const Hold& hold, Obstacles& obstacles) const {
-    obstacles.blocked = true;
-    obstacles.look_again =
-        std::min({obstacles.look_again, hold.grant->session->deadline, hold.grant->cap()});
-    if (obstacles.collect != Collect::nothing && obstacles.holds.size() < shown_limit) {
-        obstacles.holds.push_back(&hold);
+void LockTable::Core::add_live_hold(const Hold& hold, Conflicts& conflicts) const {
+    conflicts.blocked = true;
+    conflicts.recheck_at =
+        std::min({conflicts.recheck_at, hold.grant->session->deadline, hold.grant->cap()});
+    if (conflicts.collect != Collect::nothing && conflicts.holds.size() < shown_limit) {
+        conflicts.holds.push_back(&hold);
     }
 }
 
-void LockTable::Core::meet_closure(BootTime until, Obstacles& obstacles) const {
-    obstacles.blocked = true;
-    obstacles.look_again = std::min(obstacles.look_again, until);
-    obstacles.closed_until = std::max(obstacles.closed_until.value_or(BootTime::min()), until);
+void LockTable::Core::add_closure(BootTime until, Conflicts& conflicts) const {
+    conflicts.blocked = true;
+    conflicts.recheck_at = std::min(conflicts.recheck_at, until);
+    conflicts.closed_until = std::max(conflicts.closed_until.value_or(BootTime::min()), until);
 }
 
 // Whether so many permits are left; all who have some are in the way when they are not.
-void LockTable::Core::look_at_permits(const RequestedLock& requested, Obstacles& obstacles) const {
+void LockTable::Core::add_permits(const RequestedLock& requested, Conflicts& conflicts) const {
     const Resource& at = *requested.resource;
     if (at.holds == 0) return;
     std::uint64_t taken = 0;
@@ -172,40 +173,40 @@ void LockTable::Core::look_at_permits(const RequestedLock& requested, Obstacles&
         if (lock_model::live(*hold, now.boot)) {
             taken += hold->permits;
         } else {
-            obstacles.dead.push_back(hold->grant->id);
+            conflicts.dead.push_back(hold->grant->id);
         }
     }
     if (taken + requested.permits <= classes.of(at.name()).permits) return;
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (lock_model::live(*hold, now.boot)) meet_live(*hold, obstacles);
+        if (lock_model::live(*hold, now.boot)) add_live_hold(*hold, conflicts);
     }
 }
 
-void LockTable::Core::look_at_closures(const Resource& at, Obstacles& obstacles) const {
+void LockTable::Core::add_closures(const Resource& at, Conflicts& conflicts) const {
     if (at.extra && at.extra->closed_until > now.boot)
-        meet_closure(at.extra->closed_until, obstacles);
+        add_closure(at.extra->closed_until, conflicts);
     // One that is over but not cleaned up may keep its name closed for a while all the same, for
     // whomever.
     if (at.holds == 0 || classes.empty() || !closes(classes.of(at.name()))) return;
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
         if (lock_model::live(*hold, now.boot)) continue;
         const auto closure = closure_of(*hold, ending_of(*hold->grant).outcome);
-        if (closure) meet_closure(closure->until, obstacles);
+        if (closure) add_closure(closure->until, conflicts);
     }
 }
 
-void LockTable::Core::look_at_holds(const Session& session, const RequestedLock& requested,
-                                    Obstacles& obstacles) const {
-    look_at_closures(*requested.resource, obstacles);
-    if (requested.permits > 0) look_at_permits(requested, obstacles);
+void LockTable::Core::add_holds(const Session& session, const RequestedLock& requested,
+                                Conflicts& conflicts) const {
+    add_closures(*requested.resource, conflicts);
+    if (requested.permits > 0) add_permits(requested, conflicts);
     for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
         if (requested.permits > 0 && &at == requested.resource) return;
         if (requested.mode == Mode::read && at.strong == 0) return;
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             // One in the way is enough: nothing can be granted before that one has gone, and then
             // it is looked at again. Unless all are to be named.
-            if (obstacles.blocked && obstacles.collect == Collect::nothing) return;
-            if (!only_subtree || hold->subtree) meet_hold(session, requested, *hold, obstacles);
+            if (conflicts.blocked && conflicts.collect == Collect::nothing) return;
+            if (!only_subtree || hold->subtree) add_hold(session, requested, *hold, conflicts);
         }
     });
 }
@@ -232,9 +233,9 @@ bool LockTable::Core::covered(const Session& session, const RequestedLock& reque
 }
 
 // Whether one in a queue is in the way of `requested`; with `wait`, it stands before that.
-bool LockTable::Core::bars(const WaitLock& lock, const Session& session,
-                           const RequestedLock& requested, const Wait* wait,
-                           bool conversion) const {
+bool LockTable::Core::blocks(const WaitLock& lock, const Session& session,
+                             const RequestedLock& requested, const Wait* wait,
+                             bool conversion) const {
     const Wait& other = *lock.wait;
     if (other.session == &session || !other.session->live(now.boot)) return false;
     // One that has just arrived: behind all, but a conversion before those that are none.
@@ -242,8 +243,8 @@ bool LockTable::Core::bars(const WaitLock& lock, const Session& session,
     return &other != wait && lock_model::in_conflict(*lock.requested, requested);
 }
 
-void LockTable::Core::look_at_waits(const Session& session, const RequestedLock& requested,
-                                    const Wait* wait, bool conversion, Obstacles& obstacles) const {
+void LockTable::Core::add_waits(const Session& session, const RequestedLock& requested,
+                                const Wait* wait, bool conversion, Conflicts& conflicts) const {
     const bool any =
         requested.resource->queue() != nullptr || subtree_marks > 0 || requested.subtree;
     if (!any || covered(session, requested)) return;
@@ -253,11 +254,11 @@ void LockTable::Core::look_at_waits(const Session& session, const RequestedLock&
     for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
             if (wait != nullptr && !lock->wait->before(*wait)) return;
-            if (enough(obstacles, looked_through++)) return;
+            if (enough(conflicts, looked_through++)) return;
             const bool reaches = !only_subtree || lock->requested->subtree;
-            if (!reaches || !bars(*lock, session, requested, wait, conversion)) continue;
-            obstacles.blocked = true;
-            if (obstacles.collect == Collect::holds_and_waits) obstacles.waits.push_back(lock);
+            if (!reaches || !blocks(*lock, session, requested, wait, conversion)) continue;
+            conflicts.blocked = true;
+            if (conflicts.collect == Collect::holds_and_waits) conflicts.waits.push_back(lock);
         }
     });
 }
@@ -313,15 +314,15 @@ Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
 }
 
 Error LockTable::Core::conflict(ErrorCode code, const Session& session,
-                                const Obstacles& obstacles) const {
+                                const Conflicts& conflicts) const {
     Error error(code, {});
-    for (const Hold* hold : obstacles.holds) {
+    for (const Hold* hold : conflicts.holds) {
         error.blockers.push_back(show_holder(*hold));
         error.blockers.back().you = hold->grant->session->principal == session.principal;
     }
-    for (const WaitLock* lock : obstacles.waits) error.waiters.push_back(show_waiter(*lock));
-    if (obstacles.closed_until) {
-        error.retry_after = std::chrono::ceil<milliseconds>(*obstacles.closed_until - now.boot);
+    for (const WaitLock* lock : conflicts.waits) error.waiters.push_back(show_waiter(*lock));
+    if (conflicts.closed_until) {
+        error.retry_after = std::chrono::ceil<milliseconds>(*conflicts.closed_until - now.boot);
     }
     error.message = code == ErrorCode::conflict ? "not granted: " : "waited in vain: ";
     if (!error.blockers.empty()) {
@@ -387,7 +388,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
     const bool one_by_one =
         planted(Bug::set_one_by_one) && !wait.conversion && requested_locks.size() > 1;
     if (one_by_one && requested_locks.back().root() &&
-        !look(session, requested_locks.last(1), nullptr, false).blocked) {
+        !find_conflicts(session, requested_locks.last(1), nullptr, false).blocked) {
         make_grant({&session, {}, &wait.metadata, wait.max_hold, {}, 0, false},
                    requested_locks.last(1), {});
         requested_locks = requested_locks.first(requested_locks.size() - 1);
@@ -412,15 +413,15 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
     for (const RequestedLock& requested : wait.requested_locks)
         hot_names.count(requested.resource->name());
     if (wait.request) requests[wait.request] = lock_model::Remembered::of(ticket);
-    const Obstacles obstacles =
-        look(session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
-    ROCKLOCK_ASSERT(obstacles.blocked);
-    arm(wait, obstacles.look_again);
-    tell_wanted(wait, obstacles);
+    const Conflicts conflicts =
+        find_conflicts(session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
+    ROCKLOCK_ASSERT(conflicts.blocked);
+    arm(wait, conflicts.recheck_at);
+    tell_wanted(wait, conflicts);
 }
 
-void LockTable::Core::tell_wanted(const Wait& wait, const Obstacles& obstacles) {
-    for (const Hold* hold : obstacles.holds) {
+void LockTable::Core::tell_wanted(const Wait& wait, const Conflicts& conflicts) {
+    for (const Hold* hold : conflicts.holds) {
         const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
                             wait.session->principal, wait.requested_locks.front().mode, wait.since};
         tell_wanted(*hold->grant->session, wanted);
@@ -510,8 +511,8 @@ void LockTable::Core::end_wait(Wait& wait) {
     }
 }
 
-void LockTable::Core::arm(Wait& wait, BootTime look_again) {
-    BootTime at = std::min({wait.patience_ends, wait.session->deadline, look_again});
+void LockTable::Core::arm(Wait& wait, BootTime recheck_at) {
+    BootTime at = std::min({wait.patience_ends, wait.session->deadline, recheck_at});
     if (options.slow_wait > milliseconds{0} && !wait.slow_told) {
         at = std::min(at, lock_model::patience_end(wait.began, options.slow_wait));
     }
@@ -541,18 +542,19 @@ bool LockTable::Core::reconsider(Wait& wait) {
         end_wait(wait);
         return true;
     }
-    if (!wait.conversion && meet_own(wait.ticket, session, wait.requested_locks, wait.held)) {
+    if (!wait.conversion &&
+        check_own_holds(wait.ticket, session, wait.requested_locks, wait.held)) {
         end_wait(wait);
         return true;
     }
-    Obstacles obstacles = look(session, wait.requested_locks, &wait, wait.conversion);
-    if (!obstacles.blocked) {
-        grant_waiting(wait, obstacles);
+    Conflicts conflicts = find_conflicts(session, wait.requested_locks, &wait, wait.conversion);
+    if (!conflicts.blocked) {
+        grant_waiting(wait, conflicts);
         return true;
     }
     if (slow(wait)) note_slow(wait);
     if (wait.patience_ends > now.boot) {
-        arm(wait, obstacles.look_again);
+        arm(wait, conflicts.recheck_at);
     } else if (!wait.overdue) {
         wait.overdue = true;
         overdue.emplace_back(wait.order, wait.ticket);
@@ -567,19 +569,19 @@ void LockTable::Core::lose_patience() {
     overdue.pop_back();
     if (found == nullptr) return;
     Wait& wait = *found;
-    const Obstacles obstacles =
-        look(*wait.session, wait.requested_locks, &wait, wait.conversion, Collect::holds_and_waits);
+    const Conflicts conflicts = find_conflicts(*wait.session, wait.requested_locks, &wait,
+                                               wait.conversion, Collect::holds_and_waits);
     ++counts.patience_expired;
-    refuse(wait.ticket, conflict(ErrorCode::patience_expired, *wait.session, obstacles));
+    refuse(wait.ticket, conflict(ErrorCode::patience_expired, *wait.session, conflicts));
     end_wait(wait);
 }
 
-void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
+void LockTable::Core::grant_waiting(Wait& wait, const Conflicts& conflicts) {
     const Ticket to = wait.ticket;
     counts.wait.add(now.boot - wait.began);
     if (wait.conversion) {
         Grant& grant = *wait.converts;
-        end_dead(obstacles.dead, *grant.session);
+        end_dead(conflicts.dead, *grant.session);
         const std::vector<Mode> modes = wait.modes_after;
         const lock_model::RequestKey id = wait.request;
         const std::uint64_t fingerprint = wait.fingerprint;
@@ -590,7 +592,7 @@ void LockTable::Core::grant_waiting(Wait& wait, const Obstacles& obstacles) {
     const lock_model::GrantRequest grant_request{wait.session,  wait.note,    &wait.metadata,
                                                  wait.max_hold, wait.request, wait.fingerprint,
                                                  true};
-    const Grant& grant = make_grant(grant_request, wait.requested_locks, obstacles.dead);
+    const Grant& grant = make_grant(grant_request, wait.requested_locks, conflicts.dead);
     answer(to, answer_grant(grant));
     end_wait(wait);
 }
@@ -756,7 +758,8 @@ void LockTable::Core::search() {
     if (!wait_timers.empty() && wait_timers.top().at <= now.boot) return;
     Wait* wait = next_searched != nullptr ? next_searched : oldest_wait;
     for (std::size_t left = searched_a_step; left > 0 && wait != nullptr; --left) {
-        if (!look(*wait->session, wait->requested_locks, wait, wait->conversion).blocked) {
+        if (!find_conflicts(*wait->session, wait->requested_locks, wait, wait->conversion)
+                 .blocked) {
             ++counts.sweep_finds;
             recheck(*wait);
         }
