@@ -136,7 +136,7 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, WatchRequest>) {
                 return watch(std::move(verb), std::move(done));
             } else {
-                look(std::move(call), std::move(done));
+                answer_query(std::move(call), std::move(done));
                 return std::nullopt;
             }
         },
@@ -211,9 +211,10 @@ void Dispatcher::depart_in_pieces(const Departure& departure, std::chrono::micro
     }
 }
 
-void Dispatcher::look(Call call, Done done) {
-    if (!options_.aside || !may_take_long(call.body)) return done(look(call));
-    options_.aside([this, call = std::move(call), done = std::move(done)] { done(look(call)); });
+void Dispatcher::answer_query(Call call, Done done) {
+    if (!options_.aside || !may_take_long(call.body)) return done(answer_query(call));
+    options_.aside(
+        [this, call = std::move(call), done = std::move(done)] { done(answer_query(call)); });
 }
 
 Dispatcher::~Dispatcher() {
@@ -355,7 +356,7 @@ Result<Reply> as_reply(Result<T> looked) {
 
 }  // namespace
 
-Result<Reply> Dispatcher::look(const Call& call) {
+Result<Reply> Dispatcher::answer_query(const Call& call) {
     const CallBody& body = call.body;
     if (const auto* show = std::get_if<ShowLock>(&body)) {
         return as_reply(service_.show(show->resource));

@@ -149,8 +149,8 @@ private:
     Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven);
     Result<void> prove(const Call& call, ProvenSession* proven);
     void depart_in_pieces(const Departure& departure, std::chrono::microseconds pause);
-    void look(Call call, Done done);
-    Result<Reply> look(const Call& call);
+    void answer_query(Call call, Done done);
+    Result<Reply> answer_query(const Call& call);
     Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);
     Result<SessionPage> list_sessions(const ListSessions& request);
     Result<Reply> bindings(const CallBody& body);

@@ -18,7 +18,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 // A person waits for the answer, key in hand.
-constexpr std::chrono::milliseconds longest_look{1000};
+constexpr std::chrono::milliseconds max_lookup_time{1000};
 constexpr std::uint32_t most_names = 1000;
 
 constexpr std::string_view bash_script = R"script(# For bash: eval "$(rocklock completion bash)"
@@ -124,7 +124,7 @@ Words offer_locks(const Arguments& arguments, std::string_view start, bool grant
     if (!grants) list.prefix = start;
     list.limit = most_names;
     CallLimits limits;
-    limits.deadline = std::chrono::steady_clock::now() + longest_look;
+    limits.deadline = std::chrono::steady_clock::now() + max_lookup_time;
     const auto page = manager->ask<LockPage>(Call{list, {}, {}}, limits);
     if (!page) return {};
     std::set<std::string> names;

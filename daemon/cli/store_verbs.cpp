@@ -200,7 +200,7 @@ int db_check_verb(const Arguments& arguments) {
 int db_stats_verb(const Arguments& arguments) {
     const auto store = store_of(arguments);
     if (!store) return fail(store.error());
-    const auto facts = look_into_store(*store);
+    const auto facts = inspect_store(*store);
     if (!facts) return fail(about_store(facts.error(), *store));
     FactWriter writer(arguments.has("json"));
     add_facts(writer, *store, *facts);

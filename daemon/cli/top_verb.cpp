@@ -179,16 +179,16 @@ struct Plan {
 // for the daemon.
 //
 // Lifetime: the manager must outlive it. The destructor withdraws what is under way.
-class Looker {
+class StatusPoller {
 public:
-    Looker(Manager& manager, std::string prefix)
+    StatusPoller(Manager& manager, std::string prefix)
         : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
           thread_([this, &manager, prefix = std::move(prefix)](const std::stop_token& stop) {
               work(manager, prefix, stop);
           }) {}
-    Looker(const Looker&) = delete;
-    Looker& operator=(const Looker&) = delete;
-    ~Looker() {
+    StatusPoller(const StatusPoller&) = delete;
+    StatusPoller& operator=(const StatusPoller&) = delete;
+    ~StatusPoller() {
         thread_.request_stop();
         thread_.join();
         ::close(event_);
@@ -288,21 +288,21 @@ int watch_plainly(Manager& manager, const Plan& plan, Screen& screen,
 class TopScreen {
 public:
     TopScreen(Manager& manager, const Plan& plan, Screen& screen)
-        : plan_(plan), screen_(screen), looker_(manager, plan.prefix) {}
+        : plan_(plan), screen_(screen), poller_(manager, plan.prefix) {}
 
     int watch(std::optional<Error>& problem) {
-        looker_.start();
+        poller_.start();
         while (true) {
-            const auto wakeup = screen_.wait(pause(), looker_.fd());
+            const auto wakeup = screen_.wait(pause(), poller_.fd());
             if (const auto status = status_of(screen_, wakeup)) return *status;
-            if (auto picture = looker_.take()) take(*std::move(picture));
+            if (auto picture = poller_.take()) take(*std::move(picture));
             // One that was never reached is not awaited.
             if (problem_ && shown_.empty()) {
                 problem = problem_;
                 return exit_status::of(*problem);
             }
             const auto now = std::chrono::steady_clock::now();
-            if (!looker_.busy_since() && now >= next_) looker_.start();
+            if (!poller_.busy_since() && now >= next_) poller_.start();
             draw(now);
         }
     }
@@ -311,7 +311,7 @@ private:
     // Until there is something to do.
     milliseconds pause() const {
         const auto now = std::chrono::steady_clock::now();
-        if (looker_.busy_since()) return longest_silence;
+        if (poller_.busy_since()) return longest_silence;
         return std::max(std::chrono::ceil<milliseconds>(next_ - now), milliseconds{0});
     }
 
@@ -332,7 +332,7 @@ private:
 
     void draw(std::chrono::steady_clock::time_point now) {
         if (shown_.empty()) return;
-        const auto busy = looker_.busy_since();
+        const auto busy = poller_.busy_since();
         if (!silent_since_ && busy && now - *busy >= longest_silence) silent_since_ = *busy;
         std::string text;
         if (silent_since_) {
@@ -354,7 +354,7 @@ private:
     std::optional<Error> problem_;
     std::optional<std::chrono::steady_clock::time_point> silent_since_;
     std::chrono::steady_clock::time_point next_;
-    Looker looker_;
+    StatusPoller poller_;
 };
 
 Result<Plan> plan_of(const Arguments& arguments) {

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::microseconds longest_look{60};
+constexpr std::chrono::microseconds max_spin{60};
 // Who gave way for longer has lost his turn to somebody who wants the processor for himself; for so
 // long he does not give way again.
 constexpr milliseconds lost_turn{1};
@@ -156,7 +156,7 @@ void IoThread::wait() {
     round_began_.store(0, std::memory_order_relaxed);
     const Time start = now_ = steady_clock::now();
     const bool looks = most != 0 && quick_ && has_others && start >= crowded_until_;
-    while (looks && events.empty() && now_ - start < longest_look) {
+    while (looks && events.empty() && now_ - start < max_spin) {
         std::this_thread::yield();
         events = poll(space, 0);
         const Time before = std::exchange(now_, steady_clock::now());
@@ -165,7 +165,7 @@ void IoThread::wait() {
     if (events.empty()) {
         events = poll(space, most);
         now_ = steady_clock::now();
-        quick_ = now_ - start < 2 * longest_look;
+        quick_ = now_ - start < 2 * max_spin;
     }
     round_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     while (take_up(events) && events.size() == most_events &&

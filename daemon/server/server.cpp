@@ -64,7 +64,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds farewell{1500};
 constexpr milliseconds housekeeping_period{10'000};
 // How long nobody may find us, at the most, before we make room for a daemon that is found.
-constexpr milliseconds socket_look_period{1'000};
+constexpr milliseconds socket_check_period{1'000};
 // At most this many connections are accepted and not served yet.
 constexpr int max_arrivals = 4096;
 // How long to wait for room when nothing reports that there is some.
@@ -454,7 +454,7 @@ asio::awaitable<void> Server::mind_socket() {
     error_code error;
     asio::steady_timer timer(control_);
     while (file && !stopping_) {
-        timer.expires_after(socket_look_period);
+        timer.expires_after(socket_check_period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
         if (stopping_ || file->there()) continue;
         {

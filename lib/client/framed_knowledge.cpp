@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 // When a daemon could not be asked after a session, it is asked again so much later.
 constexpr milliseconds next_try{1'000};
 // A daemon that says a session lives on past what is believed of it is asked again so much later.
-constexpr milliseconds second_look{2};
+constexpr milliseconds recheck_margin{2};
 // So many that are over may be known.
 constexpr std::size_t most_over = 4096;
 
@@ -104,7 +104,7 @@ void FramedService::learn_session(const Asked& asked, SessionInfo& session,
     known.lease = session.lease;
     known.deadline = std::max(known.deadline, session.deadline);
     if (std::holds_alternative<RenewSession>(asked.call.body)) known.deadline = session.deadline;
-    next_look_ = std::min(next_look_, known.deadline);
+    next_check_ = std::min(next_check_, known.deadline);
     for (const Wanted& wanted : session.wanted)
         notifications.wanted.push_back({session.id, wanted});
     for (const LostGrant& lost : session.lost) {
@@ -132,7 +132,7 @@ void FramedService::learn_grant(const Asked& asked, const Grant& grant) {
     known->second.grants[grant.id] = {grant, last_number_, false};
     // Granting renews the session.
     if (!grant.cap) known->second.deadline = std::max(known->second.deadline, grant.deadline);
-    next_look_ = std::min(next_look_, known->second.deadline);
+    next_check_ = std::min(next_check_, known->second.deadline);
 }
 
 // What was known to be held when this was asked for, and is not among what is, has ended.
@@ -142,8 +142,8 @@ void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
     Known& known = known_[session];
     known.secret = asked.call.secret.value_or(known.secret);
     known.lease = detail.session.lease;
-    known.deadline = std::max(known.deadline, detail.session.deadline + second_look);
-    next_look_ = std::min(next_look_, known.deadline);
+    known.deadline = std::max(known.deadline, detail.session.deadline + recheck_margin);
+    next_check_ = std::min(next_check_, known.deadline);
     std::map<GrantId, const Grant*> live;
     for (const Grant& grant : detail.grants) live[grant.id] = &grant;
     std::erase_if(known.grants, [&](auto& entry) {
@@ -192,39 +192,39 @@ void FramedService::on_wanted(std::function<void(const WantedNotice&)> notify) {
 
 std::optional<BootTime> FramedService::tick() {
     if (made_here_.in_child()) return std::nullopt;
-    return look_after(true);
+    return check_sessions(true);
 }
 
 // Asks after sessions that hold something and whose lease seems to have run out, without renewing
 // them.
-std::optional<BootTime> FramedService::look_after(bool waits) {
+std::optional<BootTime> FramedService::check_sessions(bool waits) {
     std::vector<SessionId> due;
     std::optional<BootTime> next;
     {
         MutexLock lock(mutex_);
         const auto now = clock_.now().boot;
         if (!connected_) return std::nullopt;
-        if (now < next_look_) {
-            return next_look_ == BootTime::max() ? std::nullopt : std::optional(next_look_);
+        if (now < next_check_) {
+            return next_check_ == BootTime::max() ? std::nullopt : std::optional(next_check_);
         }
         for (auto& [session, known] : known_) {
-            if (known.over || known.closing || known.grants.empty() || known.looking) continue;
+            if (known.over || known.closing || known.grants.empty() || known.checking) continue;
             if (known.deadline <= now && connected_) {
-                known.looking = true;
+                known.checking = true;
                 due.push_back(session);
             } else {
                 next = std::min(next.value_or(BootTime::max()), known.deadline);
             }
         }
-        next_look_ = next.value_or(BootTime::max());
+        next_check_ = next.value_or(BootTime::max());
     }
     for (const SessionId& session : due) {
         auto looked = [this, session](const Result<Reply>& reply) {
             MutexLock lock(mutex_);
             Known& known = known_[session];
-            known.looking = false;
+            known.checking = false;
             if (!reply) known.deadline = clock_.now().boot + next_try;
-            next_look_ = std::min(next_look_, known.deadline);
+            next_check_ = std::min(next_check_, known.deadline);
         };
         if (waits) {
             looked(wait_for({ShowSession{session}, {}, {}}, {}));

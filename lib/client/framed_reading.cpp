@@ -50,7 +50,7 @@ void FramedService::step() {
     bool outgoing = false;
     int timeout = 0;
     {
-        const auto next = options_.background ? look_after(false) : std::nullopt;
+        const auto next = options_.background ? check_sessions(false) : std::nullopt;
         MutexLock lock(mutex_);
         const auto now = Steady::now();
         auto until = std::min(next_expiry_, now + longest_sleep);

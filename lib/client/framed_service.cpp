@@ -154,7 +154,7 @@ Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, Fr
     }
     service->reader_ = std::jthread(
         [self = service.get()](const std::stop_token& stop) { self->read_loop(stop); });
-    if (auto pong = service->look(Ping{}); !pong) {
+    if (auto pong = service->query(Ping{}); !pong) {
         if (pong.error().code == ErrorCode::limit_exceeded) return std::move(pong).error();
         return Error(ErrorCode::unreachable, std::move(pong).error().message);
     }
@@ -395,23 +395,23 @@ void FramedService::cancel(Ticket ticket) {
 // ---- Looking ----
 
 template <typename Body>
-Result<ReplyTo<Body>> FramedService::look(Body body, std::optional<Secret> secret) {
+Result<ReplyTo<Body>> FramedService::query(Body body, std::optional<Secret> secret) {
     auto reply = wait_for({std::move(body), secret, {}}, {});
     if (!reply) return std::move(reply).error();
     return std::get<ReplyTo<Body>>(*std::move(reply));
 }
 
 Result<LockView> FramedService::show(std::string_view resource) {
-    return look(ShowLock{std::string(resource)});
+    return query(ShowLock{std::string(resource)});
 }
 
-Result<LockPage> FramedService::list(const ListLocks& request) { return look(request); }
+Result<LockPage> FramedService::list(const ListLocks& request) { return query(request); }
 
 Result<std::vector<SessionView>> FramedService::sessions(std::string_view principal) {
     std::vector<SessionView> all;
     ListSessions request{std::string(principal), longest_page, {}};
     do {
-        auto page = look(request);
+        auto page = query(request);
         if (!page) return std::move(page).error();
         for (auto& session : page->sessions) all.push_back(std::move(session));
         request.next = std::move(page->next);
@@ -420,13 +420,13 @@ Result<std::vector<SessionView>> FramedService::sessions(std::string_view princi
 }
 
 Result<std::vector<Grant>> FramedService::grants(const SessionId& session) {
-    auto detail = look(ShowSession{session});
+    auto detail = query(ShowSession{session});
     if (!detail) return std::move(detail).error();
     return std::move(detail->grants);
 }
 
 Result<SessionInfo> FramedService::authenticate(const SessionId& session, const Secret& secret) {
-    auto detail = look(ShowSession{session}, secret);
+    auto detail = query(ShowSession{session}, secret);
     if (!detail) return std::move(detail).error();
     detail->session.id = session;
     return std::move(detail->session);
@@ -449,7 +449,7 @@ bool FramedService::holds(const SessionId& session, std::string_view resource, M
     request.session = session;
     request.limit = longest_page;
     do {
-        auto page = look(request);
+        auto page = query(request);
         if (!page) return false;
         if (std::any_of(page->locks.begin(), page->locks.end(), does)) return true;
         request.next = std::move(page->next);
@@ -458,31 +458,31 @@ bool FramedService::holds(const SessionId& session, std::string_view resource, M
 }
 
 std::vector<LockClass> FramedService::classes() {
-    auto list = look(ListClasses{});
+    auto list = query(ListClasses{});
     return list ? std::move(list->classes) : std::vector<LockClass>();
 }
 
 Result<TableBinding> FramedService::bind_table(const TableBinding& binding) {
-    return look(BindTable{binding});
+    return query(BindTable{binding});
 }
 
 Result<TableBinding> FramedService::unbind_table(const std::string& table) {
-    return look(UnbindTable{table});
+    return query(UnbindTable{table});
 }
 
 Result<std::vector<TableBinding>> FramedService::bindings() {
-    auto list = look(ListBindings{});
+    auto list = query(ListBindings{});
     if (!list) return std::move(list).error();
     return std::move(list->bindings);
 }
 
 std::vector<WaitEdge> FramedService::wait_graph() {
-    auto list = look(ListWaits{});
+    auto list = query(ListWaits{});
     return list ? std::move(list->waits) : std::vector<WaitEdge>();
 }
 
 std::vector<Deadlock> FramedService::recent_deadlocks() {
-    auto list = look(ListDeadlocks{});
+    auto list = query(ListDeadlocks{});
     return list ? std::move(list->deadlocks) : std::vector<Deadlock>();
 }
 
@@ -490,7 +490,7 @@ Result<std::vector<AuditRow>> FramedService::audit(std::uint64_t after, std::uin
     std::vector<AuditRow> rows;
     while (rows.size() < limit) {
         const auto left = limit - static_cast<std::uint32_t>(rows.size());
-        auto page = look(ListAudit{after, std::min(left, longest_page)});
+        auto page = query(ListAudit{after, std::min(left, longest_page)});
         if (!page) return std::move(page).error();
         for (auto& row : page->rows) rows.push_back(std::move(row));
         if (page->rows.size() < longest_page) break;
@@ -500,13 +500,13 @@ Result<std::vector<AuditRow>> FramedService::audit(std::uint64_t after, std::uin
 }
 
 LockStatistics FramedService::statistics() {
-    auto counts = look(ShowStatistics{});
+    auto counts = query(ShowStatistics{});
     return counts ? *counts : LockStatistics();
 }
 
-Result<Outliers> FramedService::outliers(std::uint32_t limit) { return look(ListOutliers{limit}); }
+Result<Outliers> FramedService::outliers(std::uint32_t limit) { return query(ListOutliers{limit}); }
 
-Result<HistoryPage> FramedService::history(const HistoryRequest& request) { return look(request); }
+Result<HistoryPage> FramedService::history(const HistoryRequest& request) { return query(request); }
 
 Result<EventPage> FramedService::watch(const WatchRequest& request, std::stop_token stop) {
     Call call;
@@ -540,7 +540,7 @@ Result<void> FramedService::back_up(const std::string& directory) {
     if (directory.empty() || nowhere) {
         return Error(ErrorCode::invalid_argument, "name a directory that is new or empty");
     }
-    auto copied = look(Backup{absolute.string()});
+    auto copied = query(Backup{absolute.string()});
     if (!copied) return std::move(copied).error();
     return {};
 }

@@ -128,7 +128,7 @@ private:
         // It ends with the connection; after a restart of the daemon, with the next one.
         bool of_connection = false;
         // Asked after, since its lease seems to have run out.
-        bool looking = false;
+        bool checking = false;
         bool closing = false;
         bool over = false;
     };
@@ -148,7 +148,7 @@ private:
     Steady::time_point give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex_);
     template <typename Body>
-    Result<ReplyTo<Body>> look(Body body, std::optional<Secret> secret = {});
+    Result<ReplyTo<Body>> query(Body body, std::optional<Secret> secret = {});
     Result<Reply> wait_for(Call call, const std::stop_token& stop);
     void await(Mutex& mutex, CondVar& answered) ROCKLOCK_REQUIRES(mutex);
 
@@ -180,7 +180,7 @@ private:
     void lose_all(const SessionId& session, Known& known, const Ending& ending,
                   Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
     void tell(const Notifications& notifications);
-    std::optional<BootTime> look_after(bool waits) ROCKLOCK_EXCLUDES(mutex_);
+    std::optional<BootTime> check_sessions(bool waits) ROCKLOCK_EXCLUDES(mutex_);
 
     const std::string path_;
     Clock& clock_;
@@ -211,7 +211,7 @@ private:
     Steady::time_point next_expiry_ ROCKLOCK_GUARDED_BY(mutex_) = Steady::time_point::max();
     Steady::time_point reader_wakes_at_ ROCKLOCK_GUARDED_BY(mutex_);
     // No session is to be asked after before this.
-    BootTime next_look_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::max();
+    BootTime next_check_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::max();
     std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);

@@ -62,7 +62,7 @@ void rest_on(const SessionId& session, SystemRow& row) {
     row.rests_on.push_back({Family::locks, records::deadline_key(session)});
 }
 
-void rest_on(const LookedFor& asked, SystemRow& row) {
+void rest_on(const LookupKey& asked, SystemRow& row) {
     if (const auto* place = std::get_if<LockPlace>(&asked)) {
         row.rests_on.push_back({Family::locks, records::grant_key(GrantId{place->grant})});
     } else if (const auto* session = std::get_if<SessionId>(&asked)) {
@@ -73,24 +73,24 @@ void rest_on(const LookedFor& asked, SystemRow& row) {
     }
 }
 
-SystemRow row_of(const LookedFor& asked, const Looked& looked) {
+SystemRow row_of(const LookupKey& asked, const LookupResult& found) {
     SystemRow row;
-    row.until = looked.until;
+    row.until = found.until;
     rest_on(asked, row);
-    if (const auto* holder = std::get_if<Holder>(&looked.found)) {
+    if (const auto* holder = std::get_if<Holder>(&found.found)) {
         row.item = item_of(*holder);
         // When that ends its grants do, and their records are only written later.
         rest_on(holder->session, row);
-    } else if (const auto* session = std::get_if<SessionView>(&looked.found)) {
+    } else if (const auto* session = std::get_if<SessionView>(&found.found)) {
         row.item = item_of(*session);
-    } else if (const auto* lock_class = std::get_if<LockClass>(&looked.found)) {
+    } else if (const auto* lock_class = std::get_if<LockClass>(&found.found)) {
         row.item = item_of(*lock_class);
     }
     return row;
 }
 
 // What to look for; nothing for what can never be there, and for an event.
-std::optional<LookedFor> looked_for(const SystemTables::Key& key) {
+std::optional<LookupKey> looked_for(const SystemTables::Key& key) {
     if (key.table == locks_table) {
         const auto grant = number_of_key(key, "Grant");
         if (!grant) return std::nullopt;
@@ -121,7 +121,7 @@ const std::vector<SystemTable>& LockTables::tables() const {
 
 Result<std::vector<SystemRow>> LockTables::get(const std::vector<Key>& keys) {
     std::vector<SystemRow> rows(keys.size());
-    std::vector<LookedFor> places;
+    std::vector<LookupKey> places;
     std::vector<std::size_t> asked;
     std::vector<AskedEvent> events;
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -134,10 +134,10 @@ Result<std::vector<SystemRow>> LockTables::get(const std::vector<Key>& keys) {
                               number_of_key(keys[i], "Sequence").value_or(0)});
         }
     }
-    const auto looked = manager_.look(places);
-    if (!looked) return Error(looked.error());
+    const auto found = manager_.lookup(places);
+    if (!found) return Error(found.error());
     for (std::size_t i = 0; i < asked.size(); ++i) {
-        rows[asked[i]] = row_of(places[i], (*looked)[i]);
+        rows[asked[i]] = row_of(places[i], (*found)[i]);
     }
     if (events.empty()) return rows;
     if (auto added = add_events(events, rows); !added) return std::move(added).error();
@@ -198,7 +198,7 @@ Result<std::vector<Item>> LockTables::scan_sessions(const Range& range) {
 Result<std::vector<Item>> LockTables::scan_classes(const Range& range) {
     const auto classes = manager_.classes();
     // They are shown once they are committed, as all is that was decided before this look.
-    if (auto committed = manager_.look({}); !committed) return std::move(committed).error();
+    if (auto committed = manager_.lookup({}); !committed) return std::move(committed).error();
     FirstInRange<const LockClass*> first(keys_of(range));
     for (const LockClass& lock_class : classes) {
         first.offer(range.order->place(lock_class.pattern), &lock_class);

@@ -205,7 +205,7 @@ Result<void> glance_at(const std::string& directory, StoreReport& report) {
 
 }  // namespace
 
-Result<StoreFacts> look_into_store(const std::string& directory) {
+Result<StoreFacts> inspect_store(const std::string& directory) {
     // Whoever has it open may remove a file that we are about to read.
     for (int tries = 10;; --tries) {
         StoreReport report;

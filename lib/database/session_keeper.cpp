@@ -156,7 +156,7 @@ Result<void> KeptSession::assert_held(const Grant* grant, std::string_view resou
     return {};
 }
 
-std::optional<BootTime> KeptSession::next_look() const {
+std::optional<BootTime> KeptSession::next_check() const {
     MutexLock lock(mutex);
     if (over || expired) return std::nullopt;
     const BootTime next = warned ? deadline : deadline - times.warn_at;
@@ -168,7 +168,7 @@ bool KeptSession::renewal_is_due(BootTime now) const {
     return !over && times.renew && now >= renew_at;
 }
 
-std::optional<milliseconds> KeptSession::look(BootTime now) {
+std::optional<milliseconds> KeptSession::check(BootTime now) {
     MutexLock lock(mutex);
     if (over) return std::nullopt;
     expired = now >= deadline;
@@ -194,7 +194,7 @@ std::shared_ptr<KeptSession> SessionKeeper::keep(const SessionInfo& info,
     MutexLock lock(mutex_);
     Entry& entry = sessions_[info.id];
     entry.session = kept;
-    place(entry, kept->next_look());
+    place(entry, kept->next_check());
     return kept;
 }
 
@@ -203,7 +203,7 @@ void SessionKeeper::changed(const KeptSession& session) {
     const auto found = sessions_.find(session.id);
     if (found == sessions_.end() || found->second.session.get() != &session) return;
     // Asked for with the mutex, so that of two who come at once the last one knows best.
-    place(found->second, session.next_look());
+    place(found->second, session.next_check());
 }
 
 void SessionKeeper::forget(const KeptSession& session) {
@@ -327,7 +327,7 @@ void SessionKeeper::attend(std::size_t most) {
     renew(due);
     std::vector<Notifications> warnings;
     for (const auto& session : due) {
-        if (const auto left = session->look(clock_.now().boot)) {
+        if (const auto left = session->check(clock_.now().boot)) {
             warnings.push_back({session, std::nullopt, std::nullopt, left});
         }
         changed(*session);

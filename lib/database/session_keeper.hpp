@@ -96,10 +96,10 @@ struct KeptSession {
     Result<void> assert_held(const Grant* grant, std::string_view resource, Mode mode) const;
 
     // For its keeper. When it is to be looked at next; none: not as it is.
-    std::optional<BootTime> next_look() const;
+    std::optional<BootTime> next_check() const;
     bool renewal_is_due(BootTime now) const;
     // What is left of the lease when its owner is to be warned, which this tells once.
-    std::optional<std::chrono::milliseconds> look(BootTime now);
+    std::optional<std::chrono::milliseconds> check(BootTime now);
 };
 
 // Threads: thread-safe.

@@ -223,7 +223,7 @@ private:
         for (;;) {
             const auto gap = tail.gap();
             tail = LogTail();
-            if (auto status = look_at(path, tail, debug); !status.ok()) return status;
+            if (auto status = measure(path, tail, debug); !status.ok()) return status;
             if (tail.gap() == gap) return {};
         }
     }
@@ -246,7 +246,7 @@ private:
         return status.IsPathNotFound() ? IOStatus::OK() : status;
     }
 
-    IOStatus look_at(const std::string& path, LogTail& tail, IODebugContext* debug) const {
+    IOStatus measure(const std::string& path, LogTail& tail, IODebugContext* debug) const {
         std::unique_ptr<FSSequentialFile> file;
         auto status = target()->NewSequentialFile(path, FileOptions(), &file, debug);
         std::string scratch(LogTail::block_bytes, '\0');

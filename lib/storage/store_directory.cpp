@@ -133,15 +133,15 @@ Result<std::unique_ptr<StoreDirectory>> StoreDirectory::prepare(const std::strin
                                                                 bool create_if_missing, Use use) {
     std::unique_ptr<StoreDirectory> store(new StoreDirectory(directory));
     if (auto found = store->find_or_make(create_if_missing); !found) return found.error();
-    if (auto looked = store->look_inside(create_if_missing); !looked) return looked.error();
+    if (auto looked = store->inspect(create_if_missing); !looked) return looked.error();
     auto writable = store->require_writable();
     if (!writable && use == Use::write) return writable.error();
-    if (auto locked = writable ? store->take_lock() : store->take_lock_to_look(use); !locked) {
+    if (auto locked = writable ? store->take_lock() : store->lock_for_reading(use); !locked) {
         const bool used = locked.error().code == ErrorCode::store_in_use;
         if (!used || use != Use::beside) return locked.error();
     }
     // Again: it may have been made, or closed in disgrace, before the lock was ours.
-    if (auto looked = store->look_inside(create_if_missing); !looked) return looked.error();
+    if (auto looked = store->inspect(create_if_missing); !looked) return looked.error();
     // Before RocksDB makes it with the process's umask: the directory above may be open to others.
     const bool creates = !store->existing_ && writable && use == Use::write;
     if (creates && mkdir(store->database().c_str(), 0700) != 0 && errno != EEXIST) {
@@ -168,7 +168,7 @@ Result<void> StoreDirectory::find_or_make(bool create_if_missing) {
     return system_error("cannot make the directory " + path_, errno);
 }
 
-Result<void> StoreDirectory::look_inside(bool create_if_missing) {
+Result<void> StoreDirectory::inspect(bool create_if_missing) {
     auto names = names_in(path_);
     if (!names) return std::move(names).error();
     names->erase("lost+found");
@@ -187,7 +187,7 @@ Result<void> StoreDirectory::look_inside(bool create_if_missing) {
     marker_ = has_marker ? std::optional(read_start(marker_file())) : std::nullopt;
     existing_ = false;
     if (names->contains("db")) {
-        if (auto looked = look_into_database(); !looked) return looked;
+        if (auto looked = inspect_database(); !looked) return looked;
     }
     if (existing_) return {};
     // A store whose database was taken away is not to be mistaken for a new one.
@@ -204,7 +204,7 @@ bool StoreDirectory::has_database() const {
            fs::is_regular_file(database() + "/IDENTITY", ignored);
 }
 
-Result<void> StoreDirectory::look_into_database() {
+Result<void> StoreDirectory::inspect_database() {
     const auto names = names_in(database());
     if (!names) return names.error();
     existing_ = names->contains("CURRENT");
@@ -250,7 +250,7 @@ Result<void> StoreDirectory::take_lock() {
 }
 
 // Where we may not write: whoever has the store open has locked the same file.
-Result<void> StoreDirectory::take_lock_to_look(Use use) {
+Result<void> StoreDirectory::lock_for_reading(Use use) {
     const int number = open(pid_file().c_str(), O_RDONLY | O_CLOEXEC);
     if (number >= 0) return lock_file(number);
     // Nobody has ever had it open; or nobody can say, which is enough for a glance.

@@ -55,12 +55,12 @@ private:
     explicit StoreDirectory(std::string path) : path_(std::move(path)) {}
 
     Result<void> find_or_make(bool create_if_missing);
-    Result<void> look_inside(bool create_if_missing);
+    Result<void> inspect(bool create_if_missing);
     bool has_database() const;
-    Result<void> look_into_database();
+    Result<void> inspect_database();
     Result<void> require_writable() const;
     Result<void> take_lock();
-    Result<void> take_lock_to_look(Use use);
+    Result<void> lock_for_reading(Use use);
     Result<void> lock_file(int number);
     Error in_use() const;
     std::string pid_file() const { return path_ + "/rocklock.pid"; }

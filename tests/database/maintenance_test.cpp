@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(holds_what_was_answered_before_and_is_sound) {
     BOOST_TEST(report.facts.copy);
     BOOST_TEST(failure_of(database.backup(directory / "backup")) == "invalid_argument");
     // The store itself is no copy.
-    BOOST_TEST(!look_into_store(directory / "store").value().copy);
+    BOOST_TEST(!inspect_store(directory / "store").value().copy);
 }
 
 BOOST_AUTO_TEST_CASE(that_fails_leaves_nothing_and_does_not_fail_the_store) {
@@ -164,14 +164,14 @@ BOOST_AUTO_TEST_CASE(is_counted_beside_its_owner_but_not_checked) {
     Database database = Database::open(directory / "store").value();
     Session session = database.open_session("ann").value();
     session.acquire("a").value().detach();
-    BOOST_TEST(look_into_store(directory / "store").value().grants == 1U);
+    BOOST_TEST(inspect_store(directory / "store").value().grants == 1U);
     BOOST_TEST(failure_of(check_store(directory / "store")) == "store_in_use");
     BOOST_TEST(session.acquire("b").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(is_not_made_by_looking) {
     const TemporaryDirectory directory;
-    BOOST_TEST(failure_of(look_into_store(directory / "store")) == "not_a_store");
+    BOOST_TEST(failure_of(inspect_store(directory / "store")) == "not_a_store");
     BOOST_TEST(failure_of(check_store(directory / "store")) == "not_a_store");
     BOOST_TEST(failure_of(restore_store(directory / "store", directory / "other")) ==
                "not_a_store");
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(is_restored_into_an_empty_place_alone) {
     };
     BOOST_REQUIRE(restore_store(directory / "store", directory / "new", progress).has_value());
     BOOST_TEST(last == of);
-    BOOST_TEST(look_into_store(directory / "new").value().copy);
+    BOOST_TEST(inspect_store(directory / "new").value().copy);
     BOOST_TEST(failure_of(restore_store(directory / "store", directory / "new")) ==
                "invalid_argument");
     Database database = Database::open(directory / "new").value();

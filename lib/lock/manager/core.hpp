@@ -238,7 +238,7 @@ struct LockManager::Core {
     BootTime next_unread_check ROCKLOCK_GUARDED_BY(mutex){};
     // Whether the time is minded: for a server, while there are sessions.
     bool beating ROCKLOCK_GUARDED_BY(mutex) = false;
-    BootTime last_look ROCKLOCK_GUARDED_BY(mutex){};
+    BootTime last_time_check ROCKLOCK_GUARDED_BY(mutex){};
     // From the last look before a stall to resume().
     std::optional<BootTime> stalled_since ROCKLOCK_GUARDED_BY(mutex);
     std::deque<Deferred> deferred ROCKLOCK_GUARDED_BY(mutex);
@@ -297,10 +297,10 @@ struct LockManager::Core {
         return {last_kept, Durability::written};
     }
 
-    void look_at_time(DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
+    void check_time(DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     BootTime last_read(BootTime now) ROCKLOCK_REQUIRES(mutex);
     // The moment to judge by what is only looked at.
-    Instant looking_now() const ROCKLOCK_REQUIRES(mutex);
+    Instant view_time() const ROCKLOCK_REQUIRES(mutex);
     std::optional<BootTime> next_wake() const ROCKLOCK_REQUIRES(mutex);
     bool defer(Event& event, Ticket ticket, LockService::Completion& done) ROCKLOCK_REQUIRES(mutex);
     void resume() ROCKLOCK_EXCLUDES(mutex);
@@ -341,9 +341,9 @@ struct LockManager::Core {
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool notify_flusher_if_any() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
-    Result<void> await_looking(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
+    Result<void> await_dependency(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
     Result<void> await_events() ROCKLOCK_EXCLUDES(mutex);
-    Result<NoFence> look_up(const FenceRequest& request) const;
+    Result<NoFence> find_ended(const FenceRequest& request) const;
     template <typename Found, typename Search>
     Result<Found> complete(Search search) ROCKLOCK_EXCLUDES(mutex);
 

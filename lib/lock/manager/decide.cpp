@@ -83,7 +83,7 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
         after.dependency = {last_kept, Durability::written};
     }
-    if (!beating) last_look = now.boot;
+    if (!beating) last_time_check = now.boot;
     beating = tell_stall && table.has_sessions();
     const auto next = next_wake();
     if (next && *next < wakes_at) {
@@ -229,7 +229,7 @@ Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop)
 // The caller's own answer, when all it rests on is as durable as it must be.
 std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(DeferredActions& after) {
     if (after.history) {
-        if (auto done = await_looking(after.dependency); !done) {
+        if (auto done = await_dependency(after.dependency); !done) {
             return Result<Answer>(std::move(done).error());
         }
         return answer_from_history(storage, session_key, *after.history);
@@ -264,7 +264,7 @@ Result<Answer> LockManager::Core::await(Caller& caller, Ticket ticket,
     return *std::move(caller.answer);
 }
 
-Result<void> LockManager::Core::await_looking(const CommitDependency& dependency) {
+Result<void> LockManager::Core::await_dependency(const CommitDependency& dependency) {
     auto done = durable(dependency);
     if (done && storage.failure()) return *storage.failure();
     return done;

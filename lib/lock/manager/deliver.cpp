@@ -30,7 +30,7 @@ Ticket LockManager::Core::submit(Request request, LockService::Completion done, 
     {
         MutexLock lock(mutex);
         ticket = take_ticket();
-        look_at_time(after);
+        check_time(after);
         if (!defer(event, ticket, done)) take_up(event, ticket, std::move(done), telling, after);
     }
     see_to(after);
@@ -175,7 +175,7 @@ void LockManager::Core::depart(Departure departure) {
     {
         MutexLock lock(mutex);
         // What it leaves may be for one whose renewal is not read yet.
-        look_at_time(after);
+        check_time(after);
         if (stalled_since && !closing) {
             deferred.emplace_back().event = std::move(departure);
         } else {
@@ -293,7 +293,7 @@ std::optional<BootTime> LockManager::Core::decide_due() {
     {
         MutexLock lock(mutex);
         if (failed || closing) return std::nullopt;
-        look_at_time(after);
+        check_time(after);
         const BootTime now = std::max(clock.now().boot, last_decided);
         const auto due = table.next_wake();
         const bool search = now >= next_search;
@@ -352,7 +352,7 @@ void LockManager::Core::trim() {
         if (due && *due <= facts.now) budget = trim_budget_when_busy;
         snapshot = storage.snapshot();
     }
-    HistoryTrimmer::Round round = trimmer.look(*snapshot, facts, budget);
+    HistoryTrimmer::Round round = trimmer.collect(*snapshot, facts, budget);
     if (round.batch.empty()) return;
     CommitDependency dependency;
     {

@@ -99,8 +99,8 @@ Result<Fence> LockManager::fence(const FenceRequest& request, std::string* draft
         {
             MutexLock lock(core_->mutex);
             if (core_->failed) return *core_->failed;
-            core_->look_at_time(after);
-            const Instant now = core_->looking_now();
+            core_->check_time(after);
+            const Instant now = core_->view_time();
             auto fence = core_->table.fence(request, now);
             if (const auto* granted = std::get_if<Fence>(&fence)) {
                 found = *granted;
@@ -119,8 +119,8 @@ Result<Fence> LockManager::fence(const FenceRequest& request, std::string* draft
         std::this_thread::sleep_for(stall_pause);
     }
     if (none.why == NoFence::Why::unknown) {
-        if (auto done = core_->await_looking(all); !done) return std::move(done).error();
-        auto known = core_->look_up(request);
+        if (auto done = core_->await_dependency(all); !done) return std::move(done).error();
+        auto known = core_->find_ended(request);
         if (!known) return std::move(known).error();
         none = *std::move(known);
     }
@@ -137,14 +137,14 @@ Error LockManager::lock_missing(std::string_view resource) {
                     " in write or exclusive, and shows none: acquire it, and send its session");
     if (core_->made_here.in_child()) return error;
     MutexLock lock(core_->mutex);
-    error.blockers = core_->table.holders_over(resource, Mode::read, {}, core_->looking_now());
+    error.blockers = core_->table.holders_over(resource, Mode::read, {}, core_->view_time());
     lock.unlock();
     tell_holder(error, resource);
     return error;
 }
 
 // What the history has of a grant or a session that the table does not know.
-Result<NoFence> LockManager::Core::look_up(const FenceRequest& request) const {
+Result<NoFence> LockManager::Core::find_ended(const FenceRequest& request) const {
     if (!request.token) {
         const Error past = past_session_error(storage, request.session);
         if (past.code == ErrorCode::io_error || past.code == ErrorCode::corrupt) return past;
@@ -163,7 +163,7 @@ Result<bool> LockManager::let_read(const ReadMark& mark, const PlainRead& read) 
     if (!mark.any && !read.strict && mark == read_mark()) return true;
     MutexLock lock(core_->mutex);
     const ExclusiveHolds& exclusive = core_->table.exclusive_holds();
-    const Instant now = core_->looking_now();
+    const Instant now = core_->view_time();
     for (const auto& resource : read.resources) {
         const auto changed = exclusive.changed_since(mark.changes, resource);
         if (!changed || *changed) return false;

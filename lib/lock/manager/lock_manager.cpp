@@ -196,13 +196,13 @@ Result<LockView> LockManager::show(std::string_view resource) {
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
-        view = core_->table.show(resource, core_->looking_now());
+        view = core_->table.show(resource, core_->view_time());
         last = core_->table.last_grant(resource);
         dependency = core_->current_dependency();
         all = {core_->last_commit, Durability::written};
     }
-    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
-    if (auto done = core_->await_looking(all); !done) return std::move(done).error();
+    if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
+    if (auto done = core_->await_dependency(all); !done) return std::move(done).error();
     auto past = read_past_holder(core_->storage, resource, last);
     if (!past) return std::move(past).error();
     view.last_holder = *std::move(past);
@@ -217,10 +217,10 @@ Result<Found> LockManager::Core::complete(Search search) {
         {
             MutexLock lock(mutex);
             if (failed) return *failed;
-            if (auto found = table.search(search, looking_now())) {
+            if (auto found = table.search(search, view_time())) {
                 const CommitDependency dependency = current_dependency();
                 lock.unlock();
-                if (auto done = await_looking(dependency); !done) return std::move(done).error();
+                if (auto done = await_dependency(dependency); !done) return std::move(done).error();
                 return *std::move(found);
             }
         }
@@ -249,10 +249,10 @@ Result<std::vector<Grant>> LockManager::grants(const SessionId& session) {
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
-        grants = core_->table.grants(session, core_->looking_now());
+        grants = core_->table.grants(session, core_->view_time());
         dependency = core_->current_dependency();
     }
-    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
+    if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     return grants;
 }
 
@@ -267,21 +267,21 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
     {
         MutexLock lock(core_->mutex);
         // Often the first call after a stall.
-        core_->look_at_time(after);
-        known = core_->table.session(session, core_->looking_now());
+        core_->check_time(after);
+        known = core_->table.session(session, core_->view_time());
         dependency = {core_->last_commit, Durability::written};
     }
     core_->finish(after);
     if (known) known->secret = secret;
     if (known || known.error().code != ErrorCode::session_not_found) return known;
-    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
+    if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     return past_session_error(core_->storage, session);
 }
 
 bool LockManager::holds(const SessionId& session, std::string_view resource, Mode mode) {
     if (core_->made_here.in_child()) return false;
     MutexLock lock(core_->mutex);
-    return !core_->failed && core_->table.holds(session, resource, mode, core_->looking_now());
+    return !core_->failed && core_->table.holds(session, resource, mode, core_->view_time());
 }
 
 std::vector<LockClass> LockManager::classes() {
@@ -310,7 +310,7 @@ Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint3
         if (core_->failed) return *core_->failed;
         dependency = core_->current_dependency();
     }
-    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
+    if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     return read_audit(*core_->storage.snapshot(), after, limit);
 }
 
@@ -338,10 +338,10 @@ Result<Outliers> LockManager::outliers(std::uint32_t limit) {
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
-        outliers = core_->table.outliers(limit, core_->looking_now());
+        outliers = core_->table.outliers(limit, core_->view_time());
         dependency = core_->current_dependency();
     }
-    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
+    if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     return outliers;
 }
 
@@ -356,12 +356,12 @@ Result<HistoryPage> LockManager::history(const HistoryRequest& request) {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
         last = core_->table.last_grant(request.resource);
-        present = core_->table.present(request.resource, core_->looking_now());
+        present = core_->table.present(request.resource, core_->view_time());
         dependency = core_->current_dependency();
         all = {core_->last_commit, Durability::written};
     }
-    if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
-    if (auto done = core_->await_looking(all); !done) return std::move(done).error();
+    if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
+    if (auto done = core_->await_dependency(all); !done) return std::move(done).error();
     return read_history(core_->storage, request, last, std::move(present));
 }
 
@@ -404,7 +404,7 @@ void LockManager::on_stall(std::function<void()> notify,
     MutexLock lock(core_->mutex);
     core_->tell_stall = std::move(notify);
     core_->unread_for = std::move(unread_for);
-    core_->last_look = core_->clock.now().boot;
+    core_->last_time_check = core_->clock.now().boot;
 }
 
 void LockManager::resume() {

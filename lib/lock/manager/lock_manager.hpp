@@ -113,7 +113,7 @@ public:
     // What there is of these at one instant, in their order; committed as it is answered.
     //
     // Errors: those of the storage
-    Result<std::vector<Looked>> look(const std::vector<LookedFor>& places);
+    Result<std::vector<LookupResult>> lookup(const std::vector<LookupKey>& places);
     // Of up to 2,048 locks in all an instant; as list(). Errors: those of the storage
     Result<InRange<Holder>> held(HeldSearch search);
     // Events that are kept, as of now but for what is dropped meanwhile.

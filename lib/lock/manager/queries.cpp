@@ -11,23 +11,23 @@ namespace rocklock {
 namespace {
 
 // While a server that was stalled reads its sockets, a renewal may still be found there.
-constexpr std::chrono::milliseconds look_pause{1};
+constexpr std::chrono::milliseconds lookup_pause{1};
 
 }  // namespace
 
-Result<std::vector<Looked>> LockManager::look(const std::vector<LookedFor>& places) {
+Result<std::vector<LookupResult>> LockManager::lookup(const std::vector<LookupKey>& places) {
     if (auto error = core_->not_ours()) return *std::move(error);
     for (;;) {
         Core::DeferredActions after;
-        std::vector<Looked> all;
+        std::vector<LookupResult> all;
         Core::CommitDependency dependency;
         Core::CommitDependency written;
         bool stalled = false;
         {
             MutexLock lock(core_->mutex);
             if (core_->failed) return *core_->failed;
-            core_->look_at_time(after);
-            all = core_->table.look(places, core_->looking_now());
+            core_->check_time(after);
+            all = core_->table.lookup(places, core_->view_time());
             dependency = core_->current_dependency();
             written = {core_->last_commit, Durability::written};
             const BootTime now = core_->clock.now().boot;
@@ -37,11 +37,12 @@ Result<std::vector<Looked>> LockManager::look(const std::vector<LookedFor>& plac
         }
         core_->finish(after);
         if (!stalled) {
-            if (auto done = core_->await_looking(dependency); !done) return std::move(done).error();
-            if (auto done = core_->await_looking(written); !done) return std::move(done).error();
+            if (auto done = core_->await_dependency(dependency); !done)
+                return std::move(done).error();
+            if (auto done = core_->await_dependency(written); !done) return std::move(done).error();
             return all;
         }
-        std::this_thread::sleep_for(look_pause);
+        std::this_thread::sleep_for(lookup_pause);
     }
 }
 
@@ -56,8 +57,8 @@ Result<void> LockManager::Core::await_events() {
         dependency = current_dependency();
         written = {last_commit, Durability::written};
     }
-    if (auto done = await_looking(dependency); !done) return done;
-    return await_looking(written);
+    if (auto done = await_dependency(dependency); !done) return done;
+    return await_dependency(written);
 }
 
 Result<std::vector<std::optional<LockEvent>>> LockManager::events_at(

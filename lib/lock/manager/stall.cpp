@@ -9,14 +9,14 @@ namespace rocklock {
 // Returns when the server last asked all of its sockets for more, as far as is known: a renewal
 // that has not been read was sent after that.
 BootTime LockManager::Core::last_read(BootTime now) {
-    if (!unread_for || now < next_unread_check) return last_look;
+    if (!unread_for || now < next_unread_check) return last_time_check;
     next_unread_check = now + manager::unread_check_every;
-    return std::min(last_look, now - unread_for());
+    return std::min(last_time_check, now - unread_for());
 }
 
 // Finds that a stall is over, or that a thread of the server is in a round that is as long as one.
 // Between two looks of a server that runs, no more than a beat passes.
-void LockManager::Core::look_at_time(DeferredActions& after) {
+void LockManager::Core::check_time(DeferredActions& after) {
     if (!tell_stall) return;
     const BootTime now = std::max(clock.now().boot, last_decided);
     const BootTime read = last_read(now);
@@ -25,10 +25,10 @@ void LockManager::Core::look_at_time(DeferredActions& after) {
         stalled_since = read;
         after.tell_stall = tell_stall;
     }
-    last_look = now;
+    last_time_check = now;
 }
 
-Instant LockManager::Core::looking_now() const {
+Instant LockManager::Core::view_time() const {
     Instant now = clock.now();
     if (!stalled_since || now.boot < *stalled_since) return now;
     now.wall -= std::chrono::duration_cast<WallTime::duration>(now.boot - *stalled_since);
@@ -41,7 +41,7 @@ std::optional<BootTime> LockManager::Core::next_wake() const {
     auto next = table.next_wake();
     if (stalled_since) next.reset();
     if (!beating) return next;
-    return std::min(next.value_or(BootTime::max()), last_look + manager::beat);
+    return std::min(next.value_or(BootTime::max()), last_time_check + manager::beat);
 }
 
 // Keeps a request for after the stall. A renewal is decided now: it may have been sent before.
@@ -68,7 +68,7 @@ void LockManager::Core::resume() {
             if (!stalled_since) return;
             if (deferred.empty()) {
                 stalled_since.reset();
-                last_look = std::max(clock.now().boot, last_decided);
+                last_time_check = std::max(clock.now().boot, last_decided);
                 break;
             }
             next = std::move(deferred.front());

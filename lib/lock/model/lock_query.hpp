@@ -25,9 +25,9 @@ struct ClassPlace {
 };
 
 // A holder by its resource and grant, a session, a class.
-using LookedFor = std::variant<LockPlace, SessionId, ClassPlace>;
+using LookupKey = std::variant<LockPlace, SessionId, ClassPlace>;
 
-struct Looked {
+struct LookupResult {
     std::variant<std::monostate, Holder, SessionView, LockClass> found;
     // Of a holder and of a session: it ends then, unless somebody does something about it.
     BootTime until = BootTime::max();

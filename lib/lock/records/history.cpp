@@ -305,9 +305,8 @@ bool HistoryTrimmer::may_go(const Age& record, bool excess, const Facts& facts) 
     return age >= limits_.age || (excess && age >= std::max(memory_min, record.lease));
 }
 
-void HistoryTrimmer::look_at_grant(std::string_view key, std::string_view value,
-                                   const Snapshot& snapshot, const Facts& facts,
-                                   Round& round) const {
+void HistoryTrimmer::visit_grant(std::string_view key, std::string_view value,
+                                 const Snapshot& snapshot, const Facts& facts, Round& round) const {
     const auto id = records::grant_of_key(key);
     auto record = id ? records::decode_grant(*id, value) : std::nullopt;
     if (!record || !record->ended) return;
@@ -331,8 +330,8 @@ void HistoryTrimmer::look_at_grant(std::string_view key, std::string_view value,
     round.grants.push_back(std::move(forgotten));
 }
 
-void HistoryTrimmer::look_at_session(std::string_view key, std::string_view value,
-                                     const Facts& facts, Round& round) const {
+void HistoryTrimmer::visit_session(std::string_view key, std::string_view value, const Facts& facts,
+                                   Round& round) const {
     const auto id = records::session_of_key(key);
     const auto record = id ? records::decode_session(*id, value) : std::nullopt;
     if (!record || !record->ended) return;
@@ -342,8 +341,8 @@ void HistoryTrimmer::look_at_session(std::string_view key, std::string_view valu
     ++round.sessions;
 }
 
-HistoryTrimmer::Round HistoryTrimmer::look(const Snapshot& snapshot, const Facts& facts,
-                                           std::size_t budget) {
+HistoryTrimmer::Round HistoryTrimmer::collect(const Snapshot& snapshot, const Facts& facts,
+                                              std::size_t budget) {
     Round round;
     const auto go_on = [&](std::string& from, char tag, const auto& look_at) {
         const std::string first(1, tag);
@@ -357,12 +356,12 @@ HistoryTrimmer::Round HistoryTrimmer::look(const Snapshot& snapshot, const Facts
         from = cursor->valid() ? std::string(cursor->key()) : std::string();
     };
     go_on(grants_from_, records::grant_tag, [&](std::string_view key, std::string_view value) {
-        look_at_grant(key, value, snapshot, facts, round);
+        visit_grant(key, value, snapshot, facts, round);
     });
     // A session whose grants are still being cleaned up must be known to them.
     if (facts.cleaning) return round;
     go_on(sessions_from_, records::session_tag, [&](std::string_view key, std::string_view value) {
-        look_at_session(key, value, facts, round);
+        visit_session(key, value, facts, round);
     });
     return round;
 }

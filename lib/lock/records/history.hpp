@@ -69,7 +69,7 @@ public:
     explicit HistoryTrimmer(Limits limits) : limits_(limits) {}
 
     // Reads at most `budget` records of each kind.
-    Round look(const Snapshot& snapshot, const Facts& facts, std::size_t budget);
+    Round collect(const Snapshot& snapshot, const Facts& facts, std::size_t budget);
 
 private:
     // What decides how old a record is.
@@ -79,10 +79,10 @@ private:
         std::chrono::milliseconds lease;
     };
     bool may_go(const Age& record, bool excess, const Facts& facts) const;
-    void look_at_grant(std::string_view key, std::string_view value, const Snapshot& snapshot,
-                       const Facts& facts, Round& round) const;
-    void look_at_session(std::string_view key, std::string_view value, const Facts& facts,
-                         Round& round) const;
+    void visit_grant(std::string_view key, std::string_view value, const Snapshot& snapshot,
+                     const Facts& facts, Round& round) const;
+    void visit_session(std::string_view key, std::string_view value, const Facts& facts,
+                       Round& round) const;
 
     Limits limits_;
     // Where each round goes on.

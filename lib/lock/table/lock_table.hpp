@@ -158,7 +158,7 @@ public:
     std::optional<std::vector<SessionView>> search(SessionSearch& search, Instant now) const;
     std::optional<InRange<Holder>> search(HeldSearch& search, Instant now) const;
     // What there is of these, in their order.
-    std::vector<Looked> look(const std::vector<LookedFor>& places, Instant now) const;
+    std::vector<LookupResult> lookup(const std::vector<LookupKey>& places, Instant now) const;
     std::vector<Grant> grants(const SessionId& session, Instant now) const;
     // Without its secret.
     Result<SessionInfo> session(const SessionId& session, Instant now) const;
@@ -210,8 +210,8 @@ private:
     void show_found(const LockPlace& place, LockSearch& search) const;
     // As it is held now.
     std::optional<Holder> holder_at(const LockPlace& place) const;
-    Looked look_at(const LockPlace& place) const;
-    Looked look_at(const SessionId& id) const;
+    LookupResult lookup_one(const LockPlace& place) const;
+    LookupResult lookup_one(const SessionId& id) const;
     std::size_t offer_held(const lock_model::Resource& resource, HeldSearch& search) const;
 
     std::unique_ptr<Core> core_;

@@ -28,36 +28,37 @@ std::optional<Holder> LockTable::holder_at(const LockPlace& place) const {
     return std::nullopt;
 }
 
-Looked LockTable::look_at(const LockPlace& place) const {
-    Looked looked;
+LookupResult LockTable::lookup_one(const LockPlace& place) const {
+    LookupResult found;
     if (auto holder = holder_at(place)) {
         const lock_model::Grant& grant = **core_->grants.find(place.grant);
-        looked.until = std::min(grant.session->deadline, grant.cap());
-        looked.found = *std::move(holder);
+        found.until = std::min(grant.session->deadline, grant.cap());
+        found.found = *std::move(holder);
     }
-    return looked;
+    return found;
 }
 
-Looked LockTable::look_at(const SessionId& id) const {
-    Looked looked;
+LookupResult LockTable::lookup_one(const SessionId& id) const {
+    LookupResult found;
     const auto found = core_->sessions.find(id);
-    if (found == core_->sessions.end()) return looked;
+    if (found == core_->sessions.end()) return found;
     const Session& session = *found->second;
-    if (session.unborn || !session.live(core_->now.boot)) return looked;
-    looked.until = session.deadline;
-    looked.found = core_->show_session(session);
-    return looked;
+    if (session.unborn || !session.live(core_->now.boot)) return found;
+    found.until = session.deadline;
+    found.found = core_->show_session(session);
+    return found;
 }
 
-std::vector<Looked> LockTable::look(const std::vector<LookedFor>& places, Instant now) const {
+std::vector<LookupResult> LockTable::lookup(const std::vector<LookupKey>& places,
+                                            Instant now) const {
     const Core::AsOf moment(*core_, now);
-    std::vector<Looked> all;
+    std::vector<LookupResult> all;
     std::optional<std::vector<LockClass>> known;
-    for (const LookedFor& place : places) {
+    for (const LookupKey& place : places) {
         if (const auto* held = std::get_if<LockPlace>(&place)) {
-            all.push_back(look_at(*held));
+            all.push_back(lookup_one(*held));
         } else if (const auto* session = std::get_if<SessionId>(&place)) {
-            all.push_back(look_at(*session));
+            all.push_back(lookup_one(*session));
         } else {
             const std::string& pattern = std::get<ClassPlace>(place).pattern;
             if (!known) known = core_->classes.all();

@@ -66,8 +66,8 @@ ChangeSet::ChangeSet(ChangeSet&&) noexcept = default;
 ChangeSet& ChangeSet::operator=(ChangeSet&&) noexcept = default;
 ChangeSet::~ChangeSet() = default;
 
-Result<ChangeSet::Known*> ChangeSet::meet(const std::string& table, const AttributeMap& key,
-                                          std::optional<Item>* item) {
+Result<ChangeSet::Known*> ChangeSet::find_or_add(const std::string& table, const AttributeMap& key,
+                                                 std::optional<Item>* item) {
     const auto found = std::find_if(known_.begin(), known_.end(), [&](const auto& known) {
         return known->table == table && known->key == key;
     });
@@ -96,7 +96,7 @@ Result<ChangeSet::Known*> ChangeSet::meet(const std::string& table, const Attrib
 
 Result<std::optional<Item>> ChangeSet::get(const std::string& table, const AttributeMap& key) {
     std::optional<Item> item;
-    const auto known = meet(table, key, &item);
+    const auto known = find_or_add(table, key, &item);
     if (!known) return Error(known.error());
     return item;
 }
@@ -128,7 +128,7 @@ Result<void> ChangeSet::remove(const std::string& table, const AttributeMap& key
 }
 
 Result<void> ChangeSet::change(const AttributeMap& key, WriteItem write) {
-    const auto known = meet(write.table, key, nullptr);
+    const auto known = find_or_add(write.table, key, nullptr);
     if (!known) return Error(known.error());
     (*known)->change = std::move(write);
     return {};
@@ -136,7 +136,7 @@ Result<void> ChangeSet::change(const AttributeMap& key, WriteItem write) {
 
 Result<void> ChangeSet::share_version(const std::string& table, const AttributeMap& key) {
     std::optional<Item> item;
-    const auto known = meet(table, key, &item);
+    const auto known = find_or_add(table, key, &item);
     if (!known) return Error(known.error());
     if (!item) {
         return Error(ErrorCode::condition_failed,

@@ -91,7 +91,7 @@ bool GuardedRead::notes(const Schema& schema) {
     return mark_.any || schema.binding->strict || careful_;
 }
 
-void GuardedRead::look_for(const Schema& schema, const AttributeMap& known) {
+void GuardedRead::add_resource(const Schema& schema, const AttributeMap& known) {
     if (!notes(schema)) return;
     if (auto resource = schema.binding->resource.resource_of_all(known)) {
         resources_.push_back(*std::move(resource));

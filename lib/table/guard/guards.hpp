@@ -66,7 +66,7 @@ public:
     void see(const Schema& schema, const AttributeMap& item);
     // All items were looked for that have these attributes of the key, whether there are any: that
     // there is none may be what another has only begun to do.
-    void look_for(const Schema& schema, const AttributeMap& known);
+    void add_resource(const Schema& schema, const AttributeMap& known);
     // Whether what was read may be told; false: begin again.
     //
     // Errors: as LockGate::let_read()

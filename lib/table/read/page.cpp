@@ -260,7 +260,7 @@ void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& sta
 
 Result<Page> read_page(const Snapshot& snapshot, const PagePlan& plan, const RowRange& range,
                        const AttributeMap& known, GuardedRead& guard) {
-    guard.look_for(*plan.schema, known);
+    guard.add_resource(*plan.schema, known);
     return PageReader(snapshot, plan, guard).read(range);
 }
 

@@ -148,7 +148,7 @@ void SystemRows::want(const Schema& schema, const std::string& row, const Attrib
     }
 }
 
-Result<void> SystemRows::look() {
+Result<void> SystemRows::read() {
     if (keys_.empty()) return {};
     auto rows = source_->get(keys_);
     if (!rows) return std::move(rows).error();

@@ -37,7 +37,7 @@ public:
     // Looks at all of them, as of one instant; again, when it is called again.
     //
     // Errors: as SystemTables::get()
-    Result<void> look();
+    Result<void> read();
     // Which was wanted, and looked at.
     const SystemRow& at(const std::string& row) const;
     std::optional<StoredItem> item_at(const std::string& row) const;

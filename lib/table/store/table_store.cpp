@@ -145,7 +145,7 @@ Result<std::optional<StoredItem>> TableStore::read_one(const ReadGet& read,
     if (!read.schema->is_system()) return read_row(read.row);
     SystemRows rows(options_.system);
     rows.want(*read.schema, read.row, key);
-    if (auto looked = rows.look(); !looked) return std::move(looked).error();
+    if (auto looked = rows.read(); !looked) return std::move(looked).error();
     return rows.item_at(read.row);
 }
 

@@ -195,7 +195,7 @@ private:
     // Looks at the system's rows that are checked.
     //
     // Errors: those of SystemTables
-    Result<SystemRows> look_at_checked(const ManyWrites& writes) const;
+    Result<SystemRows> read_checked_rows(const ManyWrites& writes) const;
 
     // Decides all actions on one moment; nothing where what it rests on has changed meanwhile.
     Result<std::optional<Decision>> decide_transaction(Transaction& transaction);

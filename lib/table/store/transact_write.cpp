@@ -252,12 +252,12 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
                                collections_of(*writes, transaction.answers)};
 }
 
-Result<SystemRows> TableStore::look_at_checked(const ManyWrites& writes) const {
+Result<SystemRows> TableStore::read_checked_rows(const ManyWrites& writes) const {
     SystemRows rows(options_.system);
     for (const PlannedWrite& plan : writes.plans) {
         rows.want(*plan.schema, plan.row, plan.read->request->item);
     }
-    if (auto looked = rows.look(); !looked) return std::move(looked).error();
+    if (auto looked = rows.read(); !looked) return std::move(looked).error();
     return rows;
 }
 
@@ -282,7 +282,7 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     }
     const auto version = versions_.next();
     if (!version) return Error(version.error());
-    const auto system = look_at_checked(writes);
+    const auto system = read_checked_rows(writes);
     if (!system) return Error(system.error());
     auto decided = decide_writes(writes, {options_.gate, *snapshot, *version, clock_.now().wall,
                                           transaction.after, &*system});

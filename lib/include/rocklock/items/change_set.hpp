@@ -80,8 +80,8 @@ private:
     struct Known;
 
     // Reads the item where it is not known, or where somebody wants it.
-    Result<Known*> meet(const std::string& table, const AttributeMap& key,
-                        std::optional<Item>* item);
+    Result<Known*> find_or_add(const std::string& table, const AttributeMap& key,
+                               std::optional<Item>* item);
     Result<void> change(const AttributeMap& key, WriteItem write);
     WriteItem action_of(const Known& known, bool anything_changes) const;
     Error refused(Error error) const;

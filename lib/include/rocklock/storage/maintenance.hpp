@@ -47,7 +47,7 @@ struct StoreReport {
 // Counts what is in the store in `directory` and changes nothing; also of a store that a process
 // has open, without what that is just writing. Errors: not_a_store, read_only, newer_format,
 // corrupt, io_error.
-ROCKLOCK_API Result<StoreFacts> look_into_store(const std::string& directory);
+ROCKLOCK_API Result<StoreFacts> inspect_store(const std::string& directory);
 
 // As above, and reads every byte: the checksums of all files, every record, and whether the table
 // of locks that they make keeps its own rules. Nobody may have it open. Errors: store_in_use (with

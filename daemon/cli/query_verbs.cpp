@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t page_size = 1000;
 
-Result<std::unique_ptr<Manager>> open_to_look(const Arguments& arguments) {
+Result<std::unique_ptr<Manager>> open_for_reading(const Arguments& arguments) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
     return open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
@@ -72,7 +72,7 @@ std::string text_of(const LockView& view, WallTime now) {
 }  // namespace
 
 int list_verb(const Arguments& arguments) {
-    auto manager = open_to_look(arguments);
+    auto manager = open_for_reading(arguments);
     if (!manager) return fail(manager.error());
     ListLocks list;
     if (!arguments.operands.empty()) list.prefix = arguments.operands.front();
@@ -101,7 +101,7 @@ int list_verb(const Arguments& arguments) {
 }
 
 int show_verb(const Arguments& arguments) {
-    auto manager = open_to_look(arguments);
+    auto manager = open_for_reading(arguments);
     if (!manager) return fail(manager.error());
     const auto view = (*manager)->ask<LockView>(Call{ShowLock{arguments.operands.front()}, {}, {}});
     if (!view) return fail(view.error());
@@ -110,7 +110,7 @@ int show_verb(const Arguments& arguments) {
 }
 
 int sessions_verb(const Arguments& arguments) {
-    auto manager = open_to_look(arguments);
+    auto manager = open_for_reading(arguments);
     if (!manager) return fail(manager.error());
     ListSessions list;
     list.principal = arguments.get("principal").value_or("");
