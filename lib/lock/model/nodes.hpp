@@ -156,7 +156,7 @@ struct RequestedLock {
     bool root() const { return cause == Hold::no_cause; }
 };
 
-// A requested in the queue of its resource.
+// A requested lock in the queue of its resource.
 struct WaitLock {
     const RequestedLock* requested = nullptr;
     Wait* wait = nullptr;
@@ -175,7 +175,7 @@ struct Wait {
     Grant* converts = nullptr;
     std::optional<Ending> grant_ended;
     std::vector<RequestedLock> requested_locks;
-    // One for each requested. Neither changes in number once queued, since they are linked.
+    // One for each requested lock. Neither changes in number once queued, since they are linked.
     std::vector<WaitLock> locks;
     // All modes of the grant after the conversion, in the order of its holds.
     std::vector<Mode> modes_after;

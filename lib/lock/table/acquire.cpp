@@ -423,7 +423,7 @@ lock_model::Hold* LockTable::Core::own_hold(const Session& session, const Resour
     return nullptr;
 }
 
-// The one live grant that covers every requested in the same or a stronger mode.
+// The one live grant that covers every requested lock in the same or a stronger mode.
 lock_model::Grant* LockTable::Core::own_cover(
     Session& session, std::span<const RequestedLock> requested_locks) const {
     const auto meets = [&](const Hold& hold, const RequestedLock& requested) {

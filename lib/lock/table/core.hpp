@@ -2,8 +2,8 @@
 //
 //     lock_table.cpp     apply(): the event to its method, then serve_queues()
 //     session.cpp        open, renew, join a process, close, expire
-//     acquire.cpp        from a request to requested_locks; granting, joining, counting,
-//     reacquiring wait.cpp           what is in the way; queues; who is served next; time
+//     acquire.cpp        from a request to the locks it asks for; granting, joining, counting
+//     wait.cpp           conflicts; queues; which waiter is served next; time
 //     deadlock.cpp       the wait-for graph
 //     end.cpp            release, convert, transfer, break; the end of a grant
 //     steal.cpp          steal: who may, and what the holder says to that
@@ -329,7 +329,7 @@ struct LockTable::Core {
                                         std::size_t root, Resolved& resolved);
     // Answers a request whose id was seen before. False: it was not.
     bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
-    // What `Held` says of requested_locks on names that the session holds. True: the request is
+    // What `Held` says of requested locks on names that the session holds. True: the request is
     // answered.
     bool check_own_holds(Ticket to, Session& session,
                          std::span<const RequestedLock> requested_locks, Held held);
@@ -392,7 +392,7 @@ struct LockTable::Core {
                   Conflicts& conflicts) const;
     void add_live_hold(const Hold& hold, Conflicts& conflicts) const;
     void add_closure(BootTime until, Conflicts& conflicts) const;
-    // Whether the session's own holds cover the requested, so that it queues behind nobody.
+    // Whether the session's own holds cover the requested lock, so that it queues behind nobody.
     bool covered(const Session& session, const RequestedLock& requested) const;
     bool held_covers(const Session& session, const Resource& at, const RequestedLock& requested,
                      bool below) const;

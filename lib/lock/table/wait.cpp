@@ -37,8 +37,8 @@ bool closes(const LockClass& lock_class) {
     return lock_class.min_hold.count() > 0 || lock_class.lock_delay.count() > 0;
 }
 
-// Whether two requested_locks, or a requested and a hold, on the same name are in each other's way.
-// Permits are summed up by who asks.
+// Whether two requested locks, or a requested lock and a hold, on the same name are in each other's
+// way. Permits are summed up by who asks.
 bool conflicts_with(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
     if (permits_a > 0 && permits_b > 0) return false;
     return conflicting(a, b);
