@@ -22,34 +22,34 @@ std::string user_of(const Caller& caller) {
 // What the log tells of a call once it has succeeded; nothing for what is everyday.
 std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
     std::optional<LogEvent> event;
-    const auto tell = [&](std::string_view name, std::string message, std::vector<LogFact> facts) {
+    const auto log = [&](std::string_view name, std::string message, std::vector<LogFact> facts) {
         event = LogEvent{LogLevel::info, name, std::move(message), std::move(facts)};
         event->facts.emplace_back("user", user_of(caller));
         event->facts.emplace_back("pid", caller.pid);
     };
     if (const auto* broken = std::get_if<Break>(&call.body)) {
-        tell("break", "a grant was broken",
-             {{"grant", number(broken->grant)}, {"reason", broken->reason}});
+        log("break", "a grant was broken",
+            {{"grant", number(broken->grant)}, {"reason", broken->reason}});
     } else if (const auto* end = std::get_if<EndSession>(&call.body)) {
-        tell("end_session", "a session was ended",
-             {{"session", to_string(end->session)}, {"reason", end->reason}});
+        log("end_session", "a session was ended",
+            {{"session", to_string(end->session)}, {"reason", end->reason}});
     } else if (const auto* all = std::get_if<EndSessions>(&call.body)) {
-        tell("end_sessions", "all sessions of a principal were ended",
-             {{"principal", all->principal}, {"reason", all->reason}});
+        log("end_sessions", "all sessions of a principal were ended",
+            {{"principal", all->principal}, {"reason", all->reason}});
     } else if (const auto* steal = std::get_if<Steal>(&call.body)) {
-        tell("steal", "a grant was stolen",
-             {{"grant", number(steal->grant)}, {"reason", steal->reason}});
+        log("steal", "a grant was stolen",
+            {{"grant", number(steal->grant)}, {"reason", steal->reason}});
     } else if (const auto* put = std::get_if<PutClass>(&call.body)) {
-        tell("put_class", "a class was put", {{"pattern", put->lock_class.pattern}});
+        log("put_class", "a class was put", {{"pattern", put->lock_class.pattern}});
     } else if (const auto* gone = std::get_if<DeleteClass>(&call.body)) {
-        tell("delete_class", "a class was deleted", {{"pattern", gone->pattern}});
+        log("delete_class", "a class was deleted", {{"pattern", gone->pattern}});
     } else if (const auto* bind = std::get_if<BindTable>(&call.body)) {
-        tell("bind_table", "a table was bound to resources",
-             {{"table", bind->binding.table}, {"resource", bind->binding.resource}});
+        log("bind_table", "a table was bound to resources",
+            {{"table", bind->binding.table}, {"resource", bind->binding.resource}});
     } else if (const auto* unbind = std::get_if<UnbindTable>(&call.body)) {
-        tell("unbind_table", "a table is not bound any more", {{"table", unbind->table}});
+        log("unbind_table", "a table is not bound any more", {{"table", unbind->table}});
     } else if (const auto* backup = std::get_if<Backup>(&call.body)) {
-        tell("backup", "the store was backed up", {{"directory", backup->directory}});
+        log("backup", "the store was backed up", {{"directory", backup->directory}});
     }
     return event;
 }

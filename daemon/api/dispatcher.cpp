@@ -151,8 +151,8 @@ constexpr std::size_t departing_piece = 512;
 constexpr std::size_t most_departing = 4'096;
 constexpr std::chrono::microseconds departing_pause{500};
 
-CloseSession closing_of(const SessionInfo& untold) {
-    return {untold.id, "its connection had ended before it was told"};
+CloseSession closing_of(const SessionInfo& unanswered) {
+    return {unanswered.id, "its connection had ended before it was told"};
 }
 
 }  // namespace

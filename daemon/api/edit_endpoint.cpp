@@ -71,7 +71,8 @@ void EditEndpoint::ask(EditBody verb, Sent sent, AskClient ask_client, Done answ
                   ask_client = std::move(ask_client), done = std::move(done)] {
         auto edit = read_edit(verb, sent.body);
         if (!edit) return done(error_answer(edit.error()));
-        if (auto* show = std::get_if<ShowEdit>(&edit->body)) return done(told(this->show(*show)));
+        if (auto* show = std::get_if<ShowEdit>(&edit->body))
+            return done(response_of(this->show(*show)));
         if (auto* save = std::get_if<SaveEdit>(&edit->body)) {
             const auto secret = edit->call.secret.value_or(Secret{});
             return done(this->save(std::move(*save), secret, sent.uid));
@@ -86,7 +87,7 @@ void EditEndpoint::ask(EditBody verb, Sent sent, AskClient ask_client, Done answ
 void EditEndpoint::begin(EditCall edit, const AskClient& ask_client, Done done) {
     auto& begin = std::get<BeginEdit>(edit.body);
     auto locks = locks_of(tables_, {begin.items, begin.acquire.locks});
-    if (!locks) return done(told(std::move(locks).error()));
+    if (!locks) return done(response_of(std::move(locks).error()));
     begin.acquire.locks = *std::move(locks);
     edit.call.body = std::move(begin.acquire);
     lock_and_read(std::move(edit.call), std::move(begin.items), ask_client, std::move(done));
@@ -107,7 +108,7 @@ void EditEndpoint::lock_and_read(Call call, std::vector<ItemToLock> items,
         threads_.run([this, given_back, items, grant = std::get<Grant>(*std::move(reply)), done] {
             auto answer = read(grant, items);
             if (!answer && given_back) give_back(locks_, grant);
-            done(told(std::move(answer)));
+            done(response_of(std::move(answer)));
         });
     });
 }
@@ -137,14 +138,14 @@ HttpAnswer EditEndpoint::save(SaveEdit save, const Secret& secret, std::uint32_t
     }
     const auto saved = tables_.transact_write(save.write);
     if (saved) return json_answer(write_saved(*saved));
-    return told(saved.error());
+    return response_of(saved.error());
 }
 
-HttpAnswer EditEndpoint::told(Result<std::string> answer) const {
+HttpAnswer EditEndpoint::response_of(Result<std::string> answer) const {
     if (answer) return json_answer(*std::move(answer));
     const Error& error = answer.error();
     if (const auto* reason = lock_reason(error)) {
-        Error lost(*reason->code, reason->message + table::told_of_drafts(error.drafts));
+        Error lost(*reason->code, reason->message + table::describe_drafts(error.drafts));
         lost.blockers = reason->blockers;
         lost.ended = reason->ended;
         lost.drafts = error.drafts;

@@ -54,7 +54,7 @@ private:
     Result<std::string> read(const Grant& grant, const std::vector<ItemToLock>& items);
     Result<std::string> show(const ShowEdit& edit);
     HttpAnswer save(SaveEdit save, const Secret& secret, std::uint32_t uid);
-    HttpAnswer told(Result<std::string> answer) const;
+    HttpAnswer response_of(Result<std::string> answer) const;
 
     // Waits of a disk are short, and those of one sync are shared.
     static constexpr std::size_t most_at_once = 16;

@@ -74,18 +74,18 @@ HttpAnswer with_headers(int status, std::string body) {
 }
 
 HttpAnswer with_headers(TableAnswer answer) {
-    auto told = with_headers(answer.refused ? 400 : 200, std::move(answer.body));
-    told.refused = answer.refused;
+    auto response = with_headers(answer.refused ? 400 : 200, std::move(answer.body));
+    response.refused = answer.refused;
     if (answer.version) {
-        told.more_headers += "x-rocklock-version: " + std::to_string(*answer.version) + "\r\n";
+        response.more_headers += "x-rocklock-version: " + std::to_string(*answer.version) + "\r\n";
     }
-    return told;
+    return response;
 }
 
 HttpAnswer service_error(std::string_view name, std::string_view message) {
-    auto told = with_headers(400, write_service_error(name, message));
-    told.refused = ErrorCode::malformed;
-    return told;
+    auto response = with_headers(400, write_service_error(name, message));
+    response.refused = ErrorCode::malformed;
+    return response;
 }
 
 // The service says no more than the name of the exception.
@@ -106,9 +106,9 @@ HttpAnswer unknown_operation_answer(std::string_view target) {
 HttpAnswer error_answer(const Error& error, const std::function<void(const Error&)>& failed) {
     const int status = table_error_status(error);
     if (status >= internal_status && failed) failed(error);
-    auto told = with_headers(status, write_table_error(error));
-    told.refused = error.code;
-    return told;
+    auto response = with_headers(status, write_table_error(error));
+    response.refused = error.code;
+    return response;
 }
 
 // Without the name of the service and its version; empty where those are others.
@@ -132,10 +132,10 @@ std::optional<HttpAnswer> unpack(HttpRequest& request) {
         return service_error("SerializationException", "the body is no gzip, or not whole");
     }
     if (unpacked->too_long) {
-        auto told =
+        auto response =
             refusal(413, "RequestTooLargeException", "the body is longer than 16 MB unpacked");
-        told.refused = ErrorCode::malformed;
-        return told;
+        response.refused = ErrorCode::malformed;
+        return response;
     }
     request.body = std::move(unpacked->bytes);
     return std::nullopt;
@@ -288,8 +288,8 @@ bool ItemEndpoint::finish_those_queued() {
 void ItemEndpoint::finish(Queued& write) {
     auto answer = write.begun->finish();
     if (!answer) return hand_over(std::move(*write.request), std::move(write.done));
-    const auto told = tell_write(*std::move(answer));
-    write.done(told ? with_headers(*told) : error_answer(told.error(), failed_));
+    const auto response = write_answer_of(*std::move(answer));
+    write.done(response ? with_headers(*response) : error_answer(response.error(), failed_));
 }
 
 }  // namespace rocklock

@@ -129,8 +129,8 @@ std::string explain_quietly(const Error& error) {
 }
 
 void complain_of(const Error& error, Names names) {
-    complain(names == Names::told ? explain(error, system_clock().now().wall)
-                                  : explain_quietly(error));
+    complain(names == Names::shown ? explain(error, system_clock().now().wall)
+                                   : explain_quietly(error));
 }
 
 void complain(std::string_view text) {

@@ -36,7 +36,7 @@ std::string describe_ask(const Wanted& wanted, WallTime now);
 // Prints "rocklock: TEXT" on stderr.
 void complain(std::string_view text);
 // What is wrong, as of now.
-enum class Names : std::uint8_t { told, kept };
-void complain_of(const Error& error, Names names = Names::told);
+enum class Names : std::uint8_t { shown, kept };
+void complain_of(const Error& error, Names names = Names::shown);
 
 }  // namespace rocklock

@@ -138,7 +138,7 @@ Result<void> launch_daemon(const std::string& socket, milliseconds idle_exit) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot_start(std::strerror(errno));
     const Descriptor ready(ends[0]);
-    Descriptor tell(ends[1]);
+    Descriptor ready_pipe(ends[1]);
 
     std::vector<std::string> words = {"rocklock",    "serve",
                                       "--socket",    socket,
@@ -150,12 +150,12 @@ Result<void> launch_daemon(const std::string& socket, milliseconds idle_exit) {
     launch.arguments.push_back(nullptr);
     launch.environment = clean_environment();
     launch.log = user_directory() + "/daemon.log";
-    launch.ready_fd = tell.get();
+    launch.ready_fd = ready_pipe.get();
 
     const auto child = ::fork();
     if (child < 0) return cannot_start(std::strerror(errno));
     if (child == 0) become_daemon(launch);
-    tell.close();
+    ready_pipe.close();
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

@@ -22,7 +22,7 @@ namespace rocklock {
 
 int fail(const Error& error, const Arguments* arguments) {
     const bool quiet = arguments != nullptr && arguments->has("quiet");
-    complain_of(error, quiet ? Names::kept : Names::told);
+    complain_of(error, quiet ? Names::kept : Names::shown);
     return exit_status::of(error);
 }
 

@@ -335,10 +335,10 @@ asio::awaitable<void> Server::accept_loop(ListeningSocket& listening) {
         } else if (error == asio::error::no_descriptors) {
             // Somebody is told; and somebody may leave.
             spare_.give();
-            auto told = Protocol::socket(control_);
+            auto refused = Protocol::socket(control_);
             listening.acceptor.non_blocking(true, error);
-            listening.acceptor.accept(told, error);
-            if (!error) refusals_.refuse(std::move(told), too_many_connections);
+            listening.acceptor.accept(refused, error);
+            if (!error) refusals_.refuse(std::move(refused), too_many_connections);
             pause.expires_after(milliseconds{50});
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
             spare_.take();
@@ -530,13 +530,13 @@ std::uint64_t max_user_connections(const ServerOptions& options, int max_connect
     return options.max_user_connections.value_or(static_cast<std::uint64_t>(automatic));
 }
 
-void tell(int fd, const std::string& line) {
+void notify_ready(int fd, const std::string& line) {
     if (fd < 0) return;
     [[maybe_unused]] const auto size = ::write(fd, line.data(), line.size());
     ::close(fd);
 }
 
-void tell_start(const Log& log, Database& database, const ServerOptions& options) {
+void log_start(const Log& log, Database& database, const ServerOptions& options) {
     const auto statistics = database.statistics();
     log.write({LogLevel::info,
                "opened",
@@ -579,9 +579,9 @@ Result<void> serve_store(const ServerOptions& options) {
     for (const auto& listener : listeners->all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
     }
-    tell_start(log, *database, options);
+    log_start(log, *database, options);
     manager.notify("READY=1\nSTATUS=serving locks");
-    tell(options.ready_fd, "ready\n");
+    notify_ready(options.ready_fd, "ready\n");
     const auto failure = server.run();
     if (failure) return *failure;
     return {};
@@ -602,7 +602,7 @@ Result<void> serve(const ServerOptions& options) {
     ::mallopt(M_TOP_PAD, 1 << 20);
     ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
     auto served = serve_store(options);
-    if (!served) tell(options.ready_fd, served.error().message + "\n");
+    if (!served) notify_ready(options.ready_fd, served.error().message + "\n");
     return served;
 }
 

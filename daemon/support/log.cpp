@@ -118,7 +118,7 @@ std::string format_event(const LogEvent& event, LogFormat format, std::string_vi
 }
 
 void Log::write(const LogEvent& event) const {
-    if (!tells(event.level)) return;
+    if (!logs(event.level)) return;
     MutexLock lock(mutex_);
     if (lost_ > 0) {
         write_line({LogLevel::warning,

@@ -59,7 +59,7 @@ public:
         : format_(format), least_(least) {}
 
     void write(const LogEvent& event) const ROCKLOCK_EXCLUDES(mutex_);
-    bool tells(LogLevel level) const { return level >= least_; }
+    bool logs(LogLevel level) const { return level >= least_; }
 
 private:
     LogFormat format_;

@@ -173,7 +173,7 @@ void FramedService::lose_all(const SessionId& session, Known& known, const Endin
     }
 }
 
-void FramedService::tell(const Notifications& notifications) {
+void FramedService::notify(const Notifications& notifications) {
     for (const LostNotice& notice : notifications.lost) {
         if (tell_lost_) tell_lost_(notice);
     }

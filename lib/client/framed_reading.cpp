@@ -262,7 +262,7 @@ void FramedService::finish(std::uint64_t number, Asked asked, Result<Reply> repl
             reconcile = renewal->session;
         }
     }
-    tell(notifications);
+    notify(notifications);
     if (reconcile) {
         Call detail;
         detail.body = ShowSession{*reconcile};

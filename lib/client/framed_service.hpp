@@ -179,7 +179,7 @@ private:
     void end(Known& known) ROCKLOCK_REQUIRES(mutex_);
     void lose_all(const SessionId& session, Known& known, const Ending& ending,
                   Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
-    void tell(const Notifications& notifications);
+    void notify(const Notifications& notifications);
     std::optional<BootTime> check_sessions(bool waits) ROCKLOCK_EXCLUDES(mutex_);
 
     const std::string path_;

@@ -313,7 +313,7 @@ Result<void> Database::close() {
     // What it can't store is counted anew.
     if (state_->tables != nullptr) std::ignore = state_->tables->close();
     // What was decided before has been told by now, if not before the keeper closed.
-    state_->keeper->tell();
+    state_->keeper->notify();
     auto storage_closed = state_->storage->close();
     if (!service_closed) return service_closed;
     return storage_closed;

@@ -286,7 +286,7 @@ void SessionKeeper::given_up(const SessionId& id, GrantId grant) {
     if (const auto session = find(id)) session->give_up(grant, true);
 }
 
-void SessionKeeper::tell() {
+void SessionKeeper::notify() {
     for (;;) {
         Notifications notifications;
         {
@@ -322,7 +322,7 @@ std::optional<BootTime> SessionKeeper::round() {
 }
 
 void SessionKeeper::attend(std::size_t most) {
-    tell();
+    notify();
     const Sessions due = take_due(most);
     renew(due);
     std::vector<Notifications> warnings;
@@ -338,7 +338,7 @@ void SessionKeeper::attend(std::size_t most) {
         news_.insert(news_.begin(), std::make_move_iterator(warnings.begin()),
                      std::make_move_iterator(warnings.end()));
     }
-    tell();
+    notify();
 }
 
 // A daemon is asked for many together: a thousand answers take no longer to come than a few.
@@ -383,7 +383,7 @@ void SessionKeeper::close() {
             session->on_lost({session->id, std::move(grant), std::move(ending)});
         }
     }
-    tell();
+    notify();
 }
 
 }  // namespace rocklock

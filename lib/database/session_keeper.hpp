@@ -130,7 +130,7 @@ public:
     // No session is kept from now on; whoever holds something is told so.
     void close();
     // Calls back for what the manager has told so far.
-    void tell() ROCKLOCK_EXCLUDES(mutex_);
+    void notify() ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     using Sessions = std::vector<std::shared_ptr<KeptSession>>;

@@ -22,7 +22,7 @@ constexpr std::size_t most_levels = 256;
 
 // `write` takes the writer, the answer and the request, and adds members to the answer's object.
 template <typename Answer, typename Request, typename Write>
-Result<TableAnswer> told(Result<Answer> answer, const Request& request, const Write& write) {
+Result<TableAnswer> answer_of(Result<Answer> answer, const Request& request, const Write& write) {
     if (!answer) return std::move(answer).error();
     JsonWriter json;
     json.begin_object();
@@ -70,7 +70,7 @@ TableCall call_of(Request request, Ask ask, Write write) {
     return [request = std::move(request), ask, write](
                TableService& tables, const TableGuards& guards) mutable -> Result<TableAnswer> {
         show_guards(guards, request);
-        return told(ask(tables, std::as_const(request)), request, write);
+        return answer_of(ask(tables, std::as_const(request)), request, write);
     };
 }
 
@@ -444,7 +444,7 @@ std::optional<Result<TableAnswer>> get_item_at_hand(TableService& tables, const 
     if (auto fault = faults.first()) return *std::move(fault);
     auto answer = tables.get_item_at_hand(request);
     if (!answer) return std::nullopt;
-    return told(*std::move(answer), request, write_alone);
+    return answer_of(*std::move(answer), request, write_alone);
 }
 
 std::unique_ptr<BegunWrite> begin_write(TableService& tables, std::string_view operation,
@@ -458,8 +458,8 @@ std::unique_ptr<BegunWrite> begin_write(TableService& tables, std::string_view o
     return tables.begin_write(request);
 }
 
-Result<TableAnswer> tell_write(Result<WriteAnswer> answer) {
-    return told(std::move(answer), WriteItem(), write_alone);
+Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer) {
+    return answer_of(std::move(answer), WriteItem(), write_alone);
 }
 
 }  // namespace rocklock

@@ -89,7 +89,7 @@ std::optional<Result<TableAnswer>> get_item_at_hand(TableService& tables, const 
 std::unique_ptr<BegunWrite> begin_write(TableService& tables, std::string_view operation,
                                         const TableBody& body);
 // What came of it.
-Result<TableAnswer> tell_write(Result<WriteAnswer> answer);
+Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer);
 
 // The answer of DescribeEndpoints, which asks no tables: the service is where it was reached.
 std::string describe_endpoints(std::string_view host);

@@ -65,9 +65,9 @@ std::string_view message_member(ErrorCode code) {
 }
 
 // The service does not say who wrote last.
-enum class Told : std::uint8_t { as_the_service, with_the_last_write };
+enum class ReasonFormat : std::uint8_t { of_the_service, with_the_last_write };
 
-void write_reason(JsonWriter& json, const CancellationReason& reason, Told told) {
+void write_reason(JsonWriter& json, const CancellationReason& reason, ReasonFormat format) {
     json.begin_object();
     json.key("Code");
     json.string(table::reason_name(reason));
@@ -79,7 +79,7 @@ void write_reason(JsonWriter& json, const CancellationReason& reason, Told told)
         json.key("Item");
         write_item(json, *reason.item);
     }
-    if (told == Told::with_the_last_write && reason.code == ErrorCode::condition_failed) {
+    if (format == ReasonFormat::with_the_last_write && reason.code == ErrorCode::condition_failed) {
         json.key("Version");
         json.number(reason.item_version);
         if (reason.last_write) write_last_write(json, *reason.last_write);
@@ -114,7 +114,8 @@ std::string write_save_error(const Error& error) {
     json.string(error.message);
     json.key("CancellationReasons");
     json.begin_array();
-    for (const auto& reason : error.reasons) write_reason(json, reason, Told::with_the_last_write);
+    for (const auto& reason : error.reasons)
+        write_reason(json, reason, ReasonFormat::with_the_last_write);
     json.end_array();
     json.end_object();
     return json.take();
@@ -142,7 +143,8 @@ std::string write_table_error(const Error& error) {
     if (!error.reasons.empty()) {
         json.key("CancellationReasons");
         json.begin_array();
-        for (const auto& reason : error.reasons) write_reason(json, reason, Told::as_the_service);
+        for (const auto& reason : error.reasons)
+            write_reason(json, reason, ReasonFormat::of_the_service);
         json.end_array();
     }
     json.end_object();

@@ -140,7 +140,7 @@ private:
         const auto margin = std::max(smallest_margin, session_.lease / 10);
         return deadline_ - std::min(margin, session_.lease / 4);
     }
-    void tell(std::string_view event, const std::function<void(JsonWriter&)>& facts = {});
+    void report(std::string_view event, const std::function<void(JsonWriter&)>& facts = {});
     void say(const std::string& text) const {
         if (!plan_.quiet) complain(text);
     }
@@ -262,7 +262,7 @@ void Runner::accept_grant(Grant grant) {
     const auto now = boot_now();
     deadline_ = std::min(grant_.deadline, now + grant_.remaining);
     renew_at_ = now + session_.lease / 3;
-    tell("granted", [&](JsonWriter& json) {
+    report("granted", [&](JsonWriter& json) {
         json.key("Grant");
         json.number(number(grant_.id));
         json.key("Token");
@@ -273,8 +273,8 @@ void Runner::accept_grant(Grant grant) {
 }
 
 int Runner::refused(const Error& error) {
-    complain_of(error, plan_.quiet ? Names::kept : Names::told);
-    tell("refused", [&](JsonWriter& json) {
+    complain_of(error, plan_.quiet ? Names::kept : Names::shown);
+    report("refused", [&](JsonWriter& json) {
         json.key("Error");
         json.string(error_name(error.code));
     });
@@ -283,7 +283,7 @@ int Runner::refused(const Error& error) {
 }
 
 int Runner::signalled_while_waiting(int signal) {
-    tell("signalled", [&](JsonWriter& json) {
+    report("signalled", [&](JsonWriter& json) {
         json.key("Signal");
         json.number(signal);
     });
@@ -340,13 +340,13 @@ int Runner::start_command() {
     if (auto joined = join_session(); !joined) {
         complain(explain(joined.error(), system_clock().now().wall));
         const int status = exit_status::of(joined.error());
-        tell("lost");
+        report("lost");
         return status == exit_status::unreachable ? exit_status::lost : status;
     }
     if (const int reason = command_->go(); reason != 0) {
         command_->take_terminal();
         complain("cannot run " + plan_.command.front() + ": " + std::strerror(reason));
-        tell("not_run");
+        report("not_run");
         return reason == ENOENT ? exit_status::not_found : exit_status::cannot_run;
     }
     return watch_command();
@@ -393,17 +393,17 @@ int Runner::watch_command() {
     // What the release says may be the first we hear of an end by somebody else.
     release();
     if (lost_ && plan_.on_lost != OnLost::ignore) {
-        tell("lost");
+        report("lost");
         return exit_status::lost;
     }
     if (WIFSIGNALED(*status_)) {
-        tell("signalled", [&](JsonWriter& json) {
+        report("signalled", [&](JsonWriter& json) {
             json.key("Signal");
             json.number(WTERMSIG(*status_));
         });
         return exit_status::signalled + WTERMSIG(*status_);
     }
-    tell("exited", [&](JsonWriter& json) {
+    report("exited", [&](JsonWriter& json) {
         json.key("Status");
         json.number(WEXITSTATUS(*status_));
     });
@@ -472,7 +472,7 @@ void Runner::tell_who_asks(const std::vector<Wanted>& wanted) {
     for (const auto& ask : wanted) {
         if (!ask.answer_by || ask.grant != grant_.id) continue;
         say(describe_ask(ask, system_clock().now().wall));
-        tell("wanted", [&](JsonWriter& json) {
+        report("wanted", [&](JsonWriter& json) {
             json.key("By");
             json.string(ask.by);
             json.key("Resource");
@@ -574,7 +574,7 @@ std::string Runner::ended_before(const Result<Reply>& reply) {
     }
 }
 
-void Runner::tell(std::string_view event, const std::function<void(JsonWriter&)>& facts) {
+void Runner::report(std::string_view event, const std::function<void(JsonWriter&)>& facts) {
     if (plan_.status_fd < 0) return;
     JsonWriter json;
     json.begin_object();

@@ -178,8 +178,8 @@ struct LockManager::Core {
     const SessionKey session_key;
     MadeHere made_here;
     mutable Mutex mutex;
-    std::function<void(const LostNotice&)> tell_lost ROCKLOCK_GUARDED_BY(mutex);
-    std::function<void(const WantedNotice&)> tell_wanted ROCKLOCK_GUARDED_BY(mutex);
+    std::function<void(const LostNotice&)> notify_lost ROCKLOCK_GUARDED_BY(mutex);
+    std::function<void(const WantedNotice&)> notify_wanted ROCKLOCK_GUARDED_BY(mutex);
     LockTable table ROCKLOCK_GUARDED_BY(mutex);
     // What has happened, and who waits to hear of it. Taken after `mutex`, or by itself.
     Mutex watching ROCKLOCK_ACQUIRED_AFTER(mutex);
@@ -227,11 +227,11 @@ struct LockManager::Core {
     std::chrono::nanoseconds sync_takes ROCKLOCK_GUARDED_BY(mutex){};
     BootTime slow_until ROCKLOCK_GUARDED_BY(mutex){};
     // What needs no commit was told, and the commit comes next.
-    bool told_first ROCKLOCK_GUARDED_BY(mutex) = false;
+    bool delivered_first ROCKLOCK_GUARDED_BY(mutex) = false;
     // How many were told together last.
     std::size_t last_group ROCKLOCK_GUARDED_BY(mutex) = 0;
     std::function<void()> notify_flusher ROCKLOCK_GUARDED_BY(mutex);
-    std::function<void()> tell_stall ROCKLOCK_GUARDED_BY(mutex);
+    std::function<void()> notify_stall ROCKLOCK_GUARDED_BY(mutex);
     // For how long a thread of the server has not read its sockets; asked for again from
     // `next_unread_check` on.
     std::function<std::chrono::nanoseconds()> unread_for ROCKLOCK_GUARDED_BY(mutex);
@@ -254,9 +254,9 @@ struct LockManager::Core {
         std::vector<Parker*> wake;
         bool call_thread = false;
         // Something is to be told.
-        bool tell = false;
+        bool deliver = false;
         // To be told that a stall is over.
-        std::function<void()> tell_stall;
+        std::function<void()> notify_stall;
         // An answer was told of what is not written yet, and nobody who flushes will write it.
         bool leaves = false;
         // The thread may have ended already.
@@ -264,7 +264,7 @@ struct LockManager::Core {
         // Of an acquire, with `timings`: when it was decided.
         std::optional<BootTime> acquired_at;
         // Of a departure: refusals are told by the caller, since they are very many at once.
-        bool tells_refusals = false;
+        bool delivers_refusals = false;
         std::vector<std::pair<LockService::Completion, Result<Answer>>> refused;
     };
 
@@ -286,8 +286,8 @@ struct LockManager::Core {
     void sync_reservation() ROCKLOCK_EXCLUDES(mutex);
     void distribute(Ticket own, const CommitDependency& dependency, DeferredActions& after)
         ROCKLOCK_REQUIRES(mutex);
-    void tell(Pending to, Result<Answer> answer, const CommitDependency& dependency,
-              DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
+    void complete(Pending to, Result<Answer> answer, const CommitDependency& dependency,
+                  DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     void finish(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
     // What is answered without a commit of its own rests on these.
     CommitDependency current_dependency() const ROCKLOCK_REQUIRES(mutex) {
@@ -315,18 +315,18 @@ struct LockManager::Core {
     void fail(const Error& error) ROCKLOCK_EXCLUDES(mutex);
     void answer_all(const Error& error, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     // Who tells what is decided.
-    enum class Telling : std::uint8_t { by_thread, by_flush };
-    Ticket submit(Request request, LockService::Completion done, Telling telling)
+    enum class DeliveryBy : std::uint8_t { by_thread, by_flush };
+    Ticket submit(Request request, LockService::Completion done, DeliveryBy delivery_by)
         ROCKLOCK_EXCLUDES(mutex);
     std::optional<std::chrono::milliseconds> flush() ROCKLOCK_EXCLUDES(mutex);
     void commit_here(const CommitDependency& last, const CommitDependency& synced)
         ROCKLOCK_EXCLUDES(mutex);
     std::optional<std::chrono::milliseconds> write_what_is_left() ROCKLOCK_EXCLUDES(mutex);
-    void take_up(const Event& event, Ticket ticket, LockService::Completion done, Telling telling,
-                 DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
+    void take_up(const Event& event, Ticket ticket, LockService::Completion done,
+                 DeliveryBy delivery_by, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     void see_to(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
     void submit_now(const Event& event, Ticket ticket, LockService::Completion done,
-                    Telling telling = Telling::by_thread) ROCKLOCK_EXCLUDES(mutex);
+                    DeliveryBy delivery_by = DeliveryBy::by_thread) ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
     void depart(Departure departure) ROCKLOCK_EXCLUDES(mutex, watching);
     // What is withdrawn rather than asked.
@@ -337,7 +337,7 @@ struct LockManager::Core {
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
     std::optional<Delivery> take_delivery(std::size_t& refusals) ROCKLOCK_REQUIRES(mutex);
     void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);
-    void tell_news(const manager::Notifications& notifications) ROCKLOCK_EXCLUDES(mutex);
+    void notify(const manager::Notifications& notifications) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool notify_flusher_if_any() ROCKLOCK_EXCLUDES(mutex);
     bool linger_is_over() ROCKLOCK_REQUIRES(mutex);

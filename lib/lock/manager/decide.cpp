@@ -84,7 +84,7 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
         after.dependency = {last_kept, Durability::written};
     }
     if (!beating) last_time_check = now.boot;
-    beating = tell_stall && table.has_sessions();
+    beating = notify_stall && table.has_sessions();
     const auto next = next_wake();
     if (next && *next < wakes_at) {
         wakes_at = *next;
@@ -129,7 +129,7 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
             continue;
         }
         const std::unique_ptr<Pending> to = pending.take(reply.ticket);
-        if (to) tell(std::move(*to), std::move(reply.answer), dependency, after);
+        if (to) complete(std::move(*to), std::move(reply.answer), dependency, after);
     }
     for (const HistoryLookup& asked : decision.history) {
         ROCKLOCK_ASSERT(asked.ticket == own);
@@ -139,24 +139,24 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
     }
     const bool slow = !decision.slow.empty() && options.on_slow_wait;
     if (decision.lost.empty() && decision.wanted.empty() && !slow) return;
-    if (!tell_lost && !tell_wanted && !slow) return;
+    if (!notify_lost && !notify_wanted && !slow) return;
     Delivery delivery;
     if (!planted(Bug::told_before_durable)) delivery.dependency = dependency;
     delivery.notifications = std::make_unique<manager::Notifications>(manager::Notifications{
         std::move(decision.lost), std::move(decision.wanted), std::move(decision.slow)});
     committing.push_back(std::move(delivery));
-    after.tell = true;
+    after.deliver = true;
 }
 
-void LockManager::Core::tell(Pending to, Result<Answer> answer, const CommitDependency& dependency,
-                             DeferredActions& after) {
+void LockManager::Core::complete(Pending to, Result<Answer> answer,
+                                 const CommitDependency& dependency, DeferredActions& after) {
     if (to.caller != nullptr) {
         to.caller->answer = std::move(answer);
         to.caller->dependency = dependency;
         after.wake.push_back(&to.caller->parker);
         return;
     }
-    if (after.tells_refusals && !answer) {
+    if (after.delivers_refusals && !answer) {
         after.refused.emplace_back(std::move(to.done), std::move(answer));
         return;
     }
@@ -166,14 +166,14 @@ void LockManager::Core::tell(Pending to, Result<Answer> answer, const CommitDepe
     const bool at_once = !answer;
     delivery.answer = std::move(answer);
     (at_once ? ready : committing).push_back(std::move(delivery));
-    after.tell = true;
+    after.deliver = true;
 }
 
 // A caller may go on, and its Parker end, as soon as it is woken: so this comes last.
 void LockManager::Core::finish(DeferredActions& after) {
     for (Parker* parker : after.wake) parker->unpark(1);
-    if ((after.call_thread || after.tell) && options.background) thread.call();
-    if (after.tell_stall) after.tell_stall();
+    if ((after.call_thread || after.deliver) && options.background) thread.call();
+    if (after.notify_stall) after.notify_stall();
 }
 
 // ---- Blocking calls ----
@@ -287,7 +287,7 @@ void LockManager::Core::fail(const Error& error) {
 }
 
 void LockManager::Core::answer_all(const Error& error, DeferredActions& after) {
-    for (const auto& to : pending.take_all()) tell(std::move(*to), error, {}, after);
+    for (const auto& to : pending.take_all()) complete(std::move(*to), error, {}, after);
 }
 
 }  // namespace rocklock

@@ -19,7 +19,8 @@ constexpr std::size_t refusals_at_once = 64;
 
 // ---- Asynchronous calls ----
 
-Ticket LockManager::Core::submit(Request request, LockService::Completion done, Telling telling) {
+Ticket LockManager::Core::submit(Request request, LockService::Completion done,
+                                 DeliveryBy delivery_by) {
     if (auto error = not_ours()) {
         done(*std::move(error));
         return {};
@@ -31,31 +32,32 @@ Ticket LockManager::Core::submit(Request request, LockService::Completion done, 
         MutexLock lock(mutex);
         ticket = take_ticket();
         check_time(after);
-        if (!defer(event, ticket, done)) take_up(event, ticket, std::move(done), telling, after);
+        if (!defer(event, ticket, done))
+            take_up(event, ticket, std::move(done), delivery_by, after);
     }
     see_to(after);
     return ticket;
 }
 
 void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockService::Completion done,
-                                   Telling telling) {
+                                   DeliveryBy delivery_by) {
     DeferredActions after;
     {
         MutexLock lock(mutex);
-        take_up(event, ticket, std::move(done), telling, after);
+        take_up(event, ticket, std::move(done), delivery_by, after);
     }
     see_to(after);
 }
 
 void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::Completion done,
-                                Telling telling, DeferredActions& after) {
+                                DeliveryBy delivery_by, DeferredActions& after) {
     after.alone = closing;
     if (auto error = refusal()) {
         after.own = *std::move(error);
     } else {
         decide(event, ticket, after);
     }
-    const bool flushes = telling == Telling::by_flush && options.background;
+    const bool flushes = delivery_by == DeliveryBy::by_flush && options.background;
     if (after.history) {
         Delivery delivery;
         delivery.done = std::move(done);
@@ -78,9 +80,9 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
         to->done = std::move(done);
         pending.insert(ticket, std::move(to));
     }
-    after.tell = !ready.empty() || !committing.empty();
+    after.deliver = !ready.empty() || !committing.empty();
     // Without a thread that is told by tick().
-    if (telling == Telling::by_flush) after.tell = false;
+    if (delivery_by == DeliveryBy::by_flush) after.deliver = false;
 }
 
 void LockManager::Core::see_to(DeferredActions& after) {
@@ -110,9 +112,9 @@ std::optional<milliseconds> LockManager::Core::flush() {
             const bool few = std::max(committing.size(), last_group) <= manager::few;
             here = few && last_decided >= slow_until;
             // Whose answers need no commit may go on meanwhile.
-            tell_first = here && !ready.empty() && !told_first;
+            tell_first = here && !ready.empty() && !delivered_first;
         }
-        told_first = tell_first;
+        delivered_first = tell_first;
     }
     if (here && !tell_first) commit_here(last, synced);
     deliver_done();
@@ -189,7 +191,7 @@ void LockManager::Core::depart(Departure departure) {
 void LockManager::Core::end_now(const Event& event) {
     DeferredActions after;
     if (const auto* departure = std::get_if<Departure>(&event)) {
-        after.tells_refusals = true;
+        after.delivers_refusals = true;
         after.refused.reserve(departure->waits.size());
     }
     {
@@ -265,16 +267,16 @@ void LockManager::Core::deliver(Delivery& delivery) {
         }
         return delivery.done(*std::move(delivery.answer));
     }
-    if (delivery.notifications) tell_news(*delivery.notifications);
+    if (delivery.notifications) notify(*delivery.notifications);
 }
 
-void LockManager::Core::tell_news(const manager::Notifications& notifications) {
+void LockManager::Core::notify(const manager::Notifications& notifications) {
     std::function<void(const LostNotice&)> lost;
     std::function<void(const WantedNotice&)> wanted;
     {
         MutexLock lock(mutex);
-        lost = tell_lost;
-        wanted = tell_wanted;
+        lost = notify_lost;
+        wanted = notify_wanted;
     }
     for (const LostNotice& notice : notifications.lost) {
         if (lost) lost(notice);
@@ -409,15 +411,15 @@ std::optional<BootTime> LockManager::Core::work() {
     }
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto synced = durable(durable_last);
-    const bool told = notify_flusher_if_any();
-    if (!told) deliver_done();
-    if (told && log_is_on()) deliver_events();
+    const bool notified = notify_flusher_if_any();
+    if (!notified) deliver_done();
+    if (notified && log_is_on()) deliver_events();
     if (options.background) sync_reservation();
     const bool more = events_awaited();
     const auto impatience = first_impatience();
     MutexLock lock(mutex);
     // Who flushes calls again for what it finds not to be durable.
-    if ((!told && !(ready.empty() && committing.empty())) || more) return last_decided;
+    if ((!notified && !(ready.empty() && committing.empty())) || more) return last_decided;
     if (impatience) next = std::min(next.value_or(BootTime::max()), *impatience);
     if (linger_until) next = std::min(next.value_or(BootTime::max()), *linger_until);
     return next;

@@ -15,7 +15,7 @@ constexpr std::size_t events_a_step = 2048;
 // A watcher that has seen nothing yet says 0, so that is never a place to go on.
 void EventLog::start(std::uint64_t first) {
     forgotten_ = std::max<std::uint64_t>(first, 2) - 1;
-    told_ = forgotten_;
+    published_ = forgotten_;
 }
 
 EventLog::Kept EventLog::keep(const LockEvent& event) {
@@ -74,18 +74,19 @@ void EventLog::add(const std::vector<LockEvent>& events,
         }
         events_.push_back(keep(event));
     }
-    untold_.push_back({dependency, events.back().sequence});
-    while (untold_.front().last <= forgotten_) untold_.pop_front();
+    unpublished_.push_back({dependency, events.back().sequence});
+    while (unpublished_.front().last <= forgotten_) unpublished_.pop_front();
 }
 
-bool EventLog::tell(const Storage& storage) {
-    const std::uint64_t before = told_;
+bool EventLog::publish(const Storage& storage) {
+    const std::uint64_t before = published_;
     // In order: nobody is told of an end before the beginning.
-    while (!untold_.empty() && untold_.front().dependency.done(storage) && !storage.failure()) {
-        told_ = untold_.front().last;
-        untold_.pop_front();
+    while (!unpublished_.empty() && unpublished_.front().dependency.done(storage) &&
+           !storage.failure()) {
+        published_ = unpublished_.front().last;
+        unpublished_.pop_front();
     }
-    return told_ > before;
+    return published_ > before;
 }
 
 Result<EventPage> EventLog::page(const WatchRequest& request) const {
@@ -95,15 +96,16 @@ Result<EventPage> EventLog::page(const WatchRequest& request) const {
     }
     EventPage page;
     // What was driven out untold is missed once it would have been told.
-    const std::uint64_t oldest = std::min(forgotten_, told_);
+    const std::uint64_t oldest = std::min(forgotten_, published_);
     if (request.after == from_now) {
-        page.after = told_;
+        page.after = published_;
         return page;
     }
     // What lies above was told by another run, or by another store.
-    page.gap = request.after != 0 && (request.after < oldest || request.after > told_);
+    page.gap = request.after != 0 && (request.after < oldest || request.after > published_);
     page.after = page.gap ? oldest : std::max(request.after, oldest);
-    for (auto next = behind(page.after); next != events_.end() && next->sequence <= told_; ++next) {
+    for (auto next = behind(page.after); next != events_.end() && next->sequence <= published_;
+         ++next) {
         if (page.events.size() == request.limit) return page;
         page.after = next->sequence;
         if (next->name().starts_with(request.prefix)) page.events.push_back(show(*next));
@@ -124,7 +126,7 @@ std::optional<Error> EventLog::check_on() const {
 }
 
 std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
-    if (!search.last_) search.last_ = told_;
+    if (!search.last_) search.last_ = published_;
     auto next = behind(search.after_);
     for (std::size_t seen = 0; next != events_.end() && next->sequence <= *search.last_; ++next) {
         if (++seen > events_a_step) return std::nullopt;
@@ -143,7 +145,7 @@ std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
 }
 
 std::optional<LockEvent> EventLog::find(std::uint64_t sequence) const {
-    if (sequence == 0 || sequence > told_) return std::nullopt;
+    if (sequence == 0 || sequence > published_) return std::nullopt;
     const auto at = behind(sequence - 1);
     if (at == events_.end() || at->sequence != sequence) return std::nullopt;
     return show(*at);

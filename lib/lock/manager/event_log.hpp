@@ -1,7 +1,7 @@
 // The events that are kept, oldest first, and how far they have been told.
 //
 //     forgotten │ told, to be read by whoever asks │ decided, but not as durable as they must be
-//               └ forgotten_                       └ told_
+//               └ forgotten_                       └ published_
 //
 // Bounded: a new one drives out the oldest, told or not, and a reader that comes too late for it is
 // told of the gap. So nobody who is slow to read holds up a decision.
@@ -36,9 +36,9 @@ public:
     // within what is durably reserved, or `dependency` is durable.
     void add(const std::vector<LockEvent>& events, const manager::CommitDependency& dependency);
     // Tells those that may be told by now. Whether there were any.
-    bool tell(const Storage& storage);
+    bool publish(const Storage& storage);
     // What is still not told.
-    bool untold() const { return !untold_.empty(); }
+    bool unpublished() const { return !unpublished_.empty(); }
 
     // The first events after `request.after` that match. Errors: invalid_argument.
     Result<EventPage> page(const WatchRequest& request) const;
@@ -77,17 +77,17 @@ private:
     static LockEvent show(const Kept& kept);
 
     // All up to `last` rest on this.
-    struct Untold {
+    struct Unpublished {
         manager::CommitDependency dependency;
         std::uint64_t last = 0;
     };
 
     std::size_t most_;
     std::deque<Kept> events_;
-    std::deque<Untold> untold_;
+    std::deque<Unpublished> unpublished_;
     // Sequences: up to the first nothing is kept, up to the second all may be told.
     std::uint64_t forgotten_ = 0;
-    std::uint64_t told_ = 0;
+    std::uint64_t published_ = 0;
     std::uint64_t dropped_ = 0;
 };
 

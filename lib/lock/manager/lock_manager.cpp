@@ -162,11 +162,11 @@ std::optional<Error> LockManager::Core::not_ours() const {
 }
 
 Ticket LockManager::submit(Request request, Completion done) {
-    return core_->submit(std::move(request), std::move(done), Core::Telling::by_thread);
+    return core_->submit(std::move(request), std::move(done), Core::DeliveryBy::by_thread);
 }
 
 Ticket LockManager::enqueue(Request request, Completion done) {
-    return core_->submit(std::move(request), std::move(done), Core::Telling::by_flush);
+    return core_->submit(std::move(request), std::move(done), Core::DeliveryBy::by_flush);
 }
 
 std::optional<std::chrono::milliseconds> LockManager::flush() { return core_->flush(); }
@@ -386,12 +386,12 @@ Ticket LockManager::submit_watch(WatchRequest request, WatchCompletion done) {
 
 void LockManager::on_lost(std::function<void(const LostNotice&)> notify) {
     MutexLock lock(core_->mutex);
-    core_->tell_lost = std::move(notify);
+    core_->notify_lost = std::move(notify);
 }
 
 void LockManager::on_wanted(std::function<void(const WantedNotice&)> notify) {
     MutexLock lock(core_->mutex);
-    core_->tell_wanted = std::move(notify);
+    core_->notify_wanted = std::move(notify);
 }
 
 void LockManager::on_flush_needed(std::function<void()> notify) {
@@ -402,7 +402,7 @@ void LockManager::on_flush_needed(std::function<void()> notify) {
 void LockManager::on_stall(std::function<void()> notify,
                            std::function<std::chrono::nanoseconds()> unread_for) {
     MutexLock lock(core_->mutex);
-    core_->tell_stall = std::move(notify);
+    core_->notify_stall = std::move(notify);
     core_->unread_for = std::move(unread_for);
     core_->last_time_check = core_->clock.now().boot;
 }

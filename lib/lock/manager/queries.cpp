@@ -66,7 +66,7 @@ Result<std::vector<std::optional<LockEvent>>> LockManager::events_at(
     if (auto done = core_->await_events(); !done) return std::move(done).error();
     std::vector<std::optional<LockEvent>> events;
     MutexLock lock(core_->watching);
-    core_->log.tell(core_->storage);
+    core_->log.publish(core_->storage);
     if (auto none = core_->log.check_on()) return *std::move(none);
     for (const std::uint64_t sequence : sequences) events.push_back(core_->log.find(sequence));
     return events;
@@ -77,7 +77,7 @@ Result<InRange<LockEvent>> LockManager::events(EventSearch search) {
     for (;;) {
         {
             MutexLock lock(core_->watching);
-            core_->log.tell(core_->storage);
+            core_->log.publish(core_->storage);
             if (auto none = core_->log.check_on()) return *std::move(none);
             if (auto found = core_->log.search(search)) return *std::move(found);
         }

@@ -17,13 +17,13 @@ BootTime LockManager::Core::last_read(BootTime now) {
 // Finds that a stall is over, or that a thread of the server is in a round that is as long as one.
 // Between two looks of a server that runs, no more than a beat passes.
 void LockManager::Core::check_time(DeferredActions& after) {
-    if (!tell_stall) return;
+    if (!notify_stall) return;
     const BootTime now = std::max(clock.now().boot, last_decided);
     const BootTime read = last_read(now);
     if (beating && !stalled_since && !closing && now - read > manager::stall &&
         !planted(Bug::stall_unseen)) {
         stalled_since = read;
-        after.tell_stall = tell_stall;
+        after.notify_stall = notify_stall;
     }
     last_time_check = now;
 }

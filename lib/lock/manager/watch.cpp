@@ -49,7 +49,7 @@ void LockManager::Core::submit_watch(Ticket ticket, WatchRequest request,
     bool waits = false;
     {
         MutexLock lock(watching);
-        log.tell(storage);
+        log.publish(storage);
         page = log.page(request);
         waits = !unwatched && !says_something(page) && request.patience.count() > 0;
         if (waits) {
@@ -123,7 +123,7 @@ void LockManager::Core::deliver_events() {
     std::vector<std::pair<LockService::WatchCompletion, Result<EventPage>>> answers;
     {
         MutexLock lock(watching);
-        log.tell(storage);
+        log.publish(storage);
         for (auto watch = watches.begin(); watch != watches.end();) {
             Watch& waiting = watch->second;
             Result<EventPage> page = log.page(waiting.request);
@@ -146,8 +146,8 @@ void LockManager::Core::deliver_events() {
 bool LockManager::Core::events_awaited() {
     if (!log_is_on()) return false;
     MutexLock lock(watching);
-    log.tell(storage);
-    return !watches.empty() && log.untold();
+    log.publish(storage);
+    return !watches.empty() && log.unpublished();
 }
 
 std::optional<BootTime> LockManager::Core::first_impatience() {

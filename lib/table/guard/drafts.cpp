@@ -182,7 +182,7 @@ Result<Decision> keep_drafts(const DraftMoment& moment, const std::vector<KeptWr
 
 }  // namespace
 
-std::string told_of_drafts(std::uint32_t count) {
+std::string describe_drafts(std::uint32_t count) {
     if (count == 0) return {};
     return std::string("; what it would have written was kept as ") +
            (count == 1 ? "a draft" : "drafts");
@@ -209,7 +209,7 @@ Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptW
         return *refused;
     }
     refused->drafts = static_cast<std::uint32_t>(writes.size());
-    refused->message += told_of_drafts(refused->drafts);
+    refused->message += describe_drafts(refused->drafts);
     return kept;
 }
 

@@ -29,7 +29,7 @@ namespace rocklock::table {
 bool fits_draft(const WriteItem& write);
 
 // What a refusal says of the drafts that were kept; nothing of none.
-std::string told_of_drafts(std::uint32_t count);
+std::string describe_drafts(std::uint32_t count);
 
 // A write that is to be kept. Lifetime: borrows the request, which shows a token.
 struct KeptWrite {

@@ -95,9 +95,9 @@ auto read_guarded(LockGate* gate, const std::optional<LockProof>& proof, const R
         guard.begin();
         auto found = read(guard);
         if (!found) return found;
-        const auto told = guard.end();
-        if (!told) return decltype(found)(Error(told.error()));
-        if (*told) return found;
+        const auto free = guard.end();
+        if (!free) return decltype(found)(Error(free.error()));
+        if (*free) return found;
     }
 }
 

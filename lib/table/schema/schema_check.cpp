@@ -322,14 +322,14 @@ std::optional<Error> check_all_used(const Schema& schema, const Definitions& def
 using IndexUpdate = UpdateTable::GlobalIndexUpdate;
 
 std::string requested_units(const ProvisionedThroughput& now, const ProvisionedThroughput& asked) {
-    const auto told = [](std::string_view kind, std::int64_t before, std::int64_t after) {
+    const auto text = [](std::string_view kind, std::int64_t before, std::int64_t after) {
         const std::string name = std::string(kind) + "CapacityUnits";
         return "Current " + name + " provisioned for the table: " + std::to_string(before) +
                ". Requested " + name + ": " + std::to_string(after) + ".";
     };
     return "The requested value equals the current value. " +
-           told("Read", now.read_units, asked.read_units) + " " +
-           told("Write", now.write_units, asked.write_units);
+           text("Read", now.read_units, asked.read_units) + " " +
+           text("Write", now.write_units, asked.write_units);
 }
 
 // What a call may change at once: throughput, of the table and its indexes, with or without the

@@ -126,7 +126,7 @@ Result<void> bind_all(ManyWrites& writes, const Catalog& catalog) {
 
 // Two things that were recorded of checks: their reasons end with a point, and one of an item that
 // is not there costs nothing.
-void tell_checks(const std::vector<WriteItem>& actions, DecidedWrites& decided) {
+void adjust_checks(const std::vector<WriteItem>& actions, DecidedWrites& decided) {
     const bool cancelled = has_cause(decided.reasons);
     for (std::size_t i = 0; i < actions.size(); ++i) {
         if (actions[i].kind != Kind::check) continue;
@@ -192,11 +192,11 @@ Result<bool> end_checks(std::vector<GuardedRead>& reads, const ManyWrites& write
         const WriteItem& request = *writes.reads[i].request;
         if (request.kind != Kind::check) continue;
         reads[i].see(*writes.schemas[i], request.item);
-        const auto told = reads[i].end();
-        if (told && *told) continue;
-        if (told) return false;
-        auto reason = reason_of(told.error());
-        if (!reason) return Error(told.error());
+        const auto unchanged_since = reads[i].end();
+        if (unchanged_since && *unchanged_since) continue;
+        if (unchanged_since) return false;
+        auto reason = reason_of(unchanged_since.error());
+        if (!reason) return Error(unchanged_since.error());
         decided.reasons[i] = *std::move(reason);
     }
     return true;
@@ -287,10 +287,10 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     auto decided = decide_writes(writes, {options_.gate, *snapshot, *version, clock_.now().wall,
                                           transaction.after, &*system});
     if (!decided) return std::move(decided).error();
-    const auto told = end_checks(checks, writes, *decided);
-    if (!told) return Error(told.error());
-    if (!*told) return std::optional<Decision>();
-    tell_checks(transaction.actions, *decided);
+    const auto unchanged_since = end_checks(checks, writes, *decided);
+    if (!unchanged_since) return Error(unchanged_since.error());
+    if (!*unchanged_since) return std::optional<Decision>();
+    adjust_checks(transaction.actions, *decided);
     if (has_cause(decided->reasons)) {
         transaction.cancelled = cancelled(std::move(decided->reasons));
         auto kept = keep_instead(draft_moment(*snapshot), decided->late, transaction.cancelled);
