@@ -16,7 +16,7 @@ namespace rocklock {
 inline constexpr std::size_t most_unsent = 64u << 10;
 
 // For so long what has come is taken up without a pause, so that others have their turn.
-class Turn {
+class TimeSlice {
 public:
     // Asked before each request. Most who send have sent one, which needs no look at the time.
     bool over() {

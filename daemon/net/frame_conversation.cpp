@@ -83,9 +83,9 @@ std::string FrameConversation::take_output() {
 void FrameConversation::read_frames(std::string_view& bytes) {
     paused_ = false;
     if (!greeted_ && !read_greeting(bytes)) return;
-    Turn turn;
+    TimeSlice slice;
     while (!ending_) {
-        paused_ = !bytes.empty() && (!has_room() || turn.over());
+        paused_ = !bytes.empty() && (!has_room() || slice.over());
         if (paused_) return;
         const auto begin = positions_.received() - bytes.size();
         const auto frame = take_frame(bytes, longest_call_frame);

@@ -67,12 +67,12 @@ std::optional<HttpProblem> HttpConversation::count_held() {
 void HttpConversation::receive(std::string_view bytes) {
     positions_.received(bytes.size());
     if (ending_) return;
-    Turn turn;
+    TimeSlice slice;
     paused_ = false;
     auto problem = reader_.receive(
         bytes,
         [&] {
-            paused_ = !ending_ && (!has_room() || turn.over());
+            paused_ = !ending_ && (!has_room() || slice.over());
             return !ending_ && !paused_;
         },
         [this](HttpRequest&& request) { take(std::move(request)); });

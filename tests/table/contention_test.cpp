@@ -9,7 +9,7 @@
 
 #include "support/temporary_directory.hpp"
 #include "table/make.hpp"
-#include "table/write/turns.hpp"
+#include "table/write/retry_queue.hpp"
 
 namespace rocklock::proof {
 
@@ -127,22 +127,22 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(turns)
 
 BOOST_AUTO_TEST_CASE(are_had_by_one_at_a_time_and_for_several_places_without_a_deadlock) {
-    rocklock::table::Turns turns;
+    rocklock::table::RetryQueue turns;
     std::atomic<int> inside = 0;
     std::atomic<int> most = 0;
     in_threads(8, [&](int thread) {
         for (int i = 0; i < 100; ++i) {
             std::vector<std::size_t> places{3, 7, 3};
             if (thread % 2 == 0) places = {7, 3};
-            std::optional<rocklock::table::Turns::Turn> turn;
-            turns.take(places, turn);
+            std::optional<rocklock::table::RetryQueue::Slot> slot;
+            turns.take(places, slot);
             const int now = ++inside;
             if (now > most) most = now;
             --inside;
         }
     });
     BOOST_TEST(most == 1);
-    BOOST_TEST(!turns.is_crowded({3, 7}));
+    BOOST_TEST(!turns.is_contended({3, 7}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -159,11 +159,11 @@ Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
                                          Durability durability,
                                          const std::function<Result<Decision>()>& decide) {
     std::vector<std::size_t> places;
-    for (const auto& row : rows) places.push_back(Turns::place_of(row));
-    std::optional<Turns::Turn> turn;
+    for (const auto& row : rows) places.push_back(RetryQueue::place_of(row));
+    std::optional<RetryQueue::Slot> slot;
     for (int attempt = 0;; ++attempt) {
-        if (!turn && (attempt >= attempts_without_turn || turns_.is_crowded(places))) {
-            turns_.take(places, turn);
+        if (!slot && (attempt >= attempts_without_turn || retry_queue_.is_contended(places))) {
+            retry_queue_.take(places, slot);
         }
         auto decision = decide();
         if (!decision) return std::move(decision).error();

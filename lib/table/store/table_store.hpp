@@ -40,7 +40,7 @@
 #include "table/schema/user_data.hpp"
 #include "table/schema/versions.hpp"
 #include "table/write/many_writes.hpp"
-#include "table/write/turns.hpp"
+#include "table/write/retry_queue.hpp"
 #include "table/write/write_plan.hpp"
 
 namespace rocklock::table {
@@ -235,7 +235,7 @@ private:
     Versions versions_;
     UserData users_;
     Catalog catalog_;
-    Turns turns_;
+    RetryQueue retry_queue_;
     // In a rehearsal of it.
     std::unique_ptr<IndexLag> index_lag_;
     // Held over a step. Taken before all others of the tables, and those of the locks.

@@ -1,4 +1,4 @@
-// Turns: what makes contention fair.
+// RetryQueue: what makes contention fair.
 //
 // A write that finds the item changed under it is decided anew. Were that all, one could lose to
 // the others for ever. So who has lost takes a turn, in order of arrival, and while somebody has or
@@ -25,29 +25,29 @@
 namespace rocklock::table {
 
 // Threads: thread-safe.
-class Turns {
+class RetryQueue {
 public:
     // Gives the turn back as it ends.
-    class Turn {
+    class Slot {
     public:
-        Turn(Turns& turns, std::vector<std::size_t> places)
-            : turns_(turns), places_(std::move(places)) {}
-        Turn(const Turn&) = delete;
-        Turn& operator=(const Turn&) = delete;
-        ~Turn();
+        Slot(RetryQueue& turns, std::vector<std::size_t> places)
+            : retry_queue_(turns), places_(std::move(places)) {}
+        Slot(const Slot&) = delete;
+        Slot& operator=(const Slot&) = delete;
+        ~Slot();
 
     private:
-        Turns& turns_;
+        RetryQueue& retry_queue_;
         std::vector<std::size_t> places_;
     };
 
     static std::size_t place_of(std::string_view key);
 
     // Whether somebody has or waits for a turn at one of the places.
-    bool is_crowded(const std::vector<std::size_t>& places) const;
+    bool is_contended(const std::vector<std::size_t>& places) const;
 
     // Waits until all are ours. Places in any order, and twice too.
-    void take(std::vector<std::size_t> places, std::optional<Turn>& turn);
+    void take(std::vector<std::size_t> places, std::optional<Slot>& slot);
 
 private:
     static constexpr std::size_t place_count = 256;

@@ -1,4 +1,4 @@
-#include "table/write/turns.hpp"
+#include "table/write/retry_queue.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -6,29 +6,29 @@
 
 namespace rocklock::table {
 
-Turns::Turn::~Turn() {
-    for (const std::size_t place : places_) leave(turns_.places_[place]);
+RetryQueue::Slot::~Slot() {
+    for (const std::size_t place : places_) leave(retry_queue_.places_[place]);
 }
 
-std::size_t Turns::place_of(std::string_view key) {
+std::size_t RetryQueue::place_of(std::string_view key) {
     return std::hash<std::string_view>{}(key) % place_count;
 }
 
-bool Turns::is_crowded(const std::vector<std::size_t>& places) const {
+bool RetryQueue::is_contended(const std::vector<std::size_t>& places) const {
     return std::any_of(places.begin(), places.end(), [this](std::size_t place) {
         return places_[place].present.load(std::memory_order_relaxed) > 0;
     });
 }
 
-void Turns::take(std::vector<std::size_t> places, std::optional<Turn>& turn) {
+void RetryQueue::take(std::vector<std::size_t> places, std::optional<Slot>& slot) {
     // Everybody goes from lower to higher places, so nobody waits in a circle.
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
     for (const std::size_t place : places) wait_at(places_[place]);
-    turn.emplace(*this, std::move(places));
+    slot.emplace(*this, std::move(places));
 }
 
-void Turns::wait_at(Place& place) {
+void RetryQueue::wait_at(Place& place) {
     place.present.fetch_add(1, std::memory_order_relaxed);
     Parker parker;
     {
@@ -40,7 +40,7 @@ void Turns::wait_at(Place& place) {
 }
 
 // The place is handed over, not let go: nobody comes between.
-void Turns::leave(Place& place) {
+void RetryQueue::leave(Place& place) {
     Parker* next = nullptr;
     {
         const MutexLock lock(place.mutex);
