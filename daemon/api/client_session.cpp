@@ -84,7 +84,7 @@ void ClientSession::answered(std::uint64_t number, Result<Reply>&& reply,
         asked = asked_[number];
         asked_.erase(number);
         if (!gone && asked.opens_with_connection && session) sessions_.push_back(*session);
-        if (!gone && reply && asked.rebinds && dispatcher_.adopt(*asked.rebinds)) {
+        if (!gone && reply && asked.rebinds && dispatcher_.rebind(*asked.rebinds)) {
             sessions_.push_back(*asked.rebinds);
         }
         if (!gone && grant != nullptr && !asked.may_ask_again) {
@@ -110,7 +110,7 @@ void ClientSession::stop_waiting() {
         waits_no_more_ = true;
         waits = tickets();
     }
-    dispatcher_.depart({std::move(waits), {}});
+    dispatcher_.disconnect({std::move(waits), {}});
 }
 
 std::vector<Ticket> ClientSession::tickets() const {
@@ -122,15 +122,15 @@ std::vector<Ticket> ClientSession::tickets() const {
 }
 
 // What ends with the client's input.
-Departure ClientSession::leave() {
-    Departure departure;
-    if (std::exchange(gone_, true)) return departure;
-    departure.waits = tickets();
+Disconnect ClientSession::leave() {
+    Disconnect disconnected;
+    if (std::exchange(gone_, true)) return disconnected;
+    disconnected.waits = tickets();
     for (const auto& session : sessions_) {
-        departure.sessions.push_back({session, std::string(connection_gone)});
+        disconnected.sessions.push_back({session, std::string(connection_gone)});
     }
     sessions_.clear();
-    return departure;
+    return disconnected;
 }
 
 void ClientSession::placed(std::uint64_t number, std::uint64_t position) {
@@ -148,20 +148,20 @@ void ClientSession::confirm(std::uint64_t sent) {
 }
 
 void ClientSession::end_of_input() {
-    Departure departure;
+    Disconnect disconnected;
     {
         MutexLock lock(mutex_);
-        departure = leave();
+        disconnected = leave();
     }
-    dispatcher_.depart(std::move(departure));
+    dispatcher_.disconnect(std::move(disconnected));
 }
 
 void ClientSession::hang_up(std::uint64_t sent, bool unread) {
-    Departure departure;
+    Disconnect disconnected;
     std::vector<Grant> undelivered;
     {
         MutexLock lock(mutex_);
-        departure = leave();
+        disconnected = leave();
         for (Unconfirmed& each : unconfirmed_) {
             const bool delivered =
                 each.end && *each.end <= sent && !unread && !planted(Bug::hang_up_revokes);
@@ -170,8 +170,8 @@ void ClientSession::hang_up(std::uint64_t sent, bool unread) {
         unconfirmed_.clear();
         unconfirmed_count_ = 0;
     }
-    if (departure.waits.empty() && departure.sessions.empty() && undelivered.empty()) return;
-    dispatcher_.depart(std::move(departure), std::move(undelivered));
+    if (disconnected.waits.empty() && disconnected.sessions.empty() && undelivered.empty()) return;
+    dispatcher_.disconnect(std::move(disconnected), std::move(undelivered));
 }
 
 }  // namespace rocklock

@@ -90,7 +90,7 @@ private:
     };
 
     std::vector<Ticket> tickets() const ROCKLOCK_REQUIRES(mutex_);
-    Departure leave() ROCKLOCK_REQUIRES(mutex_);
+    Disconnect leave() ROCKLOCK_REQUIRES(mutex_);
     void answered(std::uint64_t number, Result<Reply>&& reply, const Dispatcher::Done& done)
         ROCKLOCK_EXCLUDES(mutex_);
 

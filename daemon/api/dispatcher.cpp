@@ -148,8 +148,8 @@ namespace {
 // What is decided at once of what clients leave; what they leave together in one round; and where
 // that is more, the pause after each piece, in which others are answered.
 constexpr std::size_t departing_piece = 512;
-constexpr std::size_t most_departing = 4'096;
-constexpr std::chrono::microseconds departing_pause{500};
+constexpr std::size_t max_disconnecting = 4'096;
+constexpr std::chrono::microseconds disconnecting_pause{500};
 
 CloseSession closing_of(const SessionInfo& unanswered) {
     return {unanswered.id, "its connection had ended before it was told"};
@@ -157,37 +157,37 @@ CloseSession closing_of(const SessionInfo& unanswered) {
 
 }  // namespace
 
-void Dispatcher::depart(Departure departure, std::vector<Grant> undelivered) {
+void Dispatcher::disconnect(Disconnect disconnected, std::vector<Grant> undelivered) {
     {
-        const MutexLock lock(departing_mutex_);
-        auto& [waits, sessions] = departing_;
-        waits.insert(waits.end(), departure.waits.begin(), departure.waits.end());
-        std::move(departure.sessions.begin(), departure.sessions.end(),
+        const MutexLock lock(disconnecting_mutex_);
+        auto& [waits, sessions] = disconnecting_;
+        waits.insert(waits.end(), disconnected.waits.begin(), disconnected.waits.end());
+        std::move(disconnected.sessions.begin(), disconnected.sessions.end(),
                   std::back_inserter(sessions));
         std::move(undelivered.begin(), undelivered.end(), std::back_inserter(undelivered_));
     }
-    if (!options_.flush_soon) return see_off();
+    if (!options_.flush_soon) return release_disconnected();
     options_.flush_soon();
 }
 
-void Dispatcher::see_off() {
-    Departure departure;
+void Dispatcher::release_disconnected() {
+    Disconnect disconnected;
     std::vector<Grant> undelivered;
     {
-        const MutexLock lock(departing_mutex_);
-        std::swap(departure, departing_);
+        const MutexLock lock(disconnecting_mutex_);
+        std::swap(disconnected, disconnecting_);
         undelivered.swap(undelivered_);
     }
     for (const Grant& grant : undelivered) {
-        if (grant.own_session) departure.sessions.push_back(closing_of(*grant.own_session));
+        if (grant.own_session) disconnected.sessions.push_back(closing_of(*grant.own_session));
     }
-    const std::size_t count = departure.waits.size() + departure.sessions.size();
-    if (count > most_departing && options_.behind) {
-        options_.behind([this, departure = std::move(departure)] {
-            depart_in_pieces(departure, departing_pause);
+    const std::size_t count = disconnected.waits.size() + disconnected.sessions.size();
+    if (count > max_disconnecting && options_.behind) {
+        options_.behind([this, disconnected = std::move(disconnected)] {
+            disconnect_in_pieces(disconnected, disconnecting_pause);
         });
     } else if (count > 0) {
-        depart_in_pieces(departure, {});
+        disconnect_in_pieces(disconnected, {});
     }
     for (const Grant& grant : undelivered) {
         if (!grant.own_session) give_back(grant);
@@ -195,8 +195,9 @@ void Dispatcher::see_off() {
 }
 
 // All waits before any session: what a session held is then for those who live.
-void Dispatcher::depart_in_pieces(const Departure& departure, std::chrono::microseconds pause) {
-    const auto& [waits, sessions] = departure;
+void Dispatcher::disconnect_in_pieces(const Disconnect& disconnected,
+                                      std::chrono::microseconds pause) {
+    const auto& [waits, sessions] = disconnected;
     for (std::size_t first = 0; first < waits.size() + sessions.size(); first += departing_piece) {
         const std::size_t end = first + departing_piece;
         const auto part = [&](const auto& all, std::size_t before) {
@@ -206,7 +207,7 @@ void Dispatcher::depart_in_pieces(const Departure& departure, std::chrono::micro
             };
             return std::vector(place(first), place(end));
         };
-        service_.depart({part(waits, 0), part(sessions, waits.size())});
+        service_.disconnect({part(waits, 0), part(sessions, waits.size())});
         if (pause.count() > 0) std::this_thread::sleep_for(pause);
     }
 }
@@ -492,23 +493,23 @@ Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
     return page;
 }
 
-void Dispatcher::orphan(const SessionId& session) {
-    const MutexLock lock(orphans_mutex_);
-    orphans_.insert(session);
+void Dispatcher::unbind(const SessionId& session) {
+    const MutexLock lock(unbound_mutex_);
+    unbound_.insert(session);
 }
 
-bool Dispatcher::adopt(const SessionId& session) {
-    const MutexLock lock(orphans_mutex_);
-    return orphans_.erase(session) > 0;
+bool Dispatcher::rebind(const SessionId& session) {
+    const MutexLock lock(unbound_mutex_);
+    return unbound_.erase(session) > 0;
 }
 
 void Dispatcher::give_back(const Grant& grant) {
-    if (grant.own_session) return depart({{}, {closing_of(*grant.own_session)}});
+    if (grant.own_session) return disconnect({{}, {closing_of(*grant.own_session)}});
     service_.submit(Release{grant.session, grant.id}, [](const Result<Answer>&) {});
 }
 
 void Dispatcher::close_session(const SessionId& session, std::string_view why) {
-    depart({{}, {CloseSession{session, std::string(why)}}});
+    disconnect({{}, {CloseSession{session, std::string(why)}}});
 }
 
 }  // namespace rocklock

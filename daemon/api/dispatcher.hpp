@@ -119,19 +119,19 @@ public:
                                  ProvenSession* proven = nullptr);
     void cancel(Ticket ticket) { service_.cancel(ticket); }
     // What a client leaves behind that has gone, with grants that did not reach it; soon, together
-    // with what others leave (see_off).
-    void depart(Departure departure, std::vector<Grant> undelivered = {})
-        ROCKLOCK_EXCLUDES(departing_mutex_);
+    // with what others leave (release_disconnected).
+    void disconnect(Disconnect disconnected, std::vector<Grant> undelivered = {})
+        ROCKLOCK_EXCLUDES(disconnecting_mutex_);
     // Ends what those have left who departed. To be called before the service flushes.
-    void see_off() ROCKLOCK_EXCLUDES(departing_mutex_);
+    void release_disconnected() ROCKLOCK_EXCLUDES(disconnecting_mutex_);
     // Whether the caller may do what is for administrators only.
     bool may_administer(const Caller& caller) const;
     Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock(); }
 
     // A session that was bound to a connection of the daemon before; and whether it was one, for
     // the first connection that wants it.
-    void orphan(const SessionId& session) ROCKLOCK_EXCLUDES(orphans_mutex_);
-    bool adopt(const SessionId& session) ROCKLOCK_EXCLUDES(orphans_mutex_);
+    void unbind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
+    bool rebind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
 
     // Takes back a grant that reached nobody, with the session that was made for it.
     void give_back(const Grant& grant);
@@ -148,7 +148,7 @@ private:
 
     Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven);
     Result<void> prove(const Call& call, ProvenSession* proven);
-    void depart_in_pieces(const Departure& departure, std::chrono::microseconds pause);
+    void disconnect_in_pieces(const Disconnect& disconnected, std::chrono::microseconds pause);
     void answer_query(Call call, Done done);
     Result<Reply> answer_query(const Call& call);
     Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);
@@ -164,12 +164,12 @@ private:
     SessionWatch* watch_;
     DispatcherOptions options_;
 
-    Mutex departing_mutex_;
-    Departure departing_ ROCKLOCK_GUARDED_BY(departing_mutex_);
-    std::vector<Grant> undelivered_ ROCKLOCK_GUARDED_BY(departing_mutex_);
+    Mutex disconnecting_mutex_;
+    Disconnect disconnecting_ ROCKLOCK_GUARDED_BY(disconnecting_mutex_);
+    std::vector<Grant> undelivered_ ROCKLOCK_GUARDED_BY(disconnecting_mutex_);
 
-    Mutex orphans_mutex_;
-    std::set<SessionId> orphans_ ROCKLOCK_GUARDED_BY(orphans_mutex_);
+    Mutex unbound_mutex_;
+    std::set<SessionId> unbound_ ROCKLOCK_GUARDED_BY(unbound_mutex_);
 
     // One backup at a time, on a thread of its own: it reads and writes whole files.
     Mutex backup_mutex_;

@@ -61,8 +61,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // What SIGTERM leaves for answers to reach their clients.
-constexpr milliseconds farewell{1500};
-constexpr milliseconds housekeeping_period{10'000};
+constexpr milliseconds drain_time{1500};
+constexpr milliseconds maintenance_period{10'000};
 // How long nobody may find us, at the most, before we make room for a daemon that is found.
 constexpr milliseconds socket_check_period{1'000};
 // At most this many connections are accepted and not served yet.
@@ -145,8 +145,8 @@ private:
     std::optional<Error> refusal_of(const Caller& caller);
     bool has_place_for(const Caller& caller);
     bool make_room(bool for_administrator);
-    asio::awaitable<void> mind_socket();
-    asio::awaitable<void> keep_house();
+    asio::awaitable<void> watch_socket_file();
+    asio::awaitable<void> run_maintenance();
     asio::awaitable<void> feed_watchdog();
     asio::awaitable<void> catch_up();
     bool somebody_waits();
@@ -242,7 +242,7 @@ Server::Server(const Parts& parts)
     const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
     for (unsigned i = 0; i < count; ++i) {
         threads_.push_back(std::make_unique<IoThread>([this] {
-            dispatcher_.see_off();
+            dispatcher_.release_disconnected();
             tables_.flush();
             return parts_.database.service().flush();
         }));
@@ -296,8 +296,8 @@ std::optional<Error> Server::run() {
     for (auto& listening : listening_) {
         asio::co_spawn(control_, accept_loop(*listening), asio::detached);
     }
-    asio::co_spawn(control_, keep_house(), asio::detached);
-    asio::co_spawn(control_, mind_socket(), asio::detached);
+    asio::co_spawn(control_, run_maintenance(), asio::detached);
+    asio::co_spawn(control_, watch_socket_file(), asio::detached);
     asio::co_spawn(control_, feed_watchdog(), asio::detached);
 
     for (auto& thread : threads_) thread->start();
@@ -319,7 +319,7 @@ void Server::watch_recovered() {
     if (!sessions) return;
     for (const auto& session : *sessions) {
         if (session.bound == Bound::process) watch_.watch(session.id, session.processes);
-        if (session.bound == Bound::connection) dispatcher_.orphan(session.id);
+        if (session.bound == Bound::connection) dispatcher_.unbind(session.id);
     }
 }
 
@@ -434,8 +434,8 @@ bool Server::somebody_waits() {
 }
 
 // Forgets sessions that have ended, and leaves when nobody needs us.
-asio::awaitable<void> Server::keep_house() {
-    auto period = housekeeping_period;
+asio::awaitable<void> Server::run_maintenance() {
+    auto period = maintenance_period;
     if (parts_.options.idle_exit.count() > 0) {
         period = std::clamp(parts_.options.idle_exit / 4, milliseconds{20}, period);
     }
@@ -449,7 +449,7 @@ asio::awaitable<void> Server::keep_house() {
 }
 
 // Without its socket file a daemon keeps the store from the next one, and no client finds it.
-asio::awaitable<void> Server::mind_socket() {
+asio::awaitable<void> Server::watch_socket_file() {
     const auto& file = parts_.listeners.file;
     error_code error;
     asio::steady_timer timer(control_);
@@ -511,7 +511,7 @@ void Server::request_stop(const char* reason) {
 }
 
 void Server::shut_down() {
-    const auto deadline = steady_clock::now() + farewell;
+    const auto deadline = steady_clock::now() + drain_time;
     const auto closed = parts_.database.close();
     if (!closed) {
         parts_.log.write({LogLevel::error,

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(leave_nothing_to_each_other) {
     const auto bobs = crowd.ask(bob);
     const auto again = crowd.ask(bob);
     const auto cleos = crowd.ask(cleo);
-    crowd.manager->depart({{crowd.tickets[bobs]}, {{ann, "gone"}, {bob, "gone"}}});
+    crowd.manager->disconnect({{crowd.tickets[bobs]}, {{ann, "gone"}, {bob, "gone"}}});
     // Those who are told here need no commit.
     BOOST_TEST(crowd.refused(bobs, ErrorCode::cancelled));
     BOOST_TEST(crowd.refused(again, ErrorCode::session_expired));
@@ -85,7 +85,8 @@ BOOST_AUTO_TEST_CASE(leave_nothing_to_each_other) {
     BOOST_TEST(crowd.manager->history({.resource = "a"}).value().rows.size() == 2U);
     BOOST_TEST(!crowd.manager->audit_invariants());
     // What is over is passed over.
-    crowd.manager->depart({{crowd.tickets[bobs], crowd.tickets[cleos]}, {{ann}, {SessionId{}}}});
+    crowd.manager->disconnect(
+        {{crowd.tickets[bobs], crowd.tickets[cleos]}, {{ann}, {SessionId{}}}});
     BOOST_TEST(crowd.manager->holds(cleo, "a", Mode::write));
 }
 
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(watch_no_more) {
     request.patience = no_limit;
     const auto ticket = crowd.manager->submit_watch(
         request, [&](const Result<EventPage>& page) { told = page.error().code; });
-    crowd.manager->depart({{ticket}, {}});
+    crowd.manager->disconnect({{ticket}, {}});
     BOOST_REQUIRE(told.has_value());
     BOOST_TEST((*told == ErrorCode::cancelled));
 }
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(during_a_stall_wait_for_renewals_that_came_in_time) {
     crowd.ask(ann);
     const auto bobs = crowd.ask(bob);
     crowd.clock.advance(2 * limits::lease_default);
-    crowd.manager->depart({{}, {{ann}}});
+    crowd.manager->disconnect({{}, {{ann}}});
     BOOST_TEST(!crowd.answers[bobs]);
     RenewSession renewal;
     renewal.session = bob;

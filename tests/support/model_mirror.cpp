@@ -138,7 +138,7 @@ std::string describe(const Event& event) {
         return "cancel #" + std::to_string(static_cast<std::uint64_t>(cancel->ticket));
     }
     if (std::holds_alternative<Tick>(event)) return "tick";
-    if (std::holds_alternative<Departure>(event)) return "depart";
+    if (std::holds_alternative<Disconnect>(event)) return "disconnect";
     return std::visit(Describe{}, std::get<Request>(event));
 }
 

@@ -419,7 +419,7 @@ Expected ReferenceModel::apply(const Event& event, Ticket ticket, const SessionI
     } else if (const auto* cancel = std::get_if<CancelWait>(&event)) {
         withdraw(cancel->ticket);
     }
-    if (const auto* departure = std::get_if<Departure>(&event)) depart(*departure, now);
+    if (const auto* disconnected = std::get_if<Disconnect>(&event)) disconnect(*disconnected, now);
     lose_patience(now);
     return std::move(out_);
 }
@@ -437,9 +437,9 @@ void ReferenceModel::withdraw(Ticket ticket) {
 }
 
 // Nobody is served before all of them are gone.
-void ReferenceModel::depart(const Departure& departure, Instant now) {
-    for (const Ticket ticket : departure.waits) withdraw(ticket);
-    for (const auto& close : departure.sessions) {
+void ReferenceModel::disconnect(const Disconnect& disconnected, Instant now) {
+    for (const Ticket ticket : disconnected.waits) withdraw(ticket);
+    for (const auto& close : disconnected.sessions) {
         for (auto& someone : sessions_) {
             if (someone.id != close.session || someone.ended) continue;
             end_session(someone, Outcome::released, now.boot, false);

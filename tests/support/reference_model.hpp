@@ -156,7 +156,7 @@ private:
     void serve_queues(Instant now);
     void lose_patience(Instant now);
     void withdraw(Ticket ticket);
-    void depart(const Departure& departure, Instant now);
+    void disconnect(const Disconnect& disconnected, Instant now);
     bool met_by_own(Ticket ticket, const SessionId& who, const std::vector<ModelLock>& wanted,
                     Held held, Instant now);
     bool in_use_as_other_kind() const;

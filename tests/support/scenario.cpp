@@ -248,7 +248,7 @@ private:
         if (words[0] == "restart" || words[0] == "reboot") return restart(words[0] == "restart");
         if (words[0] == "class") return act(Request(PutClass{class_of(words)}));
         if (words[0] == "delete_class") return act(Request(DeleteClass{words.at(1)}));
-        if (words[0] == "depart") return depart({words.begin() + 1, words.end()});
+        if (words[0] == "disconnect") return disconnect({words.begin() + 1, words.end()});
         if (words[0] == "show") return show(unescape(words.at(1)));
         actor_ = words[0];
         const std::string verb = actor_verb_ = words.at(1);
@@ -328,14 +328,14 @@ private:
     }
 
     // All that these wait for, and their sessions.
-    void depart(const Words& names) {
-        Departure departure;
+    void disconnect(const Words& names) {
+        Disconnect disconnected;
         for (const auto& name : names) {
             const auto& waits = waits_[name];
-            departure.waits.insert(departure.waits.end(), waits.begin(), waits.end());
-            departure.sessions.push_back({session_of(name)});
+            disconnected.waits.insert(disconnected.waits.end(), waits.begin(), waits.end());
+            disconnected.sessions.push_back({session_of(name)});
         }
-        act(departure);
+        act(disconnected);
     }
 
     void open(Words& words) {

@@ -503,7 +503,7 @@ enum class Ticket : std::uint64_t {};
 
 // What clients leave behind that have gone: what they wait for, and the sessions that end with
 // them.
-struct Departure {
+struct Disconnect {
     std::vector<Ticket> waits;
     // Nobody is left to hear the answers.
     std::vector<CloseSession> sessions;
@@ -551,7 +551,7 @@ public:
     // For a server, when clients are gone: cancels all of these waits and closes all of these
     // sessions, as one decision, so that nothing which one of them leaves is granted to another.
     // What is over already is passed over. The waits' completions run in the caller.
-    virtual void depart(Departure departure);
+    virtual void disconnect(Disconnect disconnected);
 
     // Submits and waits in the caller's thread, which needs no other thread unless it has to wait
     // for a lock. A stop request cancels the wait.

@@ -147,7 +147,7 @@ struct Reservation {
     ReservedNumbers numbers;
 };
 
-// A request that came during a stall; one without `done` is a CancelWait or a Departure.
+// A request that came during a stall; one without `done` is a CancelWait or a Disconnect.
 struct Deferred {
     Event event;
     Ticket ticket{};
@@ -328,7 +328,7 @@ struct LockManager::Core {
     void submit_now(const Event& event, Ticket ticket, LockService::Completion done,
                     DeliveryBy delivery_by = DeliveryBy::by_thread) ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
-    void depart(Departure departure) ROCKLOCK_EXCLUDES(mutex, watching);
+    void disconnect(Disconnect disconnected) ROCKLOCK_EXCLUDES(mutex, watching);
     // What is withdrawn rather than asked.
     void end_now(const Event& event) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> decide_due() ROCKLOCK_EXCLUDES(mutex);

@@ -23,7 +23,7 @@ SessionId random_session() {
 
 // How durable the caller's own answer must be; others' in the same decision may need more.
 Durability durability_of(const Event& event, Durability decided) {
-    if (std::holds_alternative<Departure>(event)) return Durability::deferred;
+    if (std::holds_alternative<Disconnect>(event)) return Durability::deferred;
     const auto* request = std::get_if<Request>(&event);
     if (request == nullptr) return decided;
     const bool lazy = std::holds_alternative<Release>(*request) ||

@@ -170,8 +170,8 @@ void LockManager::Core::cancel(Ticket ticket) {
     end_now(CancelWait{ticket});
 }
 
-void LockManager::Core::depart(Departure departure) {
-    cancel_watches(departure.waits);
+void LockManager::Core::disconnect(Disconnect disconnected) {
+    cancel_watches(disconnected.waits);
     DeferredActions after;
     std::optional<Event> at_once;
     {
@@ -179,9 +179,9 @@ void LockManager::Core::depart(Departure departure) {
         // What it leaves may be for one whose renewal is not read yet.
         check_time(after);
         if (stalled_since && !closing) {
-            deferred.emplace_back().event = std::move(departure);
+            deferred.emplace_back().event = std::move(disconnected);
         } else {
-            at_once.emplace(std::move(departure));
+            at_once.emplace(std::move(disconnected));
         }
     }
     finish(after);
@@ -190,9 +190,9 @@ void LockManager::Core::depart(Departure departure) {
 
 void LockManager::Core::end_now(const Event& event) {
     DeferredActions after;
-    if (const auto* departure = std::get_if<Departure>(&event)) {
+    if (const auto* disconnected = std::get_if<Disconnect>(&event)) {
         after.delivers_refusals = true;
-        after.refused.reserve(departure->waits.size());
+        after.refused.reserve(disconnected->waits.size());
     }
     {
         MutexLock lock(mutex);

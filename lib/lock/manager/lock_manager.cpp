@@ -26,9 +26,10 @@ void LockService::on_stall(std::function<void()> /*notify*/,
                            std::function<std::chrono::nanoseconds()> /*unread_for*/) {}
 void LockService::resume() {}
 
-void LockService::depart(Departure departure) {
-    for (const Ticket ticket : departure.waits) cancel(ticket);
-    for (auto& close : departure.sessions) submit(std::move(close), [](const Result<Answer>&) {});
+void LockService::disconnect(Disconnect disconnected) {
+    for (const Ticket ticket : disconnected.waits) cancel(ticket);
+    for (auto& close : disconnected.sessions)
+        submit(std::move(close), [](const Result<Answer>&) {});
 }
 
 namespace {
@@ -176,9 +177,9 @@ void LockManager::cancel(Ticket ticket) {
     if (!core_->cancel_watch(ticket)) core_->cancel(ticket);
 }
 
-void LockManager::depart(Departure departure) {
+void LockManager::disconnect(Disconnect disconnected) {
     if (core_->made_here.in_child()) return;
-    core_->depart(std::move(departure));
+    core_->disconnect(std::move(disconnected));
 }
 
 Result<Answer> LockManager::call(Request request, std::stop_token stop) {

@@ -88,7 +88,7 @@ public:
     std::optional<std::chrono::milliseconds> flush() override;
     void on_flush_needed(std::function<void()> notify) override;
     void cancel(Ticket ticket) override;
-    void depart(Departure departure) override;
+    void disconnect(Disconnect disconnected) override;
     Result<Answer> call(Request request, std::stop_token stop = {}) override;
 
     Result<LockView> show(std::string_view resource) override;

@@ -266,7 +266,7 @@ struct LockTable::Core {
     bool marks_are_low() const;
     void reserve_marks();
     void handle(const CancelWait& event);
-    void handle(const Departure& event);
+    void handle(const Disconnect& event);
     void withdraw(Ticket waiting);
     void handle(const Tick& event);
     void handle(const Request& request);

@@ -58,7 +58,7 @@ void LockTable::Core::handle(const CancelWait& event) { withdraw(event.ticket); 
 
 // Those who end are ended before serve_queues() serves anybody: first all that they wait for, then
 // what they hold, of which as much is cleaned up now as of one session.
-void LockTable::Core::handle(const Departure& event) {
+void LockTable::Core::handle(const Disconnect& event) {
     for (const Ticket waiting : event.waits) withdraw(waiting);
     std::size_t budget = Tick{}.budget;
     for (const CloseSession& close : event.sessions) {

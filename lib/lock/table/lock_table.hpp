@@ -60,8 +60,8 @@ struct Tick {
     bool search = false;
 };
 
-// `Departure`: all of its waits and sessions end before anybody is served.
-using Event = std::variant<Request, CancelWait, Tick, ReacquireLocks, Departure>;
+// `Disconnect`: all of its waits and sessions end before anybody is served.
+using Event = std::variant<Request, CancelWait, Tick, ReacquireLocks, Disconnect>;
 
 // The answer to the request with this ticket. A request that waits gets none until it is decided.
 struct TicketAnswer {
