@@ -182,8 +182,8 @@ void Dispatcher::release_disconnected() {
         if (grant.own_session) disconnected.sessions.push_back(closing_of(*grant.own_session));
     }
     const std::size_t count = disconnected.waits.size() + disconnected.sessions.size();
-    if (count > max_disconnecting && options_.behind) {
-        options_.behind([this, disconnected = std::move(disconnected)] {
+    if (count > max_disconnecting && options_.cleanup) {
+        options_.cleanup([this, disconnected = std::move(disconnected)] {
             disconnect_in_pieces(disconnected, disconnecting_pause);
         });
     } else if (count > 0) {
@@ -213,8 +213,8 @@ void Dispatcher::disconnect_in_pieces(const Disconnect& disconnected,
 }
 
 void Dispatcher::answer_query(Call call, Done done) {
-    if (!options_.aside || !may_take_long(call.body)) return done(answer_query(call));
-    options_.aside(
+    if (!options_.background || !may_take_long(call.body)) return done(answer_query(call));
+    options_.background(
         [this, call = std::move(call), done = std::move(done)] { done(answer_query(call)); });
 }
 
@@ -258,8 +258,8 @@ void Dispatcher::end_sessions(EndSessions request, std::string by, Done done) {
         if (!ended) return done(std::move(ended).error());
         done(Reply(EndedSessions{*ended}));
     };
-    if (!options_.aside) return end();
-    options_.aside(std::move(end));
+    if (!options_.background) return end();
+    options_.background(std::move(end));
 }
 
 bool Dispatcher::may_administer(const Caller& caller) const {

@@ -87,8 +87,8 @@ struct DispatcherOptions {
     Clock* clock = nullptr;
     // Each runs something where it keeps no call waiting: searches one after the other, and what
     // clients leave behind. None: where it comes up.
-    std::function<void(std::function<void()> search)> aside{};
-    std::function<void(std::function<void()> clean)> behind{};
+    std::function<void(std::function<void()> search)> background{};
+    std::function<void(std::function<void()> clean)> cleanup{};
     // Called after a request: has the service flush soon (LockService::flush), once for many of
     // them. None: the service tells each by itself.
     std::function<void()> flush_soon{};

@@ -29,7 +29,7 @@ constexpr std::string_view stream_target_prefix = "DynamoDBStreams_20120810.";
 constexpr std::size_t longest_shown_target = 64;
 constexpr int internal_status = 500;
 // A longer body takes a while to read.
-constexpr std::size_t longest_at_hand = 8U << 10;
+constexpr std::size_t max_inline_body = 8U << 10;
 
 std::mt19937_64 seeded_generator() {
     const auto bytes = random_bytes<64>();
@@ -143,7 +143,7 @@ std::optional<HttpAnswer> unpack(HttpRequest& request) {
 
 // What is wrong in another way than its body can be is told like everything else.
 bool is_simple(const HttpRequest& request) {
-    return request.body.size() <= longest_at_hand && request.content_encoding.empty() &&
+    return request.body.size() <= max_inline_body && request.content_encoding.empty() &&
            request.lock_headers.empty() && is_json(request.content_type) &&
            !check_signature(request);
 }
@@ -196,11 +196,11 @@ HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockS
     return with_headers(*std::move(answer));
 }
 
-std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableService& tables) {
+std::optional<HttpAnswer> answer_from_cache(const HttpRequest& request, TableService& tables) {
     if (operation_of(request) != "GetItem" || !is_simple(request)) return std::nullopt;
     const auto body = TableBody::parse(request.body);
     if (!body) return std::nullopt;
-    auto answer = get_item_at_hand(tables, *body);
+    auto answer = get_cached_item(tables, *body);
     if (!answer || !*answer) return std::nullopt;
     return with_headers(**std::move(answer));
 }
@@ -227,9 +227,9 @@ void ItemEndpoint::count(std::size_t operation, const HttpAnswer& answer,
     counters_.add(operation, answer.refused, steady_clock::now() - start);
 }
 
-std::optional<HttpAnswer> ItemEndpoint::ask_at_hand(const HttpRequest& request) {
+std::optional<HttpAnswer> ItemEndpoint::ask_cache(const HttpRequest& request) {
     const auto start = steady_clock::now();
-    auto answer = answer_at_hand(request, tables_);
+    auto answer = answer_from_cache(request, tables_);
     if (answer) count(index_of(operation_of(request)), *answer, start);
     return answer;
 }

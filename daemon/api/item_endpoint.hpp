@@ -39,7 +39,7 @@ HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockS
 
 // The same where it takes some microseconds; nothing where it may take longer, or wait, and where
 // it shows or may need locks.
-std::optional<HttpAnswer> answer_at_hand(const HttpRequest& request, TableService& tables);
+std::optional<HttpAnswer> answer_from_cache(const HttpRequest& request, TableService& tables);
 
 // Threads:  thread-safe.
 // Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
@@ -51,7 +51,7 @@ public:
                  std::function<void()> flush_soon = {});
 
     // Any thread, and it is kept for some microseconds only. Nothing: ask().
-    std::optional<HttpAnswer> ask_at_hand(const HttpRequest& request);
+    std::optional<HttpAnswer> ask_cache(const HttpRequest& request);
     using Done = std::function<void(HttpAnswer)>;
 
     // Calls `done` once, from one of its threads or from flush().

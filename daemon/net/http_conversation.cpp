@@ -104,7 +104,7 @@ std::string HttpConversation::take_output() {
 void HttpConversation::end_of_input() {
     ending_ = true;
     input_over_ = true;
-    if (!reading_aside_) client_session_->end_of_input();
+    if (!reading_in_background_) client_session_->end_of_input();
     if (stream_ && !slots_.empty() && slots_.back().open) {
         slots_.back().open = false;
         flush();
@@ -144,8 +144,7 @@ void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
 }
 
 void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
-    if (const auto at_hand = services_.tables->ask_at_hand(request))
-        return answer(number, *at_hand);
+    if (const auto cached = services_.tables->ask_cache(request)) return answer(number, *cached);
     keep_back(number);
     auto counted = std::make_shared<CountedBytes>(services_.memory, request.body.size());
     services_.tables->ask(std::move(request),
@@ -192,7 +191,7 @@ void HttpConversation::call(HttpRequest request, std::uint64_t number) {
                     "the header X-Amz-Target must be " + std::string(target_prefix) +
                         "<Verb>, with a verb of the lock API; it is '" + request.operation + "'"));
     }
-    if (services_.aside && request.body.size() > long_body) {
+    if (services_.background && request.body.size() > long_body) {
         return read_aside(*std::move(call), std::move(request.body), number);
     }
     ask_read(read_call(*std::move(call), request.body), number);
@@ -219,9 +218,9 @@ void HttpConversation::take_up_more(std::uint64_t number) {
 
 void HttpConversation::read_aside(Call call, std::string body, std::uint64_t number) {
     keep_back(number);
-    reading_aside_ = true;
-    services_.aside([weak = weak_from_this(), post = post_, number, call = std::move(call),
-                     body = std::move(body)]() mutable {
+    reading_in_background_ = true;
+    services_.background([weak = weak_from_this(), post = post_, number, call = std::move(call),
+                          body = std::move(body)]() mutable {
         auto read = std::make_shared<Result<Call>>(read_call(std::move(call), body));
         body = {};
         post([weak, number, read] {
@@ -231,7 +230,7 @@ void HttpConversation::read_aside(Call call, std::string body, std::uint64_t num
 }
 
 void HttpConversation::was_read(Result<Call> call, std::uint64_t number) {
-    reading_aside_ = false;
+    reading_in_background_ = false;
     ask_read(std::move(call), number);
     if (input_over_) client_session_->end_of_input();
 }

@@ -38,7 +38,7 @@ struct RequestMemory {
 };
 
 // Runs something on another thread, soon.
-using RunAside = std::function<void(std::function<void()>)>;
+using RunInBackground = std::function<void(std::function<void()>)>;
 
 // Where a conversation takes place.
 struct HttpServices {
@@ -49,7 +49,7 @@ struct HttpServices {
     // None: nobody counts.
     RequestMemory* memory = nullptr;
     // Where long bodies are read, so that they keep nobody waiting. None: where they come.
-    RunAside aside{};
+    RunInBackground background{};
     // None: no tables.
     ItemEndpoint* tables = nullptr;
     EditEndpoint* edits = nullptr;
@@ -141,7 +141,7 @@ private:
     std::size_t unsent_ = 0;
     std::size_t searches_ = 0;
     // A body is being read elsewhere; what it asks for comes before the end of the input.
-    bool reading_aside_ = false;
+    bool reading_in_background_ = false;
     bool input_over_ = false;
     bool paused_ = false;
     bool ending_ = false;

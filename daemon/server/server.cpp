@@ -219,9 +219,9 @@ Server::Server(const Parts& parts)
            .administrator = ::geteuid(),
            .observer = &recorder_,
            .backup = backup_of(parts.database, parts.options),
-           .aside =
+           .background =
                [this](std::function<void()> search) { asio::post(searches_, std::move(search)); },
-           .behind =
+           .cleanup =
                [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
            .flush_soon = [this] { flush_soon(); },
            .tables = parts.database.tables().value()}),

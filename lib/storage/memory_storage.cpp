@@ -46,7 +46,8 @@ public:
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
         return image_.get(family, key);
     }
-    AtHand get_at_hand(Family family, std::string_view key, std::size_t most_bytes) const override {
+    CachedValue get_cached(Family family, std::string_view key,
+                           std::size_t most_bytes) const override {
         auto value = image_.get(family, key);
         if (value && value->size() > most_bytes) return {};
         return {true, std::move(value)};

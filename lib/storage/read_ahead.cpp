@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/aside.hpp"
+#include "base/start_background.hpp"
 
 namespace rocklock {
 
@@ -49,7 +49,7 @@ ReadAhead::Records ReadAhead::fetch(Records into) const {
 
 void ReadAhead::fetch_more() {
     if (!cursor_->valid()) return;
-    more_ = aside([this] { return fetch(std::exchange(spent_, {})); });
+    more_ = start_background([this] { return fetch(std::exchange(spent_, {})); });
 }
 
 }  // namespace rocklock

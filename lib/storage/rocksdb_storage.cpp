@@ -155,7 +155,7 @@ public:
     }
 
     // Looks at no file.
-    AtHand get_at_hand(Family family, std::string_view key, std::size_t most_bytes) const {
+    CachedValue get_cached(Family family, std::string_view key, std::size_t most_bytes) const {
         rocksdb::ReadOptions options;
         options.read_tier = rocksdb::kBlockCacheTier;
         rocksdb::PinnableSlice value;
@@ -401,9 +401,10 @@ public:
         if (made_here_.in_child()) return not_ours();
         return reader_.get(rocksdb::ReadOptions(), family, key);
     }
-    AtHand get_at_hand(Family family, std::string_view key, std::size_t most_bytes) const override {
+    CachedValue get_cached(Family family, std::string_view key,
+                           std::size_t most_bytes) const override {
         if (made_here_.in_child()) return {};
-        return reader_.get_at_hand(family, key, most_bytes);
+        return reader_.get_cached(family, key, most_bytes);
     }
     std::optional<Error> failure() const override {
         if (made_here_.in_child()) return not_ours();

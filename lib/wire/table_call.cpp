@@ -438,11 +438,11 @@ Result<TableCall> read_table_call(std::string_view operation, const TableBody& b
     return call;
 }
 
-std::optional<Result<TableAnswer>> get_item_at_hand(TableService& tables, const TableBody& body) {
+std::optional<Result<TableAnswer>> get_cached_item(TableService& tables, const TableBody& body) {
     RequestFaults faults;
     const auto request = table_json::read_get(MemberReader(body.members(), {}, faults));
     if (auto fault = faults.first()) return *std::move(fault);
-    auto answer = tables.get_item_at_hand(request);
+    auto answer = tables.get_cached_item(request);
     if (!answer) return std::nullopt;
     return answer_of(*std::move(answer), request, write_alone);
 }

@@ -80,9 +80,9 @@ bool is_write_of_one_item(std::string_view operation);
 //         invalid_argument  it is not as it must be, as far as that needs no table
 Result<TableCall> read_table_call(std::string_view operation, const TableBody& body);
 
-// A GetItem of what is at hand: TableService::get_item_at_hand(). Nothing where it is not. Errors:
+// A GetItem of what is at hand: TableService::get_cached_item(). Nothing where it is not. Errors:
 // as read_table_call(), and the tables'.
-std::optional<Result<TableAnswer>> get_item_at_hand(TableService& tables, const TableBody& body);
+std::optional<Result<TableAnswer>> get_cached_item(TableService& tables, const TableBody& body);
 
 // A write of one item, begun: TableService::begin_write(). Nothing where it is not, or not as it
 // must be.

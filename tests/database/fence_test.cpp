@@ -390,22 +390,22 @@ BOOST_AUTO_TEST_CASE(is_refused_where_all_items_are_gone) {
 BOOST_AUTO_TEST_CASE(is_got_at_once_while_nobody_can_be_kept_out) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
-    const auto at_hand = [&] {
+    const auto cached = [&] {
         GetItem get;
         get.table = "orders";
         get.key = AttributeMap{{"id", "1"}};
-        const auto found = shop.tables->get_item_at_hand(get);
+        const auto found = shop.tables->get_cached_item(get);
         return found && found->value().item == order("1", "text").item;
     };
-    BOOST_TEST(at_hand());
+    BOOST_TEST(cached());
     shop.bind("orders", "orders/{id}");
-    BOOST_TEST(at_hand());
+    BOOST_TEST(cached());
     Guard guard = Shop::lock(shop.ann, "orders/1", Mode::exclusive);
-    BOOST_TEST(!at_hand());
+    BOOST_TEST(!cached());
     BOOST_TEST(guard.release().has_value());
-    BOOST_TEST(at_hand());
+    BOOST_TEST(cached());
     shop.bind("orders", "orders/{id}", true);
-    BOOST_TEST(!at_hand());
+    BOOST_TEST(!cached());
 }
 
 // Whoever has no lock could have items removed otherwise.

@@ -146,19 +146,19 @@ BOOST_AUTO_TEST_CASE(has_at_hand_what_was_written_or_read_and_nothing_else) {
     {
         auto storage = open().value();
         storage->commit(put("a", "1")).value();
-        const auto written = storage->get_at_hand(Family::locks, "a", 9);
+        const auto written = storage->get_cached(Family::locks, "a", 9);
         BOOST_TEST(written.is_known);
         BOOST_TEST(written.value.value() == "123456781");
-        BOOST_TEST(!storage->get_at_hand(Family::locks, "a", 8).is_known);
-        const auto absent = storage->get_at_hand(Family::locks, "b", 100);
+        BOOST_TEST(!storage->get_cached(Family::locks, "a", 8).is_known);
+        const auto absent = storage->get_cached(Family::locks, "b", 100);
         BOOST_TEST(absent.is_known);
         BOOST_TEST(!absent.value);
         storage->close().value();
     }
     auto storage = open().value();
-    BOOST_TEST(!storage->get_at_hand(Family::locks, "a", 100).is_known);
+    BOOST_TEST(!storage->get_cached(Family::locks, "a", 100).is_known);
     BOOST_TEST(read(*storage, "a") == "1");
-    BOOST_TEST(storage->get_at_hand(Family::locks, "a", 100).value.value() == "123456781");
+    BOOST_TEST(storage->get_cached(Family::locks, "a", 100).value.value() == "123456781");
 }
 
 BOOST_AUTO_TEST_CASE(has_a_name_and_a_format_from_the_first) {

@@ -30,8 +30,8 @@ public:
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
         return storage_->get(family, key);
     }
-    AtHand get_at_hand(Family family, std::string_view key, std::size_t most) const override {
-        return storage_->get_at_hand(family, key, most);
+    CachedValue get_cached(Family family, std::string_view key, std::size_t most) const override {
+        return storage_->get_cached(family, key, most);
     }
     std::optional<Error> failure() const override { return storage_->failure(); }
     bool suspect() const override { return storage_->suspect(); }

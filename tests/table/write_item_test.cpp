@@ -29,22 +29,22 @@ BOOST_AUTO_TEST_CASE(is_read_as_it_was_put) {
 }
 
 BOOST_AUTO_TEST_CASE(is_at_hand_as_it_is_read_unless_it_is_large) {
-    const auto at_hand = [this](const GetItem& request) {
-        return service->get_item_at_hand(request);
+    const auto cached = [this](const GetItem& request) {
+        return service->get_cached_item(request);
     };
     auto request = get("orders", {{"pk", "a"}});
-    BOOST_TEST(!at_hand(request)->value().item);
+    BOOST_TEST(!cached(request)->value().item);
     const Item whole{{"pk", "a"}, {"n", number(1)}, {"m", number(2)}};
     service->write_item(put("orders", whole)).value();
-    BOOST_TEST((at_hand(request)->value().item == whole));
-    BOOST_TEST(at_hand(request)->value().version == service->get_item(request).value().version);
+    BOOST_TEST((cached(request)->value().item == whole));
+    BOOST_TEST(cached(request)->value().version == service->get_item(request).value().version);
     request.expressions.projection = "m";
-    BOOST_TEST((at_hand(request)->value().item == Item{{"m", number(2)}}));
+    BOOST_TEST((cached(request)->value().item == Item{{"m", number(2)}}));
     request.key = {{"other", "a"}};
-    BOOST_TEST(error_of(*at_hand(request)) == error_of(service->get_item(request)));
-    BOOST_TEST(error_of(*at_hand(get("none", {{"pk", "a"}}))) != "");
+    BOOST_TEST(error_of(*cached(request)) == error_of(service->get_item(request)));
+    BOOST_TEST(error_of(*cached(get("none", {{"pk", "a"}}))) != "");
     service->write_item(put("orders", {{"pk", "b"}, {"text", std::string(100'000, 'x')}})).value();
-    BOOST_TEST(!at_hand(get("orders", {{"pk", "b"}})));
+    BOOST_TEST(!cached(get("orders", {{"pk", "b"}})));
 }
 
 BOOST_AUTO_TEST_CASE(is_replaced_as_a_whole_by_another_put) {

@@ -50,7 +50,7 @@ inline constexpr std::chrono::milliseconds search_step_every{5};
 // again at once mostly keeps it.
 inline constexpr std::chrono::microseconds step_pause{100};
 // So long a deferred commit may wait for another one to be written with.
-inline constexpr std::chrono::milliseconds linger{1};
+inline constexpr std::chrono::milliseconds max_defer{1};
 // For so many answers whoever flushes syncs by itself.
 inline constexpr std::size_t few = 2;
 // A device whose syncs take longer than this, in a mean of the last eight or so, is left to the
@@ -218,9 +218,9 @@ struct LockManager::Core {
     // How many ticks since the last one that cleaned up.
     unsigned served_in_a_row ROCKLOCK_GUARDED_BY(mutex) = 0;
     // Deferred commits may be in the queue that nobody has waited for. The thread has been called
-    // then, and writes them at `linger_until`, which it sets.
-    std::atomic<bool> lingering{false};
-    std::optional<BootTime> linger_until ROCKLOCK_GUARDED_BY(mutex);
+    // then, and writes them at `defer_until`, which it sets.
+    std::atomic<bool> deferring{false};
+    std::optional<BootTime> defer_until ROCKLOCK_GUARDED_BY(mutex);
     // The same for those who flush: since when a deferred commit may lie there.
     std::optional<BootTime> left_since ROCKLOCK_GUARDED_BY(mutex);
     // How long a sync takes, and until when they are the thread's.
@@ -340,7 +340,7 @@ struct LockManager::Core {
     void notify(const manager::Notifications& notifications) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool notify_flusher_if_any() ROCKLOCK_EXCLUDES(mutex);
-    bool linger_is_over() ROCKLOCK_REQUIRES(mutex);
+    bool defer_is_over() ROCKLOCK_REQUIRES(mutex);
     Result<void> await_dependency(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
     Result<void> await_events() ROCKLOCK_EXCLUDES(mutex);
     Result<NoFence> find_ended(const FenceRequest& request) const;

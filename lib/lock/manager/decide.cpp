@@ -198,7 +198,7 @@ Result<void> LockManager::Core::leave(const CommitDependency& dependency) {
         return *std::move(failure);
     }
     if (dependency.number == 0 || storage.done(dependency.number, Durability::written)) return {};
-    if (!lingering.load() && !lingering.exchange(true)) thread.call();
+    if (!deferring.load() && !deferring.exchange(true)) thread.call();
     return {};
 }
 

@@ -151,7 +151,8 @@ std::optional<milliseconds> LockManager::Core::write_what_is_left() {
         if (!left_since) return std::nullopt;
         left = {last_commit, Durability::deferred};
         const bool written = storage.done(last_commit, Durability::written);
-        if (!written && clock.now().boot - *left_since < manager::linger) return manager::linger;
+        if (!written && clock.now().boot - *left_since < manager::max_defer)
+            return manager::max_defer;
         left_since.reset();
         if (written) return std::nullopt;
     }
@@ -368,14 +369,14 @@ void LockManager::Core::trim() {
     [[maybe_unused]] const auto written = durable(dependency);
 }
 
-bool LockManager::Core::linger_is_over() {
-    if (!lingering) return false;
+bool LockManager::Core::defer_is_over() {
+    if (!deferring) return false;
     const BootTime now = clock.now().boot;
-    if (!linger_until) linger_until = now + manager::linger;
-    if (now < *linger_until) return false;
-    linger_until.reset();
+    if (!defer_until) defer_until = now + manager::max_defer;
+    if (now < *defer_until) return false;
+    defer_until.reset();
     // Before the last commit is looked up: one that comes later calls the thread again.
-    lingering = false;
+    deferring = false;
     return true;
 }
 
@@ -403,7 +404,7 @@ std::optional<BootTime> LockManager::Core::work() {
         MutexLock lock(mutex);
         const bool own = std::exchange(decided_by_time, false) || !options.background;
         const bool awaited = !committing.empty() || watched;
-        if (linger_is_over() || own) last = {last_commit, Durability::deferred};
+        if (defer_is_over() || own) last = {last_commit, Durability::deferred};
         if (awaited) last = {last_commit, Durability::written};
         // Where commits are only written too: those that use numbers beyond what is durably
         // reserved are synced.
@@ -421,7 +422,7 @@ std::optional<BootTime> LockManager::Core::work() {
     // Who flushes calls again for what it finds not to be durable.
     if ((!notified && !(ready.empty() && committing.empty())) || more) return last_decided;
     if (impatience) next = std::min(next.value_or(BootTime::max()), *impatience);
-    if (linger_until) next = std::min(next.value_or(BootTime::max()), *linger_until);
+    if (defer_until) next = std::min(next.value_or(BootTime::max()), *defer_until);
     return next;
 }
 

@@ -104,7 +104,7 @@ Result<EventPage> EventLog::page(const WatchRequest& request) const {
     // What lies above was told by another run, or by another store.
     page.gap = request.after != 0 && (request.after < oldest || request.after > published_);
     page.after = page.gap ? oldest : std::max(request.after, oldest);
-    for (auto next = behind(page.after); next != events_.end() && next->sequence <= published_;
+    for (auto next = first_after(page.after); next != events_.end() && next->sequence <= published_;
          ++next) {
         if (page.events.size() == request.limit) return page;
         page.after = next->sequence;
@@ -113,7 +113,7 @@ Result<EventPage> EventLog::page(const WatchRequest& request) const {
     return page;
 }
 
-std::deque<EventLog::Kept>::const_iterator EventLog::behind(std::uint64_t sequence) const {
+std::deque<EventLog::Kept>::const_iterator EventLog::first_after(std::uint64_t sequence) const {
     return std::upper_bound(
         events_.begin(), events_.end(), sequence,
         [](std::uint64_t after, const Kept& event) { return after < event.sequence; });
@@ -127,7 +127,7 @@ std::optional<Error> EventLog::check_on() const {
 
 std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
     if (!search.last_) search.last_ = published_;
-    auto next = behind(search.after_);
+    auto next = first_after(search.after_);
     for (std::size_t seen = 0; next != events_.end() && next->sequence <= *search.last_; ++next) {
         if (++seen > events_a_step) return std::nullopt;
         search.after_ = next->sequence;
@@ -146,7 +146,7 @@ std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
 
 std::optional<LockEvent> EventLog::find(std::uint64_t sequence) const {
     if (sequence == 0 || sequence > published_) return std::nullopt;
-    const auto at = behind(sequence - 1);
+    const auto at = first_after(sequence - 1);
     if (at == events_.end() || at->sequence != sequence) return std::nullopt;
     return show(*at);
 }

@@ -73,7 +73,7 @@ private:
     };
     static Kept keep(const LockEvent& event);
     // The first behind this sequence.
-    std::deque<Kept>::const_iterator behind(std::uint64_t sequence) const;
+    std::deque<Kept>::const_iterator first_after(std::uint64_t sequence) const;
     static LockEvent show(const Kept& kept);
 
     // All up to `last` rest on this.

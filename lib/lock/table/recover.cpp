@@ -3,8 +3,8 @@
 #include <future>
 #include <utility>
 
-#include "base/aside.hpp"
 #include "base/planted_bug.hpp"
+#include "base/start_background.hpp"
 #include "lock/table/core.hpp"
 #include "storage/read_ahead.hpp"
 
@@ -290,7 +290,7 @@ void LockTable::Core::enter_recovered() {
     };
     std::future<void> helper;
     if (recovered.size() >= worth_a_thread) {
-        helper = aside(enter_by_number);
+        helper = start_background(enter_by_number);
     } else {
         enter_by_number();
     }

@@ -43,7 +43,7 @@ bool TableStore::Begun::begin(const WriteItem& request) {
     if (!schema || (*schema)->binding) return false;
     const auto plan = bind_write(*read, *std::move(schema));
     if (!plan || store_.retry_queue_.is_contended({RetryQueue::place_of(plan->row)})) return false;
-    const auto found = store_.storage_.get_at_hand(Family::items, plan->row, small_row_bytes);
+    const auto found = store_.storage_.get_cached(Family::items, plan->row, small_row_bytes);
     if (!found.is_known) return false;
     const auto current = decode_stored(found.value);
     if (!current) return false;

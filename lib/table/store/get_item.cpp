@@ -55,7 +55,7 @@ Result<GetAnswer> TableStore::get_item(const GetItem& request) {
     return answer_of(request, *read, *std::move(stored));
 }
 
-std::optional<Result<GetAnswer>> TableStore::get_item_at_hand(const GetItem& request) {
+std::optional<Result<GetAnswer>> TableStore::get_cached_item(const GetItem& request) {
     auto read = read_get(request);
     if (!read) return std::move(read).error();
     if (read->schema->is_system()) return std::nullopt;
@@ -63,7 +63,7 @@ std::optional<Result<GetAnswer>> TableStore::get_item_at_hand(const GetItem& req
     GuardedRead guard(options_.gate, request.proof);
     guard.begin();
     if (!guard.is_free(*read->schema)) return std::nullopt;
-    const auto found = storage_.get_at_hand(Family::items, read->row, small_row_bytes);
+    const auto found = storage_.get_cached(Family::items, read->row, small_row_bytes);
     if (!found.is_known) return std::nullopt;
     auto stored = decode_stored(found.value);
     if (!stored) return std::move(stored).error();

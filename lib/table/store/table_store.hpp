@@ -79,7 +79,7 @@ struct Transaction {
     std::vector<WriteAnswer> answers;
     std::uint64_t version = 0;
     // Of a planted bug: what is committed by itself.
-    Batch behind;
+    Batch apart;
     AfterCommit after;
     const std::vector<DraftId>& from_drafts;
     // It is cancelled, and what came too late for its locks is kept.
@@ -140,7 +140,7 @@ public:
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     std::unique_ptr<rocklock::BegunWrite> begin_write(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;
-    std::optional<Result<GetAnswer>> get_item_at_hand(const GetItem& request) override;
+    std::optional<Result<GetAnswer>> get_cached_item(const GetItem& request) override;
     Result<Page> query(const Query& request) override;
     Result<Page> scan(const Scan& request) override;
 

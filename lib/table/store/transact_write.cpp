@@ -143,10 +143,10 @@ void append(Batch more, Batch& batch) {
 }
 
 // What the token is written with: the transaction, but for a planted bug.
-Batch& with_token(Batch& own, Batch& behind) {
+Batch& with_token(Batch& own, Batch& apart) {
     if (!planted(Bug::token_behind)) return own;
-    behind = {};
-    return behind;
+    apart = {};
+    return apart;
 }
 
 // A planted bug: commits the first write by itself.
@@ -244,8 +244,8 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
     transaction.after.apply_after_save();
     // What fails there fails the next write too.
     if (request.token) std::ignore = forget_old_tokens(storage_, clock_.now().wall);
-    if (!transaction.behind.empty()) {
-        static_cast<void>(storage_.commit(std::move(transaction.behind)));
+    if (!transaction.apart.empty()) {
+        static_cast<void>(storage_.commit(std::move(transaction.apart)));
     }
     return TransactWriteAnswer{transaction.version,
                                consumed_by(transaction.answers, transaction_factor),
@@ -303,7 +303,7 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
         return std::move(saved).error();
     }
     if (auto over = users_.check(decision.figures)) return *std::move(over);
-    append(std::move(token), with_token(decision.batch, transaction.behind));
+    append(std::move(token), with_token(decision.batch, transaction.apart));
     // Where nothing is committed, nothing else holds the conditions up to one moment.
     if (system->any() && decision.batch.writes.empty()) {
         const auto so = is_so(decision.batch, *storage_.snapshot(), clock_.now().boot);

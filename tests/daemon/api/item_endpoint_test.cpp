@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
     world.ask("CreateTable", create);
     world.ask("PutItem", put);
     auto request = request_of("GetItem", R"({"TableName":"things","Key":{"id":{"S":"a"}}})");
-    const auto answer = answer_at_hand(request, world.tables);
+    const auto answer = answer_from_cache(request, world.tables);
     BOOST_TEST(answer.value().status == 200);
     BOOST_TEST(answer.value().body == R"({"Item":{"id":{"S":"a"}}})");
     BOOST_TEST(has(world.ask("GetItem", request.body), answer.value().body));
@@ -131,18 +131,18 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
 
     // Whether these are right may take a while to tell.
     request.lock_headers = {{"X-Rocklock-Session", "x"}};
-    BOOST_TEST(!answer_at_hand(request, world.tables));
+    BOOST_TEST(!answer_from_cache(request, world.tables));
     request.lock_headers.clear();
     request.authorization.clear();
-    BOOST_TEST(!answer_at_hand(request, world.tables));
+    BOOST_TEST(!answer_from_cache(request, world.tables));
     request = request_of("GetItem", R"({"TableName":"nothing","Key":{"id":{"S":"a"}}})");
-    BOOST_TEST(!answer_at_hand(request, world.tables));
+    BOOST_TEST(!answer_from_cache(request, world.tables));
     request.body = "{";
-    BOOST_TEST(!answer_at_hand(request, world.tables));
+    BOOST_TEST(!answer_from_cache(request, world.tables));
     request.body = R"({"TableName":5})";
-    BOOST_TEST(!answer_at_hand(request, world.tables));
-    BOOST_TEST(!answer_at_hand(request_of("PutItem", put), world.tables));
-    BOOST_TEST(!answer_at_hand(request_of("Scan", R"({"TableName":"things"})"), world.tables));
+    BOOST_TEST(!answer_from_cache(request, world.tables));
+    BOOST_TEST(!answer_from_cache(request_of("PutItem", put), world.tables));
+    BOOST_TEST(!answer_from_cache(request_of("Scan", R"({"TableName":"things"})"), world.tables));
 }
 
 BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(reads_long_bodies_aside_and_goes_on_behind_them) {
     World world;
     std::deque<std::function<void()>> aside;
     HttpServices site;
-    site.aside = [&](std::function<void()> read) { aside.push_back(std::move(read)); };
+    site.background = [&](std::function<void()> read) { aside.push_back(std::move(read)); };
     Line line(world, {4711, 42}, site);
     line.send("Acquire",
               R"({"Principal":"ann","Locks":[{"Resource":"a"}]})" + std::string(100'000, ' '));
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(answers_a_long_body_to_a_client_that_sends_no_more) {
     World world;
     std::function<void()> aside;
     HttpServices site;
-    site.aside = [&](std::function<void()> read) { aside = std::move(read); };
+    site.background = [&](std::function<void()> read) { aside = std::move(read); };
     Line line(world, {4711, 42}, site);
     line.send("Ping", "{}" + std::string(100'000, ' '));
     line.conversation().end_of_input();

@@ -132,7 +132,7 @@ public:
     virtual Result<GetAnswer> get_item(const GetItem& request) = 0;
     // The same where it takes next to no time: of an item that is small and lies in memory. For
     // threads that may not wait. Nothing: get_item() tells.
-    virtual std::optional<Result<GetAnswer>> get_item_at_hand(const GetItem& /*request*/) {
+    virtual std::optional<Result<GetAnswer>> get_cached_item(const GetItem& /*request*/) {
         return std::nullopt;
     }
     // Decides a write of what lies in memory and queues it, so that one thread can wait for the

@@ -86,7 +86,7 @@ struct Verdict {
 };
 
 // What can be told of a key without waiting for a device.
-struct AtHand {
+struct CachedValue {
     // False: nothing; get() tells.
     bool is_known = false;
     // Nothing when the key is absent.
@@ -185,8 +185,8 @@ public:
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
     // The same where it lies in memory and has no more than so many bytes: for threads that may
     // not wait. Errors are left to get().
-    virtual AtHand get_at_hand(Family /*family*/, std::string_view /*key*/,
-                               std::size_t /*most_bytes*/) const {
+    virtual CachedValue get_cached(Family /*family*/, std::string_view /*key*/,
+                                   std::size_t /*most_bytes*/) const {
         return {};
     }
 

@@ -11,7 +11,7 @@ namespace rocklock {
 // Does `work` on a thread of its own; where none is to be had, on the caller's, when what comes of
 // it is asked for. The future waits for it before it goes.
 template <typename Work>
-std::future<std::invoke_result_t<Work&>> aside(Work work) {
+std::future<std::invoke_result_t<Work&>> start_background(Work work) {
     try {
         return std::async(std::launch::async, work);
     } catch (const std::system_error&) {
