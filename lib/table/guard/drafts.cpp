@@ -30,8 +30,8 @@ void remove_kept(UserData& users, std::string_view principal, KeptPlace place, D
     auto& writes = decision.batch.writes;
     writes.push_back({Family::meta, draft_key(principal, place.stored.draft), std::nullopt});
     writes.push_back({Family::meta, std::move(place.key), std::nullopt});
-    if (auto figure = users.drafts_of(place.stored.user)) {
-        decision.figures.push_back({std::move(figure), -1, -place.stored.bytes});
+    if (auto item_counts = users.drafts_of(place.stored.user)) {
+        decision.count_changes.push_back({std::move(item_counts), -1, -place.stored.bytes});
     }
 }
 
@@ -76,8 +76,8 @@ void add_draft(const DraftMoment& moment, const KeptWrite& kept, KeptPlace place
     std::string record = encode_draft(kept, draft, moment.now);
     place.stored.user = kept.request->proof->user;
     place.stored.bytes = static_cast<std::int64_t>(record.size());
-    if (auto figure = moment.users.drafts_of(place.stored.user)) {
-        decision.figures.push_back({std::move(figure), 1, place.stored.bytes});
+    if (auto item_counts = moment.users.drafts_of(place.stored.user)) {
+        decision.count_changes.push_back({std::move(item_counts), 1, place.stored.bytes});
     }
     auto& writes = decision.batch.writes;
     writes.push_back({Family::meta, std::move(place.key), encode_place(place.stored)});
@@ -166,7 +166,7 @@ Result<bool> throw_away(Storage& storage, UserData& users, const std::string& pr
     // Somebody was quicker: another round finds what is left.
     if (!removed && removed.error().code == ErrorCode::precondition_failed) return false;
     if (!removed) return std::move(removed).error();
-    apply(decision.figures);
+    apply(decision.count_changes);
     return !none_left && count == most;
 }
 
@@ -194,7 +194,8 @@ Result<void> count_drafts(const Snapshot& snapshot, UserData& users) {
     for (; cursor->valid(); cursor->next()) {
         const auto place = decode_place(cursor->value());
         if (!place) return Error(place.error());
-        if (const auto figure = users.drafts_of(place->user)) figure->add(1, place->bytes);
+        if (const auto item_counts = users.drafts_of(place->user))
+            item_counts->add(1, place->bytes);
     }
     return cursor->status();
 }
@@ -204,7 +205,7 @@ Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptW
     if (writes.empty()) return *refused;
     auto kept = keep_drafts(moment, writes);
     if (!kept) return std::move(kept).error();
-    if (const auto over = moment.users.check(kept->figures)) {
+    if (const auto over = moment.users.check(kept->count_changes)) {
         refused->message += "; it was not kept as a draft: " + over->message;
         return *refused;
     }

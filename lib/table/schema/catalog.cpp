@@ -44,8 +44,8 @@ Result<void> Catalog::open() {
 
 void Catalog::charge(Schema& schema, std::size_t record_bytes) const {
     const auto use = users_.of(schema.user);
-    schema.figure->charge(use);
-    for (const IndexSchema& index : schema.indexes) index.figure->charge(use);
+    schema.item_counts->charge(use);
+    for (const IndexSchema& index : schema.indexes) index.item_counts->charge(use);
     schema.definition->charge(use);
     const auto bytes = definition_bytes + 2 * static_cast<std::int64_t>(record_bytes);
     schema.definition->add(0, bytes - schema.definition->bytes);

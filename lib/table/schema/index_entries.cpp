@@ -84,8 +84,8 @@ IndexUnits change_entries(const Schema& schema, const Item* before, const Item* 
         if (!old_entry && !entry) continue;
         const std::size_t old_bytes = old_entry ? size_bytes(old_entry->item) : 0;
         const std::size_t bytes = entry ? size_bytes(entry->item) : 0;
-        changes.figures.push_back({index.figure, (entry ? 1 : 0) - (old_entry ? 1 : 0),
-                                   static_cast<std::int64_t>(bytes - old_bytes)});
+        changes.count_changes.push_back({index.item_counts, (entry ? 1 : 0) - (old_entry ? 1 : 0),
+                                         static_cast<std::int64_t>(bytes - old_bytes)});
         if (old_entry && (!entry || moved)) {
             changes.writes.push_back({Family::index, old_entry->key, std::nullopt});
             units[index.name] += write_units(old_bytes);

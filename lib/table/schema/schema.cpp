@@ -14,8 +14,8 @@ std::vector<KeyElement> elements(const KeyParts& key) {
 }
 
 // Those who write add in any order, so for a moment it may be less than nothing.
-std::uint64_t non_negative(const std::atomic<std::int64_t>& figure) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(figure.load(), 0));
+std::uint64_t non_negative(const std::atomic<std::int64_t>& item_counts) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(item_counts.load(), 0));
 }
 
 void add_definitions(std::vector<AttributeDefinition>& list, const KeyParts& key) {
@@ -73,8 +73,8 @@ std::vector<AttributeDefinition> definitions_of(const Schema& schema) {
 TableDescription describe(const Schema& schema, const Arns& arns) {
     TableDescription description;
     description.arn = arns.of_table(schema.name);
-    description.item_count = non_negative(schema.figure->count);
-    description.size_bytes = non_negative(schema.figure->bytes);
+    description.item_count = non_negative(schema.item_counts->count);
+    description.size_bytes = non_negative(schema.item_counts->bytes);
     description.name = schema.name;
     description.id = schema.id;
     description.created_at = schema.created_at;
@@ -95,8 +95,8 @@ TableDescription describe(const Schema& schema, const Arns& arns) {
             index.kind == IndexKind::local ? description.local_indexes : description.global_indexes;
         list.push_back({index.name, elements(index.key), index.projection, index.throughput,
                         index.status, arns.of_index(schema.name, index.name),
-                        non_negative(index.figure->count), non_negative(index.figure->bytes),
-                        index.on_demand,
+                        non_negative(index.item_counts->count),
+                        non_negative(index.item_counts->bytes), index.on_demand,
                         warm_throughput(schema.billing, index.throughput, index.warm)});
     }
     return description;

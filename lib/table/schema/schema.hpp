@@ -19,7 +19,7 @@
 #include "item/item_limits.hpp"
 #include "table/schema/arns.hpp"
 #include "table/schema/binding.hpp"
-#include "table/schema/figures.hpp"
+#include "table/schema/count_changes.hpp"
 
 namespace rocklock::table {
 
@@ -56,7 +56,7 @@ struct IndexSchema {
     WarmThroughput warm;
     IndexStatus status = IndexStatus::active;
     // The same in each definition of the table that has this index.
-    std::shared_ptr<Figure> figure = std::make_shared<Figure>();
+    std::shared_ptr<ItemCounts> item_counts = std::make_shared<ItemCounts>();
 };
 
 // The tables of the system's own have the numbers from here on; stored ones begin at 1.
@@ -93,9 +93,9 @@ struct Schema {
     // Of a system's table: whether transactions may have conditions of it.
     bool can_be_checked = false;
     // The same in each definition of the table.
-    std::shared_ptr<Figure> figure = std::make_shared<Figure>();
+    std::shared_ptr<ItemCounts> item_counts = std::make_shared<ItemCounts>();
     // The bytes of the definition itself; the same in each definition of the table.
-    std::shared_ptr<Figure> definition = std::make_shared<Figure>();
+    std::shared_ptr<ItemCounts> definition = std::make_shared<ItemCounts>();
 
     // One of the system's own, which is only read: system_tables.hpp.
     bool is_system() const { return number >= first_system_number; }

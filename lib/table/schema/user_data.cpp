@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/user_limit.hpp"
-#include "table/schema/figures.hpp"
+#include "table/schema/count_changes.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -20,7 +20,7 @@ UserData::User UserData::user(std::uint32_t uid) {
     User& user = users_[uid];
     if (!user.use) {
         user.use = std::make_shared<DataUse>(uid);
-        user.drafts = std::make_shared<Figure>();
+        user.drafts = std::make_shared<ItemCounts>();
         user.drafts->counts_drafts = true;
         user.drafts->charge(user.use);
     }
@@ -31,7 +31,7 @@ std::shared_ptr<DataUse> UserData::of(std::optional<std::uint32_t> uid) {
     return uid && counts() ? user(*uid).use : nullptr;
 }
 
-std::shared_ptr<Figure> UserData::drafts_of(std::optional<std::uint32_t> uid) {
+std::shared_ptr<ItemCounts> UserData::drafts_of(std::optional<std::uint32_t> uid) {
     return uid && counts() ? user(*uid).drafts : nullptr;
 }
 
@@ -45,20 +45,20 @@ std::vector<UserTableUsage> UserData::all() const {
     return list;
 }
 
-std::optional<Error> UserData::check(const std::vector<FigureChange>& changes) const {
+std::optional<Error> UserData::check(const std::vector<CountChange>& changes) const {
     if (!counts()) return std::nullopt;
     std::map<const DataUse*, std::int64_t> bytes;
-    std::map<const Figure*, FigureChange> drafts;
-    for (const FigureChange& change : changes) {
-        const Figure* figure = change.figure.get();
-        if (!figure->use) continue;
-        bytes[figure->use.get()] += bytes_of(change);
-        if (!figure->counts_drafts) continue;
-        auto& sum = drafts[figure];
-        sum.figure = change.figure;
+    std::map<const ItemCounts*, CountChange> drafts;
+    for (const CountChange& change : changes) {
+        const ItemCounts* item_counts = change.item_counts.get();
+        if (!item_counts->use) continue;
+        bytes[item_counts->use.get()] += bytes_of(change);
+        if (!item_counts->counts_drafts) continue;
+        auto& sum = drafts[item_counts];
+        sum.item_counts = change.item_counts;
         sum.count += change.count;
     }
-    for (const auto& [figure, change] : drafts) {
+    for (const auto& [item_counts, change] : drafts) {
         if (auto error = check_drafts(change)) return error;
     }
     for (const auto& [use, added] : bytes) {
@@ -75,11 +75,11 @@ std::optional<Error> UserData::check_bytes(const DataUse* use, std::int64_t byte
                                "max-user-table-bytes");
 }
 
-std::optional<Error> UserData::check_drafts(const FigureChange& change) const {
+std::optional<Error> UserData::check_drafts(const CountChange& change) const {
     if (limits_.drafts == 0 || change.count <= 0) return std::nullopt;
-    const std::uint64_t has = shown(change.figure->count);
+    const std::uint64_t has = shown(change.item_counts->count);
     if (has + static_cast<std::uint64_t>(change.count) <= limits_.drafts) return std::nullopt;
-    return user_limit_exceeded(change.figure->use->uid, "drafts", has, limits_.drafts,
+    return user_limit_exceeded(change.item_counts->use->uid, "drafts", has, limits_.drafts,
                                "max-user-drafts");
 }
 

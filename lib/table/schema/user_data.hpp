@@ -1,8 +1,8 @@
 // What the tables and the drafts of each user take, and the limits on it (UserLimits).
 //
 // A table counts towards the user that created it, whoever writes to it; a draft towards the user
-// whose write was refused. Both are counted where tables count their rows (Figure), so a restart
-// finds the same numbers without reading the data.
+// whose write was refused. Both are counted where tables count their rows (ItemCounts), so a
+// restart finds the same numbers without reading the data.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/mutex.hpp"
-#include "table/schema/figures.hpp"
+#include "table/schema/count_changes.hpp"
 
 namespace rocklock::table {
 
@@ -40,25 +40,25 @@ public:
     // Returns where the user's data is counted, or null if nothing is counted or there is no user.
     std::shared_ptr<DataUse> of(std::optional<std::uint32_t> user);
     // Returns what counts the user's drafts, or null as of().
-    std::shared_ptr<Figure> drafts_of(std::optional<std::uint32_t> user);
+    std::shared_ptr<ItemCounts> drafts_of(std::optional<std::uint32_t> user);
 
     // In order of uids, those that have any.
     std::vector<UserTableUsage> all() const;
 
     // The refusal of changes that take the bytes or the drafts of a user beyond its limit. What
     // takes away as much as it adds is never refused.
-    std::optional<Error> check(const std::vector<FigureChange>& changes) const;
+    std::optional<Error> check(const std::vector<CountChange>& changes) const;
     // The refusal of `bytes` more.
     std::optional<Error> check_bytes(const DataUse* use, std::int64_t bytes) const;
 
 private:
     struct User {
         std::shared_ptr<DataUse> use;
-        std::shared_ptr<Figure> drafts;
+        std::shared_ptr<ItemCounts> drafts;
     };
 
     User user(std::uint32_t uid);
-    std::optional<Error> check_drafts(const FigureChange& change) const;
+    std::optional<Error> check_drafts(const CountChange& change) const;
 
     const UserLimits limits_;
     mutable Mutex mutex_;

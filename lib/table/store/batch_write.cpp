@@ -97,7 +97,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
             refused = std::move(decided->refused);
             return keep_instead(draft_moment(*snapshot), decided->late, refused);
         }
-        if (auto over = users_.check(decided->decision.figures)) return *std::move(over);
+        if (auto over = users_.check(decided->decision.count_changes)) return *std::move(over);
         count_vain_deletes(*writes, *decided);
         answers = std::move(decided->answers);
         return std::move(decided->decision);

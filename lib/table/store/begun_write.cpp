@@ -29,7 +29,7 @@ private:
 
     TableStore& store_;
     std::optional<Result<WriteAnswer>> answer_;
-    std::vector<FigureChange> figures_;
+    std::vector<CountChange> figures_;
     // While it is in the queue.
     std::optional<CommitNumber> queued_;
     Verdict verdict_;
@@ -60,13 +60,13 @@ bool TableStore::Begun::begin(const WriteItem& request) {
 
 bool TableStore::Begun::enqueue(DecidedWrite decided, const PlannedWrite& plan,
                                 const std::optional<StoredItem>& current) {
-    if (auto over = store_.users_.check(decided.changes.figures)) {
+    if (auto over = store_.users_.check(decided.changes.count_changes)) {
         answer_ = *std::move(over);
         return true;
     }
     answer_ = std::move(decided.answer);
     if (decided.changes.writes.empty()) return true;
-    figures_ = std::move(decided.changes.figures);
+    figures_ = std::move(decided.changes.count_changes);
     Batch batch;
     batch.writes = std::move(decided.changes.writes);
     if (!planted(Bug::write_unguarded)) add_preconditions(plan, current, batch.preconditions);

@@ -63,7 +63,7 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
         round_.began = now.boot;
         round_.draft = "";
         for (const auto& schema : catalog_.all()) {
-            if (schema->ttl_attribute.empty() && schema->figure->sound) continue;
+            if (schema->ttl_attribute.empty() && schema->item_counts->sound) continue;
             round_.tables.push_back(schema->name);
         }
     }
@@ -99,8 +99,8 @@ Result<bool> TableStore::sweep_table(SweepRound& round, std::size_t& items_left,
         round.count.reset();
         return true;
     }
-    if (!schema->figure->sound && !round.count) {
-        round.count = std::make_unique<FigureCount>(storage_, schema);
+    if (!schema->item_counts->sound && !round.count) {
+        round.count = std::make_unique<RowCounter>(storage_, schema);
     }
     if (round.count) {
         const std::size_t before = items_left;

@@ -56,12 +56,12 @@ Result<void> TableStore::open() {
         catalog_.add_system(system_schemas(*options_.system, clock_.now().wall));
     }
     if (auto counted = count_drafts(*storage_.snapshot(), users_); !counted) return counted;
-    auto figures = storage_.get(Family::meta, figures_key);
-    if (!figures) return std::move(figures).error();
-    if (auto read = decode_figures(*figures, catalog_.all()); !read) return read;
+    auto stored_counts = storage_.get(Family::meta, item_counts_key);
+    if (!stored_counts) return std::move(stored_counts).error();
+    if (auto read = decode_item_counts(*stored_counts, catalog_.all()); !read) return read;
     // From now on they are those of an earlier time, should the process not come to its end. Where
     // nothing can be written, nothing changes either.
-    if (*figures) static_cast<void>(store_figures(false));
+    if (*stored_counts) static_cast<void>(store_item_counts(false));
     opened_ = true;
     const auto leavings = catalog_.leavings();
     if (!leavings) return Error(leavings.error());
@@ -87,24 +87,24 @@ Result<void> TableStore::close() {
     closing_ = true;
     const std::unique_lock alone(committing_);
     if (!std::exchange(opened_, false)) return {};
-    return store_figures(queued_ == 0);
+    return store_item_counts(queued_ == 0);
 }
 
-Result<void> TableStore::store_figures(bool sound) {
+Result<void> TableStore::store_item_counts(bool sound) {
     const auto version = versions_.next();
     if (!version) return Error(version.error());
     std::string record;
     append_u64(record, *version);
-    record += encode_figures(catalog_.all(), sound);
+    record += encode_item_counts(catalog_.all(), sound);
     Batch batch;
-    batch.writes.push_back({Family::meta, std::string(figures_key), std::move(record)});
+    batch.writes.push_back({Family::meta, std::string(item_counts_key), std::move(record)});
     return storage_.commit(std::move(batch), Durability::written);
 }
 
 Result<void> TableStore::count_if_small(const SchemaPointer& schema) {
-    if (schema->figure->sound) return {};
+    if (schema->item_counts->sound) return {};
     std::size_t rows_left = rows_counted_at_once;
-    const auto counted = FigureCount(storage_, schema).step(rows_left);
+    const auto counted = RowCounter(storage_, schema).step(rows_left);
     if (!counted) return Error(counted.error());
     return {};
 }
@@ -174,7 +174,7 @@ Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
         if (index_lag_) index_lag_->before_write();
         auto committed = storage_.commit(std::move(decision->batch), durability);
         if (index_lag_) index_lag_->after_write();
-        if (committed) apply(decision->figures);
+        if (committed) apply(decision->count_changes);
         if (committed || committed.error().code != ErrorCode::precondition_failed) return committed;
     }
 }

@@ -35,7 +35,7 @@
 #include "table/rehearsal/index_lag.hpp"
 #include "table/schema/arns.hpp"
 #include "table/schema/catalog.hpp"
-#include "table/schema/figures.hpp"
+#include "table/schema/count_changes.hpp"
 #include "table/schema/layout.hpp"
 #include "table/schema/user_data.hpp"
 #include "table/schema/versions.hpp"
@@ -54,7 +54,7 @@ struct SweepRound {
     std::optional<std::string> draft;
     // In the next table: where to go on; empty: at its beginning.
     std::string row;
-    std::unique_ptr<FigureCount> count;
+    std::unique_ptr<RowCounter> count;
     // When it began on the boot clock; none: no round ever did.
     std::optional<BootTime> began;
     // What is expired has a time from the first to before the second, in seconds.
@@ -208,7 +208,7 @@ private:
                                const std::function<Result<bool>(Schema&)>& change);
 
     // Stores the figures, as sound ones or as those of an earlier time.
-    Result<void> store_figures(bool sound);
+    Result<void> store_item_counts(bool sound);
     // Counts a table whose figures are not sound, if it is small.
     Result<void> count_if_small(const SchemaPointer& schema);
 

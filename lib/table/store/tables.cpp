@@ -181,7 +181,7 @@ Result<void> TableStore::fill_entry(const Schema& schema, const IndexSchema& ind
         if (!known) return Error(known.error());
         if (*known) return decision;
         const auto bytes = size_bytes(entry_of(schema, index, stored.item));
-        decision.figures.push_back({index.figure, 1, static_cast<std::int64_t>(bytes)});
+        decision.count_changes.push_back({index.item_counts, 1, static_cast<std::int64_t>(bytes)});
         decision.batch.preconditions.push_back({Family::items, row, stored.version});
         decision.batch.writes.push_back(*std::move(entry));
         return decision;

@@ -302,7 +302,7 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     if (auto saved = save_from(transaction.from_drafts, decided->writers, decision); !saved) {
         return std::move(saved).error();
     }
-    if (auto over = users_.check(decision.figures)) return *std::move(over);
+    if (auto over = users_.check(decision.count_changes)) return *std::move(over);
     append(std::move(token), with_token(decision.batch, transaction.apart));
     // Where nothing is committed, nothing else holds the conditions up to one moment.
     if (system->any() && decision.batch.writes.empty()) {

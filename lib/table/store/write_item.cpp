@@ -78,13 +78,13 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
                                     stamp_of(*version, *read.request, *let_in, clock_.now().wall));
         if (!decided) return std::move(decided).error();
         batch.writes = std::move(decided->changes.writes);
-        decision.figures = std::move(decided->changes.figures);
+        decision.count_changes = std::move(decided->changes.count_changes);
         after.begin();
         after.add(*let_in, batch);
         if (auto checked = after.check(); !checked) return std::move(checked).error();
         auto saved = save_from(drafts_of(*read.request), writers_of(*let_in), decision);
         if (!saved) return std::move(saved).error();
-        if (auto over = users_.check(decision.figures)) return *std::move(over);
+        if (auto over = users_.check(decision.count_changes)) return *std::move(over);
         if (!planted(Bug::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);
         }

@@ -175,8 +175,9 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
     if (writes) {
         decided.changes.writes.push_back({Family::items, plan.row, std::nullopt});
         if (after) decided.changes.writes.back().value = encode_stored(stamp, *after);
-        decided.changes.figures.push_back({plan.schema->figure, (after ? 1 : 0) - (before ? 1 : 0),
-                                           static_cast<std::int64_t>(bytes - old_bytes)});
+        decided.changes.count_changes.push_back({plan.schema->item_counts,
+                                                 (after ? 1 : 0) - (before ? 1 : 0),
+                                                 static_cast<std::int64_t>(bytes - old_bytes)});
         index_units = change_entries(*plan.schema, before, after, stamp.version, decided.changes);
         if (after) decided.answer.version = stamp.version;
     }
@@ -208,8 +209,8 @@ void add_removal(const Schema& schema, const std::string& row, const StoredItem&
                  Decision& decision) {
     RowChanges changes;
     changes.writes.push_back({Family::items, row, std::nullopt});
-    changes.figures.push_back(
-        {schema.figure, -1, -static_cast<std::int64_t>(size_bytes(current.item))});
+    changes.count_changes.push_back(
+        {schema.item_counts, -1, -static_cast<std::int64_t>(size_bytes(current.item))});
     change_entries(schema, &current.item, nullptr, current.version, changes);
     append(std::move(changes), decision);
     decision.batch.preconditions.push_back({Family::items, row, current.version});

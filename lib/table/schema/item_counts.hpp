@@ -25,11 +25,11 @@ struct IndexSchema;
 // the definition, and counts towards the user of the table until its end.
 //
 // Threads: thread-safe, once charge() was called.
-struct Figure {
-    Figure() = default;
-    Figure(const Figure&) = delete;
-    Figure& operator=(const Figure&) = delete;
-    ~Figure();
+struct ItemCounts {
+    ItemCounts() = default;
+    ItemCounts(const ItemCounts&) = delete;
+    ItemCounts& operator=(const ItemCounts&) = delete;
+    ~ItemCounts();
 
     // Counts it towards a user from now on, null: towards none. Does nothing the second time.
     void charge(const std::shared_ptr<DataUse>& user);
@@ -44,46 +44,47 @@ struct Figure {
     bool counts_drafts = false;
 };
 
-struct FigureChange {
-    std::shared_ptr<Figure> figure;
+struct CountChange {
+    std::shared_ptr<ItemCounts> item_counts;
     std::int64_t count = 0;
     std::int64_t bytes = 0;
 };
 
-void apply(const std::vector<FigureChange>& changes);
+void apply(const std::vector<CountChange>& changes);
 
 // What a change adds to the bytes of a user: a row takes more than its attributes.
-std::int64_t bytes_of(const FigureChange& change);
+std::int64_t bytes_of(const CountChange& change);
 
 // What one or several writes change: the rows, and the figures behind them.
 struct RowChanges {
     std::vector<Write> writes;
-    std::vector<FigureChange> figures;
+    std::vector<CountChange> count_changes;
 };
 
 // What is to be committed, and what of figures it changes then.
 struct Decision {
     Batch batch;
-    std::vector<FigureChange> figures;
+    std::vector<CountChange> count_changes;
 };
 
 void append(RowChanges changes, Decision& decision);
 
 // All figures as they are stored, and back into those of the tables that are there: of those that
 // were stored as not sound, or not at all, it is said that they are not.
-std::string encode_figures(const std::vector<std::shared_ptr<const Schema>>& tables, bool sound);
+std::string encode_item_counts(const std::vector<std::shared_ptr<const Schema>>& tables,
+                               bool sound);
 // Errors: corrupt
-Result<void> decode_figures(const std::optional<std::string>& record,
-                            const std::vector<std::shared_ptr<const Schema>>& tables);
+Result<void> decode_item_counts(const std::optional<std::string>& record,
+                                const std::vector<std::shared_ptr<const Schema>>& tables);
 
 // Counts the rows of a table and of its indexes, in steps, as of the moment at which it began, and
 // then puts the figures right by what it found. What was just being written at that moment may be
 // counted twice, or not at all.
 //
 // Threads: one at a time. Lifetime: must end before the storage does.
-class FigureCount {
+class RowCounter {
 public:
-    FigureCount(const Storage& storage, std::shared_ptr<const Schema> schema);
+    RowCounter(const Storage& storage, std::shared_ptr<const Schema> schema);
 
     // Counts rows as long as some are left. True when the figures are right.
     //
@@ -93,7 +94,7 @@ public:
 private:
     struct Part {
         const IndexSchema* index = nullptr;
-        std::shared_ptr<Figure> figure;
+        std::shared_ptr<ItemCounts> item_counts;
         std::int64_t count_at_first = 0;
         std::int64_t bytes_at_first = 0;
         std::int64_t count = 0;

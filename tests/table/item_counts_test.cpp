@@ -43,16 +43,16 @@ CreateTable orders() {
 using Model = std::map<std::string, Item>;
 
 Told figures_of(const Model& model) {
-    Told figures;
+    Told count_changes;
     for (const auto& [key, item] : model) {
-        ++figures.items;
-        figures.bytes += size_bytes(item);
+        ++count_changes.items;
+        count_changes.bytes += size_bytes(item);
         const auto* indexed = item.find("g");
         if (!indexed) continue;
-        ++figures.entries;
-        figures.entry_bytes += size_bytes(Item{{"pk", key}, {"g", *indexed}});
+        ++count_changes.entries;
+        count_changes.entry_bytes += size_bytes(Item{{"pk", key}, {"g", *indexed}});
     }
-    return figures;
+    return count_changes;
 }
 
 // Random writes of all kinds, to a service and to a model of it.

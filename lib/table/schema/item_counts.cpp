@@ -1,5 +1,3 @@
-#include "table/schema/figures.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -7,6 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "item/key_codec.hpp"
+#include "table/schema/count_changes.hpp"
 #include "table/schema/layout.hpp"
 #include "table/schema/schema.hpp"
 #include "table/schema/user_data.hpp"
@@ -31,74 +30,76 @@ std::uint64_t stored(const std::atomic<std::int64_t>& value) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(value.load(), 0));
 }
 
-void append_figure(std::string& out, std::uint32_t table, std::uint16_t index,
-                   const Figure& figure) {
+void append_item_counts(std::string& out, std::uint32_t table, std::uint16_t index,
+                        const ItemCounts& item_counts) {
     append_u32(out, table);
     append_u16(out, index);
-    append_u64(out, stored(figure.count));
-    append_u64(out, stored(figure.bytes));
+    append_u64(out, stored(item_counts.count));
+    append_u64(out, stored(item_counts.bytes));
 }
 
-void set_figure(Figure& figure, const std::map<Key, Stored>& known, Key key) {
+void set_item_counts(ItemCounts& item_counts, const std::map<Key, Stored>& known, Key key) {
     const auto found = known.find(key);
     if (found == known.end()) return;
-    figure.add(static_cast<std::int64_t>(found->second.count),
-               static_cast<std::int64_t>(found->second.bytes));
+    item_counts.add(static_cast<std::int64_t>(found->second.count),
+                    static_cast<std::int64_t>(found->second.bytes));
 }
 
 std::int64_t charged(std::int64_t rows, std::int64_t bytes) { return rows * row_bytes + bytes; }
 
 }  // namespace
 
-Figure::~Figure() {
+ItemCounts::~ItemCounts() {
     if (use) use->bytes -= charged(count, bytes);
 }
 
-void Figure::charge(const std::shared_ptr<DataUse>& user) {
+void ItemCounts::charge(const std::shared_ptr<DataUse>& user) {
     if (use || !user) return;
     use = user;
     use->bytes += charged(count, bytes);
 }
 
-void Figure::add(std::int64_t more, std::int64_t more_bytes) {
+void ItemCounts::add(std::int64_t more, std::int64_t more_bytes) {
     if (more != 0) count.fetch_add(more, std::memory_order_relaxed);
     if (more_bytes != 0) bytes.fetch_add(more_bytes, std::memory_order_relaxed);
     if (use) use->bytes.fetch_add(charged(more, more_bytes), std::memory_order_relaxed);
 }
 
-std::int64_t bytes_of(const FigureChange& change) { return charged(change.count, change.bytes); }
+std::int64_t bytes_of(const CountChange& change) { return charged(change.count, change.bytes); }
 
-void apply(const std::vector<FigureChange>& changes) {
-    for (const FigureChange& change : changes) {
-        change.figure->add(change.count, change.bytes);
+void apply(const std::vector<CountChange>& changes) {
+    for (const CountChange& change : changes) {
+        change.item_counts->add(change.count, change.bytes);
     }
 }
 
 void append(RowChanges changes, Decision& decision) {
     std::move(changes.writes.begin(), changes.writes.end(),
               std::back_inserter(decision.batch.writes));
-    std::move(changes.figures.begin(), changes.figures.end(), std::back_inserter(decision.figures));
+    std::move(changes.count_changes.begin(), changes.count_changes.end(),
+              std::back_inserter(decision.count_changes));
 }
 
-std::string encode_figures(const std::vector<std::shared_ptr<const Schema>>& tables, bool sound) {
+std::string encode_item_counts(const std::vector<std::shared_ptr<const Schema>>& tables,
+                               bool sound) {
     std::string out;
     std::vector<std::uint32_t> sound_ones;
     for (const auto& table : tables) {
-        if (sound && table->figure->sound) sound_ones.push_back(table->number);
+        if (sound && table->item_counts->sound) sound_ones.push_back(table->number);
     }
     append_varint(out, sound_ones.size());
     for (const std::uint32_t number : sound_ones) append_u32(out, number);
     for (const auto& table : tables) {
-        append_figure(out, table->number, own_rows, *table->figure);
+        append_item_counts(out, table->number, own_rows, *table->item_counts);
         for (const IndexSchema& index : table->indexes) {
-            append_figure(out, table->number, index.number, *index.figure);
+            append_item_counts(out, table->number, index.number, *index.item_counts);
         }
     }
     return out;
 }
 
-Result<void> decode_figures(const std::optional<std::string>& record,
-                            const std::vector<std::shared_ptr<const Schema>>& tables) {
+Result<void> decode_item_counts(const std::optional<std::string>& record,
+                                const std::vector<std::shared_ptr<const Schema>>& tables) {
     std::vector<std::uint32_t> sound_ones;
     std::map<Key, Stored> known;
     if (record) {
@@ -115,30 +116,32 @@ Result<void> decode_figures(const std::optional<std::string>& record,
             const auto bytes = reader.u64();
             if (reader.ok()) known[{*table, *index}] = {*rows, *bytes};
         }
-        if (!reader.done()) return Error(ErrorCode::corrupt, "the figures of tables are damaged");
+        if (!reader.done())
+            return Error(ErrorCode::corrupt, "the count_changes of tables are damaged");
     }
     for (const auto& table : tables) {
-        set_figure(*table->figure, known, {table->number, own_rows});
-        table->figure->sound =
+        set_item_counts(*table->item_counts, known, {table->number, own_rows});
+        table->item_counts->sound =
             std::find(sound_ones.begin(), sound_ones.end(), table->number) != sound_ones.end();
         for (const IndexSchema& index : table->indexes) {
-            set_figure(*index.figure, known, {table->number, index.number});
+            set_item_counts(*index.item_counts, known, {table->number, index.number});
         }
     }
     return {};
 }
 
-FigureCount::FigureCount(const Storage& storage, std::shared_ptr<const Schema> schema)
+RowCounter::RowCounter(const Storage& storage, std::shared_ptr<const Schema> schema)
     : schema_(std::move(schema)) {
-    const auto add = [this](const IndexSchema* index, const std::shared_ptr<Figure>& figure) {
-        parts_.push_back({index, figure, figure->count, figure->bytes, 0, 0});
+    const auto add = [this](const IndexSchema* index,
+                            const std::shared_ptr<ItemCounts>& item_counts) {
+        parts_.push_back({index, item_counts, item_counts->count, item_counts->bytes, 0, 0});
     };
-    add(nullptr, schema_->figure);
-    for (const IndexSchema& index : schema_->indexes) add(&index, index.figure);
+    add(nullptr, schema_->item_counts);
+    for (const IndexSchema& index : schema_->indexes) add(&index, index.item_counts);
     snapshot_ = storage.snapshot();
 }
 
-Result<bool> FigureCount::step(std::size_t& rows_left) {
+Result<bool> RowCounter::step(std::size_t& rows_left) {
     for (; part_ < parts_.size(); ++part_) {
         const auto walked = walk(parts_[part_], rows_left);
         if (!walked) return Error(walked.error());
@@ -146,14 +149,14 @@ Result<bool> FigureCount::step(std::size_t& rows_left) {
         next_.clear();
     }
     // Another count may have come first.
-    if (schema_->figure->sound.exchange(true)) return true;
+    if (schema_->item_counts->sound.exchange(true)) return true;
     for (const Part& part : parts_) {
-        part.figure->add(part.count - part.count_at_first, part.bytes - part.bytes_at_first);
+        part.item_counts->add(part.count - part.count_at_first, part.bytes - part.bytes_at_first);
     }
     return true;
 }
 
-Result<bool> FigureCount::walk(Part& part, std::size_t& rows_left) {
+Result<bool> RowCounter::walk(Part& part, std::size_t& rows_left) {
     const std::string prefix = row_prefix(*schema_, part.index);
     const auto cursor = snapshot_->scan(row_family(part.index), next_.empty() ? prefix : next_,
                                         end_of_prefix(prefix));
