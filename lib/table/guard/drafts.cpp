@@ -7,7 +7,7 @@
 #include "base/bytes.hpp"
 #include "item/key_codec.hpp"
 #include "table/guard/draft_record.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {

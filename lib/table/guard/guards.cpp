@@ -5,7 +5,7 @@
 
 #include "base/planted_bug.hpp"
 #include "table/guard/drafts.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 
@@ -53,12 +53,13 @@ void AfterCommit::add(const std::optional<LockGate::WriteTerms>& let_in, Batch& 
 Result<void> AfterCommit::check() const {
     if (after_ == AfterSave::keep) return {};
     if (let_in_.empty()) {
-        return fault("To give up a lock after a save, show its session and token with the save");
+        return validation_error(
+            "To give up a lock after a save, show its session and token with the save");
     }
     const bool downgrades = std::all_of(let_in_.begin(), let_in_.end(),
                                         [](const auto& let_in) { return let_in.downgrades; });
     if (after_ == AfterSave::downgrade && !downgrades) {
-        return fault(
+        return validation_error(
             "To downgrade after a save, the grant must have no permits and wait for no conversion: "
             "save without, and convert or release it then");
     }

@@ -7,9 +7,9 @@
 
 #include "item/capacity.hpp"
 #include "table/read/capacity_report.hpp"
-#include "table/schema/faults.hpp"
 #include "table/schema/index_entries.hpp"
 #include "table/schema/layout.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -50,10 +50,11 @@ std::vector<std::string_view> missing_for_filter(const PagePlan& plan) {
 std::optional<Error> check_global(const PagePlan& plan) {
     const IndexSchema& index = *plan.index;
     if (plan.options->consistent) {
-        return fault("Consistent reads are not supported on global secondary indexes");
+        return validation_error("Consistent reads are not supported on global secondary indexes");
     }
     if (index.status == IndexStatus::creating) {
-        return fault("Cannot read from backfilling global secondary index: " + index.name);
+        return validation_error("Cannot read from backfilling global secondary index: " +
+                                index.name);
     }
     if (plan.options->select == Select::all_attributes &&
         index.projection.type != ProjectionType::all) {
@@ -85,20 +86,21 @@ Result<void> check_options(const PageOptions& options,
     const auto& select = options.select;
     if (expressions.projection) {
         const std::string text = "Cannot specify the ProjectionExpression when choosing to get ";
-        if (select == Select::count) return fault(text + "only the Count");
-        if (select == Select::all_attributes) return fault(text + "ALL_ATTRIBUTES");
+        if (select == Select::count) return validation_error(text + "only the Count");
+        if (select == Select::all_attributes) return validation_error(text + "ALL_ATTRIBUTES");
         if (select == Select::all_projected_attributes) {
-            return fault(text + "ALL_PROJECTED_ATTRIBUTES");
+            return validation_error(text + "ALL_PROJECTED_ATTRIBUTES");
         }
         return {};
     }
     if (select == Select::specific_attributes) {
-        return fault(
+        return validation_error(
             "Must specify the AttributesToGet or ProjectionExpression when choosing to get "
             "SPECIFIC_ATTRIBUTES");
     }
     if (select == Select::all_projected_attributes && !options.index) {
-        return fault("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
+        return validation_error(
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
     }
     return {};
 }
@@ -207,7 +209,7 @@ Result<PagePlan> plan_page(Result<SchemaPointer> schema, const PageOptions& opti
     if (!options.index) return plan;
     plan.index = plan.schema->index(*options.index);
     if (!plan.index) {
-        return fault("The table does not have the specified index: " + *options.index);
+        return validation_error("The table does not have the specified index: " + *options.index);
     }
     if (plan.index->kind == IndexKind::global) {
         if (auto error = check_global(plan)) return *std::move(error);

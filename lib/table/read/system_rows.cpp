@@ -6,7 +6,7 @@
 #include "base/assert.hpp"
 #include "item/key_codec.hpp"
 #include "storage/preconditions.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -131,11 +131,12 @@ std::optional<Error> check_writable(const Schema& schema, const WriteItem& reque
     if (!schema.is_system()) return std::nullopt;
     if (request.kind != WriteItem::Kind::check) return only_read(schema.name);
     if (!schema.can_be_checked) {
-        return fault("A transaction cannot rest on a condition of table " + schema.name +
-                     ": its items change without a write");
+        return validation_error("A transaction cannot rest on a condition of table " + schema.name +
+                                ": its items change without a write");
     }
     if (request.expected_version) {
-        return fault("Items of table " + schema.name + " have no versions: give a condition");
+        return validation_error("Items of table " + schema.name +
+                                " have no versions: give a condition");
     }
     return std::nullopt;
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "table/schema/faults.hpp"
 #include "table/schema/request_limits.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -108,7 +108,8 @@ Result<UpdateTimeToLive> RehearsedTables::update_time_to_live(const UpdateTimeTo
         MutexLock lock(mutex_);
         const auto found = changed_.find(name);
         if (found != changed_.end() && now - found->second < rehearsal_.time_to_live_pause) {
-            return fault("Time to live has been modified multiple times within a fixed interval");
+            return validation_error(
+                "Time to live has been modified multiple times within a fixed interval");
         }
     }
     auto changed = tables_->update_time_to_live(request);

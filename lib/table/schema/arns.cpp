@@ -1,6 +1,6 @@
 #include "table/schema/arns.hpp"
 
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {

@@ -6,14 +6,14 @@
 #include <rocklock/types.hpp>
 
 #include "base/base64url.hpp"
-#include "table/schema/faults.hpp"
 #include "table/schema/schema.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {
 
 Error bad_template(std::string_view text, const std::string& why) {
-    return fault("The template of resources \"" + std::string(text) + "\" " + why);
+    return validation_error("The template of resources \"" + std::string(text) + "\" " + why);
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ std::string text_of_key(const AttributeValue& value) {
 }
 
 Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const KeyParts& key) {
-    if (text.empty()) return fault("The template of resources is empty: give a name");
+    if (text.empty()) return validation_error("The template of resources is empty: give a name");
     ResourceTemplate result;
     result.text_ = text;
     std::size_t written = 0;
@@ -52,7 +52,7 @@ Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const Ke
         rest.remove_prefix(end + 1);
     }
     if (written > limits::name_bytes || text.find('\0') != std::string_view::npos) {
-        return fault(
+        return validation_error(
             "The template of resources makes no names: they have at most 1,024 bytes, none "
             "of them NUL");
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "item/capacity.hpp"
-#include "table/schema/faults.hpp"
 #include "table/schema/layout.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -25,7 +25,7 @@ Error wrong_type(const IndexSchema& index, const AttributeDefinition& part,
 
 Error empty_key(const IndexSchema& index, const AttributeDefinition& part) {
     const bool text = part.type == AttributeType::string;
-    return fault(
+    return validation_error(
         "One or more parameter values are not valid. A value specified for a secondary index key "
         "is not supported. The AttributeValue for a key attribute cannot contain an empty " +
         std::string(text ? "string" : "binary") + " value. IndexName: " + index.name +
@@ -124,7 +124,7 @@ std::optional<Error> check_key_paths(const Schema& schema,
     const auto check = [&nested](const KeyParts& key, std::string_view kind) {
         for (const KeyAttribute& part : key.list()) {
             if (std::find(nested.begin(), nested.end(), part.name) == nested.end()) continue;
-            return std::optional(fault(
+            return std::optional(validation_error(
                 "Key attributes must be scalars; list random access '[]' and map lookup '.' are "
                 "not allowed: " +
                 std::string(kind) + ": " + std::string(part.name)));

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "table/schema/capacity_settings.hpp"
-#include "table/schema/faults.hpp"
 #include "table/schema/tags.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -55,7 +55,7 @@ std::optional<Error> check_definitions(const Definitions& list) {
                                            : "Member must have length less than or equal to 255");
         }
         if (!names.insert(name).second) {
-            return fault("Cannot have two attributes with the same name");
+            return validation_error("Cannot have two attributes with the same name");
         }
         if (type > AttributeType::binary) {
             return constraint(to_string(type), "attributeDefinitions.1.member.attributeType",
@@ -74,14 +74,16 @@ std::optional<Error> check_order(const std::vector<KeyElement>& key) {
                           "Member must have length less than or equal to 2");
     }
     if (key[0].type != KeyType::hash) {
-        return fault("Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
+        return validation_error(
+            "Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
     }
     if (key.size() == 2 && key[0].attribute == key[1].attribute) {
-        return fault(
+        return validation_error(
             "Both the Hash Key and the Range Key element in the KeySchema have the same name");
     }
     if (key.size() == 2 && key[1].type != KeyType::range) {
-        return fault("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type");
+        return validation_error(
+            "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type");
     }
     return std::nullopt;
 }
@@ -91,7 +93,8 @@ Result<KeyParts> key_parts(const std::vector<KeyElement>& key, const Definitions
     for (const auto& element : key) {
         if (definition(definitions, element.attribute)) continue;
         if (key.size() > definitions.size()) {
-            return fault("Invalid KeySchema: Some index key attribute have no definition");
+            return validation_error(
+                "Invalid KeySchema: Some index key attribute have no definition");
         }
         return invalid_parameter(
             "Some index key attributes are not defined in AttributeDefinitions. Keys: [" +
@@ -422,7 +425,7 @@ std::optional<Error> create_index(Schema& schema, const SecondaryIndex& index,
     }
     if (auto error = check_definitions(given)) return error;
     if (schema.index(index.name))
-        return fault("Attempting to create an index which already exists");
+        return validation_error("Attempting to create an index which already exists");
     if (auto error = check_agreement(schema, given)) return error;
     const auto count = std::count_if(schema.indexes.begin(), schema.indexes.end(),
                                      [](auto& other) { return other.kind == IndexKind::global; });
@@ -440,8 +443,9 @@ std::optional<Error> change_index_throughput(IndexSchema& index, BillingMode bil
         auto throughput = throughput_of(billing, given.throughput);
         if (!throughput) return std::move(throughput).error();
         if (index.throughput == *throughput) {
-            return fault("The provisioned throughput for the index " + index.name +
-                         " will not change. " + requested_units(index.throughput, *throughput));
+            return validation_error("The provisioned throughput for the index " + index.name +
+                                    " will not change. " +
+                                    requested_units(index.throughput, *throughput));
         }
         index.warm = warm_throughput(billing, index.throughput, index.warm);
         index.throughput = *throughput;
@@ -480,8 +484,8 @@ std::optional<Error> update_billing(Schema& schema, const UpdateTable& request) 
     auto throughput = throughput_of(billing, request.throughput);
     if (!throughput) return std::move(throughput).error();
     if (same_mode && *throughput == schema.throughput) {
-        return fault("The provisioned throughput for the table will not change. " +
-                     requested_units(schema.throughput, *throughput));
+        return validation_error("The provisioned throughput for the table will not change. " +
+                                requested_units(schema.throughput, *throughput));
     }
     schema.warm = warm_throughput(schema.billing, schema.throughput, schema.warm);
     for (IndexSchema& index : schema.indexes) {
@@ -538,7 +542,8 @@ bool is_reserved(std::string_view name) { return name.starts_with(reserved_prefi
 Result<Schema> schema_of(const CreateTable& request) {
     if (auto error = check_name(request.table, "tableName")) return *std::move(error);
     if (is_reserved(request.table)) {
-        return fault("Table names that begin with 'rocklock.' are reserved: " + request.table);
+        return validation_error("Table names that begin with 'rocklock.' are reserved: " +
+                                request.table);
     }
     if (auto error = check_definitions(request.attributes)) return *std::move(error);
     Schema schema;
@@ -564,7 +569,7 @@ Result<Schema> schema_of(const CreateTable& request) {
 
 Result<Schema> schema_after(const Schema& before, const UpdateTable& request) {
     if (changes_nothing(request)) {
-        return fault(
+        return validation_error(
             "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
             "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required");
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -43,10 +43,11 @@ std::optional<Error> check_tag(const std::string& key, const std::string& value,
         return constraint(value, path + "value",
                           "Member must have length less than or equal to 256");
     }
-    if (!is_tag_text(key)) return fault("The Tag Key provided is invalid, Key: " + key);
-    if (!is_tag_text(value)) return fault("The Tag Value provided is invalid, Value: " + value);
+    if (!is_tag_text(key)) return validation_error("The Tag Key provided is invalid, Key: " + key);
+    if (!is_tag_text(value))
+        return validation_error("The Tag Value provided is invalid, Value: " + value);
     if (!key.starts_with("aws:")) return std::nullopt;
-    return fault("Tag Key cannot be prefixed with aws:, Key: " + key);
+    return validation_error("Tag Key cannot be prefixed with aws:, Key: " + key);
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ std::optional<Error> check_tags(const Tags& tags) {
 
 std::optional<Error> check_tag_count(const Tags& tags) {
     if (tags.size() <= most_tags) return std::nullopt;
-    return fault("Number of Tags exceed the current limit for the provided ResourceArn");
+    return validation_error("Number of Tags exceed the current limit for the provided ResourceArn");
 }
 
 }  // namespace rocklock::table

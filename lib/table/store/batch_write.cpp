@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "table/guard/drafts.hpp"
-#include "table/schema/faults.hpp"
 #include "table/schema/request_limits.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 #include "table/write/many_writes.hpp"
 
@@ -17,11 +17,11 @@ std::optional<Error> check_batch(const BatchWrite& request) {
                           "Member must have length greater than or equal to 1");
     }
     if (request.writes.size() > most_batch_writes) {
-        return fault("Too many items requested for the BatchWriteItem call");
+        return validation_error("Too many items requested for the BatchWriteItem call");
     }
     for (const WriteItem& write : request.writes) {
         if (write.kind == WriteItem::Kind::put || write.kind == WriteItem::Kind::remove) continue;
-        return fault("A batch has only puts and deletes");
+        return validation_error("A batch has only puts and deletes");
     }
     return std::nullopt;
 }

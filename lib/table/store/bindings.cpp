@@ -1,8 +1,8 @@
 // BindTable, UnbindTable, ListBindings.
 #include <utility>
 
-#include "table/schema/faults.hpp"
 #include "table/schema/schema_check.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {
@@ -10,7 +10,7 @@ namespace rocklock::table {
 Result<TableBinding> TableStore::bind_table(const TableBinding& request) {
     if (auto error = check_table(request.table, "tableName")) return *std::move(error);
     if (is_reserved(arns_.name_of(request.table).value_or(request.table))) {
-        return fault("Tables of the lock manager's own are not bound: " + request.table);
+        return validation_error("Tables of the lock manager's own are not bound: " + request.table);
     }
     TableBinding bound = request;
     const auto bind = [&](Schema& schema) -> Result<bool> {
@@ -30,7 +30,7 @@ Result<TableBinding> TableStore::unbind_table(const std::string& table) {
     if (auto error = check_table(table, "tableName")) return *std::move(error);
     TableBinding was;
     const auto unbind = [&](Schema& schema) -> Result<bool> {
-        if (!schema.binding) return fault("The table is not bound: " + table);
+        if (!schema.binding) return validation_error("The table is not bound: " + table);
         was = {schema.name, schema.binding->resource.text(), schema.binding->strict};
         schema.binding.reset();
         return true;

@@ -5,7 +5,7 @@
 #include "item/key_codec.hpp"
 #include "table/guard/draft_record.hpp"
 #include "table/guard/drafts.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {
@@ -19,12 +19,14 @@ Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
                                    const std::vector<std::string>& writers, Decision& decision) {
     if (drafts.empty()) return {};
     if (writers.empty()) {
-        return fault("To save a draft, show the session and token of a lock that covers its item");
+        return validation_error(
+            "To save a draft, show the session and token of a lock that covers its item");
     }
     const auto snapshot = storage_.snapshot();
     for (const DraftId draft : drafts) {
         const auto again = std::count(drafts.begin(), drafts.end(), draft);
-        if (again > 1) return fault("A draft can be saved once only, and is named twice");
+        if (again > 1)
+            return validation_error("A draft can be saved once only, and is named twice");
         auto removed = remove_draft(draft_moment(*snapshot), writers, draft, decision);
         if (!removed) return std::move(removed).error();
     }
@@ -33,8 +35,8 @@ Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
 
 Result<DraftPage> TableStore::list_drafts(const DraftsRequest& request) {
     if (request.limit == 0 || request.limit > limits::drafts_per_principal) {
-        return fault("The limit of a page of drafts must be from 1 to " +
-                     std::to_string(limits::drafts_per_principal));
+        return validation_error("The limit of a page of drafts must be from 1 to " +
+                                std::to_string(limits::drafts_per_principal));
     }
     DraftPage page;
     // Behind it begins what would be another's name.

@@ -4,8 +4,8 @@
 #include "expression/request.hpp"
 #include "item/capacity.hpp"
 #include "table/read/capacity_report.hpp"
-#include "table/schema/faults.hpp"
 #include "table/schema/request_limits.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {

@@ -7,8 +7,8 @@
 #include "item/capacity.hpp"
 #include "table/read/capacity_report.hpp"
 #include "table/read/system_rows.hpp"
-#include "table/schema/faults.hpp"
 #include "table/schema/request_limits.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 #include "table/write/many_writes.hpp"
 
@@ -58,7 +58,7 @@ std::optional<Error> check_counts(const BatchGet& request) {
                           "Member must have length greater than or equal to 1");
     }
     if (count <= most_batch_keys) return std::nullopt;
-    return fault("Too many items requested for the BatchGetItem call");
+    return validation_error("Too many items requested for the BatchGetItem call");
 }
 
 // One table's part of a batch.
@@ -74,7 +74,7 @@ Result<void> find_rows(PlannedKeys& plan, std::set<std::string>& known) {
         if (auto checked = check_key(key, plan.schema->key.list()); !checked) return checked;
         plan.rows.push_back(row_key(*plan.schema, nullptr, key));
         if (!known.insert(plan.rows.back()).second) {
-            return fault("Provided list of item keys contains duplicates");
+            return validation_error("Provided list of item keys contains duplicates");
         }
     }
     if (auto error = check_projected_paths(*plan.schema, plan.read)) return *std::move(error);
@@ -153,7 +153,8 @@ Result<void> find_rows(std::vector<PlannedGet>& plans) {
         }
         plan.row = row_key(*plan.schema, nullptr, plan.request->key);
         if (!known.insert(plan.row).second) {
-            return fault("Transaction request cannot include multiple operations on one item");
+            return validation_error(
+                "Transaction request cannot include multiple operations on one item");
         }
     }
     return {};

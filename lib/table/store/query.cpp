@@ -5,7 +5,7 @@
 #include "expression/key_condition.hpp"
 #include "item/key_codec.hpp"
 #include "table/read/page.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {
@@ -69,14 +69,14 @@ std::string shown(const AttributeMap& key) {
 std::optional<Error> check_start(const PagePlan& plan, const KeyRange& keys,
                                  const AttributeMap& start) {
     if (!plan.index && !plan.schema->key.range) {
-        return fault("The provided exclusive start key is invalid: ExclusiveStartKey: " +
-                     shown(start));
+        return validation_error("The provided exclusive start key is invalid: ExclusiveStartKey: " +
+                                shown(start));
     }
     switch (check_start_key(plan, start)) {
         case StartKeyFault::names:
-            return fault("The provided starting key is invalid");
+            return validation_error("The provided starting key is invalid");
         case StartKeyFault::types:
-            return fault(
+            return validation_error(
                 "The provided starting key is invalid: The provided key element does not match "
                 "the schema");
         case StartKeyFault::none:
@@ -84,11 +84,11 @@ std::optional<Error> check_start(const PagePlan& plan, const KeyRange& keys,
     }
     const KeyParts& parts = plan.key();
     if (*start.find(parts.hash.name) != keys.hash) {
-        return fault(
+        return validation_error(
             "The provided starting key is outside query boundaries based on provided conditions");
     }
     if (!parts.range || keys.contains(*start.find(parts.range->name))) return std::nullopt;
-    return fault("The provided starting key does not match the range key predicate");
+    return validation_error("The provided starting key does not match the range key predicate");
 }
 
 }  // namespace

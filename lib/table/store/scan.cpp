@@ -3,7 +3,7 @@
 
 #include "item/key_codec.hpp"
 #include "table/read/page.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {
@@ -13,12 +13,12 @@ constexpr std::int64_t most_segments = 1'000'000;
 
 std::optional<Error> check_segments(const Scan& request) {
     if (request.segment && !request.total_segments) {
-        return fault(
+        return validation_error(
             "The TotalSegments parameter is required but was not present in the request when "
             "Segment parameter is present");
     }
     if (request.total_segments && !request.segment) {
-        return fault(
+        return validation_error(
             "The Segment parameter is required but was not present in the request when parameter "
             "TotalSegments is present");
     }
@@ -28,7 +28,7 @@ std::optional<Error> check_segments(const Scan& request) {
     }
     if (auto error = check_range(*request.segment, 0, most_segments - 1, "segment")) return error;
     if (*request.segment < *request.total_segments) return std::nullopt;
-    return fault(
+    return validation_error(
         "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
         "Segment: " +
         std::to_string(*request.segment) +
@@ -42,7 +42,7 @@ std::optional<Error> check_start_row(const Scan& request, const PagePlan& plan,
     if (!request.segment || (row >= rows.first && (rows.last.empty() || row < rows.last))) {
         return std::nullopt;
     }
-    return fault(
+    return validation_error(
         "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use "
         "ExclusiveStartKey with correct Segment. TotalSegments: " +
         std::to_string(*request.total_segments) + " Segment: " + std::to_string(*request.segment));
@@ -74,7 +74,7 @@ Result<Page> TableStore::scan(const Scan& request) {
     RowRange rows = rows_of(request, *plan);
     if (options.start_key) {
         if (check_start_key(*plan, *options.start_key) != StartKeyFault::none) {
-            return fault(
+            return validation_error(
                 "The provided starting key is invalid: The provided key element does not match "
                 "the schema");
         }

@@ -11,7 +11,7 @@
 
 #include "item/key_codec.hpp"
 #include "table/guard/drafts.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {

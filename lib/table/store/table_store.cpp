@@ -7,7 +7,7 @@
 
 #include "base/bytes.hpp"
 #include "table/rehearsal/rehearsed_tables.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock {
 

@@ -5,8 +5,8 @@
 
 #include "base/random.hpp"
 #include "item/key_codec.hpp"
-#include "table/schema/faults.hpp"
 #include "table/schema/schema_check.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {
@@ -120,7 +120,7 @@ Result<TableDescription> TableStore::delete_table(const std::string& table) {
         if (!schema) return no_such_table(table);
         if (schema->is_system()) return only_read(schema->name);
         if (schema->deletion_protection) {
-            return fault(
+            return validation_error(
                 "Resource cannot be deleted as it is currently protected against deletion. "
                 "Disable deletion protection first.");
         }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "table/schema/faults.hpp"
 #include "table/schema/tags.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {
@@ -13,8 +13,8 @@ constexpr std::size_t tags_in_page = 10;
 
 std::optional<Error> check_resource(std::string_view resource) {
     if (is_table_arn(resource)) return std::nullopt;
-    return fault("Invalid TableArn: Invalid ResourceArn provided as input " +
-                 std::string(resource));
+    return validation_error("Invalid TableArn: Invalid ResourceArn provided as input " +
+                            std::string(resource));
 }
 
 // The word is the service's.
@@ -32,7 +32,8 @@ Result<void> with_arn(Result<void> result, const std::string& resource) {
 
 Result<void> TableStore::tag_resource(const TagResource& request) {
     if (auto error = check_resource(request.resource)) return *std::move(error);
-    if (request.tags.empty()) return fault("Atleast one Tag needs to be provided as Input.");
+    if (request.tags.empty())
+        return validation_error("Atleast one Tag needs to be provided as Input.");
     if (auto error = check_tags(request.tags)) return *std::move(error);
     const auto change = [&](Schema& schema) -> Result<bool> {
         const Tags before = schema.tags;
@@ -45,7 +46,8 @@ Result<void> TableStore::tag_resource(const TagResource& request) {
 
 Result<void> TableStore::untag_resource(const UntagResource& request) {
     if (auto error = check_resource(request.resource)) return *std::move(error);
-    if (request.keys.empty()) return fault("Atleast one Tag Key needs to be provided as Input.");
+    if (request.keys.empty())
+        return validation_error("Atleast one Tag Key needs to be provided as Input.");
     const auto change = [&](Schema& schema) -> Result<bool> {
         std::size_t removed = 0;
         for (const std::string& key : request.keys) removed += schema.tags.erase(key);

@@ -1,5 +1,5 @@
 // UpdateTimeToLive, DescribeTimeToLive.
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {
@@ -19,19 +19,21 @@ std::optional<Error> check_attribute(const std::string& attribute) {
 // True where it changes something, and that is always.
 Result<bool> change(Schema& schema, const UpdateTimeToLive& request) {
     if (schema.binding) {
-        return fault(
+        return validation_error(
             "Table " + schema.name +
             " is bound to resources, and another time to live would have items removed "
             "without their locks being asked for: unbind it, change it, and bind it again");
     }
     const std::string& current = schema.ttl_attribute;
-    if (current.empty() && !request.enabled) return fault("TimeToLive is already disabled");
+    if (current.empty() && !request.enabled)
+        return validation_error("TimeToLive is already disabled");
     if (!current.empty() && current != request.attribute) {
-        return fault(
+        return validation_error(
             "TimeToLive is active on a different AttributeName: current AttributeName is " +
             current);
     }
-    if (!current.empty() && request.enabled) return fault("TimeToLive is already enabled");
+    if (!current.empty() && request.enabled)
+        return validation_error("TimeToLive is already enabled");
     schema.ttl_attribute = request.enabled ? request.attribute : "";
     return true;
 }

@@ -8,8 +8,8 @@
 #include "item/capacity.hpp"
 #include "table/guard/drafts.hpp"
 #include "table/read/capacity_report.hpp"
-#include "table/schema/faults.hpp"
 #include "table/schema/request_limits.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 #include "table/write/many_writes.hpp"
 #include "table/write/request_token.hpp"
@@ -29,10 +29,10 @@ public:
         text_ += (count_ > 1 ? "; Value " : "Value ") + value + " at '" + path +
                  "' failed to satisfy constraint: " + rule;
     }
-    std::optional<Error> fault() const {
+    std::optional<Error> validation_error() const {
         if (count_ == 0) return std::nullopt;
-        return table::fault(std::to_string(count_) + " validation error" + (count_ > 1 ? "s" : "") +
-                            " detected: " + text_);
+        return table::validation_error(std::to_string(count_) + " validation error" +
+                                       (count_ > 1 ? "s" : "") + " detected: " + text_);
     }
 
 private:
@@ -78,7 +78,7 @@ std::optional<Error> check_members(const TransactWrite& request) {
         constraints.add("'" + *request.token + "'", "clientRequestToken",
                         "Member must have length less than or equal to 36");
     }
-    return constraints.fault();
+    return constraints.validation_error();
 }
 
 // What the request brings along: items, keys, and the values of updates. What is stored does not

@@ -6,7 +6,7 @@
 
 #include "base/planted_bug.hpp"
 #include "table/guard/drafts.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {
@@ -34,7 +34,7 @@ std::vector<std::string> writers_of(const std::optional<LockGate::WriteTerms>& l
 
 Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
     if (request.kind == WriteItem::Kind::check) {
-        return fault("A condition alone can be checked in a transaction only");
+        return validation_error("A condition alone can be checked in a transaction only");
     }
     const auto read = read_write(request);
     if (!read) return Error(read.error());

@@ -8,7 +8,7 @@
 
 #include "base/planted_bug.hpp"
 #include "table/read/capacity_report.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 #include "table/write/cancellation.hpp"
 
 namespace rocklock::table {
@@ -146,8 +146,8 @@ Result<ManyWrites> read_writes(const std::vector<WriteItem>& requests) {
 std::optional<Error> check_transaction_size(std::size_t bytes) {
     constexpr std::size_t most = 4 << 20;
     if (bytes <= most) return std::nullopt;
-    return fault("Transaction payload size cannot exceed 4MB. Payload Size: " +
-                 std::to_string(bytes));
+    return validation_error("Transaction payload size cannot exceed 4MB. Payload Size: " +
+                            std::to_string(bytes));
 }
 
 Result<void> find_tables(ManyWrites& writes, const Catalog& catalog) {
@@ -169,7 +169,7 @@ std::optional<Error> check_together(const ManyWrites& writes, std::string_view t
         if (auto error = check_empty_keys(schema, request)) return error;
         if (!has_key(schema, request.item)) continue;
         if (!rows.insert(row_key(schema, nullptr, request.item)).second) {
-            return fault(std::string(twice));
+            return validation_error(std::string(twice));
         }
     }
     return std::nullopt;

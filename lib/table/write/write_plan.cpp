@@ -7,7 +7,7 @@
 #include "item/capacity.hpp"
 #include "table/read/capacity_report.hpp"
 #include "table/read/system_rows.hpp"
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -33,13 +33,13 @@ std::optional<Error> check_return_values(const WriteItem& request) {
         request.return_values == ReturnValues::all_old) {
         return std::nullopt;
     }
-    return fault("ReturnValues can only be ALL_OLD or NONE");
+    return validation_error("ReturnValues can only be ALL_OLD or NONE");
 }
 
 std::optional<Error> check_writer(const WriteItem& request) {
     if (request.by.size() > limits::name_bytes) {
-        return fault("Who writes is told in at most " + std::to_string(limits::name_bytes) +
-                     " bytes");
+        return validation_error("Who writes is told in at most " +
+                                std::to_string(limits::name_bytes) + " bytes");
     }
     return std::nullopt;
 }

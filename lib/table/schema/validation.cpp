@@ -1,4 +1,4 @@
-#include "table/schema/faults.hpp"
+#include "table/schema/validation.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,15 +19,16 @@ bool is_name_character(char character) {
 
 }  // namespace
 
-Error fault(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
+Error validation_error(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
 
 Error invalid_parameter(std::string_view text) {
-    return fault("One or more parameter values were invalid: " + std::string(text));
+    return validation_error("One or more parameter values were invalid: " + std::string(text));
 }
 
 Error constraint(std::string_view value, std::string_view path, std::string_view rule) {
-    return fault("1 validation error detected: Value '" + std::string(value) + "' at '" +
-                 std::string(path) + "' failed to satisfy constraint: " + std::string(rule));
+    return validation_error("1 validation error detected: Value '" + std::string(value) + "' at '" +
+                            std::string(path) +
+                            "' failed to satisfy constraint: " + std::string(rule));
 }
 
 Error no_such_resource() { return {ErrorCode::resource_not_found, "Requested resource not found"}; }
@@ -38,8 +39,8 @@ Error no_such_table(std::string_view table) {
 }
 
 Error only_read(std::string_view table) {
-    return fault("Table " + std::string(table) +
-                 " shows what the lock manager has, and can only be read");
+    return validation_error("Table " + std::string(table) +
+                            " shows what the lock manager has, and can only be read");
 }
 
 std::optional<Error> check_name(std::string_view name, std::string_view path) {

@@ -10,7 +10,7 @@
 namespace rocklock::table {
 
 // An invalid_argument with that text.
-Error fault(std::string text);
+Error validation_error(std::string text);
 // "One or more parameter values were invalid: <text>".
 Error invalid_parameter(std::string_view text);
 // "1 validation error detected: Value '<value>' at '<path>' failed to satisfy constraint: <rule>".
