@@ -148,7 +148,7 @@ bool is_simple(const HttpRequest& request) {
            !check_signature(request);
 }
 
-std::unique_ptr<BegunWrite> begin(const HttpRequest& request, TableService& tables) {
+std::unique_ptr<PendingWrite> begin(const HttpRequest& request, TableService& tables) {
     const auto operation = operation_of(request);
     if (!is_write_of_one_item(operation) || !is_simple(request)) return nullptr;
     const auto body = TableBody::parse(request.body);
@@ -240,9 +240,9 @@ void ItemEndpoint::ask(HttpRequest request, Done done) {
         count(operation, answer, start);
         done(std::move(answer));
     };
-    if (auto begun = begin(request, tables_)) {
-        return queue(
-            {std::move(begun), std::make_unique<HttpRequest>(std::move(request)), std::move(done)});
+    if (auto pending = begin(request, tables_)) {
+        return queue({std::move(pending), std::make_unique<HttpRequest>(std::move(request)),
+                      std::move(done)});
     }
     hand_over(std::move(request), std::move(done));
 }
@@ -286,7 +286,7 @@ bool ItemEndpoint::finish_those_queued() {
 }
 
 void ItemEndpoint::finish(Queued& write) {
-    auto answer = write.begun->finish();
+    auto answer = write.pending->finish();
     if (!answer) return hand_over(std::move(*write.request), std::move(write.done));
     const auto response = write_answer_of(*std::move(answer));
     write.done(response ? with_headers(*response) : error_answer(response.error(), failed_));

@@ -67,7 +67,7 @@ public:
 private:
     // A write that is on its way to the disk.
     struct Queued {
-        std::unique_ptr<BegunWrite> begun;
+        std::unique_ptr<PendingWrite> pending;
         // Large, and moved about with the rest.
         std::unique_ptr<HttpRequest> request;
         Done done;

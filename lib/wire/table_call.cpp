@@ -447,8 +447,8 @@ std::optional<Result<TableAnswer>> get_cached_item(TableService& tables, const T
     return answer_of(*std::move(answer), request, write_alone);
 }
 
-std::unique_ptr<BegunWrite> begin_write(TableService& tables, std::string_view operation,
-                                        const TableBody& body) {
+std::unique_ptr<PendingWrite> begin_write(TableService& tables, std::string_view operation,
+                                          const TableBody& body) {
     const Kind kind = operation == "PutItem"      ? Kind::put
                       : operation == "UpdateItem" ? Kind::update
                                                   : Kind::remove;

@@ -86,8 +86,8 @@ std::optional<Result<TableAnswer>> get_cached_item(TableService& tables, const T
 
 // A write of one item, begun: TableService::begin_write(). Nothing where it is not, or not as it
 // must be.
-std::unique_ptr<BegunWrite> begin_write(TableService& tables, std::string_view operation,
-                                        const TableBody& body);
+std::unique_ptr<PendingWrite> begin_write(TableService& tables, std::string_view operation,
+                                          const TableBody& body);
 // What came of it.
 Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer);
 

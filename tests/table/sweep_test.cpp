@@ -154,10 +154,10 @@ BOOST_AUTO_TEST_CASE(never_removes_an_item_that_was_given_a_longer_life) {
     constexpr int items = 400;
     for (int i = 0; i < items; ++i) write(std::to_string(i), number(now() - 1));
     std::vector<char> prolonged(items, 0);
-    std::atomic<bool> begun = false;
+    std::atomic<bool> pending = false;
     in_threads(2, [&](int thread) {
         if (thread == 0) {
-            while (!begun) std::this_thread::yield();
+            while (!pending) std::this_thread::yield();
             while (service->sweep_expired({10, {}}).value().next.count() == 0) continue;
             return;
         }
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(never_removes_an_item_that_was_given_a_longer_life) {
                                 {{":later", number(now() + 1'000)}}),
                          "attribute_exists(pk)");
             prolonged[static_cast<std::size_t>(i)] = service->write_item(write) ? 1 : 0;
-            begun = true;
+            pending = true;
         }
     });
     std::size_t left = 0;

@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(hold_at_most_its_bytes_in_batches_transactions_and_begun_wr
     TransactWrite transaction;
     transaction.actions = {large};
     BOOST_TEST(error_of(tables.service->transact_write(transaction)).starts_with(refused));
-    if (const auto begun = tables.service->begin_write(large)) {
-        const auto answer = begun->finish();
+    if (const auto pending = tables.service->begin_write(large)) {
+        const auto answer = pending->finish();
         BOOST_REQUIRE(answer.has_value());
         BOOST_TEST(error_of(*answer).starts_with(refused));
     }

@@ -12,7 +12,7 @@
 
 #include "base/mutex.hpp"
 #include "table/schema/arns.hpp"
-#include "table/write/many_writes.hpp"
+#include "table/write/multi_write.hpp"
 
 namespace rocklock::table {
 

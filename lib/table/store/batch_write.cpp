@@ -6,7 +6,7 @@
 #include "table/schema/request_limits.hpp"
 #include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
-#include "table/write/many_writes.hpp"
+#include "table/write/multi_write.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -27,7 +27,7 @@ std::optional<Error> check_batch(const BatchWrite& request) {
 }
 
 // In a batch the key of an item to put is told as that of one to delete.
-std::optional<Error> check_keys(const ManyWrites& writes) {
+std::optional<Error> check_keys(const MultiWrite& writes) {
     for (std::size_t i = 0; i < writes.reads.size(); ++i) {
         const Item& item = writes.reads[i].request->item;
         AttributeMap key;
@@ -41,7 +41,7 @@ std::optional<Error> check_keys(const ManyWrites& writes) {
 }
 
 // A delete of what is not there is told as a unit more than alone: so it was recorded.
-void count_vain_deletes(const ManyWrites& writes, DecidedWrites& decided) {
+void count_vain_deletes(const MultiWrite& writes, DecidedWrites& decided) {
     for (std::size_t i = 0; i < decided.answers.size(); ++i) {
         auto& consumed = decided.answers[i].consumed;
         const bool vain = writes.reads[i].request->kind == WriteItem::Kind::remove;

@@ -39,7 +39,7 @@
 #include "table/schema/layout.hpp"
 #include "table/schema/user_data.hpp"
 #include "table/schema/versions.hpp"
-#include "table/write/many_writes.hpp"
+#include "table/write/multi_write.hpp"
 #include "table/write/retry_queue.hpp"
 #include "table/write/write_plan.hpp"
 
@@ -72,7 +72,7 @@ struct ExpiredItem {
 // One TransactWriteItems. Lifetime: borrows actions and writes.
 struct Transaction {
     const std::vector<WriteItem>& actions;
-    ManyWrites& writes;
+    MultiWrite& writes;
     // Empty without one.
     std::string token;
     std::string print;
@@ -138,7 +138,7 @@ public:
     Result<void> discard_draft(const std::string& principal, DraftId draft) override;
 
     Result<WriteAnswer> write_item(const WriteItem& request) override;
-    std::unique_ptr<rocklock::BegunWrite> begin_write(const WriteItem& request) override;
+    std::unique_ptr<rocklock::PendingWrite> begin_write(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;
     std::optional<Result<GetAnswer>> get_cached_item(const GetItem& request) override;
     Result<Page> query(const Query& request) override;
@@ -154,7 +154,7 @@ public:
     Result<void> close() override;
 
 private:
-    class Begun;
+    class Pending;
 
     // Of data; those of calls about tables name the table. Errors: resource_not_found
     Result<SchemaPointer> schema(const std::string& table) const;
@@ -195,7 +195,7 @@ private:
     // Looks at the system's rows that are checked.
     //
     // Errors: those of SystemTables
-    Result<SystemRows> read_checked_rows(const ManyWrites& writes) const;
+    Result<SystemRows> read_checked_rows(const MultiWrite& writes) const;
 
     // Decides all actions on one moment; nothing where what it rests on has changed meanwhile.
     Result<std::optional<Decision>> decide_transaction(Transaction& transaction);

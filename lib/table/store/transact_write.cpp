@@ -11,7 +11,7 @@
 #include "table/schema/request_limits.hpp"
 #include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
-#include "table/write/many_writes.hpp"
+#include "table/write/multi_write.hpp"
 #include "table/write/request_token.hpp"
 
 namespace rocklock::table {
@@ -110,7 +110,7 @@ std::vector<WriteItem> actions_of(const TransactWrite& request, const Arns& arns
 }
 
 // Finds the tables anew, and plans all actions: the first that does not fit cancels.
-Result<void> bind_all(ManyWrites& writes, const Catalog& catalog) {
+Result<void> bind_all(MultiWrite& writes, const Catalog& catalog) {
     if (auto found = find_tables(writes, catalog); !found) return found;
     if (auto error = check_together(
             writes, "Transaction request cannot include multiple operations on one item")) {
@@ -170,7 +170,7 @@ std::vector<GuardedRead> begin_checks(LockGate* gate, const std::vector<WriteIte
 }
 
 // What it costs to answer a transaction that was done before: a read of each of its items.
-Result<std::vector<ConsumedCapacity>> units_of_replay(const ManyWrites& writes,
+Result<std::vector<ConsumedCapacity>> units_of_replay(const MultiWrite& writes,
                                                       const Snapshot& snapshot) {
     static const SystemRows none(nullptr);
     CapacitySum sum(transaction_factor);
@@ -186,7 +186,7 @@ Result<std::vector<ConsumedCapacity>> units_of_replay(const ManyWrites& writes,
 }
 
 // False: what they are judged by has changed meanwhile. A refused one is a reason.
-Result<bool> end_checks(std::vector<GuardedRead>& reads, const ManyWrites& writes,
+Result<bool> end_checks(std::vector<GuardedRead>& reads, const MultiWrite& writes,
                         DecidedWrites& decided) {
     for (std::size_t i = 0; i < reads.size(); ++i) {
         const WriteItem& request = *writes.reads[i].request;
@@ -252,7 +252,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
                                collections_of(*writes, transaction.answers)};
 }
 
-Result<SystemRows> TableStore::read_checked_rows(const ManyWrites& writes) const {
+Result<SystemRows> TableStore::read_checked_rows(const MultiWrite& writes) const {
     SystemRows rows(options_.system);
     for (const PlannedWrite& plan : writes.plans) {
         rows.want(*plan.schema, plan.row, plan.read->request->item);
@@ -262,7 +262,7 @@ Result<SystemRows> TableStore::read_checked_rows(const ManyWrites& writes) const
 }
 
 Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& transaction) {
-    ManyWrites& writes = transaction.writes;
+    MultiWrite& writes = transaction.writes;
     transaction.cancelled.reset();
     transaction.replayed.reset();
     if (auto bound = bind_all(writes, catalog_); !bound) return std::move(bound).error();

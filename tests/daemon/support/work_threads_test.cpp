@@ -35,12 +35,12 @@ BOOST_AUTO_TEST_CASE(do_as_much_at_the_same_time_as_there_are) {
 
 BOOST_AUTO_TEST_CASE(begin_with_what_came_first) {
     std::vector<int> order;
-    std::latch begun(1);
+    std::latch pending(1);
     {
         WorkThreads threads(1);
-        threads.run([&] { begun.wait(); });
+        threads.run([&] { pending.wait(); });
         for (int i = 0; i < 100; ++i) threads.run([&order, i] { order.push_back(i); });
-        begun.count_down();
+        pending.count_down();
     }
     BOOST_TEST_REQUIRE(order.size() == 100U);
     for (int i = 0; i < 100; ++i) BOOST_TEST(order[static_cast<std::size_t>(i)] == i);

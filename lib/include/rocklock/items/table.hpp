@@ -43,12 +43,12 @@ struct UserTableUsage {
 
 // A write that is decided and queued. Its end waits for the commit, if finish() has not been
 // called. It must end before its tables do.
-class BegunWrite {
+class PendingWrite {
 public:
-    BegunWrite() = default;
-    BegunWrite(const BegunWrite&) = delete;
-    BegunWrite& operator=(const BegunWrite&) = delete;
-    virtual ~BegunWrite() = default;
+    PendingWrite() = default;
+    PendingWrite(const PendingWrite&) = delete;
+    PendingWrite& operator=(const PendingWrite&) = delete;
+    virtual ~PendingWrite() = default;
 
     // Waits until it is committed. Once; who waits may commit what others have begun.
     // Nothing: another write came between, and this one did not happen; write_item() decides anew.
@@ -137,7 +137,7 @@ public:
     }
     // Decides a write of what lies in memory and queues it, so that one thread can wait for the
     // commits of many; for threads that may not wait. Nothing: write_item() tells.
-    virtual std::unique_ptr<BegunWrite> begin_write(const WriteItem& /*request*/) {
+    virtual std::unique_ptr<PendingWrite> begin_write(const WriteItem& /*request*/) {
         return nullptr;
     }
     // Errors: invalid_argument  no such index, or it is not complete yet

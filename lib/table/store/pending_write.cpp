@@ -10,12 +10,12 @@
 
 namespace rocklock::table {
 
-class TableStore::Begun final : public BegunWrite {
+class TableStore::Pending final : public PendingWrite {
 public:
-    explicit Begun(TableStore& store) : store_(store) {}
-    Begun(const Begun&) = delete;
-    Begun& operator=(const Begun&) = delete;
-    ~Begun() override {
+    explicit Pending(TableStore& store) : store_(store) {}
+    Pending(const Pending&) = delete;
+    Pending& operator=(const Pending&) = delete;
+    ~Pending() override {
         if (queued_) std::ignore = finish();
     }
 
@@ -35,7 +35,7 @@ private:
     Verdict verdict_;
 };
 
-bool TableStore::Begun::begin(const WriteItem& request) {
+bool TableStore::Pending::begin(const WriteItem& request) {
     const auto read = read_write(request);
     if (!read) return false;
     auto schema = store_.schema(request.table);
@@ -58,8 +58,8 @@ bool TableStore::Begun::begin(const WriteItem& request) {
     return enqueue(*std::move(decided), *plan, *current);
 }
 
-bool TableStore::Begun::enqueue(DecidedWrite decided, const PlannedWrite& plan,
-                                const std::optional<StoredItem>& current) {
+bool TableStore::Pending::enqueue(DecidedWrite decided, const PlannedWrite& plan,
+                                  const std::optional<StoredItem>& current) {
     if (auto over = store_.users_.check(decided.changes.count_changes)) {
         answer_ = *std::move(over);
         return true;
@@ -78,7 +78,7 @@ bool TableStore::Begun::enqueue(DecidedWrite decided, const PlannedWrite& plan,
     return true;
 }
 
-std::optional<Result<WriteAnswer>> TableStore::Begun::finish() {
+std::optional<Result<WriteAnswer>> TableStore::Pending::finish() {
     if (!queued_) return std::exchange(answer_, std::nullopt);
     const auto committed =
         store_.storage_.wait(*std::exchange(queued_, std::nullopt), store_.options_.durability);
@@ -90,12 +90,12 @@ std::optional<Result<WriteAnswer>> TableStore::Begun::finish() {
     return std::exchange(answer_, std::nullopt);
 }
 
-std::unique_ptr<BegunWrite> TableStore::begin_write(const WriteItem& request) {
+std::unique_ptr<PendingWrite> TableStore::begin_write(const WriteItem& request) {
     const bool asks_locks = request.proof || request.after != AfterSave::keep || request.from_draft;
     if (request.kind == WriteItem::Kind::check || asks_locks || index_lag_) return nullptr;
-    auto begun = std::make_unique<Begun>(*this);
-    if (!begun->begin(request)) return nullptr;
-    return begun;
+    auto pending = std::make_unique<Pending>(*this);
+    if (!pending->begin(request)) return nullptr;
+    return pending;
 }
 
 }  // namespace rocklock::table

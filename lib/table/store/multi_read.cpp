@@ -10,7 +10,7 @@
 #include "table/schema/request_limits.hpp"
 #include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
-#include "table/write/many_writes.hpp"
+#include "table/write/multi_write.hpp"
 
 namespace rocklock::table {
 namespace {

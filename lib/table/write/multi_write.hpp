@@ -25,7 +25,7 @@ std::optional<CancellationReason> reason_of(const Error& error);
 Error cancelled(Reasons reasons);
 
 // Lifetime: borrows the requests.
-struct ManyWrites {
+struct MultiWrite {
     std::vector<ReadWrite> reads;
     std::vector<SchemaPointer> schemas;
     std::vector<PlannedWrite> plans;
@@ -34,21 +34,21 @@ struct ManyWrites {
 };
 
 // Errors: invalid_argument  the first fault that needs no table
-Result<ManyWrites> read_writes(const std::vector<WriteItem>& requests);
+Result<MultiWrite> read_writes(const std::vector<WriteItem>& requests);
 
 // The fault of a transaction whose items have more than 4 MB together.
 std::optional<Error> check_transaction_size(std::size_t bytes);
 
 // Finds the tables. Errors: resource_not_found
-Result<void> find_tables(ManyWrites& writes, const Catalog& catalog);
+Result<void> find_tables(MultiWrite& writes, const Catalog& catalog);
 
 // The faults that are the whole request's although they need the definitions: a table that is only
 // read, an empty value of a key, two writes of one item, which are said to be `twice`.
-std::optional<Error> check_together(const ManyWrites& writes, std::string_view twice);
+std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice);
 
 // Plans all of them, or stops at the first that does not fit its table. Errors: invalid_argument;
 // `at` is its place then
-Result<void> bind_writes(ManyWrites& writes, std::size_t& at);
+Result<void> bind_writes(MultiWrite& writes, std::size_t& at);
 
 struct DecidedWrites {
     Decision decision;
@@ -76,11 +76,11 @@ struct WriteMoment {
 };
 
 // Decides all of them on one moment. Errors: those of Snapshot; corrupt
-Result<DecidedWrites> decide_writes(const ManyWrites& writes, const WriteMoment& moment);
+Result<DecidedWrites> decide_writes(const MultiWrite& writes, const WriteMoment& moment);
 
 // What the answers tell together.
 std::vector<ConsumedCapacity> consumed_by(const std::vector<WriteAnswer>& answers, double factor);
-std::vector<WrittenCollection> collections_of(const ManyWrites& writes,
+std::vector<WrittenCollection> collections_of(const MultiWrite& writes,
                                               const std::vector<WriteAnswer>& answers);
 
 }  // namespace rocklock::table

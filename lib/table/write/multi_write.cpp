@@ -1,4 +1,4 @@
-#include "table/write/many_writes.hpp"
+#include "table/write/multi_write.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -45,7 +45,7 @@ bool has_key(const Schema& schema, const Item& item) {
 }
 
 // Planted bugs.
-bool is_unguarded(const PlannedWrite& plan, const ManyWrites& writes) {
+bool is_unguarded(const PlannedWrite& plan, const MultiWrite& writes) {
     if (plan.read->request->kind == WriteItem::Kind::check) return planted(Bug::check_unguarded);
     return planted(Bug::last_action_unguarded) && &plan == &writes.plans.back();
 }
@@ -64,7 +64,7 @@ Result<std::optional<StoredItem>> read_current(const PlannedWrite& plan,
 }
 
 // Adds the last of `all`, which has neither a reason nor an item yet.
-Result<void> decide_one(const ManyWrites& writes, const PlannedWrite& plan,
+Result<void> decide_one(const MultiWrite& writes, const PlannedWrite& plan,
                         const WriteMoment& moment, DecidedWrites& all) {
     Batch& batch = all.decision.batch;
     const WriteItem& request = *plan.read->request;
@@ -127,14 +127,14 @@ Error cancelled(Reasons reasons) {
     return error;
 }
 
-std::vector<std::string> ManyWrites::rows() const {
+std::vector<std::string> MultiWrite::rows() const {
     std::vector<std::string> rows;
     for (const PlannedWrite& plan : plans) rows.push_back(plan.row);
     return rows;
 }
 
-Result<ManyWrites> read_writes(const std::vector<WriteItem>& requests) {
-    ManyWrites writes;
+Result<MultiWrite> read_writes(const std::vector<WriteItem>& requests) {
+    MultiWrite writes;
     for (const WriteItem& request : requests) {
         auto read = read_write(request);
         if (!read) return std::move(read).error();
@@ -150,7 +150,7 @@ std::optional<Error> check_transaction_size(std::size_t bytes) {
                             std::to_string(bytes));
 }
 
-Result<void> find_tables(ManyWrites& writes, const Catalog& catalog) {
+Result<void> find_tables(MultiWrite& writes, const Catalog& catalog) {
     writes.schemas.clear();
     for (const ReadWrite& read : writes.reads) {
         auto schema = catalog.find(read.request->table);
@@ -160,7 +160,7 @@ Result<void> find_tables(ManyWrites& writes, const Catalog& catalog) {
     return {};
 }
 
-std::optional<Error> check_together(const ManyWrites& writes, std::string_view twice) {
+std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice) {
     std::set<std::string> rows;
     for (std::size_t i = 0; i < writes.reads.size(); ++i) {
         const WriteItem& request = *writes.reads[i].request;
@@ -175,7 +175,7 @@ std::optional<Error> check_together(const ManyWrites& writes, std::string_view t
     return std::nullopt;
 }
 
-Result<void> bind_writes(ManyWrites& writes, std::size_t& at) {
+Result<void> bind_writes(MultiWrite& writes, std::size_t& at) {
     writes.plans.clear();
     for (at = 0; at < writes.reads.size(); ++at) {
         auto plan = bind_write(writes.reads[at], writes.schemas[at]);
@@ -185,7 +185,7 @@ Result<void> bind_writes(ManyWrites& writes, std::size_t& at) {
     return {};
 }
 
-Result<DecidedWrites> decide_writes(const ManyWrites& writes, const WriteMoment& moment) {
+Result<DecidedWrites> decide_writes(const MultiWrite& writes, const WriteMoment& moment) {
     DecidedWrites all;
     moment.after.begin();
     for (const PlannedWrite& plan : writes.plans) {
@@ -207,7 +207,7 @@ std::vector<ConsumedCapacity> consumed_by(const std::vector<WriteAnswer>& answer
     return sum.take();
 }
 
-std::vector<WrittenCollection> collections_of(const ManyWrites& writes,
+std::vector<WrittenCollection> collections_of(const MultiWrite& writes,
                                               const std::vector<WriteAnswer>& answers) {
     std::vector<WrittenCollection> list;
     for (std::size_t i = 0; i < answers.size(); ++i) {

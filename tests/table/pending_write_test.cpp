@@ -36,9 +36,9 @@ Item thing(std::string id, std::string text) {
 BOOST_AUTO_TEST_SUITE(a_write_that_is_begun)
 
 BOOST_FIXTURE_TEST_CASE(is_done_once_it_is_finished, Things) {
-    const auto begun = service->begin_write(put("things", thing("1", "new")));
-    BOOST_TEST_REQUIRE(begun != nullptr);
-    const auto answer = begun->finish();
+    const auto pending = service->begin_write(put("things", thing("1", "new")));
+    BOOST_TEST_REQUIRE(pending != nullptr);
+    const auto answer = pending->finish();
     BOOST_TEST_REQUIRE(answer.has_value());
     BOOST_TEST_REQUIRE(error_of(*answer) == "");
     const auto got = service->get_item(get("things", {{"id", "1"}})).value();
@@ -48,13 +48,13 @@ BOOST_FIXTURE_TEST_CASE(is_done_once_it_is_finished, Things) {
 }
 
 BOOST_FIXTURE_TEST_CASE(is_done_with_others, Things) {
-    std::vector<std::unique_ptr<BegunWrite>> all;
+    std::vector<std::unique_ptr<PendingWrite>> all;
     for (int i = 0; i < 10; ++i) {
         all.push_back(service->begin_write(put("things", thing(std::to_string(i), "x"))));
         BOOST_TEST_REQUIRE(all.back() != nullptr);
     }
-    for (const auto& begun : all) {
-        const auto answer = begun->finish();
+    for (const auto& pending : all) {
+        const auto answer = pending->finish();
         BOOST_TEST((answer && *answer));
     }
     BOOST_TEST(count() == 10);
@@ -72,10 +72,10 @@ BOOST_FIXTURE_TEST_CASE(does_not_happen_where_another_came_between, Things) {
 
 BOOST_FIXTURE_TEST_CASE(tells_a_refusal, Things) {
     service->write_item(put("things", thing("1", "old"))).value();
-    const auto begun = service->begin_write(
+    const auto pending = service->begin_write(
         proof::provided(put("things", thing("1", "new")), "attribute_not_exists(id)"));
-    BOOST_TEST_REQUIRE(begun != nullptr);
-    const auto answer = begun->finish();
+    BOOST_TEST_REQUIRE(pending != nullptr);
+    const auto answer = pending->finish();
     BOOST_TEST_REQUIRE(answer.has_value());
     BOOST_TEST(error_of(*answer) == "condition_failed: The conditional request failed");
     BOOST_TEST(text_of("1") == "old");
@@ -91,10 +91,10 @@ BOOST_FIXTURE_TEST_CASE(is_committed_and_counted_if_nobody_finishes_it, Things) 
 }
 
 BOOST_FIXTURE_TEST_CASE(is_not_counted_by_a_close_that_comes_between, Things) {
-    const auto begun = service->begin_write(put("things", thing("1", "new")));
-    BOOST_TEST_REQUIRE(begun != nullptr);
+    const auto pending = service->begin_write(put("things", thing("1", "new")));
+    BOOST_TEST_REQUIRE(pending != nullptr);
     BOOST_TEST(error_of(service->close()) == "");
-    BOOST_TEST(begun->finish().has_value());
+    BOOST_TEST(pending->finish().has_value());
     BOOST_TEST(service->begin_write(put("things", thing("2", "x"))) == nullptr);
     reopen();
     BOOST_TEST(count() == 1);
