@@ -165,7 +165,7 @@ void write_many(TableService& service, Model& model) {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(table)
-BOOST_AUTO_TEST_SUITE(figures_of_a_table)
+BOOST_AUTO_TEST_SUITE(item_counts_of_a_table)
 
 BOOST_FIXTURE_TEST_CASE(are_those_of_its_items_whatever_is_written, Tables) {
     service->create_table(orders()).value();
