@@ -13,13 +13,13 @@ void Latencies::record(std::chrono::nanoseconds duration) {
     const std::size_t low = power == 0 ? value : (value >> (power - 1)) - parts;
     ++buckets_[std::min(power * parts + low, buckets_.size() - 1)];
     ++count_;
-    most_ = std::max(most_, value);
+    max_ = std::max(max_, value);
 }
 
 void Latencies::add(const Latencies& other) {
     for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
     count_ += other.count_;
-    most_ = std::max(most_, other.most_);
+    max_ = std::max(max_, other.max_);
 }
 
 double Latencies::quantile_us(double share) const {
@@ -36,9 +36,9 @@ double Latencies::quantile_us(double share) const {
         const double end = power == 0 ? static_cast<double>(low)
                                       : std::ldexp(static_cast<double>(low + parts + 1),
                                                    static_cast<int>(power) - 1);
-        return std::min(end, static_cast<double>(most_)) / 1000;
+        return std::min(end, static_cast<double>(max_)) / 1000;
     }
-    return most_us();
+    return max_us();
 }
 
 }  // namespace rocklock::bench

@@ -20,7 +20,7 @@ public:
     std::uint64_t count() const { return count_; }
     // In microseconds: what a share of them does not exceed. Zero where there is none.
     double quantile_us(double share) const;
-    double most_us() const { return static_cast<double>(most_) / 1000; }
+    double max_us() const { return static_cast<double>(max_) / 1000; }
 
 private:
     static constexpr std::size_t parts = 32;
@@ -28,7 +28,7 @@ private:
 
     std::array<std::uint64_t, parts * powers> buckets_{};
     std::uint64_t count_ = 0;
-    std::uint64_t most_ = 0;
+    std::uint64_t max_ = 0;
 };
 
 }  // namespace rocklock::bench

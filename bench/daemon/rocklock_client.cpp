@@ -50,7 +50,7 @@ private:
             greeted_ = true;
         }
         std::string_view rest = received_;
-        const auto frame = take_frame(rest, longest_reply_frame);
+        const auto frame = take_frame(rest, max_reply_frame_bytes);
         if (!frame) give_up(frame.error().message);
         if (!*frame) return false;
         if ((*frame)->kind != FrameKind::reply) {

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 constexpr double latest_target_ms = 10;
 constexpr double ended_target = 257'000;
 // Of each kind.
-constexpr std::size_t most_probes = 1000;
+constexpr std::size_t max_probes = 1000;
 
 BootTime now() { return system_clock().now().boot; }
 
@@ -86,7 +86,7 @@ public:
         : leases_(leases),
           service_(database.service()),
           session_(open_prober(database)),
-          each_(std::min(most_probes, leases.count() / 10)) {}
+          each_(std::min(max_probes, leases.count() / 10)) {}
 
     void wait_before() {
         for (std::size_t i = 0; i < each_; ++i) {
@@ -193,9 +193,9 @@ std::optional<Sample> end_together(const Server& redis, std::size_t count) {
 }
 
 double half_waited(const Sample& sample) { return sample.waits.quantile_us(0.5) / 1000; }
-double last_waited(const Sample& sample) { return sample.waits.most_us() / 1000; }
+double last_waited(const Sample& sample) { return sample.waits.max_us() / 1000; }
 double half_asked(const Sample& sample) { return sample.other_waits.quantile_us(0.5) / 1000; }
-double last_asked(const Sample& sample) { return sample.other_waits.most_us() / 1000; }
+double last_asked(const Sample& sample) { return sample.other_waits.max_us() / 1000; }
 
 void tell_ours(Setting& setting, const std::string& count, const std::vector<Sample>& ours) {
     for (const auto& [series, metric] : std::initializer_list<std::pair<std::string, Metric>>{

@@ -10,7 +10,7 @@ namespace rocklock::bench {
 namespace {
 
 constexpr std::size_t compared_at = 16;
-constexpr std::size_t most_clients = 64;
+constexpr std::size_t max_clients = 64;
 
 struct Target {
     std::string against;
@@ -64,7 +64,7 @@ public:
         const auto connect = connection_of(*server);
         // What is put and deleted again need not be there before.
         const std::size_t filled =
-            work == TableWork::pair ? 1 : setting_.few(most_clients, compared_at);
+            work == TableWork::pair ? 1 : setting_.few(max_clients, compared_at);
         if (filled_.insert(name).second) fill_table(connect, filled);
         if (warm_.emplace(name, work).second) {
             const auto time = setting_.few(std::chrono::milliseconds{3000}, setting_.duration());

@@ -10,7 +10,7 @@
 namespace rocklock::bench {
 namespace {
 
-constexpr std::size_t most_clients = 64;
+constexpr std::size_t max_clients = 64;
 
 struct Targets {
     std::string against;
@@ -69,7 +69,7 @@ void compare_daemon(Setting& setting, Store store, std::size_t clients,
             setting.compare(
                 {(over_http ? "over HTTP, " : "daemon, ") + at, "pairs/s", against, target},
                 rounds[over_http ? 1 : 0], rounds[i]);
-            if (clients != most_clients || over_http || !against.starts_with("Redis")) continue;
+            if (clients != max_clients || over_http || !against.starts_with("Redis")) continue;
             setting.compare({"daemon, " + at + ", 99th percentile to acquire", "us", against,
                              std::nullopt, true, one_of_a_hundred_of},
                             rounds[0], rounds[i]);
@@ -82,7 +82,7 @@ void measure(Setting& setting, Store store, const std::string& chart) {
     EmbeddedLocker embedded(setting, store);
     std::optional<TransactionDb> transactions;
     if (store != Store::memory) transactions.emplace(setting.folder(), store == Store::durable);
-    for (const std::size_t clients : setting.some<std::size_t>({1, 4, 16, most_clients})) {
+    for (const std::size_t clients : setting.some<std::size_t>({1, 4, 16, max_clients})) {
         std::vector<Contender> contenders;
         add_clients(contenders, setting, "Rocklock, " + kind, {Wanted::own, clients});
         add_clients(contenders, setting, "Rocklock, " + kind, {Wanted::own, clients, Speech::http});

@@ -57,13 +57,13 @@ private:
     HttpAnswer response_of(Result<std::string> answer) const;
 
     // Waits of a disk are short, and those of one sync are shared.
-    static constexpr std::size_t most_at_once = 16;
+    static constexpr std::size_t max_concurrent = 16;
 
     TableService& tables_;
     LockService& locks_;
     const std::function<void(const Error&)> failed_;
     CallCounters counters_;
-    WorkThreads threads_{most_at_once};
+    WorkThreads threads_{max_concurrent};
 };
 
 }  // namespace rocklock

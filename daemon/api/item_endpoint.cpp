@@ -26,7 +26,7 @@ using std::chrono::steady_clock;
 constexpr std::string_view service_prefix = "DynamoDB";
 constexpr std::string_view unknown_operation = "UnknownOperationException";
 constexpr std::string_view stream_target_prefix = "DynamoDBStreams_20120810.";
-constexpr std::size_t longest_shown_target = 64;
+constexpr std::size_t max_shown_target = 64;
 constexpr int internal_status = 500;
 // A longer body takes a while to read.
 constexpr std::size_t max_inline_body = 8U << 10;
@@ -53,8 +53,8 @@ void append_request_id(std::string& out) {
 
 // What a client sent as a target, for messages: short, and UTF-8 whatever it was.
 std::string shown_target(std::string_view target) {
-    std::string shown = "'" + std::string(target.substr(0, longest_shown_target)) +
-                        (target.size() > longest_shown_target ? "...'" : "'");
+    std::string shown = "'" + std::string(target.substr(0, max_shown_target)) +
+                        (target.size() > max_shown_target ? "...'" : "'");
     for (char& byte : shown) {
         if (static_cast<unsigned char>(byte) >= 0x80) byte = '?';
     }
@@ -214,7 +214,7 @@ ItemEndpoint::ItemEndpoint(TableService& tables, LockService& locks,
       flush_soon_(std::move(flush_soon)),
       operations_(counted_operations()),
       counters_("table_", "operation", operations_),
-      threads_(most_at_once) {}
+      threads_(max_concurrent) {}
 
 std::size_t ItemEndpoint::index_of(std::string_view operation) const {
     const auto last = operations_.end() - 1;

@@ -84,7 +84,7 @@ private:
     void finish(Queued& write);
 
     // Writes that wait for one sync share it: as many as there are threads.
-    static constexpr std::size_t most_at_once = 32;
+    static constexpr std::size_t max_concurrent = 32;
 
     TableService& tables_;
     LockService& locks_;

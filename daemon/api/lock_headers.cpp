@@ -15,7 +15,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::uint64_t largest_number = (std::uint64_t{1} << 53) - 1;
+constexpr std::uint64_t max_number = (std::uint64_t{1} << 53) - 1;
 
 constexpr std::array<std::string_view, 5> header_names = {"X-Rocklock-Session", "X-Rocklock-Token",
                                                           "X-Rocklock-Version", "X-Rocklock-After",
@@ -55,7 +55,7 @@ std::optional<std::uint64_t> header_number(std::string_view text) {
     std::uint64_t number = 0;
     const auto* const end = text.data() + text.size();
     const auto [rest, problem] = std::from_chars(text.data(), end, number);
-    if (problem != std::errc() || rest != end || number > largest_number) return std::nullopt;
+    if (problem != std::errc() || rest != end || number > max_number) return std::nullopt;
     return number;
 }
 

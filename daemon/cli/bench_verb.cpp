@@ -24,7 +24,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr int most_clients = 1000;
+constexpr int max_clients = 1000;
 constexpr milliseconds longest{600'000};
 
 struct Plan {
@@ -109,7 +109,7 @@ Result<int> whole_number(const Arguments& arguments, std::string_view option, in
 
 Result<Plan> plan_of(const Arguments& arguments) {
     Plan plan;
-    const auto clients = whole_number(arguments, "clients", plan.clients, most_clients);
+    const auto clients = whole_number(arguments, "clients", plan.clients, max_clients);
     if (!clients) return clients.error();
     plan.clients = *clients;
     if (const auto text = arguments.get("duration")) {

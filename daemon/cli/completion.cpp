@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 
 // A person waits for the answer, key in hand.
 constexpr std::chrono::milliseconds max_lookup_time{1000};
-constexpr std::uint32_t most_names = 1000;
+constexpr std::uint32_t max_names = 1000;
 
 constexpr std::string_view bash_script = R"script(# For bash: eval "$(rocklock completion bash)"
 _rocklock() {
@@ -122,7 +122,7 @@ Words offer_locks(const Arguments& arguments, std::string_view start, bool grant
     if (!manager) return {};
     ListLocks list;
     if (!grants) list.prefix = start;
-    list.limit = most_names;
+    list.limit = max_names;
     CallLimits limits;
     limits.deadline = std::chrono::steady_clock::now() + max_lookup_time;
     const auto page = manager->ask<LockPage>(Call{list, {}, {}}, limits);

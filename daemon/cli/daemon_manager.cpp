@@ -16,12 +16,12 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // A daemon that others look after is awaited for so long when it has gone away.
-constexpr milliseconds longest_absence{10'000};
+constexpr milliseconds max_absence{10'000};
 // A daemon that listens has so long to answer, beyond the call's patience.
-constexpr milliseconds longest_answer{10'000};
+constexpr milliseconds max_answer{10'000};
 // One that has too many connections is asked again for as long as the call is patient, and at least
 // so long.
-constexpr milliseconds shortest_crowd{2'000};
+constexpr milliseconds min_crowd{2'000};
 
 // How patient a call still is, when it is repeated.
 class Patience {
@@ -37,13 +37,13 @@ public:
     std::optional<steady_clock::time_point> answered_by() const {
         if (endless_) return std::nullopt;
         const auto now = steady_clock::now();
-        return std::max(now, deadline_.value_or(now)) + longest_answer;
+        return std::max(now, deadline_.value_or(now)) + max_answer;
     }
 
     // Whether one that has waited for a connection since then may go on.
     bool waits_in_crowd(steady_clock::time_point since) const {
         const auto now = steady_clock::now();
-        return endless_ || now - since < shortest_crowd || (deadline_ && now < *deadline_);
+        return endless_ || now - since < min_crowd || (deadline_ && now < *deadline_);
     }
 
     void apply(Call& call) const {
@@ -106,7 +106,7 @@ bool is_crowded(const Result<Reply>& reply) {
 Error hangs(const std::string& path) {
     return {ErrorCode::indeterminate,
             "the daemon on " + path + " does not answer: it hangs, or is stopped (" +
-                format_duration(longest_answer) +
+                format_duration(max_answer) +
                 " beyond the patience); whether the call was heard nobody can say"};
 }
 
@@ -158,7 +158,7 @@ Error DaemonManager::with_advice(Error error) const {
 
 // Starts a daemon where that is ours to do. Fails when it is of no use to ask again.
 Result<void> DaemonManager::bring_back(const Error& why, steady_clock::duration absence) {
-    const bool long_away = absence > longest_absence;
+    const bool long_away = absence > max_absence;
     if (why.code == ErrorCode::unreachable && options_.may_start && !long_away) {
         auto started = start_daemon(options_.socket, options_.idle_exit);
         if (started || reached_) return {};

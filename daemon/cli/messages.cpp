@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t most_named = 5;
+constexpr std::size_t max_named = 5;
 
 std::string advice(const Error& error) {
     switch (error.code) {
@@ -87,14 +87,14 @@ std::string describe_ask(const Wanted& wanted, WallTime now) {
 
 std::string explain(const Error& error, WallTime now) {
     std::string text = printable(error.message);
-    for (std::size_t i = 0; i < std::min(error.blockers.size(), most_named); ++i) {
+    for (std::size_t i = 0; i < std::min(error.blockers.size(), max_named); ++i) {
         const auto& holder = error.blockers[i];
         text += "\n  " + printable(holder.resource) + ": held by " + describe_holder(holder, now);
     }
-    if (error.blockers.size() > most_named) {
-        text += "\n  and " + std::to_string(error.blockers.size() - most_named) + " more";
+    if (error.blockers.size() > max_named) {
+        text += "\n  and " + std::to_string(error.blockers.size() - max_named) + " more";
     }
-    for (std::size_t i = 0; i < std::min(error.waiters.size(), most_named); ++i) {
+    for (std::size_t i = 0; i < std::min(error.waiters.size(), max_named); ++i) {
         const auto& waiter = error.waiters[i];
         text += "\n  " + printable(waiter.resource) + ": " + printable(waiter.principal) +
                 " waits for it (" + describe_mode(waiter.mode, waiter.permits) + "), since " +

@@ -24,7 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Opening a large store takes its time.
-constexpr milliseconds longest_start{60'000};
+constexpr milliseconds max_start{60'000};
 
 Error cannot_start(const Error& why) {
     return {why.code, "cannot start a daemon: " + why.message + "; see what `rocklock serve` says"};
@@ -115,7 +115,7 @@ constexpr int daemon_ready_fd = 3;
 // Waits for the line that the daemon writes once it listens, or why it cannot.
 Result<void> wait_until_ready(int fd) {
     std::string line;
-    const auto deadline = std::chrono::steady_clock::now() + longest_start;
+    const auto deadline = std::chrono::steady_clock::now() + max_start;
     while (line.empty() || line.back() != '\n') {
         const auto left =
             std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());

@@ -33,10 +33,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint32_t most_locks = 1000;
+constexpr std::uint32_t max_locks = 1000;
 // Each costs a question to the daemon.
-constexpr std::size_t most_contended = 200;
-constexpr milliseconds shortest_interval{50};
+constexpr std::size_t max_contended = 200;
+constexpr milliseconds min_interval{50};
 
 struct Row {
     Holder holder;
@@ -73,12 +73,12 @@ Result<std::map<std::string, std::size_t>> count_waiters(Manager& manager,
     ListLocks contended;
     contended.prefix = prefix;
     contended.contended = true;
-    contended.limit = most_locks;
+    contended.limit = max_locks;
     const auto page = manager.ask<LockPage>(Call{contended, {}, {}}, limits);
     if (!page) return page.error();
     std::map<std::string, std::size_t> waiters;
     for (const auto& holder : page->locks) {
-        if (waiters.size() >= most_contended || waiters.contains(holder.resource)) continue;
+        if (waiters.size() >= max_contended || waiters.contains(holder.resource)) continue;
         const auto view = manager.ask<LockView>(Call{ShowLock{holder.resource}, {}, {}}, limits);
         if (!view) return view.error();
         waiters[holder.resource] = view->waiters.size();
@@ -95,7 +95,7 @@ Result<Picture> take_picture(Manager& manager, const std::string& prefix,
     const Counted counted{std::chrono::steady_clock::now(), counts->granted, counts->waits};
     ListLocks list;
     list.prefix = prefix;
-    list.limit = most_locks;
+    list.limit = max_locks;
     auto page = manager.ask<LockPage>(Call{list, {}, {}}, limits);
     if (!page) return std::move(page).error();
     Picture picture;
@@ -311,7 +311,7 @@ private:
     // Until there is something to do.
     milliseconds pause() const {
         const auto now = std::chrono::steady_clock::now();
-        if (poller_.busy_since()) return longest_silence;
+        if (poller_.busy_since()) return max_silence;
         return std::max(std::chrono::ceil<milliseconds>(next_ - now), milliseconds{0});
     }
 
@@ -333,7 +333,7 @@ private:
     void draw(std::chrono::steady_clock::time_point now) {
         if (shown_.empty()) return;
         const auto busy = poller_.busy_since();
-        if (!silent_since_ && busy && now - *busy >= longest_silence) silent_since_ = *busy;
+        if (!silent_since_ && busy && now - *busy >= max_silence) silent_since_ = *busy;
         std::string text;
         if (silent_since_) {
             text = "NOT ANSWERING for " +
@@ -345,7 +345,7 @@ private:
     }
 
     // A daemon that lives answers before.
-    static constexpr milliseconds longest_silence{1000};
+    static constexpr milliseconds max_silence{1000};
 
     const Plan& plan_;
     Screen& screen_;
@@ -362,7 +362,7 @@ Result<Plan> plan_of(const Arguments& arguments) {
     if (!arguments.operands.empty()) plan.prefix = arguments.operands.front();
     if (const auto text = arguments.get("interval")) {
         const auto interval = parse_duration(*text);
-        if (!interval || *interval < shortest_interval || *interval > std::chrono::hours{1}) {
+        if (!interval || *interval < min_interval || *interval > std::chrono::hours{1}) {
             return Error(ErrorCode::invalid_argument,
                          "--interval is '" + *text + "'; give from 50ms to 1h, as in 2s");
         }

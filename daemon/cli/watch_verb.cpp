@@ -32,7 +32,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // A call that waits is made anew so often: then it cannot hang on a connection that is no more.
-constexpr milliseconds longest_call{60'000};
+constexpr milliseconds max_call{60'000};
 
 // Asks to stop when the program is told to end, or when nobody reads what it prints any more.
 class Farewell {
@@ -150,7 +150,7 @@ int watch_verb(const Arguments& arguments) {
         if (unwritten == EPIPE) break;
         if (unwritten != 0) return fail_to_write(unwritten);
         request.after = page->after;
-        request.patience = longest_call;
+        request.patience = max_call;
     }
     return exit_status::done;
 }

@@ -57,7 +57,7 @@ std::string* place_of(http::field name, string_view name_text, HttpRequest& requ
 
 // How a body in chunks ends: "0", and two ends of lines. Beast 1.81 takes for granted that as much
 // is there when it comes back to the last chunk, and aborts otherwise.
-constexpr std::size_t shortest_end_of_chunks = 5;
+constexpr std::size_t min_end_of_chunks = 5;
 
 HttpProblem too_long() {
     return {431,
@@ -180,7 +180,7 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
         if (!parser_) parser_ = std::make_unique<Parser>();
         const auto rest = std::string_view(unread_).substr(used);
         const bool in_header = !parser_->is_header_done();
-        if (!in_header && parser_->chunked() && rest.size() < shortest_end_of_chunks) break;
+        if (!in_header && parser_->chunked() && rest.size() < min_end_of_chunks) break;
         ErrorValue error;
         const auto size = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
         used += size;

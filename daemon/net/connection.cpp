@@ -22,7 +22,7 @@ constexpr std::size_t read_bytes = 64u << 10;
 // closed with something unread takes the answer with it.
 constexpr milliseconds drain_time{2'000};
 // For so long a reader of events may take nothing of what waits for it.
-constexpr milliseconds longest_stall{10'000};
+constexpr milliseconds max_stall{10'000};
 
 // One for each thread rather than for each connection: most of those have nothing to read.
 std::array<char, read_bytes>& read_buffer() {
@@ -220,7 +220,7 @@ void Connection::write() {
         if (sent_ == sending_.size()) continue;
         blocked_ = true;
         // A stream of events goes to readers that keep up: this one took nothing for too long.
-        if (conversation_->streams() && (size > 0 || !deadline_)) remind_in(longest_stall);
+        if (conversation_->streams() && (size > 0 || !deadline_)) remind_in(max_stall);
         return update_interest();
     }
     sending_.clear();

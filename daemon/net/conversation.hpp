@@ -13,7 +13,7 @@
 namespace rocklock {
 
 // With more answers than this ready or on their way, no further call is taken up.
-inline constexpr std::size_t most_unsent = 64u << 10;
+inline constexpr std::size_t max_unsent = 64u << 10;
 
 // For so long what has come is taken up without a pause, so that others have their turn.
 class TimeSlice {

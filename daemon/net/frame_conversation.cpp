@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t most_calls = 65'536;
+constexpr std::size_t max_calls = 65'536;
 // What a frame that came in pieces may leave behind.
 constexpr std::size_t kept_buffer = 4096;
 constexpr std::size_t large_frame = 64U << 10;
@@ -88,7 +88,7 @@ void FrameConversation::read_frames(std::string_view& bytes) {
         paused_ = !bytes.empty() && (!has_room() || slice.over());
         if (paused_) return;
         const auto begin = positions_.received() - bytes.size();
-        const auto frame = take_frame(bytes, longest_call_frame);
+        const auto frame = take_frame(bytes, max_call_frame_bytes);
         if (!frame) return end_with(frame.error());
         if (!*frame) return;
         const auto sent = positions_.sent_before(begin);
@@ -151,11 +151,11 @@ void FrameConversation::ask(const Frame& frame) {
                               "the call " + std::to_string(frame.number) +
                                   " is not answered yet: give each a number of its own"));
     }
-    if (calls_.size() >= most_calls) {
+    if (calls_.size() >= max_calls) {
         Error error(ErrorCode::limit_exceeded, "too many calls without an answer: at most " +
-                                                   std::to_string(most_calls) +
+                                                   std::to_string(max_calls) +
                                                    " on one connection");
-        error.limit = most_calls;
+        error.limit = max_calls;
         return refuse(frame.number, error);
     }
     auto call = read_call_frame(frame.body);

@@ -48,13 +48,13 @@ public:
     bool heard() const override { return heard_; }
     // However many wait: a renewal or a cancel behind them must be read. Calls beyond their limit
     // are refused.
-    bool has_room() const override { return searches_ < most_searches && unsent_ <= most_unsent; }
+    bool has_room() const override { return searches_ < max_searches && unsent_ <= max_unsent; }
     bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && calls_.empty(); }
     bool broken() const override { return broken_; }
 
 private:
-    static constexpr std::size_t most_searches = 16;
+    static constexpr std::size_t max_searches = 16;
 
     struct Asked {
         // The peer's number of it.

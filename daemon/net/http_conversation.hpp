@@ -76,7 +76,7 @@ public:
     // One search or call for tables at a time, so that what follows it finds things as it left
     // them.
     bool has_room() const override {
-        return slots_.size() < most_outstanding && searches_ == 0 && made_ + unsent_ <= most_unsent;
+        return slots_.size() < max_outstanding && searches_ == 0 && made_ + unsent_ <= max_unsent;
     }
     bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && slots_.empty(); }
@@ -85,7 +85,7 @@ public:
     bool streams() const override { return stream_.has_value(); }
 
 private:
-    static constexpr std::size_t most_outstanding = 1024;
+    static constexpr std::size_t max_outstanding = 1024;
 
     struct Slot {
         std::uint64_t number = 0;

@@ -21,15 +21,15 @@ constexpr std::chrono::microseconds max_spin{60};
 // long he does not give way again.
 constexpr milliseconds lost_turn{1};
 constexpr milliseconds crowded_for{1'000};
-constexpr std::size_t most_events = 128;
+constexpr std::size_t max_events = 128;
 // At most this many new connections are taken up in one round.
 constexpr std::size_t max_introduced = 64;
 // For so long, and a turn more, those whose turn it is again are served in one round.
-constexpr milliseconds longest_turns{2};
+constexpr milliseconds max_round_time{2};
 // So long what was left is freed.
-constexpr milliseconds longest_freeing{1};
+constexpr milliseconds max_freeing{1};
 // For so long those who hung up are taken up before the round goes on.
-constexpr milliseconds longest_farewell{10};
+constexpr milliseconds max_farewell{10};
 
 IoThread*& this_thread() {
     thread_local IoThread* thread = nullptr;
@@ -150,7 +150,7 @@ std::span<epoll_event> IoThread::poll(std::span<epoll_event> events, int patienc
 // after milliseconds, who sleeps as soon as he is woken.
 void IoThread::wait() {
     static const bool has_others = std::thread::hardware_concurrency() > 1;
-    std::array<epoll_event, most_events> space;
+    std::array<epoll_event, max_events> space;
     std::span<epoll_event> events;
     const int most = patience();
     round_began_.store(0, std::memory_order_relaxed);
@@ -168,8 +168,8 @@ void IoThread::wait() {
         quick_ = now_ - start < 2 * max_spin;
     }
     round_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
-    while (take_up(events) && events.size() == most_events &&
-           steady_clock::now() - now_ < longest_farewell) {
+    while (take_up(events) && events.size() == max_events &&
+           steady_clock::now() - now_ < max_farewell) {
         events = poll(space, 0);
     }
 }
@@ -214,7 +214,7 @@ void IoThread::round() {
 // What a client leaves that has asked for very much takes as long to free as to serve.
 void IoThread::free_what_is_left() {
     const Time start = steady_clock::now();
-    while (!left_.empty() && (stopping_ || steady_clock::now() - start < longest_freeing)) {
+    while (!left_.empty() && (stopping_ || steady_clock::now() - start < max_freeing)) {
         // It may leave more behind.
         const auto left = std::move(left_.front());
         left_.pop_front();
@@ -229,7 +229,7 @@ void IoThread::go_on() {
         const auto served = std::move(going_on_.front());
         going_on_.pop_front();
         served->go_on();
-        if (steady_clock::now() - start >= longest_turns) return;
+        if (steady_clock::now() - start >= max_round_time) return;
     }
 }
 

@@ -71,13 +71,13 @@ constexpr int max_arrivals = 4096;
 constexpr milliseconds room_pause{50};
 // Where there is no place left, who has asked nothing for so long makes room: for an administrator,
 // who is not to be kept out, sooner.
-constexpr milliseconds longest_silence{5'000};
+constexpr milliseconds max_silence{5'000};
 constexpr milliseconds silence_before_administrators{1'000};
 // Of all connections one in so many is for administrators, but not more than these.
 constexpr int reserve_divisor = 10;
-constexpr int most_in_reserve = 32;
+constexpr int max_reserved = 32;
 // Those who make room may be here for a moment beside those who came for it.
-constexpr int most_beyond = 32;
+constexpr int max_beyond = 32;
 
 constexpr const char* too_many_connections =
     "the daemon has as many connections as it may have: try again later, or raise its "
@@ -108,7 +108,7 @@ struct Parts {
     Database& database;
     Listeners& listeners;
     std::optional<gid_t> admin_group;
-    int most_connections = 0;
+    int max_connections = 0;
     std::uint64_t max_user_connections = 0;
 };
 
@@ -230,7 +230,7 @@ Server::Server(const Parts& parts)
                parts.options.user_limits, parts.max_user_connections},
               &tables_, &edits_),
       signals_(control_, SIGTERM, SIGINT),
-      refusals_(control_, parts.log, traffic_, parts.most_connections, [this] { room_.cancel(); }),
+      refusals_(control_, parts.log, traffic_, parts.max_connections, [this] { room_.cancel(); }),
       tables_(
           *parts.database.tables().value(), parts.database.service(),
           [this](const Error& error) { judge(error); }, flush_of_tables()),
@@ -395,16 +395,16 @@ std::optional<Error> Server::refusal_of(const Caller& caller) {
 
 // Nobody but administrators gets the last places, so that they find one however many others come.
 bool Server::has_place_for(const Caller& caller) {
-    const int most = parts_.most_connections;
+    const int most = parts_.max_connections;
     const bool administrator = dispatcher_.may_administer(caller);
-    const int reserve = administrator ? 0 : std::min(most / reserve_divisor, most_in_reserve);
+    const int reserve = administrator ? 0 : std::min(most / reserve_divisor, max_reserved);
     const int here = traffic_.connections;
-    return here < most - reserve || (here < most + most_beyond && make_room(administrator));
+    return here < most - reserve || (here < most + max_beyond && make_room(administrator));
 }
 
 bool Server::make_room(bool for_administrator) {
     const auto now = steady_clock::now();
-    const auto silence = for_administrator ? silence_before_administrators : longest_silence;
+    const auto silence = for_administrator ? silence_before_administrators : max_silence;
     if (!idle_connections_.end_oldest(now - silence)) return false;
     ++traffic_.dropped;
     if (const auto count = drops_.let_through(now); count > 0) {
@@ -413,7 +413,7 @@ bool Server::make_room(bool for_administrator) {
                           "too many connections, some that had asked nothing made room",
                           {{"dropped", count},
                            {"connections", traffic_.connections.load()},
-                           {"most", parts_.most_connections}}});
+                           {"most", parts_.max_connections}}});
     }
     return true;
 }

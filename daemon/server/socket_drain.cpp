@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds longest_drain{2000};
+constexpr milliseconds max_drain{2000};
 constexpr milliseconds pause{1};
 
 // One question to every connection, each asked on its own thread.
@@ -59,7 +59,7 @@ asio::awaitable<void> drain_sockets(asio::io_context& control, ConnectionSet& co
                                     std::function<bool()> somebody_waits) {
     boost::system::error_code ignored;
     asio::steady_timer timer(control);
-    const auto deadline = steady_clock::now() + longest_drain;
+    const auto deadline = steady_clock::now() + max_drain;
     // Whoever was accepted in one round is asked in the next.
     for (int quiet_rounds = 0; quiet_rounds < 2 && steady_clock::now() < deadline;) {
         const bool waited = somebody_waits();

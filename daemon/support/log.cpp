@@ -151,7 +151,7 @@ std::uint64_t RateLimiter::let_through(std::chrono::steady_clock::time_point now
     if (moment >= next && next_.compare_exchange_strong(next, moment + period_.count())) {
         through_ = 0;
     }
-    return through_++ < most_ ? count_.exchange(0) : 0;
+    return through_++ < max_ ? count_.exchange(0) : 0;
 }
 
 }  // namespace rocklock

@@ -56,14 +56,14 @@ std::string format_event(const LogEvent& event, LogFormat format, std::string_vi
 class Log {
 public:
     explicit Log(LogFormat format = LogFormat::text, LogLevel least = LogLevel::info)
-        : format_(format), least_(least) {}
+        : format_(format), min_level_(least) {}
 
     void write(const LogEvent& event) const ROCKLOCK_EXCLUDES(mutex_);
-    bool logs(LogLevel level) const { return level >= least_; }
+    bool logs(LogLevel level) const { return level >= min_level_; }
 
 private:
     LogFormat format_;
-    LogLevel least_;
+    LogLevel min_level_;
     void write_line(const LogEvent& event) const ROCKLOCK_REQUIRES(mutex_);
 
     // One line at a time: each is written only where it does not wait for a reader.
@@ -76,14 +76,14 @@ private:
 class RateLimiter {
 public:
     explicit RateLimiter(std::chrono::milliseconds period, std::uint64_t most = 1)
-        : period_(period), most_(most) {}
+        : period_(period), max_(most) {}
 
     // How many there were since the last that was let through, with this one; 0: not this time.
     std::uint64_t let_through(std::chrono::steady_clock::time_point now);
 
 private:
     const std::chrono::milliseconds period_;
-    const std::uint64_t most_;
+    const std::uint64_t max_;
     std::atomic<std::int64_t> next_{INT64_MIN};
     std::atomic<std::uint64_t> through_{0};
     std::atomic<std::uint64_t> count_{0};

@@ -19,7 +19,7 @@ void WorkThreads::run(std::function<void()> work) {
     {
         const MutexLock lock(mutex_);
         work_.push_back(std::move(work));
-        if (work_.size() > idle_ && threads_.size() < most_ && !ending_) {
+        if (work_.size() > idle_ && threads_.size() < max_ && !ending_) {
             threads_.emplace_back([this] { serve(); });
         }
     }

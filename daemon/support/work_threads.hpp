@@ -17,7 +17,7 @@ namespace rocklock {
 // Threads: thread-safe. The destructor does what was given before, and waits for it.
 class WorkThreads {
 public:
-    explicit WorkThreads(std::size_t most) : most_(most) {}
+    explicit WorkThreads(std::size_t most) : max_(most) {}
     WorkThreads(const WorkThreads&) = delete;
     WorkThreads& operator=(const WorkThreads&) = delete;
     ~WorkThreads() ROCKLOCK_EXCLUDES(mutex_);
@@ -28,7 +28,7 @@ public:
 private:
     void serve() ROCKLOCK_EXCLUDES(mutex_);
 
-    const std::size_t most_;
+    const std::size_t max_;
     Mutex mutex_;
     CondVar wake_;
     bool ending_ ROCKLOCK_GUARDED_BY(mutex_) = false;

@@ -93,9 +93,9 @@ private:
     // what seemed to differ may be as it was.
     milliseconds measure(milliseconds kept) {
         constexpr std::chrono::microseconds close{100};
-        constexpr int most_tries = 10;
+        constexpr int max_tries = 10;
         std::chrono::nanoseconds apart{};
-        for (int tries = 0; tries < most_tries; ++tries) {
+        for (int tries = 0; tries < max_tries; ++tries) {
             const auto before = read_clock(CLOCK_BOOTTIME);
             apart = read_clock(CLOCK_REALTIME) - before;
             if (read_clock(CLOCK_BOOTTIME) - before < close) break;

@@ -105,7 +105,7 @@ Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame
         greeted_ = true;
     }
     while (greeted_) {
-        const auto frame = take_frame(bytes, longest_reply_frame);
+        const auto frame = take_frame(bytes, max_reply_frame_bytes);
         if (!frame) return over("what it sends is no frame");
         if (!*frame) break;
         take(**frame);

@@ -14,7 +14,7 @@ constexpr milliseconds next_try{1'000};
 // A daemon that says a session lives on past what is believed of it is asked again so much later.
 constexpr milliseconds recheck_margin{2};
 // So many that are over may be known.
-constexpr std::size_t most_over = 4096;
+constexpr std::size_t max_over = 4096;
 
 template <typename T>
 T* reply_in(Result<Reply>& reply) {
@@ -94,7 +94,7 @@ void FramedService::learn_release(Known& known, GrantId grant, const Released& r
 void FramedService::learn_session(const Asked& asked, SessionInfo& session,
                                   Notifications& notifications) {
     if (const auto* proven = proven_session(asked.call.body)) session.id = *proven;
-    if (known_over_ > most_over) {
+    if (known_over_ > max_over) {
         std::erase_if(known_, [](const auto& entry) { return entry.second.over; });
         known_over_ = 0;
     }

@@ -15,11 +15,11 @@ namespace {
 using std::chrono::milliseconds;
 
 // The reader looks around so often, whatever happens.
-constexpr milliseconds longest_sleep{1'000};
+constexpr milliseconds max_sleep{1'000};
 constexpr milliseconds first_pause{5};
-constexpr milliseconds longest_pause{500};
+constexpr milliseconds max_pause{500};
 // Meanwhile nobody's patience is looked at.
-constexpr milliseconds longest_connect{250};
+constexpr milliseconds max_connect{250};
 
 Error in_doubt_error(const Error& why) {
     return {ErrorCode::indeterminate,
@@ -53,7 +53,7 @@ void FramedService::step() {
         const auto next = options_.background ? check_sessions(false) : std::nullopt;
         MutexLock lock(mutex_);
         const auto now = Steady::now();
-        auto until = std::min(next_expiry_, now + longest_sleep);
+        auto until = std::min(next_expiry_, now + max_sleep);
         if (!connected_) until = std::min(until, next_attempt_);
         if (next) until = std::min(until, now + (*next - clock_.now().boot));
         if (!completions_.empty()) until = now;
@@ -90,11 +90,11 @@ void FramedService::reconnect() {
         MutexLock lock(mutex_);
         if (closed_ || Steady::now() < next_attempt_) return;
     }
-    auto socket = FrameSocket::connect(path_, Steady::now() + longest_connect);
+    auto socket = FrameSocket::connect(path_, Steady::now() + max_connect);
     MutexLock lock(mutex_);
     if (!socket) {
         away_ = std::move(socket).error();
-        pause_ = std::min(2 * pause_, longest_pause);
+        pause_ = std::min(2 * pause_, max_pause);
         next_attempt_ = Steady::now() + pause_;
         return;
     }

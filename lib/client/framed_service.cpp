@@ -29,10 +29,10 @@ constexpr milliseconds renewal_most{5'000};
 constexpr milliseconds ending_most{2'000};
 
 // What the daemon gives at once.
-constexpr std::uint32_t longest_page = 10'000;
+constexpr std::uint32_t max_page = 10'000;
 
 // Longer is for ever.
-constexpr milliseconds longest_patience = std::chrono::hours{24 * 365};
+constexpr milliseconds max_patience = std::chrono::hours{24 * 365};
 
 Error not_over_a_socket(const std::string& what) {
     return {ErrorCode::invalid_argument, what + " can't be asked for over a socket"};
@@ -291,7 +291,7 @@ std::uint64_t FramedService::enter(Call call, Replied done, bool direct) {
     asked.done = std::move(done);
     asked.direct = direct;
     asked.give_up = give_up_time(call);
-    if (const auto* patience = patience_in(call.body); patience && *patience <= longest_patience) {
+    if (const auto* patience = patience_in(call.body); patience && *patience <= max_patience) {
         asked.patient_until = Steady::now() + *patience;
     }
     asked.call = std::move(call);
@@ -343,7 +343,7 @@ FramedService::Steady::time_point FramedService::give_up_time(const Call& call) 
     auto body = call.body;
     const auto* patience = patience_in(body);
     if (patience == nullptr) return now + options_.patience;
-    if (*patience > longest_patience) return Steady::time_point::max();
+    if (*patience > max_patience) return Steady::time_point::max();
     return now + std::max(*patience, milliseconds{0}) + options_.patience;
 }
 
@@ -409,7 +409,7 @@ Result<LockPage> FramedService::list(const ListLocks& request) { return query(re
 
 Result<std::vector<SessionView>> FramedService::sessions(std::string_view principal) {
     std::vector<SessionView> all;
-    ListSessions request{std::string(principal), longest_page, {}};
+    ListSessions request{std::string(principal), max_page, {}};
     do {
         auto page = query(request);
         if (!page) return std::move(page).error();
@@ -447,7 +447,7 @@ bool FramedService::holds(const SessionId& session, std::string_view resource, M
     // Another's, whose secret is not known here. To list costs more.
     ListLocks request;
     request.session = session;
-    request.limit = longest_page;
+    request.limit = max_page;
     do {
         auto page = query(request);
         if (!page) return false;
@@ -490,10 +490,10 @@ Result<std::vector<AuditRow>> FramedService::audit(std::uint64_t after, std::uin
     std::vector<AuditRow> rows;
     while (rows.size() < limit) {
         const auto left = limit - static_cast<std::uint32_t>(rows.size());
-        auto page = query(ListAudit{after, std::min(left, longest_page)});
+        auto page = query(ListAudit{after, std::min(left, max_page)});
         if (!page) return std::move(page).error();
         for (auto& row : page->rows) rows.push_back(std::move(row));
-        if (page->rows.size() < longest_page) break;
+        if (page->rows.size() < max_page) break;
         after = rows.back().sequence;
     }
     return rows;

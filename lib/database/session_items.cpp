@@ -16,7 +16,7 @@ namespace rocklock {
 namespace {
 
 // How far back it is looked who had a lock since.
-constexpr std::uint32_t most_told = 100;
+constexpr std::uint32_t max_reported = 100;
 
 Error no_session() {
     return {ErrorCode::invalid_argument, "this session is empty: it was closed, detached or moved"};
@@ -167,7 +167,7 @@ std::vector<Holder> Session::granted_since(const Grant& lost) const {
     for (const GrantedLock& lock : lost.locks) {
         std::optional<std::string_view> path = lock.resource;
         for (bool above = false; path; above = true, path = parent_path(*path)) {
-            const auto page = kept_->service.history({std::string(*path), most_told, {}});
+            const auto page = kept_->service.history({std::string(*path), max_reported, {}});
             if (!page) continue;
             for (const HistoryRow& row : page->rows) {
                 if (number(row.holder.grant) <= number(lost.id)) continue;

@@ -17,7 +17,7 @@ namespace {
 
 // The thread attends to so many in a round. More that are due wait for the next one, in front of
 // which what has been heard is told, and the thread may be stopped.
-constexpr std::size_t most_in_a_round = 512;
+constexpr std::size_t max_in_a_round = 512;
 
 }  // namespace
 
@@ -314,7 +314,7 @@ std::optional<BootTime> SessionKeeper::round() {
         MutexLock lock(mutex_);
         sleeps_until_ = BootTime::min();
     }
-    attend(most_in_a_round);
+    attend(max_in_a_round);
     MutexLock lock(mutex_);
     const auto at = next();
     sleeps_until_ = at.value_or(BootTime::max());

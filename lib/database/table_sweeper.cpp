@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 // When a step failed; and so that others have their turn between two steps.
 constexpr milliseconds after_failure{10'000};
-constexpr milliseconds shortest_pause{1};
+constexpr milliseconds min_pause{1};
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void TableSweeper::stop() {
 void TableSweeper::run() {
     while (true) {
         const auto report = tables_.sweep_expired({});
-        const auto pause = report ? std::max(report->next, shortest_pause) : after_failure;
+        const auto pause = report ? std::max(report->next, min_pause) : after_failure;
         const MutexLock lock(mutex_);
         // A step that comes early does no harm.
         if (!ending_) wake_.wait_for(mutex_, pause);

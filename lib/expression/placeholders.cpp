@@ -13,7 +13,7 @@ namespace {
 // Up to here it is quicker to look through all of them.
 constexpr std::size_t few = 8;
 // docs: "Quotas in Amazon DynamoDB", the length of all substitution variables.
-constexpr std::size_t most_placeholder_bytes = 2U << 20;
+constexpr std::size_t max_placeholder_bytes = 2U << 20;
 // How much of a name that is too long its fault shows.
 constexpr std::size_t shown_name_bytes = 32;
 
@@ -95,9 +95,9 @@ std::optional<Error> check_sizes(const Placeholders& placeholders) {
             values += placeholder.size() + size_bytes(value);
         }
     }
-    if (names > most_placeholder_bytes) return fault("ExpressionAttributeNames exceeds max size");
-    if (values > most_placeholder_bytes) return fault("ExpressionAttributeValues exceeds max size");
-    if (names + values <= most_placeholder_bytes) return std::nullopt;
+    if (names > max_placeholder_bytes) return fault("ExpressionAttributeNames exceeds max size");
+    if (values > max_placeholder_bytes) return fault("ExpressionAttributeValues exceeds max size");
+    if (names + values <= max_placeholder_bytes) return std::nullopt;
     return fault(
         "Combined size of ExpressionAttributeNames and ExpressionAttributeValues exceeds max size");
 }

@@ -75,7 +75,7 @@ public:
 
 private:
     // Far beyond what any length of text makes up for.
-    static constexpr std::int64_t largest_exponent = 1'000'000'000'000'000;
+    static constexpr std::int64_t max_exponent = 1'000'000'000'000'000;
     // As many digits fit 64 bits.
     static constexpr std::int64_t narrow_digits = 19;
 
@@ -128,7 +128,7 @@ private:
         const auto first = at_;
         std::int64_t exponent = 0;
         while (const auto digit = take_digit()) {
-            if (exponent < largest_exponent) exponent = exponent * 10 + *digit;
+            if (exponent < max_exponent) exponent = exponent * 10 + *digit;
         }
         written_ = minus ? -exponent : exponent;
         return at_ > first;

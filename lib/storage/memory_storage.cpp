@@ -47,9 +47,9 @@ public:
         return image_.get(family, key);
     }
     CachedValue get_cached(Family family, std::string_view key,
-                           std::size_t most_bytes) const override {
+                           std::size_t max_bytes) const override {
         auto value = image_.get(family, key);
-        if (value && value->size() > most_bytes) return {};
+        if (value && value->size() > max_bytes) return {};
         return {true, std::move(value)};
     }
     std::optional<Error> failure() const override { return group_.failure(); }

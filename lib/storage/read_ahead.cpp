@@ -38,7 +38,7 @@ ReadAhead::Records ReadAhead::fetch(Records into) const {
     into.records.clear();
     into.bytes.clear();
     for (; cursor_->valid(); cursor_->next()) {
-        if (into.records.size() == most_records || into.bytes.size() >= most_bytes) break;
+        if (into.records.size() == max_records || into.bytes.size() >= max_bytes) break;
         into.bytes += cursor_->key();
         const std::size_t key_end = into.bytes.size();
         into.bytes += cursor_->value();

@@ -20,8 +20,8 @@ namespace rocklock {
 // Errors:   as of the cursor, behind what was fetched before.
 class ReadAhead final : public Snapshot::Cursor {
 public:
-    static constexpr std::size_t most_records = 16'384;
-    static constexpr std::size_t most_bytes = std::size_t{4} << 20;
+    static constexpr std::size_t max_records = 16'384;
+    static constexpr std::size_t max_bytes = std::size_t{4} << 20;
 
     explicit ReadAhead(std::unique_ptr<Snapshot::Cursor> cursor);
 

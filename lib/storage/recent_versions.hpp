@@ -36,14 +36,14 @@ public:
 
     // What was found in the store.
     void keep(Family family, std::string_view key, Version version) {
-        if (key.empty() || key.size() > longest_key) return;
+        if (key.empty() || key.size() > max_key_bytes) return;
         Place& place = places_[place_of(family, key)];
         const bool displaces = !place.key.empty() && !place.is_of(family, key);
         // What may throw comes first: a place is of one key, or of the one before.
         place.key = key;
         place.family = family;
         place.version = version;
-        if (displaces && ++displaced_ >= places_.size() && places_.size() < most_places) grow();
+        if (displaces && ++displaced_ >= places_.size() && places_.size() < max_places) grow();
     }
 
     // What was written to the store: changes what is known, and makes nothing known that was not,
@@ -59,8 +59,8 @@ public:
 
 private:
     static constexpr std::size_t first_places = 512;
-    static constexpr std::size_t most_places = 8192;
-    static constexpr std::size_t longest_key = 128;
+    static constexpr std::size_t max_places = 8192;
+    static constexpr std::size_t max_key_bytes = 128;
 
     // Without a key, of none.
     struct Place {

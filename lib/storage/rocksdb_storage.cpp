@@ -155,13 +155,13 @@ public:
     }
 
     // Looks at no file.
-    CachedValue get_cached(Family family, std::string_view key, std::size_t most_bytes) const {
+    CachedValue get_cached(Family family, std::string_view key, std::size_t max_bytes) const {
         rocksdb::ReadOptions options;
         options.read_tier = rocksdb::kBlockCacheTier;
         rocksdb::PinnableSlice value;
         const auto status = database_->Get(options, database_.family(family), key, &value);
         if (status.IsNotFound()) return {true, std::nullopt};
-        if (!status.ok() || value.size() > most_bytes) return {};
+        if (!status.ok() || value.size() > max_bytes) return {};
         return {true, value.ToString()};
     }
 
@@ -402,9 +402,9 @@ public:
         return reader_.get(rocksdb::ReadOptions(), family, key);
     }
     CachedValue get_cached(Family family, std::string_view key,
-                           std::size_t most_bytes) const override {
+                           std::size_t max_bytes) const override {
         if (made_here_.in_child()) return {};
-        return reader_.get_cached(family, key, most_bytes);
+        return reader_.get_cached(family, key, max_bytes);
     }
     std::optional<Error> failure() const override {
         if (made_here_.in_child()) return not_ours();

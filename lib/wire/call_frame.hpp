@@ -26,8 +26,8 @@ inline constexpr std::string_view frame_greeting = "\xF5RL\x01";
 
 // The longest frame that a server reads, its length not counted; clients read longer ones. What the
 // lock API accepts is far shorter, and a thread that reads a frame keeps others waiting meanwhile.
-inline constexpr std::size_t longest_call_frame = 1U << 20;
-inline constexpr std::size_t longest_reply_frame = 1U << 30;
+inline constexpr std::size_t max_call_frame_bytes = 1U << 20;
+inline constexpr std::size_t max_reply_frame_bytes = 1U << 30;
 
 enum class FrameKind : std::uint8_t {
     // From clients.

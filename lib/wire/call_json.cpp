@@ -78,9 +78,9 @@ private:
     void write(std::chrono::milliseconds value) { json_.number(value.count()); }
     void write(std::chrono::nanoseconds value) {
         using std::chrono::microseconds;
-        constexpr std::int64_t largest_exact = (std::int64_t{1} << 53) - 1;
+        constexpr std::int64_t max_exact = (std::int64_t{1} << 53) - 1;
         json_.number(
-            std::min<std::int64_t>(std::chrono::floor<microseconds>(value).count(), largest_exact));
+            std::min<std::int64_t>(std::chrono::floor<microseconds>(value).count(), max_exact));
     }
     void write(BootTime value) {
         using std::chrono::milliseconds;

@@ -23,7 +23,7 @@ constexpr auto draft_actions = std::to_array<std::pair<std::string_view, Kind>>(
 });
 
 // As deep as items may be, in two levels each, and what is around them.
-constexpr std::size_t most_draft_levels = 128;
+constexpr std::size_t max_draft_levels = 128;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ std::string draft_action_text(const WriteItem& write) {
 
 Result<WriteItem> parse_draft_action(std::string_view text) {
     boost::json::parse_options options;
-    options.max_depth = most_draft_levels;
+    options.max_depth = max_draft_levels;
     boost::json::error_code error;
     const auto json = boost::json::parse(text, error, {}, options);
     if (error) return Error(ErrorCode::malformed, "an action is JSON: " + error.message());

@@ -12,7 +12,7 @@ namespace {
 
 using expression::RequestKind;
 
-constexpr std::size_t most_attributes_to_get = 255;
+constexpr std::size_t max_attributes_to_get = 255;
 
 // In the order in which the service names them.
 constexpr auto comparisons = std::to_array<ComparisonOperator>({
@@ -113,7 +113,7 @@ std::optional<std::vector<std::string>> read_attributes_to_get(const MemberReade
         json.faults().constraint("'[]'", json.path_of("AttributesToGet"),
                                  "Member must have length greater than or equal to 1");
     }
-    if (names && names->size() > most_attributes_to_get) {
+    if (names && names->size() > max_attributes_to_get) {
         json.faults().constraint("'" + std::to_string(names->size()) + " names'",
                                  json.path_of("AttributesToGet"),
                                  "Member must have length less than or equal to 255");

@@ -76,7 +76,7 @@ public:
         Member* member = find(tag, true);
         if (member == nullptr) return;
         read(*member, {where_, tag.name}, value);
-        if (value.count() == -1 || value > longest_wait) value = no_limit;
+        if (value.count() == -1 || value > max_wait) value = no_limit;
     }
     // A value whose members lie flat in this object; it is there when the tag is.
     template <typename T>
@@ -108,11 +108,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_members = 64;
-    static constexpr std::uint64_t most_elements = 10'000;
-    static constexpr std::int64_t largest_exact = (std::int64_t{1} << 53) - 1;
+    static constexpr std::size_t max_members = 64;
+    static constexpr std::uint64_t max_elements = 10'000;
+    static constexpr std::int64_t max_exact = (std::int64_t{1} << 53) - 1;
     // A hundred years; longer is for ever.
-    static constexpr std::chrono::milliseconds longest_wait = std::chrono::hours{24 * 36'525};
+    static constexpr std::chrono::milliseconds max_wait = std::chrono::hours{24 * 36'525};
 
     // One member, or one element of a list: a number, or bytes. Nothing is set before it is read.
     struct Member {
@@ -143,7 +143,7 @@ private:
         Reader reader(bytes);
         while (!reader.done()) {
             const auto tag = reader.u16();
-            if (!tag || count_ == most_members) return false;
+            if (!tag || count_ == max_members) return false;
             Member& member = members_[count_];
             member.tag = *tag;
             member.taken = false;
@@ -237,7 +237,7 @@ private:
     }
     bool exact(const Member& member, const MemberPath& place, std::int64_t& value) {
         value = unzigzag(member.number);
-        if (value <= largest_exact && value >= -largest_exact) return true;
+        if (value <= max_exact && value >= -max_exact) return true;
         report(place, "a whole number below 2^53");
         return false;
     }
@@ -284,7 +284,7 @@ private:
         Reader reader(member.bytes());
         value.clear();
         const auto count = reader.varint().value_or(0);
-        if (strict_ && count > most_elements) return report(place, "at most 10,000");
+        if (strict_ && count > max_elements) return report(place, "at most 10,000");
         // An element has a byte at least.
         value.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(count, member.size / 16)));
         for (std::uint64_t i = 0; i < count && !problem_.found(); ++i) {
@@ -309,7 +309,7 @@ private:
     std::size_t count_ = 0;
     // Where what is asked for next is most likely.
     std::size_t next_ = 0;
-    std::array<Member, most_members> members_;
+    std::array<Member, max_members> members_;
 };
 
 }  // namespace rocklock

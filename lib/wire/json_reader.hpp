@@ -69,7 +69,7 @@ public:
             return report(name, "a whole number of milliseconds; 0 tries, and -1 waits for ever");
         }
         read(*member, name, value);
-        if (value > longest_wait) value = no_limit;
+        if (value > max_wait) value = no_limit;
     }
 
     // A value whose members lie flat in this object; it is there when `name` is.
@@ -114,9 +114,9 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t largest_exact = (std::uint64_t{1} << 53) - 1;
+    static constexpr std::uint64_t max_exact = (std::uint64_t{1} << 53) - 1;
     // A hundred years; longer is for ever.
-    static constexpr std::chrono::milliseconds longest_wait = std::chrono::hours{24 * 36'525};
+    static constexpr std::chrono::milliseconds max_wait = std::chrono::hours{24 * 36'525};
 
     const boost::json::value* find(std::string_view name) {
         asked_.push_back(name);
@@ -160,23 +160,23 @@ private:
         if (number) value = static_cast<std::int32_t>(*number);
     }
     void read(const boost::json::value& json, std::string_view name, std::uint64_t& value) {
-        const auto number = whole_number(json, name, largest_exact);
+        const auto number = whole_number(json, name, max_exact);
         if (number) value = *number;
     }
     void read(const boost::json::value& json, std::string_view name, std::int64_t& value) {
-        const auto number = whole_number(json, name, largest_exact);
+        const auto number = whole_number(json, name, max_exact);
         if (number) value = static_cast<std::int64_t>(*number);
     }
     void read(const boost::json::value& json, std::string_view name, Token& value) {
-        const auto number = whole_number(json, name, largest_exact);
+        const auto number = whole_number(json, name, max_exact);
         if (number) value = Token{*number};
     }
     void read(const boost::json::value& json, std::string_view name, GrantId& value) {
-        const auto number = whole_number(json, name, largest_exact);
+        const auto number = whole_number(json, name, max_exact);
         if (number) value = GrantId{*number};
     }
     void read(const boost::json::value& json, std::string_view name, DraftId& value) {
-        const auto number = whole_number(json, name, largest_exact);
+        const auto number = whole_number(json, name, max_exact);
         if (number) value = DraftId{*number};
     }
     // Of a draft. What stands beside it is told there: the version.
@@ -189,13 +189,13 @@ private:
     }
     void read(const boost::json::value& json, std::string_view name,
               std::chrono::milliseconds& value) {
-        const auto number = whole_number(json, name, largest_exact);
+        const auto number = whole_number(json, name, max_exact);
         if (number) value = std::chrono::milliseconds{static_cast<std::int64_t>(*number)};
     }
     // What is finer than milliseconds, in microseconds.
     void read(const boost::json::value& json, std::string_view name,
               std::chrono::nanoseconds& value) {
-        const auto number = whole_number(json, name, largest_exact);
+        const auto number = whole_number(json, name, max_exact);
         if (number) value = std::chrono::microseconds{static_cast<std::int64_t>(*number)};
     }
     // Milliseconds of the boot clock.

@@ -12,9 +12,9 @@ namespace {
 
 using boost::json::value;
 
-constexpr std::size_t most_constraints = 10;
-constexpr std::size_t shortest_name = 3;
-constexpr std::size_t longest_name = 255;
+constexpr std::size_t max_constraints = 10;
+constexpr std::size_t min_name_bytes = 3;
+constexpr std::size_t max_name_bytes = 255;
 
 constexpr std::string_view no_list = "Start of structure or map found where not expected";
 constexpr std::string_view no_type = "Unexpected field type";
@@ -42,7 +42,7 @@ std::int64_t cut_off(double number) {
 
 void RequestFaults::constraint(std::string_view value, std::string_view path,
                                std::string_view rule) {
-    if (++constraints_ > most_constraints) return;
+    if (++constraints_ > max_constraints) return;
     constraint_text_.append(constraint_text_.empty() ? "Value " : "; Value ")
         .append(value)
         .append(" at '")
@@ -54,7 +54,7 @@ void RequestFaults::constraint(std::string_view value, std::string_view path,
 std::optional<Error> RequestFaults::first() const {
     if (values_.malformed()) return values_.malformed();
     if (constraints_ == 0) return values_.invalid();
-    const auto count = std::min(constraints_, most_constraints);
+    const auto count = std::min(constraints_, max_constraints);
     return Error(ErrorCode::invalid_argument, std::to_string(count) + " validation error" +
                                                   (count > 1 ? "s" : "") +
                                                   " detected: " + constraint_text_);
@@ -222,10 +222,10 @@ void check_resource_name(std::string_view name, std::string_view path, RequestFa
         faults.constraint(quoted(name), path,
                           "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
     }
-    if (name.size() < shortest_name) {
+    if (name.size() < min_name_bytes) {
         faults.constraint(quoted(name), path, "Member must have length greater than or equal to 3");
     }
-    if (name.size() > longest_name) {
+    if (name.size() > max_name_bytes) {
         faults.constraint(quoted(name), path, "Member must have length less than or equal to 255");
     }
 }

@@ -18,7 +18,7 @@ namespace {
 using Kind = WriteItem::Kind;
 
 // Deep enough to say of values that they are nested too deeply.
-constexpr std::size_t most_levels = 256;
+constexpr std::size_t max_levels = 256;
 
 // `write` takes the writer, the answer and the request, and adds members to the answer's object.
 template <typename Answer, typename Request, typename Write>
@@ -419,7 +419,7 @@ Result<TableBody> TableBody::parse(std::string_view text) {
     // Freed as one piece.
     auto memory = std::make_shared<boost::json::monotonic_resource>();
     boost::json::parse_options options;
-    options.max_depth = most_levels;
+    options.max_depth = max_levels;
     boost::system::error_code error;
     auto json = boost::json::parse({text.data(), text.size()}, error, memory.get(), options);
     // The service says no more.

@@ -34,7 +34,7 @@ WriteItem read_element(const MemberReader& json, const std::string& table) {
 }
 
 void check_list(const MemberReader& json, const std::string& table, std::size_t count) {
-    if (count > 0 && count <= table::most_batch_writes) return;
+    if (count > 0 && count <= table::max_batch_writes) return;
     json.faults().constraint(
         "'{" + table + "=[" + (count == 0 ? "" : std::to_string(count) + " requests") + "]}'",
         "requestItems",

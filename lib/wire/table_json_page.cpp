@@ -11,7 +11,7 @@ namespace {
 
 using expression::RequestKind;
 
-constexpr std::int64_t most_segments = 1'000'000;
+constexpr std::int64_t max_segments = 1'000'000;
 
 constexpr ServiceWords<Select, 4> select_words = {
     {{"SPECIFIC_ATTRIBUTES", Select::specific_attributes},
@@ -52,9 +52,9 @@ Scan read_scan(const MemberReader& json) {
     request.expressions = read_parameters(json, RequestKind::scan);
     request.options = read_options(json);
     request.segment = json.whole("Segment");
-    check_whole(request.segment, json.path_of("Segment"), {0, most_segments - 1}, json.faults());
+    check_whole(request.segment, json.path_of("Segment"), {0, max_segments - 1}, json.faults());
     request.total_segments = json.whole("TotalSegments");
-    check_whole(request.total_segments, json.path_of("TotalSegments"), {1, most_segments},
+    check_whole(request.total_segments, json.path_of("TotalSegments"), {1, max_segments},
                 json.faults());
     return request;
 }

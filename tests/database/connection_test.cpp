@@ -92,7 +92,7 @@ public:
     std::optional<Call> next() {
         while (connection_ >= 0) {
             std::string_view rest = bytes_;
-            const auto frame = take_frame(rest, longest_call_frame);
+            const auto frame = take_frame(rest, max_call_frame_bytes);
             if (!frame) return std::nullopt;
             if (!*frame) {
                 receive();

@@ -540,7 +540,7 @@ BOOST_AUTO_TEST_CASE(is_thrown_away_after_thirty_days) {
     BOOST_TEST(records(shop, "draft ", "draft!") == 61U);
     // A step is short.
     SweepExpired step;
-    step.most_items = 30;
+    step.max_items = 30;
     BOOST_TEST(shop.tables->sweep_expired(step).value().next.count() == 0);
     BOOST_TEST(records(shop, "draft ", "draft!") == 31U);
     while (shop.tables->sweep_expired(step).value().next.count() == 0) continue;

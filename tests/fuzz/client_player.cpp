@@ -125,7 +125,7 @@ public:
             asks_ = true;
         }
         for (;;) {
-            const auto frame = take_frame(rest, longest_call_frame);
+            const auto frame = take_frame(rest, max_call_frame_bytes);
             if (!frame || !*frame) break;
             if ((*frame)->kind != FrameKind::call) continue;
             auto call = read_call_frame((*frame)->body);
@@ -144,7 +144,7 @@ public:
             greeted_ = true;
         }
         for (;;) {
-            const auto frame = take_frame(rest, longest_reply_frame);
+            const auto frame = take_frame(rest, max_reply_frame_bytes);
             require(frame.has_value(), "what comes is frames");
             if (!*frame) break;
             answered(**frame);

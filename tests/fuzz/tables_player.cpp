@@ -27,7 +27,7 @@ constexpr int internal_status = 500;
 // An item has 32 levels, and each of them two in JSON.
 constexpr std::size_t deepest = 100;
 // They are walked through behind every input.
-constexpr std::size_t most_calls = 32;
+constexpr std::size_t max_calls = 32;
 
 // Everything that tables have stored.
 std::string everything(const Storage& storage) {
@@ -165,7 +165,7 @@ private:
 
 void play_tables(std::string_view input) {
     World world;
-    for (std::size_t calls = 0; !input.empty() && calls < most_calls; ++calls) {
+    for (std::size_t calls = 0; !input.empty() && calls < max_calls; ++calls) {
         const auto end = std::min(input.find('\n'), input.size());
         world.call(input.substr(0, end));
         input.remove_prefix(std::min(end + 1, input.size()));

@@ -21,7 +21,7 @@ using Verdict = Explanation::Verdict;
 
 constexpr int max_attempts = 400;
 // Removals without an answer, of which nobody can say at first whether they happened.
-constexpr std::size_t most_doubts = 10;
+constexpr std::size_t max_doubts = 10;
 
 struct Contradiction : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -547,9 +547,9 @@ Explanation explain(const TableHistory& history) {
     Explanation first = explain_with(history, {}, &doubts);
     if (first.verdict == Verdict::explained || doubts.empty()) return first;
     Explanation found = std::move(first);
-    if (doubts.size() > most_doubts) {
+    if (doubts.size() > max_doubts) {
         found.verdict = Verdict::undecided;
-        doubts.resize(most_doubts);
+        doubts.resize(max_doubts);
     }
     for (std::size_t mask = (std::size_t{1} << doubts.size()) - 1; mask > 0; --mask) {
         std::set<std::uint64_t> assumed;

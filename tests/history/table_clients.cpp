@@ -20,8 +20,8 @@ namespace {
 using Verb = TableRequest::Verb;
 using Result = TableReply::Result;
 
-constexpr std::uint32_t most_keys = 32;
-constexpr std::size_t most_published = 4;
+constexpr std::uint32_t max_keys = 32;
+constexpr std::size_t max_published = 4;
 
 std::int64_t moment() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -39,7 +39,7 @@ struct Meeting {
     const ClientsOptions options;
     std::atomic<std::uint64_t> next_number{1};
     // What was last heard of each item, so that conditions have a chance.
-    std::array<std::atomic<std::uint64_t>, most_keys> heard{};
+    std::array<std::atomic<std::uint64_t>, max_keys> heard{};
 
     Mutex mutex{};
     // Transactions with a token, which others send again.
@@ -166,7 +166,7 @@ void TableClient::transact() {
             "token-" + std::to_string(meeting_.options.seed) + "-" + std::to_string(request.number);
         const MutexLock lock(meeting_.mutex);
         meeting_.published.push_back(request);
-        if (meeting_.published.size() > most_published) {
+        if (meeting_.published.size() > max_published) {
             meeting_.published.erase(meeting_.published.begin());
         }
     }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t sessions = 5;
 // Records are fetched by another thread, grants entered by two.
-constexpr std::size_t grants = ReadAhead::most_records + 1'000;
+constexpr std::size_t grants = ReadAhead::max_records + 1'000;
 
 struct Store {
     testing::SimulatedClock clock;

@@ -660,7 +660,7 @@ BOOST_AUTO_TEST_CASE(in_a_long_run, *boost::unit_test::precondition(wanted)) {
     const std::size_t goal = operations_wanted();
     std::map<std::pair<Verb, Fate>, std::size_t> totals;
     std::size_t operations = 0;
-    std::size_t most_states = 0;
+    std::size_t max_states = 0;
     double running = 0;
     double judging = 0;
     for (unsigned round = 0; operations < goal; ++round) {
@@ -674,14 +674,14 @@ BOOST_AUTO_TEST_CASE(in_a_long_run, *boost::unit_test::precondition(wanted)) {
         judging += static_cast<double>(moment() - start) / 1e9;
         running += done.seconds;
         operations += done.history.size();
-        most_states = std::max(most_states, figures.most_states);
+        max_states = std::max(max_states, figures.max_states);
         for (const Operation& operation : done.history)
             ++totals[{operation.verb, operation.result}];
     }
     const auto total = [&](Verb verb, Fate verdict) { return totals[{verb, verdict}]; };
     std::cout << operations << " operations: run in " << running << " s ("
               << static_cast<double>(operations) / running << "/s), judged in " << judging << " s ("
-              << static_cast<double>(operations) / judging << "/s), at most " << most_states
+              << static_cast<double>(operations) / judging << "/s), at most " << max_states
               << " states\n"
               << "acquired " << total(Verb::acquire, Fate::done) << ", refused "
               << total(Verb::acquire, Fate::refused) << ", withdrawn "

@@ -539,7 +539,7 @@ private:
         request.active = random_.percent(30);
         if (request.lease) {
             // From now on, whenever it may arrive.
-            auto& shortest = shortest_.try_emplace(request.session, *request.lease).first->second;
+            auto& shortest = min_.try_emplace(request.session, *request.lease).first->second;
             shortest = std::min(shortest, *request.lease);
             for (auto& other : clients_) {
                 if (other.session != request.session) continue;
@@ -792,7 +792,7 @@ private:
     void seen(Client& client, const Call& call, const Answer& answer) {
         const auto& request = std::get<Request>(call.event);
         if (const auto* session = std::get_if<SessionInfo>(&answer)) {
-            auto& shortest = shortest_.try_emplace(session->id, session->lease).first->second;
+            auto& shortest = min_.try_emplace(session->id, session->lease).first->second;
             shortest = std::min(shortest, session->lease);
             if (std::holds_alternative<OpenSession>(request)) {
                 if (client.session != session->id) {
@@ -816,7 +816,7 @@ private:
 
     // T6: counted from before the request was sent, by the shortest lease that may be in force.
     void renewed(Client& client, const Call& call) {
-        const auto shortest = shortest_.at(*client.session);
+        const auto shortest = min_.at(*client.session);
         client.valid_until = std::max(client.valid_until, call.sent + shortest);
         client.valid_until = std::min(client.valid_until, clock_.now().boot + shortest);
     }
@@ -1101,7 +1101,7 @@ private:
     std::map<Ticket, Call> calls_;
     std::map<Ticket, Ticket> in_flight_;
     // The shortest lease that was ever asked for, for each session.
-    std::map<SessionId, milliseconds> shortest_;
+    std::map<SessionId, milliseconds> min_;
     std::map<GrantId, Promise> grants_;
     std::set<GrantId> acknowledged_;
     std::set<GrantId> acknowledged_tokens_;

@@ -345,10 +345,10 @@ std::string StaleWorld::judge(bool done, bool kept, const Contents& before) {
 
 StaleRun StaleWorld::run() {
     StaleRun run;
-    constexpr int most_points = 6;
+    constexpr int max_points = 6;
     const auto loss = static_cast<Loss>(draw(losses));
     const Contents before = contents();
-    yields_.begin(static_cast<std::size_t>(draw(most_points)), [&] { strike(loss); });
+    yields_.begin(static_cast<std::size_t>(draw(max_points)), [&] { strike(loss); });
     const bool done = write_of_ann();
     yields_.end();
     run.stopped = yields_.struck();

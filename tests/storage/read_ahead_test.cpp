@@ -63,7 +63,7 @@ Rows all_of(ReadAhead cursor) {
 BOOST_AUTO_TEST_SUITE(reading_ahead)
 
 BOOST_AUTO_TEST_CASE(gives_each_record_in_order) {
-    const std::size_t most = ReadAhead::most_records;
+    const std::size_t most = ReadAhead::max_records;
     for (const std::size_t count :
          {std::size_t{0}, std::size_t{1}, most - 1, most, most + 1, 3 * most, 3 * most + 17}) {
         const Rows all = rows(count, 3);
@@ -72,14 +72,14 @@ BOOST_AUTO_TEST_CASE(gives_each_record_in_order) {
 }
 
 BOOST_AUTO_TEST_CASE(gives_large_records) {
-    const Rows all = rows(40, ReadAhead::most_bytes / 3);
+    const Rows all = rows(40, ReadAhead::max_bytes / 3);
     BOOST_TEST((all_of(ahead_of(all)) == all));
-    const Rows larger = rows(3, 2 * ReadAhead::most_bytes);
+    const Rows larger = rows(3, 2 * ReadAhead::max_bytes);
     BOOST_TEST((all_of(ahead_of(larger)) == larger));
 }
 
 BOOST_AUTO_TEST_CASE(tells_of_an_error_behind_what_was_read_before) {
-    for (const std::size_t count : {std::size_t{0}, std::size_t{5}, 2 * ReadAhead::most_records}) {
+    for (const std::size_t count : {std::size_t{0}, std::size_t{5}, 2 * ReadAhead::max_records}) {
         const Rows all = rows(count, 3);
         ReadAhead cursor = ahead_of(all, true);
         std::size_t seen = 0;
@@ -94,8 +94,8 @@ BOOST_AUTO_TEST_CASE(tells_of_an_error_behind_what_was_read_before) {
 }
 
 BOOST_AUTO_TEST_CASE(may_end_anywhere) {
-    const Rows all = rows(4 * ReadAhead::most_records, 3);
-    for (const std::size_t steps : {std::size_t{0}, std::size_t{9}, ReadAhead::most_records}) {
+    const Rows all = rows(4 * ReadAhead::max_records, 3);
+    for (const std::size_t steps : {std::size_t{0}, std::size_t{9}, ReadAhead::max_records}) {
         ReadAhead cursor = ahead_of(all);
         for (std::size_t i = 0; i < steps; ++i) cursor.next();
         BOOST_TEST((cursor.key() == std::to_string(steps)));

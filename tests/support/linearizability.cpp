@@ -16,8 +16,8 @@ namespace {
 using Verb = Operation::Verb;
 using Result = Operation::Result;
 
-constexpr std::size_t most_pending = 256;
-constexpr std::size_t most_states = 200'000;
+constexpr std::size_t max_pending = 256;
+constexpr std::size_t max_states = 200'000;
 
 bool conflict(Mode one, Mode other) { return one != Mode::read || other != Mode::read; }
 
@@ -34,7 +34,7 @@ struct Held {
 
 // A resource as it may be, and which of the pending operations made it so.
 struct State {
-    std::array<std::uint64_t, most_pending / 64> done{};
+    std::array<std::uint64_t, max_pending / 64> done{};
     std::uint64_t last_token = 0;
     // In order of grant.
     std::vector<Held> holders;
@@ -109,7 +109,7 @@ private:
     bool smaller_token_pending(const State& state, const Operation& operation) const;
 
     std::vector<const Operation*> operations_;
-    std::array<const Operation*, most_pending> slots_{};
+    std::array<const Operation*, max_pending> slots_{};
     std::vector<std::size_t> pending_;
     std::set<State> states_{State{}};
 };
@@ -132,7 +132,7 @@ std::optional<std::string> ResourceSearch::run(HistoryFigures& figures) {
     for (const Event& event : events()) {
         auto wrong = event.is_return ? reply(*event.operation) : call(*event.operation);
         if (wrong) return wrong;
-        figures.most_states = std::max(figures.most_states, states_.size());
+        figures.max_states = std::max(figures.max_states, states_.size());
         figures.states += states_.size();
     }
     return std::nullopt;
@@ -176,7 +176,7 @@ std::optional<std::string> ResourceSearch::reply(const Operation& operation) {
             take_forced_steps(*then);
             if (seen.insert(*then).second) work.push_back(*std::move(then));
         }
-        if (seen.size() > most_states) return "too many possible states to judge";
+        if (seen.size() > max_states) return "too many possible states to judge";
     }
     if (good.empty()) return complaint(operation);
     if (operation.waits && !changes(operation)) {
@@ -208,7 +208,7 @@ bool ResourceSearch::refuse_behind(std::size_t slot, std::vector<State> work,
             }
             if (seen.insert(*then).second) work.push_back(*std::move(then));
         }
-        if (seen.size() > most_states) return false;
+        if (seen.size() > max_states) return false;
     }
     return true;
 }

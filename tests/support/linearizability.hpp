@@ -64,7 +64,7 @@ struct Operation {
 struct HistoryFigures {
     std::size_t operations = 0;
     // Possible states at one moment, at most, and all together.
-    std::size_t most_states = 0;
+    std::size_t max_states = 0;
     std::size_t states = 0;
 };
 

@@ -126,7 +126,7 @@ Error some_error(unsigned seed) {
 }
 
 Frame only_frame(std::string_view bytes) {
-    const auto frame = take_frame(bytes, longest_call_frame);
+    const auto frame = take_frame(bytes, max_call_frame_bytes);
     BOOST_REQUIRE(frame.has_value());
     BOOST_REQUIRE(frame->has_value());
     BOOST_TEST(bytes.empty());
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(cut_off_anywhere_is_no_frame_and_its_body_is_read_no_furthe
             const auto bytes = call_bytes(call);
             for (std::size_t size = 0; size < bytes.size(); ++size) {
                 std::string_view front = std::string_view(bytes).substr(0, size);
-                const auto frame = take_frame(front, longest_call_frame);
+                const auto frame = take_frame(front, max_call_frame_bytes);
                 BOOST_REQUIRE(frame.has_value());
                 BOOST_TEST(!frame->has_value());
             }
@@ -369,23 +369,25 @@ BOOST_AUTO_TEST_CASE(come_one_after_the_other) {
     append_call(bytes, 1, {Ping{}, {}, {}});
     append_cancel(bytes, 2);
     std::string_view rest = bytes;
-    BOOST_TEST(take_frame(rest, longest_call_frame).value().value().number == 1U);
-    const auto second = take_frame(rest, longest_call_frame).value().value();
+    BOOST_TEST(take_frame(rest, max_call_frame_bytes).value().value().number == 1U);
+    const auto second = take_frame(rest, max_call_frame_bytes).value().value();
     BOOST_TEST((second.kind == FrameKind::cancel));
     BOOST_TEST(second.number == 2U);
-    BOOST_TEST(!take_frame(rest, longest_call_frame).value().has_value());
+    BOOST_TEST(!take_frame(rest, max_call_frame_bytes).value().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(that_are_none_are_refused_before_they_are_whole) {
     std::string short_one("\0\0\0\x08", 4);
     std::string_view bytes = short_one;
-    BOOST_TEST((take_frame(bytes, longest_call_frame).error().code == ErrorCode::invalid_argument));
+    BOOST_TEST(
+        (take_frame(bytes, max_call_frame_bytes).error().code == ErrorCode::invalid_argument));
     std::string long_one("\x01\0\0\x01", 4);
     bytes = long_one;
-    BOOST_TEST((take_frame(bytes, longest_call_frame).error().code == ErrorCode::limit_exceeded));
+    BOOST_TEST((take_frame(bytes, max_call_frame_bytes).error().code == ErrorCode::limit_exceeded));
     std::string kind("\0\0\0\x09\x06", 5);
     bytes = kind;
-    BOOST_TEST((take_frame(bytes, longest_call_frame).error().code == ErrorCode::invalid_argument));
+    BOOST_TEST(
+        (take_frame(bytes, max_call_frame_bytes).error().code == ErrorCode::invalid_argument));
 }
 
 // The page of the protocol names these numbers.

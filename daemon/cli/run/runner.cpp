@@ -40,7 +40,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds notice_after{1000};
 constexpr milliseconds grace{5000};
-constexpr milliseconds longest_release{2000};
+constexpr milliseconds max_release{2000};
 constexpr milliseconds smallest_margin{200};
 
 constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -288,7 +288,7 @@ int Runner::signalled_while_waiting(int signal) {
         json.number(signal);
     });
     worker_.withdraw();
-    const auto limit = boot_now() + longest_release;
+    const auto limit = boot_now() + max_release;
     while (boot_now() < limit) {
         next_event(limit);
         auto reply = worker_.take();
@@ -539,7 +539,7 @@ void Runner::release() {
         helper_.withdraw();
         next_event(boot_now() + milliseconds{50});
     }
-    const auto limit = boot_now() + longest_release;
+    const auto limit = boot_now() + max_release;
     helper_.start(Call{Release{session_.id, grant_.id}, session_.secret, {}}, steady_at(limit));
     auto reply = helper_.take();
     for (; !reply; reply = helper_.take()) {

@@ -67,7 +67,7 @@ void EventLog::add(const std::vector<LockEvent>& events,
     for (const LockEvent& event : events) {
         ROCKLOCK_ASSERT(event.sequence > forgotten_);
         ROCKLOCK_ASSERT(events_.empty() || event.sequence > events_.back().sequence);
-        if (events_.size() == most_) {
+        if (events_.size() == max_) {
             forgotten_ = events_.front().sequence;
             events_.pop_front();
             ++dropped_;
@@ -140,7 +140,7 @@ std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
     for (const LockPlace& place : places) {
         if (auto event = find(place.grant)) found.things.push_back(*std::move(event));
     }
-    if (!places.empty() && places.size() == search.most_) found.more = places.back();
+    if (!places.empty() && places.size() == search.max_) found.more = places.back();
     return found;
 }
 

@@ -27,9 +27,9 @@ namespace rocklock {
 class EventLog {
 public:
     // How many to keep at most; 0: none.
-    explicit EventLog(std::size_t most) : most_(most) {}
+    explicit EventLog(std::size_t most) : max_(most) {}
 
-    bool on() const { return most_ > 0; }
+    bool on() const { return max_ > 0; }
     // Begins below this sequence: what lies below it was never known here.
     void start(std::uint64_t first);
     // In order of their sequences. A crash does not give the same numbers out again: they lie
@@ -82,7 +82,7 @@ private:
         std::uint64_t last = 0;
     };
 
-    std::size_t most_;
+    std::size_t max_;
     std::deque<Kept> events_;
     std::deque<Unpublished> unpublished_;
     // Sequences: up to the first nothing is kept, up to the second all may be told.

@@ -23,11 +23,11 @@ namespace rocklock {
 namespace {
 
 // As much as 32 bits times the alignment can tell apart; less where so many addresses can't be had.
-constexpr std::size_t most_bytes = std::size_t{1} << 35;
-constexpr std::size_t least_bytes = std::size_t{1} << 26;
+constexpr std::size_t max_bytes = std::size_t{1} << 35;
+constexpr std::size_t min_bytes = std::size_t{1} << 26;
 // Made usable so much at a time.
 constexpr std::size_t step_bytes = std::size_t{1} << 20;
-constexpr std::size_t largest_piece = 4096;
+constexpr std::size_t max_piece = 4096;
 
 struct FreePiece {
     FreePiece* next;
@@ -37,7 +37,7 @@ class Pieces {
 public:
     void* allocate(std::size_t bytes) ROCKLOCK_EXCLUDES(mutex_) {
         const std::size_t rounded = round_up(bytes);
-        ROCKLOCK_ASSERT(rounded <= largest_piece);
+        ROCKLOCK_ASSERT(rounded <= max_piece);
         MutexLock lock(mutex_);
         ++live_;
         FreePiece*& first = free_[rounded / Arena::alignment];
@@ -83,7 +83,7 @@ private:
     }
 
     void reserve() ROCKLOCK_REQUIRES(mutex_) {
-        for (std::size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 2) {
+        for (std::size_t bytes = max_bytes; bytes >= min_bytes; bytes /= 2) {
             void* const memory =
                 mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (memory == MAP_FAILED) continue;
@@ -107,8 +107,7 @@ private:
     }
 
     Mutex mutex_;
-    std::array<FreePiece*, largest_piece / Arena::alignment + 1> free_
-        ROCKLOCK_GUARDED_BY(mutex_){};
+    std::array<FreePiece*, max_piece / Arena::alignment + 1> free_ ROCKLOCK_GUARDED_BY(mutex_){};
     std::size_t live_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t reserved_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t usable_ ROCKLOCK_GUARDED_BY(mutex_) = 0;

@@ -9,7 +9,7 @@ bool lies_below(std::string_view resource, std::string_view above) {
 
 void ExclusiveHolds::note(std::string_view resource, bool subtree) {
     ++state_.changes;
-    if (kept_.size() == most_kept) kept_.pop_front();
+    if (kept_.size() == max_kept) kept_.pop_front();
     kept_.push_back({std::string(resource), subtree});
 }
 

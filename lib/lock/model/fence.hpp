@@ -86,7 +86,7 @@ private:
         std::string resource;
         bool subtree = false;
     };
-    static constexpr std::size_t most_kept = 4'096;
+    static constexpr std::size_t max_kept = 4'096;
 
     void note(std::string_view resource, bool subtree);
 

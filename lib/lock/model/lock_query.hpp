@@ -107,7 +107,7 @@ public:
     HeldSearch(std::optional<std::string> resource, KeyOfPlace key, KeyRange range)
         : resource_(std::move(resource)),
           key_(std::move(key)),
-          most_(range.most),
+          max_(range.most),
           first_(std::move(range)) {}
 
 private:
@@ -115,7 +115,7 @@ private:
 
     std::optional<std::string> resource_;
     KeyOfPlace key_;
-    std::size_t most_;
+    std::size_t max_;
     FirstInRange<LockPlace> first_;
     // The part of the table that is next to be looked through.
     std::size_t part_ = 0;
@@ -131,7 +131,7 @@ public:
     EventSearch(std::optional<std::string> resource, KeyOfPlace key, KeyRange range)
         : resource_(std::move(resource)),
           key_(std::move(key)),
-          most_(range.most),
+          max_(range.most),
           first_(std::move(range)) {}
 
 private:
@@ -139,7 +139,7 @@ private:
 
     std::optional<std::string> resource_;
     KeyOfPlace key_;
-    std::size_t most_;
+    std::size_t max_;
     // Resource and sequence.
     FirstInRange<LockPlace> first_;
     // It has looked at all up to here, and will up to there: what was told as it began.

@@ -99,7 +99,7 @@ std::optional<InRange<Holder>> LockTable::search(HeldSearch& search, Instant now
     if (!search.places_) {
         search.places_ = search.first_.take();
         const auto& places = *search.places_;
-        if (!places.empty() && places.size() == search.most_) search.found_.more = places.back();
+        if (!places.empty() && places.size() == search.max_) search.found_.more = places.back();
     }
     for (std::size_t rows = 0; search.shown_ < search.places_->size(); ++search.shown_, ++rows) {
         if (rows > holders_a_step) return std::nullopt;

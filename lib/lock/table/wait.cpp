@@ -26,7 +26,7 @@ constexpr std::size_t searched_a_step = 512;
 // What a session keeps for its next renewal, at most.
 constexpr std::size_t wants_kept = 100;
 // A timer of a session is ahead of its time by less.
-constexpr std::chrono::milliseconds longest_ahead{4};
+constexpr std::chrono::milliseconds max_lead{4};
 // So many of those are armed anew, each for its very moment. Where there are more they keep their
 // order, and all are looked at again soon.
 constexpr std::size_t few_early = 64;
@@ -740,7 +740,7 @@ void LockTable::Core::sweep_sessions(std::size_t budget) {
         --budget;
         if (warning_time(session) <= now.boot) budget -= std::min(budget, warn(session));
         const BootTime due = warning_time(session);
-        if (due - now.boot > longest_ahead) {
+        if (due - now.boot > max_lead) {
             arm_session(session);
         } else if (++early <= few_early) {
             session_timers.set(timer, due);

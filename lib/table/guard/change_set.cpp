@@ -9,7 +9,7 @@ namespace rocklock {
 namespace {
 
 // As many as a transaction has actions.
-constexpr std::size_t most_items = 100;
+constexpr std::size_t max_items = 100;
 
 std::string name_of(const std::string& table, const AttributeMap& key) {
     std::string text = table + " {";
@@ -72,10 +72,10 @@ Result<ChangeSet::Known*> ChangeSet::find_or_add(const std::string& table, const
         return known->table == table && known->key == key;
     });
     if (found != known_.end() && item == nullptr) return found->get();
-    if (found == known_.end() && known_.size() == most_items) {
+    if (found == known_.end() && known_.size() == max_items) {
         Error error(ErrorCode::limit_exceeded,
                     "a change set has at most 100 items, read or written");
-        error.limit = most_items;
+        error.limit = max_items;
         return error;
     }
     GetItem request;

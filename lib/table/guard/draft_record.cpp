@@ -38,7 +38,7 @@ namespace {
 using Kind = WriteItem::Kind;
 
 // The largest item, and room for expressions.
-constexpr std::size_t most_draft_bytes = 512U << 10;
+constexpr std::size_t max_draft_bytes = 512U << 10;
 
 void append_time(std::string& out, WallTime time) {
     append_u64(out, static_cast<std::uint64_t>(time.time_since_epoch().count()));
@@ -193,7 +193,7 @@ WriteItem read_kept_write(DraftReader& in) {
 bool fits_draft(const WriteItem& write) {
     std::string bytes;
     append_write(bytes, write);
-    return bytes.size() <= most_draft_bytes;
+    return bytes.size() <= max_draft_bytes;
 }
 
 std::string encode_place(const StoredPlace& place) {

@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t page_bytes = 1 << 20;
 // Items take more memory than DynamoDB counts bytes, and tiny ones a hundred times more; and each
 // is looked at by the filter. Only of items smaller than 53 bytes a page has fewer for it.
-constexpr std::size_t most_stored_rows = 20'000;
+constexpr std::size_t max_stored_rows = 20'000;
 // As many as the lock manager shows in one step, without keeping others waiting.
-constexpr std::size_t most_system_rows = 2'000;
+constexpr std::size_t max_system_rows = 2'000;
 
 std::string listed(const std::vector<std::string_view>& names) {
     std::string text = "[";
@@ -155,7 +155,7 @@ Result<Page> PageReader::read(const RowRange& range) {
 bool PageReader::is_full() const {
     const auto& limit = plan_.options->limit;
     return bytes_ >= page_bytes || fetched_bytes_ >= page_bytes ||
-           page_.scanned >= plan_.most_rows ||
+           page_.scanned >= plan_.max_rows ||
            (limit && page_.scanned >= static_cast<std::uint64_t>(*limit));
 }
 
@@ -204,8 +204,8 @@ Result<expression::RequestExpressions> read_page_expressions(expression::Request
 Result<PagePlan> plan_page(Result<SchemaPointer> schema, const PageOptions& options,
                            const expression::RequestExpressions& expressions) {
     if (!schema) return std::move(schema).error();
-    PagePlan plan{*std::move(schema), nullptr, &options, &expressions, false, most_stored_rows};
-    if (plan.schema->is_system()) plan.most_rows = most_system_rows;
+    PagePlan plan{*std::move(schema), nullptr, &options, &expressions, false, max_stored_rows};
+    if (plan.schema->is_system()) plan.max_rows = max_system_rows;
     if (!options.index) return plan;
     plan.index = plan.schema->index(*options.index);
     if (!plan.index) {

@@ -29,7 +29,7 @@ struct PagePlan {
     // Whether the entries of the index lack something, which is then read from the table.
     bool fetches = false;
     // Looked at in one page, at most.
-    std::size_t most_rows = 0;
+    std::size_t max_rows = 0;
 
     const KeyParts& key() const { return index ? index->key : schema->key; }
 };

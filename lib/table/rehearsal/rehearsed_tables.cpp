@@ -64,7 +64,7 @@ bool RehearsedTables::happens(std::uint32_t percent) {
 
 Reasons RehearsedTables::reasons_against(std::size_t actions) {
     // One of more is refused as it is.
-    Reasons reasons(actions <= most_actions ? actions : 0);
+    Reasons reasons(actions <= max_actions ? actions : 0);
     for (CancellationReason& reason : reasons) {
         if (happens(rehearsal_.conflict_percent)) {
             reason.code = ErrorCode::transaction_conflict;
@@ -191,7 +191,7 @@ Result<Page> RehearsedTables::scan(const Scan& request) {
 }
 
 Result<BatchWriteAnswer> RehearsedTables::batch_write(const BatchWrite& request) {
-    if (request.writes.empty() || request.writes.size() > most_batch_writes) {
+    if (request.writes.empty() || request.writes.size() > max_batch_writes) {
         return tables_->batch_write(request);
     }
     BatchWrite rest = request;
@@ -209,7 +209,7 @@ Result<BatchWriteAnswer> RehearsedTables::batch_write(const BatchWrite& request)
 Result<BatchGetAnswer> RehearsedTables::batch_get(const BatchGet& request) {
     const bool whole = std::none_of(request.tables.begin(), request.tables.end(),
                                     [](const auto& table) { return table.keys.empty(); });
-    if (!whole || count_keys(request) > most_batch_keys) return tables_->batch_get(request);
+    if (!whole || count_keys(request) > max_batch_keys) return tables_->batch_get(request);
     BatchGet rest;
     rest.return_capacity = request.return_capacity;
     std::vector<BatchGet::Keys> unprocessed;

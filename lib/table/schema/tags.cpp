@@ -8,9 +8,9 @@
 namespace rocklock::table {
 namespace {
 
-constexpr std::size_t most_tags = 50;
-constexpr std::size_t longest_key = 128;
-constexpr std::size_t longest_value = 256;
+constexpr std::size_t max_tags = 50;
+constexpr std::size_t max_key_bytes = 128;
+constexpr std::size_t max_value_bytes = 256;
 
 // Characters, not bytes, of text in UTF-8.
 std::size_t length(std::string_view text) {
@@ -36,10 +36,10 @@ std::optional<Error> check_tag(const std::string& key, const std::string& value,
     if (key.empty()) {
         return constraint(key, path + "key", "Member must have length greater than or equal to 1");
     }
-    if (length(key) > longest_key) {
+    if (length(key) > max_key_bytes) {
         return constraint(key, path + "key", "Member must have length less than or equal to 128");
     }
-    if (length(value) > longest_value) {
+    if (length(value) > max_value_bytes) {
         return constraint(value, path + "value",
                           "Member must have length less than or equal to 256");
     }
@@ -61,7 +61,7 @@ std::optional<Error> check_tags(const Tags& tags) {
 }
 
 std::optional<Error> check_tag_count(const Tags& tags) {
-    if (tags.size() <= most_tags) return std::nullopt;
+    if (tags.size() <= max_tags) return std::nullopt;
     return validation_error("Number of Tags exceed the current limit for the provided ResourceArn");
 }
 

@@ -8,8 +8,8 @@
 namespace rocklock::table {
 namespace {
 
-constexpr std::size_t shortest_name = 3;
-constexpr std::size_t longest_name = 255;
+constexpr std::size_t min_name_bytes = 3;
+constexpr std::size_t max_name_bytes = 255;
 
 bool is_name_character(char character) {
     return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
@@ -44,10 +44,10 @@ Error only_read(std::string_view table) {
 }
 
 std::optional<Error> check_name(std::string_view name, std::string_view path) {
-    if (name.size() < shortest_name) {
+    if (name.size() < min_name_bytes) {
         return constraint(name, path, "Member must have length greater than or equal to 3");
     }
-    if (name.size() > longest_name) {
+    if (name.size() > max_name_bytes) {
         return constraint(name, path, "Member must have length less than or equal to 255");
     }
     if (std::all_of(name.begin(), name.end(), is_name_character)) return std::nullopt;

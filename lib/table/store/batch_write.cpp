@@ -16,7 +16,7 @@ std::optional<Error> check_batch(const BatchWrite& request) {
         return constraint("{}", "requestItems",
                           "Member must have length greater than or equal to 1");
     }
-    if (request.writes.size() > most_batch_writes) {
+    if (request.writes.size() > max_batch_writes) {
         return validation_error("Too many items requested for the BatchWriteItem call");
     }
     for (const WriteItem& write : request.writes) {

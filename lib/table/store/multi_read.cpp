@@ -15,7 +15,7 @@
 namespace rocklock::table {
 namespace {
 
-constexpr std::size_t most_answer_bytes = 16 << 20;
+constexpr std::size_t max_answer_bytes = 16 << 20;
 
 using expression::RequestExpressions;
 using expression::RequestKind;
@@ -57,7 +57,7 @@ std::optional<Error> check_counts(const BatchGet& request) {
         return constraint("{}", "requestItems",
                           "Member must have length greater than or equal to 1");
     }
-    if (count <= most_batch_keys) return std::nullopt;
+    if (count <= max_batch_keys) return std::nullopt;
     return validation_error("Too many items requested for the BatchGetItem call");
 }
 
@@ -95,7 +95,7 @@ Result<void> read_keys(const PlannedKeys& plan, const ReadMoment& moment, Return
     items.table = plan.request->table;
     std::optional<BatchGet::Keys> left;
     for (std::size_t i = 0; i < plan.rows.size(); ++i) {
-        if (filled.bytes >= most_answer_bytes) {
+        if (filled.bytes >= max_answer_bytes) {
             if (!left)
                 left = BatchGet::Keys{
                     plan.request->table, {}, plan.request->consistent, plan.request->expressions};
@@ -247,7 +247,7 @@ Result<BatchGetAnswer> TableStore::batch_get(const BatchGet& request) {
 }
 
 Result<TransactGetAnswer> TableStore::transact_get(const TransactGet& request) {
-    if (request.gets.empty() || request.gets.size() > most_actions) {
+    if (request.gets.empty() || request.gets.size() > max_actions) {
         return constraint(request.gets.empty() ? "[]" : "...", "transactItems",
                           request.gets.empty()
                               ? "Member must have length greater than or equal to 1"

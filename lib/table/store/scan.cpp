@@ -9,7 +9,7 @@
 namespace rocklock::table {
 namespace {
 
-constexpr std::int64_t most_segments = 1'000'000;
+constexpr std::int64_t max_segments = 1'000'000;
 
 std::optional<Error> check_segments(const Scan& request) {
     if (request.segment && !request.total_segments) {
@@ -23,10 +23,10 @@ std::optional<Error> check_segments(const Scan& request) {
             "TotalSegments is present");
     }
     if (!request.segment) return std::nullopt;
-    if (auto error = check_range(*request.total_segments, 1, most_segments, "totalSegments")) {
+    if (auto error = check_range(*request.total_segments, 1, max_segments, "totalSegments")) {
         return error;
     }
-    if (auto error = check_range(*request.segment, 0, most_segments - 1, "segment")) return error;
+    if (auto error = check_range(*request.segment, 0, max_segments - 1, "segment")) return error;
     if (*request.segment < *request.total_segments) return std::nullopt;
     return validation_error(
         "The Segment parameter is zero-based and must be less than parameter TotalSegments: "

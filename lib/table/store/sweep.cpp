@@ -19,7 +19,7 @@ namespace {
 
 // Of removals in one commit, and of what one step reads.
 constexpr std::size_t removals_at_once = 25;
-constexpr std::size_t most_bytes_read = 4 << 20;
+constexpr std::size_t max_bytes_read = 4 << 20;
 // What is longer past has not been meant as a time.
 constexpr std::chrono::hours too_long_ago{24 * (5 * 365 + 1)};
 
@@ -69,7 +69,7 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     }
     round_.oldest = seconds(now.wall - too_long_ago);
     round_.newest = seconds(now.wall - step.spared);
-    std::size_t items_left = std::max<std::size_t>(step.most_items, 1);
+    std::size_t items_left = std::max<std::size_t>(step.max_items, 1);
     if (round_.draft) {
         auto place = sweep_drafts(storage_, users_, *round_.draft, now.wall, items_left);
         if (!place) {
@@ -132,7 +132,7 @@ Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
     std::size_t bytes = 0;
     bool stopped = false;
     for (; cursor->valid(); cursor->next()) {
-        stopped = items_left == 0 || bytes >= most_bytes_read;
+        stopped = items_left == 0 || bytes >= max_bytes_read;
         if (stopped) break;
         --items_left;
         ++report.examined;

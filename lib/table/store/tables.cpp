@@ -12,7 +12,7 @@
 namespace rocklock::table {
 namespace {
 
-constexpr std::int64_t most_names = 100;
+constexpr std::int64_t max_names = 100;
 
 // Version 4 of RFC 4122: random.
 std::string random_uuid() {
@@ -59,8 +59,8 @@ Result<TableDescription> TableStore::describe_table(const std::string& table) {
 }
 
 Result<TableNames> TableStore::list_tables(const ListTables& request) {
-    const std::int64_t limit = request.limit.value_or(most_names);
-    if (auto error = check_range(limit, 1, most_names, "limit")) return *std::move(error);
+    const std::int64_t limit = request.limit.value_or(max_names);
+    if (auto error = check_range(limit, 1, max_names, "limit")) return *std::move(error);
     TableNames answer;
     // One more tells whether more remain.
     answer.names = catalog_.names(request.after, static_cast<std::size_t>(limit) + 1);

@@ -5,14 +5,14 @@
 namespace rocklock::table {
 namespace {
 
-constexpr std::size_t longest_attribute = 255;
+constexpr std::size_t max_attribute_bytes = 255;
 
 std::optional<Error> check_attribute(const std::string& attribute) {
     const std::string path = "timeToLiveSpecification.attributeName";
     if (attribute.empty()) {
         return constraint(attribute, path, "Member must have length greater than or equal to 1");
     }
-    if (attribute.size() <= longest_attribute) return std::nullopt;
+    if (attribute.size() <= max_attribute_bytes) return std::nullopt;
     return constraint(attribute, path, "Member must have length less than or equal to 255");
 }
 

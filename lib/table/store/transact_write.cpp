@@ -19,7 +19,7 @@ namespace {
 
 using Kind = WriteItem::Kind;
 
-constexpr std::size_t longest_token = 36;
+constexpr std::size_t max_token_bytes = 36;
 
 // The faults of members: all of them in one message.
 class Constraints {
@@ -59,14 +59,14 @@ std::optional<Error> check_members(const TransactWrite& request) {
         constraints.add("'[]'", "transactItems",
                         "Member must have length greater than or equal to 1");
     }
-    if (count > most_actions) {
+    if (count > max_actions) {
         constraints.add("'" + std::to_string(count) + " actions'", "transactItems",
                         "Member must have length less than or equal to 100");
     }
-    for (std::size_t i = 0; i < std::min(count, most_actions); ++i) {
+    for (std::size_t i = 0; i < std::min(count, max_actions); ++i) {
         check_action(request.actions[i], i + 1, constraints);
     }
-    if (request.from_drafts.size() > most_actions) {
+    if (request.from_drafts.size() > max_actions) {
         constraints.add("'" + std::to_string(request.from_drafts.size()) + " drafts'", "fromDrafts",
                         "Member must have length less than or equal to 100");
     }
@@ -74,7 +74,7 @@ std::optional<Error> check_members(const TransactWrite& request) {
         constraints.add("''", "clientRequestToken",
                         "Member must have length greater than or equal to 1");
     }
-    if (request.token && request.token->size() > longest_token) {
+    if (request.token && request.token->size() > max_token_bytes) {
         constraints.add("'" + *request.token + "'", "clientRequestToken",
                         "Member must have length less than or equal to 36");
     }

@@ -89,7 +89,7 @@ public:
             if (greeted_ || rest.size() >= frame_greeting.size()) {
                 if (!greeted_) rest.remove_prefix(frame_greeting.size());
                 greeted_ = true;
-                if (take_frame(rest, longest_reply_frame).value()) break;
+                if (take_frame(rest, max_reply_frame_bytes).value()) break;
                 received_ = rest;
             }
             read();

@@ -58,7 +58,7 @@ public:
                 greeted_ = true;
             }
             std::string_view rest = received_;
-            const auto frame = take_frame(rest, longest_reply_frame).value();
+            const auto frame = take_frame(rest, max_reply_frame_bytes).value();
             if (frame) {
                 body_ = frame->body;
                 received_.erase(0, received_.size() - rest.size());
@@ -154,9 +154,9 @@ BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
         BOOST_TEST(line.conversation().outstanding() < 100U);
         line.drain();
         const std::string answers = line.conversation().take_output();
-        BOOST_TEST(answers.size() < 2 * most_unsent);
+        BOOST_TEST(answers.size() < 2 * max_unsent);
         for (std::string_view rest = answers; !rest.empty(); ++answered) {
-            BOOST_TEST((take_frame(rest, longest_reply_frame).value()->kind == FrameKind::reply));
+            BOOST_TEST((take_frame(rest, max_reply_frame_bytes).value()->kind == FrameKind::reply));
         }
         line.send({});
     }

@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
         BOOST_TEST(line.conversation().outstanding() < 100U);
         const bool paused = line.conversation().paused();
         const auto answers = line.answers();
-        BOOST_TEST(answers.size() < 2 * most_unsent);
+        BOOST_TEST(answers.size() < 2 * max_unsent);
         answered += count_of(answers, "HTTP/1.1 200 ");
         BOOST_TEST(paused == (answered < 200));
         BOOST_TEST(line.conversation().has_room());

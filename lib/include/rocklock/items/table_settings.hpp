@@ -30,7 +30,7 @@ struct TimeToLive {
 // One step of a sweep over the tables whose items may expire, and over the drafts.
 struct SweepExpired {
     // So many items are looked at; 1 at least.
-    std::size_t most_items = 1'000;
+    std::size_t max_items = 1'000;
     // Items are spared for so long past their expiry.
     std::chrono::milliseconds spared{};
 };

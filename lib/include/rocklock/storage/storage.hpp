@@ -186,7 +186,7 @@ public:
     // The same where it lies in memory and has no more than so many bytes: for threads that may
     // not wait. Errors are left to get().
     virtual CachedValue get_cached(Family /*family*/, std::string_view /*key*/,
-                                   std::size_t /*most_bytes*/) const {
+                                   std::size_t /*max_bytes*/) const {
         return {};
     }
 
