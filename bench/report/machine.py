@@ -20,7 +20,7 @@ VERSIONS = {
 }
 # Options of a build whose figures count.
 FIT = {"optimization": ("2", "3"), "b_sanitize": ("none",), "b_coverage": ("False",),
-       "planted_bugs": ("False",)}
+       "mutants": ("False",)}
 VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 
 namespace rocklock {
 namespace {
@@ -164,7 +164,7 @@ void ClientSession::hang_up(std::uint64_t sent, bool unread) {
         disconnected = leave();
         for (Unconfirmed& each : unconfirmed_) {
             const bool delivered =
-                each.end && *each.end <= sent && !unread && !planted(Bug::hang_up_revokes);
+                each.end && *each.end <= sent && !unread && !mutated(Mutant::hang_up_revokes);
             if (!delivered) undelivered.push_back(std::move(each.grant));
         }
         unconfirmed_.clear();

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 
 namespace rocklock {
 
@@ -19,7 +19,7 @@ public:
     MadeHere() : generation_(fork_generation()) {}
     // Whether this is a child, or a child's child, of that process.
     bool in_child() const noexcept {
-        return generation_ != fork_generation() && !planted(Bug::child_goes_on);
+        return generation_ != fork_generation() && !mutated(Mutant::child_goes_on);
     }
 
 private:

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "storage/preconditions.hpp"
 
 namespace rocklock {
@@ -153,7 +153,7 @@ Result<void> GroupCommit::sync_through(CommitNumber number) {
     // Before the sync: what is written during it may not be part of it.
     const CommitNumber through = written_through();
     Result<void> synced = engine_.sync();
-    if (planted(Bug::sync_error_ignored)) synced = {};
+    if (mutated(Mutant::sync_error_ignored)) synced = {};
     if (!synced) {
         fail(synced.error());
         return synced;
@@ -237,7 +237,7 @@ Result<void> GroupCommit::write_group(Group& group) {
     } else if (group.sync) {
         written = engine_.sync();
     }
-    if (planted(Bug::sync_error_ignored) && group.sync) written = {};
+    if (mutated(Mutant::sync_error_ignored) && group.sync) written = {};
     return written;
 }
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 
 namespace rocklock {
 
@@ -43,7 +43,7 @@ IOStatus LogRecovery::judge(FileSystem& files, const std::string& path, bool cle
     if (auto status = collect(files, path, log, evidence); !status.ok()) return status;
     const bool damaged = extent.intact < extent.written;
     const bool lost = extent.intact < evidence.synced || (damaged && evidence.all);
-    if (lost && !planted(Bug::synced_damage_recovered)) {
+    if (lost && !mutated(Mutant::synced_damage_recovered)) {
         return IOStatus::Corruption(
             path, "a record at byte " + std::to_string(extent.intact) +
                       " is damaged or missing, and was synced to the disk: this is not what a "

@@ -14,8 +14,8 @@ BOOST_AUTO_TEST_CASE(has_three_parts) {
 
 BOOST_AUTO_TEST_CASE(is_digits_and_dots) {
     std::string_view version = rocklock::version();
-#ifdef ROCKLOCK_PLANTED_BUGS
-    constexpr std::string_view warning = " (planted bugs)";
+#ifdef ROCKLOCK_MUTANTS
+    constexpr std::string_view warning = " (mutants)";
     BOOST_TEST_REQUIRE(version.ends_with(warning));
     version.remove_suffix(warning.size());
 #endif

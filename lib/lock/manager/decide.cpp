@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "base/random.hpp"
 #include "lock/manager/core.hpp"
 
@@ -69,7 +69,7 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
     const bool changed = !decision.batch.empty();
     const CommitDependency dependency = commit(decision.synced);
-    if (decision.reserved && !planted(Bug::token_block_not_synced)) {
+    if (decision.reserved && !mutated(Mutant::token_block_not_synced)) {
         reservation = {dependency.number, *decision.reserved};
         after.call_thread = true;
     }
@@ -141,7 +141,7 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
     if (decision.lost.empty() && decision.wanted.empty() && !slow) return;
     if (!notify_lost && !notify_wanted && !slow) return;
     Delivery delivery;
-    if (!planted(Bug::told_before_durable)) delivery.dependency = dependency;
+    if (!mutated(Mutant::told_before_durable)) delivery.dependency = dependency;
     delivery.notifications = std::make_unique<manager::Notifications>(manager::Notifications{
         std::move(decision.lost), std::move(decision.wanted), std::move(decision.slow)});
     committing.push_back(std::move(delivery));

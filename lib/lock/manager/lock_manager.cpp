@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "base/random.hpp"
 #include "lock/manager/core.hpp"
 #include "lock/model/lock_search.hpp"
@@ -124,7 +124,7 @@ Result<void> LockManager::Core::recover() {
     facts.restored = options.restored || copy->has_value();
     // Deadlines are exact on the same boot, unless renewals may have been lost with a failed sync.
     facts.exact = !boot_id.empty() && boot_id == boot.boot_id && !storage.suspect() &&
-                  !planted(Bug::lease_anew_on_same_boot);
+                  !mutated(Mutant::lease_anew_on_same_boot);
     facts.boot_epoch = facts.exact ? boot.epoch : boot.epoch + 1;
     if (!*marks || facts.restored) facts.token_floor = token_floor(facts.now.wall);
     decision.clear();

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "lock/manager/core.hpp"
 
 namespace rocklock {
@@ -21,7 +21,7 @@ void LockManager::Core::check_time(DeferredActions& after) {
     const BootTime now = std::max(clock.now().boot, last_decided);
     const BootTime read = last_read(now);
     if (beating && !stalled_since && !closing && now - read > manager::stall &&
-        !planted(Bug::stall_unseen)) {
+        !mutated(Mutant::stall_unseen)) {
         stalled_since = read;
         after.notify_stall = notify_stall;
     }

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "lock/manager/core.hpp"
 
 namespace rocklock {
@@ -30,7 +30,7 @@ struct Watcher {
 
 bool LockManager::Core::log_events(const CommitDependency& dependency) {
     MutexLock lock(watching);
-    const bool early = planted(Bug::event_before_durable);
+    const bool early = mutated(Mutant::event_before_durable);
     log.add(decision.events, early ? CommitDependency{} : dependency);
     return !watches.empty();
 }

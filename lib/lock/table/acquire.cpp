@@ -4,7 +4,7 @@
 
 #include "base/duration_text.hpp"
 #include "base/invalid_argument.hpp"
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -103,7 +103,7 @@ std::vector<LockRequest> in_weakest_modes(std::vector<LockRequest> locks) {
     return locks;
 }
 
-// A planted bug: all holders of a resource get the lease of the newest.
+// A mutant: all holders of a resource get the lease of the newest.
 void share_lease(const lock_model::Grant& newest) {
     const lock_model::Hold* hold = newest.holds().front().resource->first;
     for (; hold != nullptr; hold = hold->next) {
@@ -247,7 +247,7 @@ std::vector<LockRequest> LockTable::Core::choose_modes(const Session& session,
 RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSession* opens,
                                         std::string_view request_id) const {
     if (request_id.empty()) return {};
-    const std::size_t separators = planted(Bug::keys_run_together) ? 0 : 1;
+    const std::size_t separators = mutated(Mutant::keys_run_together) ? 0 : 1;
     const auto hash = [&](std::uint64_t start) {
         std::uint64_t value = start;
         if (session != nullptr) {
@@ -538,10 +538,11 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     if (grant_request.max_hold > milliseconds{0}) {
         remember_cap(grant, grant_request.max_hold, now.boot + grant_request.max_hold);
     }
-    const bool ran_on = planted(Bug::lease_from_request) && grant_request.waited && !session.unborn;
+    const bool ran_on =
+        mutated(Mutant::lease_from_request) && grant_request.waited && !session.unborn;
     if (!ran_on) extend(session);
     session.active = now.boot;
-    if (planted(Bug::shared_lease)) share_lease(grant);
+    if (mutated(Mutant::shared_lease)) share_lease(grant);
     if (session.unborn) {
         session.unborn = false;
         session.made_for = grant.id;

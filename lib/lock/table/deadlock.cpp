@@ -15,7 +15,7 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -71,7 +71,7 @@ public:
         for (const RequestedLock& requested : wait_.requested_locks) {
             const bool counting = requested.permits > 0 && !permits_run_out(requested);
             const bool queues = !core_.covered(*wait_.session, requested) &&
-                                !covered_by_moved(requested) && !planted(Bug::soft_edge_missing);
+                                !covered_by_moved(requested) && !mutated(Mutant::soft_edge_missing);
             core_.for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
                 Swept::Place own;
                 Swept::Place& place = swept_ != nullptr && requested.permits == 0

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -16,16 +16,16 @@ namespace {
 // What a session keeps for its next renewal, at most.
 constexpr std::size_t losses_kept = 100;
 
-// Whether those who wait are looked at when a grant has ended so: always, but for planted bugs.
+// Whether those who wait are looked at when a grant has ended so: always, but for mutants.
 bool wakes(const lock_model::Session& session, Outcome outcome) {
-    if (session.ended && planted(Bug::unwoken_session_end)) return false;
-    if (outcome == Outcome::released) return !planted(Bug::unwoken_release);
-    if (outcome == Outcome::expired) return !planted(Bug::unwoken_expiry);
-    if (outcome == Outcome::stolen) return !planted(Bug::unwoken_steal);
+    if (session.ended && mutated(Mutant::unwoken_session_end)) return false;
+    if (outcome == Outcome::released) return !mutated(Mutant::unwoken_release);
+    if (outcome == Outcome::expired) return !mutated(Mutant::unwoken_expiry);
+    if (outcome == Outcome::stolen) return !mutated(Mutant::unwoken_steal);
     return true;
 }
 
-// A planted bug: the leases of all who read here are over.
+// A mutant: the leases of all who read here are over.
 void free_readers(const lock_model::Resource& resource, BootTime now) {
     for (const lock_model::Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
         if (hold->mode == Mode::read) hold->grant->session->deadline = now;
@@ -64,7 +64,7 @@ lock_model::Grant* LockTable::Core::require_grant(const SessionId& session, Gran
     }
     Grant& grant = **found;
     const bool anybody =
-        verb == HistoryLookup::Verb::release && planted(Bug::release_without_grant_test);
+        verb == HistoryLookup::Verb::release && mutated(Mutant::release_without_grant_test);
     if (grant.session->id != session && !anybody) {
         refuse(ticket,
                {ErrorCode::not_owner, "the grant belongs to another session; nothing was changed"});
@@ -103,7 +103,7 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
           records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), &ending, closures));
     ++ended_records;
     counts.hold.add(now.boot - grant.acquired);
-    const bool unsaid = planted(Bug::event_missing) && ending.outcome == Outcome::expired;
+    const bool unsaid = mutated(Mutant::event_missing) && ending.outcome == Outcome::expired;
     if (options.events && !unsaid) note_end(grant, ending);
     if (ending.outcome == Outcome::stolen || ending.outcome == Outcome::broken) {
         write_audit(grant, ending);
@@ -136,7 +136,7 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     for (Hold& hold : grant.holds()) {
         if (wakes(session, ending.outcome)) changed(*hold.resource, hold.subtree);
         unlink(hold);
-        if (planted(Bug::reader_frees_readers) && ending.outcome == Outcome::expired) {
+        if (mutated(Mutant::reader_frees_readers) && ending.outcome == Outcome::expired) {
             free_readers(*hold.resource, now.boot);
         }
     }
@@ -361,7 +361,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         Resource& at = *hold.resource;
         if (modes[i] > hold.mode) {
             up = true;
-        } else if (!planted(Bug::unwoken_downgrade)) {
+        } else if (!mutated(Mutant::unwoken_downgrade)) {
             changed(at, hold.subtree);
         }
         if (hold.mode != Mode::read) --at.strong;
@@ -483,7 +483,7 @@ void LockTable::Core::handle(const Break& request) {
     if (auto error = check_name("who breaks it", request.by))
         return refuse(ticket, *std::move(error));
     auto found = grants.find(number(request.grant));
-    if (planted(Bug::force_by_name) && found == grants.end()) {
+    if (mutated(Mutant::force_by_name) && found == grants.end()) {
         found = std::find_if(grants.begin(), grants.end(), [&](const Grant* later) {
             return later->holds().front().before == request.grant;
         });

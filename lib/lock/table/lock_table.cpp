@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -75,7 +75,7 @@ void LockTable::Core::withdraw(Ticket waiting) {
     if (wait == nullptr) return;
     ++counts.cancelled;
     refuse(waiting, {ErrorCode::cancelled, "the wait was cancelled; nothing is held by it"});
-    if (!planted(Bug::cancel_leaves_entry)) end_wait(*wait);
+    if (!mutated(Mutant::cancel_leaves_entry)) end_wait(*wait);
 }
 
 void LockTable::Core::handle(const Tick& event) {
@@ -106,7 +106,7 @@ void LockTable::Core::erase(Family family, std::string record_key) {
 void LockTable::Core::keep_numbers_safe() {
     if (marks_are_low()) reserve_marks();
     if (next_token <= durable.token && next_version <= durable.version) return;
-    if (planted(Bug::token_block_not_synced)) return;
+    if (mutated(Mutant::token_block_not_synced)) return;
     // An event by itself has nothing that could be synced.
     if (decision->batch.empty()) reserve_marks();
     need(Durability::durable);
@@ -190,7 +190,7 @@ LockTable::~LockTable() = default;
 
 void LockTable::apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                       Decision& decision) {
-    if (planted(Bug::expiry_on_wall_clock)) {
+    if (mutated(Mutant::expiry_on_wall_clock)) {
         now.boot = core_->now.boot + std::max(now.wall - core_->now.wall, WallTime::duration{0});
     }
     ROCKLOCK_ASSERT(now.boot >= core_->now.boot);

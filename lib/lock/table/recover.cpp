@@ -3,7 +3,7 @@
 #include <future>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "base/start_background.hpp"
 #include "lock/table/core.hpp"
 #include "storage/read_ahead.hpp"
@@ -367,7 +367,7 @@ void LockTable::Core::arm_recovered() {
         }
         if (session->request) requests[session->request] = lock_model::Remembered::of(id);
         if (session->deadline_exact) {
-            if (planted(Bug::unwoken_restart)) continue;
+            if (mutated(Mutant::unwoken_restart)) continue;
             arm_session(*session);
         } else {
             extend(*session);
@@ -406,8 +406,8 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     }
     converted.clear();
     converted.shrink_to_fit();
-    if (planted(Bug::request_forgotten_at_restart)) requests.clear();
-    if (planted(Bug::token_from_memory)) next_token = facts.token_floor;
+    if (mutated(Mutant::request_forgotten_at_restart)) requests.clear();
+    if (mutated(Mutant::token_from_memory)) next_token = facts.token_floor;
     serve_queues();
     reserve_marks();
     // The recovery is committed durably before anything else is decided.

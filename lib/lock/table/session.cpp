@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -170,8 +170,8 @@ void LockTable::Core::handle(const RenewSession& request) {
     // served.
     const bool late_but_good = request.as_of && found != sessions.end() && !found->second->ended &&
                                *request.as_of < found->second->deadline &&
-                               !planted(Bug::late_renewals_refused);
-    const bool revives = planted(Bug::renewal_revives) && found != sessions.end();
+                               !mutated(Mutant::late_renewals_refused);
+    const bool revives = mutated(Mutant::renewal_revives) && found != sessions.end();
     Session* session =
         late_but_good || revives ? found->second.get() : require_session(request.session);
     if (session == nullptr) return;

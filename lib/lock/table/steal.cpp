@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/duration_text.hpp"
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -181,7 +181,7 @@ void LockTable::Core::handle(const Steal& request) {
     }
     const Ending ending{Outcome::stolen, thief->principal, request.reason, now.wall};
     answer(ticket, answer_grant(take_over(victim, *thief, ending)));
-    if (planted(Bug::lazy_steal)) decision->durability = Durability::written;
+    if (mutated(Mutant::lazy_steal)) decision->durability = Durability::written;
 }
 
 // ---- The holder's answer ----

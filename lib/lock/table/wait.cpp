@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/duration_text.hpp"
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -44,11 +44,11 @@ bool conflicts_with(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permi
     return conflicting(a, b);
 }
 
-// Whether those behind are looked at when it leaves the queue: always, but for planted bugs.
+// Whether those behind are looked at when it leaves the queue: always, but for mutants.
 bool wakes(const Wait& leaving) {
-    if (leaving.session->ended) return !planted(Bug::unwoken_session_end);
-    if (leaving.requested_locks.size() > 1) return !planted(Bug::unwoken_set_withdrawal);
-    return !planted(Bug::unwoken_cancel);
+    if (leaving.session->ended) return !mutated(Mutant::unwoken_session_end);
+    if (leaving.requested_locks.size() > 1) return !mutated(Mutant::unwoken_set_withdrawal);
+    return !mutated(Mutant::unwoken_cancel);
 }
 
 // Of two neighbours in a queue: another session's comes behind.
@@ -140,7 +140,7 @@ Conflicts LockTable::Core::find_conflicts(const Session& session,
 void LockTable::Core::add_hold(const Session& session, const RequestedLock& requested,
                                const Hold& hold, Conflicts& conflicts) const {
     if (hold.grant->session == &session) return;
-    if (planted(Bug::upgrade_lets_go) && is_converted(hold)) return;
+    if (mutated(Mutant::upgrade_lets_go) && is_converted(hold)) return;
     if (!conflicts_with(hold.mode, hold.permits, requested.mode, requested.permits)) return;
     if (lock_model::live(hold, now.boot)) {
         add_live_hold(hold, conflicts);
@@ -249,7 +249,7 @@ void LockTable::Core::add_waits(const Session& session, const RequestedLock& req
         requested.resource->queue() != nullptr || subtree_marks > 0 || requested.subtree;
     if (!any || covered(session, requested)) return;
     const bool newcomer = wait == nullptr && requested.mode == Mode::read && requested.permits == 0;
-    if (planted(Bug::reader_overtakes_writer) && newcomer) return;
+    if (mutated(Mutant::reader_overtakes_writer) && newcomer) return;
     std::size_t looked_through = 0;
     for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
@@ -386,7 +386,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
     }
     if (auto error = usage.check_waiter(session.uid)) return discard(*std::move(error));
     const bool one_by_one =
-        planted(Bug::set_one_by_one) && !wait.conversion && requested_locks.size() > 1;
+        mutated(Mutant::set_one_by_one) && !wait.conversion && requested_locks.size() > 1;
     if (one_by_one && requested_locks.back().root() &&
         !find_conflicts(session, requested_locks.last(1), nullptr, false).blocked) {
         make_grant({&session, {}, &wait.metadata, wait.max_hold, {}, 0, false},
@@ -629,7 +629,7 @@ void LockTable::Core::serve(Resource& resource) {
         Wait& wait = *lock->wait;
         const bool strong = lock->requested->mode != Mode::read || lock->requested->permits > 0;
         const bool over = reconsider(wait);
-        if (planted(Bug::wakes_one_reader) && over && std::erase(dirty, &resource) > 0) {
+        if (mutated(Mutant::wakes_one_reader) && over && std::erase(dirty, &resource) > 0) {
             resource.dirty = false;
             return;
         }
@@ -687,7 +687,7 @@ void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
 // refuse them.
 void LockTable::Core::recheck_covered(const Grant& grant) {
     Session& session = *grant.session;
-    if (session.waits.empty() || planted(Bug::unwoken_steal)) return;
+    if (session.waits.empty() || mutated(Mutant::unwoken_steal)) return;
     for (const Hold& hold : grant.holds()) {
         for_own_waits(session, *hold.resource, hold.subtree, [this](Wait& wait) { recheck(wait); });
     }
@@ -707,7 +707,7 @@ void LockTable::Core::serve_time(std::size_t budget) {
         Timer& timer = wait_timers.top();
         wait_timers.remove(timer);
         auto& wait = *static_cast<Wait*>(timer.owner);
-        if (planted(Bug::unwoken_expiry) && wait.patience_ends > now.boot) continue;
+        if (mutated(Mutant::unwoken_expiry) && wait.patience_ends > now.boot) continue;
         recheck(wait);
     }
 }

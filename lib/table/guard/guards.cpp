@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "table/guard/drafts.hpp"
 #include "table/schema/validation.hpp"
 
@@ -33,10 +33,10 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
     };
     auto& conditions = batch.preconditions;
     if (std::none_of(conditions.begin(), conditions.end(), same) &&
-        !planted(Bug::guard_judged_early)) {
+        !mutated(Mutant::guard_judged_early)) {
         conditions.push_back(terms->unchanged);
     }
-    if (planted(Bug::lease_end_ignored)) return Terms(*std::move(terms));
+    if (mutated(Mutant::lease_end_ignored)) return Terms(*std::move(terms));
     batch.not_after = std::min(batch.not_after.value_or(BootTime::max()), terms->not_after);
     return Terms(*std::move(terms));
 }

@@ -2,7 +2,7 @@
 #include <set>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "expression/request.hpp"
 #include "item/capacity.hpp"
 #include "table/read/capacity_report.hpp"
@@ -176,13 +176,13 @@ Result<std::unique_ptr<Snapshot>> moment_with(SystemRows& system, const Storage&
     }
 }
 
-// The one moment that all is read at, but for a planted bug.
+// The one moment that all is read at, but for a mutant.
 class OneMoment {
 public:
     OneMoment(const Storage& storage, std::unique_ptr<Snapshot> snapshot)
         : storage_(storage), snapshot_(std::move(snapshot)) {}
     const Snapshot& get() {
-        if (planted(Bug::reads_of_many_moments)) snapshot_ = storage_.snapshot();
+        if (mutated(Mutant::reads_of_many_moments)) snapshot_ = storage_.snapshot();
         return *snapshot_;
     }
 

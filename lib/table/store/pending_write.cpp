@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "table/schema/request_limits.hpp"
 #include "table/store/table_store.hpp"
 
@@ -69,7 +69,7 @@ bool TableStore::Pending::enqueue(DecidedWrite decided, const PlannedWrite& plan
     figures_ = std::move(decided.changes.count_changes);
     Batch batch;
     batch.writes = std::move(decided.changes.writes);
-    if (!planted(Bug::write_unguarded)) add_preconditions(plan, current, batch.preconditions);
+    if (!mutated(Mutant::write_unguarded)) add_preconditions(plan, current, batch.preconditions);
     if (store_.closing_) return false;
     const std::shared_lock open_until_queued(store_.committing_);
     if (!store_.opened_) return false;

@@ -78,7 +78,7 @@ struct Transaction {
     std::string print;
     std::vector<WriteAnswer> answers;
     std::uint64_t version = 0;
-    // Of a planted bug: what is committed by itself.
+    // Of a mutant: what is committed by itself.
     Batch apart;
     AfterCommit after;
     const std::vector<DraftId>& from_drafts;

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "item/capacity.hpp"
 #include "table/guard/drafts.hpp"
 #include "table/read/capacity_report.hpp"
@@ -142,16 +142,16 @@ void append(Batch more, Batch& batch) {
     std::move(more.writes.begin(), more.writes.end(), std::back_inserter(batch.writes));
 }
 
-// What the token is written with: the transaction, but for a planted bug.
+// What the token is written with: the transaction, but for a mutant.
 Batch& with_token(Batch& own, Batch& apart) {
-    if (!planted(Bug::token_behind)) return own;
+    if (!mutated(Mutant::token_behind)) return own;
     apart = {};
     return apart;
 }
 
-// A planted bug: commits the first write by itself.
+// A mutant: commits the first write by itself.
 void tear(Batch& batch, Storage& storage) {
-    if (!planted(Bug::transaction_torn) || batch.writes.size() < 2) return;
+    if (!mutated(Mutant::transaction_torn) || batch.writes.size() < 2) return;
     Batch first;
     first.preconditions = batch.preconditions;
     first.writes = {batch.writes.front()};

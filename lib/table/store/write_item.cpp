@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "table/guard/drafts.hpp"
 #include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
@@ -85,7 +85,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         auto saved = save_from(drafts_of(*read.request), writers_of(*let_in), decision);
         if (!saved) return std::move(saved).error();
         if (auto over = users_.check(decision.count_changes)) return *std::move(over);
-        if (!planted(Bug::write_unguarded)) {
+        if (!mutated(Mutant::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);
         }
         answer = std::move(decided->answer);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/planted_bug.hpp"
+#include "base/mutant.hpp"
 #include "table/read/capacity_report.hpp"
 #include "table/schema/validation.hpp"
 #include "table/write/cancellation.hpp"
@@ -44,10 +44,10 @@ bool has_key(const Schema& schema, const Item& item) {
     });
 }
 
-// Planted bugs.
+// Mutants.
 bool is_unguarded(const PlannedWrite& plan, const MultiWrite& writes) {
-    if (plan.read->request->kind == WriteItem::Kind::check) return planted(Bug::check_unguarded);
-    return planted(Bug::last_action_unguarded) && &plan == &writes.plans.back();
+    if (plan.read->request->kind == WriteItem::Kind::check) return mutated(Mutant::check_unguarded);
+    return mutated(Mutant::last_action_unguarded) && &plan == &writes.plans.back();
 }
 
 void note_writer(const std::string& principal, std::vector<std::string>& writers) {

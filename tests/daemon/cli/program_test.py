@@ -121,7 +121,7 @@ class Usage(Sandbox):
         self.assertIn("1024", self.refused("acquire", "x" * 1025).replace(",", ""))
 
     def test_the_version(self):
-        self.assertRegex(self.rocklock("version").stdout, r"^rocklock \d+\.\d+\.\d+( \(planted bugs\))?\n$")
+        self.assertRegex(self.rocklock("version").stdout, r"^rocklock \d+\.\d+\.\d+( \(mutants\))?\n$")
         self.assertIn("Version", json.loads(self.rocklock("version", "--json").stdout))
 
 

@@ -1,17 +1,18 @@
-// Mistakes that the library can be told to make, so that each harness shows that it finds its own.
+// Mutants: known mistakes that a test build can make on purpose, so that each test harness proves
+// that it finds them.
 //
-// Only in a build with -Dplanted_bugs=true, which is for tests and nothing else: one bug at a time,
-// chosen by its name or number in the environment variable ROCKLOCK_PLANTED_BUG. In every other
-// build planted() is a constant, and the places it guards are not compiled.
+// Only a build with -Dmutants=true contains them. The environment variable ROCKLOCK_MUTANT selects
+// one by its name or number. In every other build mutated() is the constant false, and the code
+// that it guards is not compiled.
 //
-// scripts/planted_bugs has the table of who must find which; docs/testing.md says more.
+// scripts/mutants has the table of the harnesses that must find each mutant; see docs/testing.md.
 #pragma once
 
 #include <cstdint>
 
 namespace rocklock {
 
-enum class Bug : std::uint8_t {
+enum class Mutant : std::uint8_t {
     // A release is not held to the session that has the grant.
     release_without_grant_test = 1,
     // The time that passes is read from the wall clock.
@@ -103,11 +104,11 @@ enum class Bug : std::uint8_t {
     synced_damage_recovered = 45,
 };
 
-#ifdef ROCKLOCK_PLANTED_BUGS
+#ifdef ROCKLOCK_MUTANTS
 // Whether it is the bug that the environment names; asked once.
-bool planted(Bug bug) noexcept;
+bool mutated(Mutant mutant) noexcept;
 #else
-constexpr bool planted(Bug /*bug*/) noexcept { return false; }
+constexpr bool mutated(Mutant /*mutant*/) noexcept { return false; }
 #endif
 
 }  // namespace rocklock
