@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t read_bytes = 64u << 10;
 // After bytes that are no HTTP, the rest is read and dropped for so long, since a socket that is
 // closed with something unread takes the answer with it.
-constexpr milliseconds drain_time{2'000};
+constexpr milliseconds discard_time{2'000};
 // For so long a reader of events may take nothing of what waits for it.
 constexpr milliseconds max_stall{10'000};
 
@@ -169,7 +169,7 @@ void Connection::take_up(std::string_view bytes) {
     update_busy();
     if (conversation_->broken()) {
         discarding_ = true;
-        remind_in(drain_time);
+        remind_in(discard_time);
     } else if (!conversation_->has_room()) {
         held_up_ = true;
     } else if (conversation_->paused()) {

@@ -103,7 +103,7 @@ void FramedService::reconnect() {
     socket_ = *std::move(socket);
     connected_ = true;
     for (auto& [number, asked] : asked_) transmit(number, asked);
-    flush();
+    send_pending();
 }
 
 // Whether it can do no harm that a call is taken up twice.
@@ -170,7 +170,7 @@ FramedService::Finished FramedService::give_up(std::uint64_t number, Asked& aske
         asked.gives_back = true;
         if (connected_) {
             append_cancel(socket_.outgoing(), number);
-            flush();
+            send_pending();
         }
     } else if (!(ends && may_repeat(asked)) && !(connected_ && asked.was_sent)) {
         asked_.erase(number);

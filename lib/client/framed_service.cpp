@@ -302,7 +302,7 @@ std::uint64_t FramedService::enter(Call call, Replied done, bool direct) {
 }
 
 void FramedService::send_entered() {
-    if (connected_) flush();
+    if (connected_) send_pending();
     if (next_expiry_ < reader_wakes_at_) wake();
 }
 
@@ -366,7 +366,7 @@ void FramedService::transmit(std::uint64_t number, Asked& asked) {
     append_call(socket_.outgoing(), number, asked.call);
 }
 
-void FramedService::flush() {
+void FramedService::send_pending() {
     // The reader finds out about a connection that is over.
     if (!socket_.send_some() || socket_.has_outgoing()) wake();
 }
@@ -384,7 +384,7 @@ void FramedService::cancel(Ticket ticket) {
         asked.cancelled = true;
         if (connected_) {
             append_cancel(socket_.outgoing(), number);
-            flush();
+            send_pending();
             return;
         }
         finished.push_back(give_up(number, asked, Error(ErrorCode::cancelled, "withdrawn")));

@@ -144,7 +144,7 @@ private:
     void send_entered() ROCKLOCK_REQUIRES(mutex_);
     void prepare(Call& call) ROCKLOCK_REQUIRES(mutex_);
     void transmit(std::uint64_t number, Asked& asked) ROCKLOCK_REQUIRES(mutex_);
-    void flush() ROCKLOCK_REQUIRES(mutex_);
+    void send_pending() ROCKLOCK_REQUIRES(mutex_);
     Steady::time_point give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex_);
     template <typename Body>

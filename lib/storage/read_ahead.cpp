@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/start_background.hpp"
+#include "base/background_work.hpp"
 
 namespace rocklock {
 

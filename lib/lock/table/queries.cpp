@@ -29,24 +29,24 @@ std::optional<Holder> LockTable::holder_at(const LockPlace& place) const {
 }
 
 LookupResult LockTable::lookup_one(const LockPlace& place) const {
-    LookupResult found;
+    LookupResult result;
     if (auto holder = holder_at(place)) {
         const lock_model::Grant& grant = **core_->grants.find(place.grant);
-        found.until = std::min(grant.session->deadline, grant.cap());
-        found.found = *std::move(holder);
+        result.until = std::min(grant.session->deadline, grant.cap());
+        result.found = *std::move(holder);
     }
-    return found;
+    return result;
 }
 
 LookupResult LockTable::lookup_one(const SessionId& id) const {
-    LookupResult found;
-    const auto found = core_->sessions.find(id);
-    if (found == core_->sessions.end()) return found;
-    const Session& session = *found->second;
-    if (session.unborn || !session.live(core_->now.boot)) return found;
-    found.until = session.deadline;
-    found.found = core_->show_session(session);
-    return found;
+    LookupResult result;
+    const auto at = core_->sessions.find(id);
+    if (at == core_->sessions.end()) return result;
+    const Session& session = *at->second;
+    if (session.unborn || !session.live(core_->now.boot)) return result;
+    result.until = session.deadline;
+    result.found = core_->show_session(session);
+    return result;
 }
 
 std::vector<LookupResult> LockTable::lookup(const std::vector<LookupKey>& places,

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/mutant.hpp"
-#include "base/start_background.hpp"
+#include "base/background_work.hpp"
 #include "lock/table/core.hpp"
 #include "storage/read_ahead.hpp"
 

@@ -19,7 +19,7 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "table/guard/guards.hpp"
-#include "table/schema/count_changes.hpp"
+#include "table/schema/item_counts.hpp"
 #include "table/schema/user_data.hpp"
 #include "table/schema/versions.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "item/key_codec.hpp"
-#include "table/schema/count_changes.hpp"
+#include "table/schema/item_counts.hpp"
 #include "table/schema/layout.hpp"
 #include "table/schema/schema.hpp"
 #include "table/schema/user_data.hpp"

@@ -19,7 +19,7 @@
 #include "item/item_limits.hpp"
 #include "table/schema/arns.hpp"
 #include "table/schema/binding.hpp"
-#include "table/schema/count_changes.hpp"
+#include "table/schema/item_counts.hpp"
 
 namespace rocklock::table {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/user_limit.hpp"
-#include "table/schema/count_changes.hpp"
+#include "table/schema/item_counts.hpp"
 
 namespace rocklock::table {
 namespace {

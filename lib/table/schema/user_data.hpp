@@ -17,7 +17,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/mutex.hpp"
-#include "table/schema/count_changes.hpp"
+#include "table/schema/item_counts.hpp"
 
 namespace rocklock::table {
 

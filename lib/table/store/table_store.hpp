@@ -35,7 +35,7 @@
 #include "table/rehearsal/index_lag.hpp"
 #include "table/schema/arns.hpp"
 #include "table/schema/catalog.hpp"
-#include "table/schema/count_changes.hpp"
+#include "table/schema/item_counts.hpp"
 #include "table/schema/layout.hpp"
 #include "table/schema/user_data.hpp"
 #include "table/schema/versions.hpp"
