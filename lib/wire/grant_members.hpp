@@ -1,0 +1,156 @@
+// The members of calls and replies about grants, for lock_members.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+
+#include "wire/session_members.hpp"
+
+namespace rocklock {
+
+// ---- Calls ----
+
+// The members of a session that is made for one grant.
+template <typename Codec, A<Call> C, A<OpenSession> T>
+void describe_opens(Codec& codec, C& call, T& opens) {
+    codec.optional("Principal", opens.principal);
+    codec.optional("LeaseMs", opens.lease);
+    codec.usual("Bound", opens.bound);
+    codec.optional("Pid", call.pid);
+}
+
+// For whom: a session that there is, or one of its own.
+template <typename Codec, A<Call> C, A<Acquire> T>
+void describe_session(Codec& codec, C& call, T& body) {
+    codec.optional("Session", body.session);
+    codec.optional("Secret", call.secret);
+    if constexpr (Codec::reading) {
+        OpenSession opens;
+        const bool given = codec.has("Principal") || codec.has("LeaseMs") || codec.has("Bound") ||
+                           codec.has("Pid");
+        describe_opens(codec, call, opens);
+        if (body.session) {
+            if (given)
+                codec.refuse("give Session and Secret, or Principal for a session of its own");
+            if (!call.secret) codec.refuse("Secret is missing: it proves that Session is yours");
+        } else {
+            if (call.secret) codec.refuse("Session is missing beside Secret");
+            if (!codec.has("Principal"))
+                codec.refuse("Session and Secret, or Principal, are missing");
+            body.opens = std::move(opens);
+        }
+    } else if (body.opens) {
+        describe_opens(codec, call, *body.opens);
+    }
+}
+
+template <typename Codec, A<Acquire> T>
+void describe_terms(Codec& codec, T& body) {
+    codec.patience("PatienceMs", body.patience);
+    codec.usual("Held", body.held);
+    codec.optional("Note", body.note);
+    codec.optional("Metadata", body.metadata);
+    codec.optional("MaxHoldMs", body.max_hold);
+    codec.optional("RequestId", body.request_id);
+}
+
+template <typename Codec, A<Call> C, A<Acquire> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_session(codec, call, body);
+    codec.required("Locks", body.locks);
+    describe_terms(codec, body);
+}
+
+template <typename Codec, A<Call> C, A<Convert> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.required("Grant", body.grant);
+    codec.optional("Mode", body.mode);
+    codec.optional("Locks", body.locks);
+    codec.patience("PatienceMs", body.patience);
+    codec.optional("RequestId", body.request_id);
+    if constexpr (Codec::reading) {
+        if (body.mode.has_value() == !body.locks.empty()) {
+            codec.refuse("give Mode, for the whole grant, or Locks, for some of it");
+        }
+    }
+}
+
+template <typename Codec, A<Call> C, A<Release> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.required("Grant", body.grant);
+}
+
+template <typename Codec, A<Call> C, A<Transfer> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.required("Grant", body.grant);
+    codec.required("To", body.to);
+}
+
+template <typename Codec, A<Call> C, A<Steal> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.required("Grant", body.grant);
+    codec.required("Reason", body.reason);
+    codec.optional("Force", body.force);
+}
+
+template <typename Codec, A<Call> C, A<Reacquire> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.required("Grant", body.grant);
+}
+
+template <typename Codec, A<Call> C, A<Break> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Grant", body.grant);
+    codec.required("Reason", body.reason);
+}
+
+// ---- Replies ----
+
+template <typename Codec, A<Grant> T>
+void describe(Codec& codec, T& grant) {
+    codec.required("Grant", grant.id);
+    codec.required("Token", grant.token);
+    codec.required("Locks", grant.locks);
+    codec.required("Waited", grant.waited);
+    codec.optional("Count", grant.count);
+    describe_deadline(codec, grant);
+    codec.optional("CapBootMs", grant.cap);
+    // How it has ended since, in the answer to a repeated request.
+    codec.flat_optional("Outcome", grant.ended);
+    codec.optional("Session", grant.session);
+    if constexpr (Codec::reading) {
+        SessionInfo own;
+        codec.optional("Secret", own.secret);
+        codec.optional("LeaseMs", own.lease);
+        if (codec.has("Secret")) {
+            own.id = grant.session;
+            own.remaining = grant.remaining;
+            own.deadline = grant.deadline;
+            own.deadline_wall = grant.deadline_wall;
+            grant.own_session = std::move(own);
+        }
+    } else if (grant.own_session) {
+        codec.required("Secret", grant.own_session->secret);
+        codec.required("LeaseMs", grant.own_session->lease);
+    }
+}
+
+template <typename Codec, A<Released> T>
+void describe(Codec& codec, T& released) {
+    codec.required("Outcome", released.outcome);
+    codec.optional("Count", released.count);
+    codec.optional("By", released.by);
+    codec.optional("Reason", released.reason);
+    codec.optional("At", released.at);
+}
+
+}  // namespace rocklock

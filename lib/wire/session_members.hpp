@@ -1,0 +1,98 @@
+// The members of calls and replies about sessions, for lock_members.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <rocklock/lock.hpp>
+
+#include "wire/value_members.hpp"
+
+namespace rocklock {
+
+// ---- Calls ----
+
+template <typename Codec, A<Call> C, A<OpenSession> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    codec.required("Principal", body.principal);
+    codec.optional("LeaseMs", body.lease);
+    codec.usual("Bound", body.bound);
+    codec.optional("Pid", call.pid);
+    codec.optional("Note", body.note);
+    codec.optional("Metadata", body.metadata);
+    codec.optional("RequestId", body.request_id);
+}
+
+template <typename Codec, A<Call> C, typename T>
+void describe_proof(Codec& codec, C& call, T& session) {
+    codec.required("Session", session);
+    codec.required("Secret", call.secret);
+}
+
+template <typename Codec, A<Call> C, A<RenewSession> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.optional("LeaseMs", body.lease);
+    codec.optional("Note", body.note);
+    codec.optional("Metadata", body.metadata);
+    codec.optional("Active", body.active);
+    codec.optional("Rebind", call.rebind);
+}
+
+template <typename Codec, A<Call> C, A<AnswerWanted> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.required("Grant", body.grant);
+    codec.required("Allow", body.allow);
+}
+
+template <typename Codec, A<Call> C, A<JoinProcess> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.optional("Pid", call.pid);
+}
+
+template <typename Codec, A<Call> C, A<CloseSession> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+}
+
+template <typename Codec, A<Call> C, A<EndSession> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Session", body.session);
+    codec.required("Reason", body.reason);
+}
+
+template <typename Codec, A<Call> C, A<EndSessions> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Principal", body.principal);
+    codec.required("Reason", body.reason);
+}
+
+// ---- Replies ----
+
+// How long, and until when: relative, on the wall, and on the boot clock of this machine. The last
+// is exact however late the reply is read.
+template <typename Codec, typename T>
+void describe_deadline(Codec& codec, T& reply) {
+    codec.required("RemainingMs", reply.remaining);
+    codec.required("Deadline", reply.deadline_wall);
+    codec.required("DeadlineBootMs", reply.deadline);
+}
+
+template <typename Codec, A<SessionInfo> T>
+void describe(Codec& codec, T& session) {
+    codec.optional("Session", session.id);
+    codec.optional("Secret", session.secret);
+    codec.required("LeaseMs", session.lease);
+    describe_deadline(codec, session);
+    codec.optional("Wanted", session.wanted);
+    codec.optional("Lost", session.lost);
+}
+
+template <typename Codec, A<ClosedSession> T>
+void describe(Codec& codec, T& closed) {
+    codec.required("Released", closed.released);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,86 @@
+// The members of calls and replies about classes, bindings and drafts, for lock_members.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <rocklock/lock.hpp>
+
+#include "wire/grant_members.hpp"
+
+namespace rocklock {
+
+// ---- Calls ----
+
+template <typename Codec, A<Call> C, A<PutClass> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    describe(codec, body.lock_class);
+}
+
+template <typename Codec, A<Call> C, A<DeleteClass> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Pattern", body.pattern);
+}
+
+template <typename Codec, A<Call> C, A<BindTable> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    describe(codec, body.binding);
+}
+
+template <typename Codec, A<Call> C, A<UnbindTable> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("TableName", body.table);
+}
+
+// Whose drafts.
+template <typename Codec, A<Call> C, typename Session, typename Principal>
+void describe_owner(Codec& codec, C& call, Session& session, Principal& principal) {
+    codec.optional("Session", session);
+    codec.optional("Secret", call.secret);
+    codec.optional("Principal", principal);
+    if constexpr (Codec::reading) {
+        const bool proven = session.has_value() && call.secret.has_value();
+        const bool told = session.has_value() || call.secret.has_value();
+        if (proven != told || told == codec.has("Principal")) {
+            codec.refuse("give Session and Secret, or, to administer, Principal");
+        }
+    }
+}
+
+template <typename Codec, A<Call> C, A<ListDrafts> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_owner(codec, call, body.session, body.request.principal);
+    codec.usual("Limit", body.request.limit);
+    codec.optional("Next", body.request.next);
+}
+
+template <typename Codec, A<Call> C, typename T>
+requires(A<T, TakeDraft> || A<T, DiscardDraft>) void describe_call(Codec& codec, C& call, T& body) {
+    describe_owner(codec, call, body.session, body.principal);
+    codec.required("Id", body.draft);
+}
+
+// ---- Replies ----
+
+template <typename Codec, A<ClassList> T>
+void describe(Codec& codec, T& list) {
+    codec.required("Classes", list.classes);
+}
+
+template <typename Codec, A<BindingList> T>
+void describe(Codec& codec, T& list) {
+    codec.required("Bindings", list.bindings);
+}
+
+template <typename Codec, A<DraftPage> T>
+void describe(Codec& codec, T& page) {
+    codec.required("Drafts", page.drafts);
+    codec.optional("Next", page.next);
+}
+
+template <typename Codec, A<DiscardedDraft> T>
+void describe(Codec& codec, T& discarded) {
+    codec.required("Id", discarded.draft);
+}
+
+}  // namespace rocklock
