@@ -64,10 +64,11 @@ Connection::Connection(int socket, IoThread& thread, const Side& side)
 
 Connection::~Connection() {
     ::close(socket_);
-    if (counted_busy_) --traffic_.busy;
-    --traffic_.connections;
-    traffic_.users.remove(uid_);
     keep_connection();
+    if (counted_busy_) --traffic_.busy;
+    traffic_.users.remove(uid_);
+    // Last: whoever waits for the end of all connections may free the counters then.
+    --traffic_.connections;
 }
 
 void Connection::end_if_silent() {

@@ -1,3 +1,5 @@
+#include "table/schema/item_counts.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -5,7 +7,6 @@
 
 #include "base/bytes.hpp"
 #include "item/key_codec.hpp"
-#include "table/schema/item_counts.hpp"
 #include "table/schema/layout.hpp"
 #include "table/schema/schema.hpp"
 #include "table/schema/user_data.hpp"
@@ -117,7 +118,7 @@ Result<void> decode_item_counts(const std::optional<std::string>& record,
             if (reader.ok()) known[{*table, *index}] = {*rows, *bytes};
         }
         if (!reader.done())
-            return Error(ErrorCode::corrupt, "the count_changes of tables are damaged");
+            return Error(ErrorCode::corrupt, "the counts of items of tables are damaged");
     }
     for (const auto& table : tables) {
         set_item_counts(*table->item_counts, known, {table->number, own_rows});

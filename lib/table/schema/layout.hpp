@@ -29,7 +29,7 @@ inline constexpr std::string_view leavings_prefix = "data leavings ";
 inline constexpr std::string_view versions_key = "data versions";
 inline constexpr std::string_view tables_key = "data tables";
 // How many rows there are: figures.hpp.
-inline constexpr std::string_view item_counts_key = "data count_changes";
+inline constexpr std::string_view item_counts_key = "data figures";
 
 // What all rows of a table, or of one of its indexes, begin with.
 std::string row_prefix(const Schema& schema, const IndexSchema* index);

@@ -92,7 +92,7 @@ public:
         return whole(map, name, INT64_MAX);
     }
     OnDemandThroughput on_demand(const AttributeMap& map) {
-        return {units(map, "max_read"), units(map, "max_write")};
+        return {units(map, "most_read"), units(map, "most_write")};
     }
     WarmThroughput warm(const AttributeMap& map) {
         return {units(map, "warm_read"), units(map, "warm_write")};
