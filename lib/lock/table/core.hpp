@@ -2,8 +2,11 @@
 //
 //     lock_table.cpp     apply(): the event to its method, then serve_queues()
 //     session.cpp        open, renew, join a process, close, expire
-//     acquire.cpp        from a request to the locks it asks for; granting, joining, counting
-//     wait.cpp           conflicts; queues; which waiter is served next; time
+//     resolve.cpp        from the locks that a request names to those that it asks for
+//     acquire.cpp        from a request to a grant, a refusal or a place in the queues
+//     granting.cpp       making grants, their records and answers; reacquiring
+//     conflicts.cpp      what is in the way of a request, and how a refusal names it
+//     wait.cpp           queues; which waiter is served next; time
 //     deadlock.cpp       the wait-for graph
 //     end.cpp            release, convert, transfer, break; the end of a grant
 //     steal.cpp          steal: who may, and what the holder says to that

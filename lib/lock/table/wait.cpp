@@ -1,9 +1,8 @@
-// What is in the way, the queues, and who is served next.
+// The queues of resources, and which waiter is served next.
 #include <algorithm>
 #include <functional>
 #include <utility>
 
-#include "base/duration_text.hpp"
 #include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
@@ -17,10 +16,6 @@ using lock_model::WaitLock;
 
 namespace {
 
-// A refusal names this many blockers and waiters at most.
-constexpr std::size_t shown_limit = 100;
-// So far into a queue they are looked for.
-constexpr std::size_t read_limit = 1000;
 // Between two steps of a search for those that were forgotten others are served.
 constexpr std::size_t searched_a_step = 512;
 // What a session keeps for its next renewal, at most.
@@ -32,18 +27,6 @@ constexpr std::chrono::milliseconds max_lead{4};
 constexpr std::size_t few_early = 64;
 constexpr std::chrono::microseconds early_pause{250};
 
-// Whether a name of this class may be kept closed when a grant of it is over.
-bool closes(const LockClass& lock_class) {
-    return lock_class.min_hold.count() > 0 || lock_class.lock_delay.count() > 0;
-}
-
-// Whether two requested locks, or a requested lock and a hold, on the same name are in each other's
-// way. Permits are summed up by who asks.
-bool conflicts_with(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
-    if (permits_a > 0 && permits_b > 0) return false;
-    return conflicting(a, b);
-}
-
 // Whether those behind are looked at when it leaves the queue: always, but for mutants.
 bool wakes(const Wait& leaving) {
     if (leaving.session->ended) return !mutated(Mutant::unwoken_session_end);
@@ -54,21 +37,6 @@ bool wakes(const Wait& leaving) {
 // Of two neighbours in a queue: another session's comes behind.
 bool follows(const WaitLock* behind, const WaitLock* before) {
     return behind != nullptr && before != nullptr && behind->wait->session != before->wait->session;
-}
-
-// The first wait in the way is enough; others only when they are to be named, and not all of a long
-// queue then: each of many would go through it.
-bool enough(const Conflicts& conflicts, std::size_t looked_through) {
-    if (!conflicts.blocked) return false;
-    return conflicts.collect != lock_model::Collect::holds_and_waits ||
-           conflicts.waits.size() == shown_limit || looked_through > read_limit;
-}
-
-// Whether its grant waits to be raised.
-bool is_converted(const lock_model::Hold& hold) {
-    const auto& waits = hold.grant->session->waits;
-    return std::any_of(waits.begin(), waits.end(),
-                       [&](const Wait* wait) { return wait->converts == hold.grant; });
 }
 
 }  // namespace
@@ -115,232 +83,6 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
     }
     resources.erase(resource);
     Resource::destroy(&resource);
-}
-
-// ---- Conflicts ----
-
-Conflicts LockTable::Core::find_conflicts(const Session& session,
-                                          std::span<const RequestedLock> requested_locks,
-                                          const Wait* wait, bool conversion,
-                                          Collect collect) const {
-    Conflicts conflicts;
-    conflicts.collect = collect;
-    // One obstacle is enough, unless all are to be named.
-    for (const RequestedLock& requested : requested_locks) {
-        if (conflicts.blocked && collect == Collect::nothing) break;
-        add_holds(session, requested, conflicts);
-    }
-    for (const RequestedLock& requested : requested_locks) {
-        if (conflicts.blocked && collect != Collect::holds_and_waits) break;
-        add_waits(session, requested, wait, conversion, conflicts);
-    }
-    return conflicts;
-}
-
-void LockTable::Core::add_hold(const Session& session, const RequestedLock& requested,
-                               const Hold& hold, Conflicts& conflicts) const {
-    if (hold.grant->session == &session) return;
-    if (mutated(Mutant::upgrade_lets_go) && is_converted(hold)) return;
-    if (!conflicts_with(hold.mode, hold.permits, requested.mode, requested.permits)) return;
-    if (lock_model::live(hold, now.boot)) {
-        add_live_hold(hold, conflicts);
-    } else {
-        conflicts.dead.push_back(hold.grant->id);
-    }
-}
-
-void LockTable::Core::add_live_hold(const Hold& hold, Conflicts& conflicts) const {
-    conflicts.blocked = true;
-    conflicts.recheck_at =
-        std::min({conflicts.recheck_at, hold.grant->session->deadline, hold.grant->cap()});
-    if (conflicts.collect != Collect::nothing && conflicts.holds.size() < shown_limit) {
-        conflicts.holds.push_back(&hold);
-    }
-}
-
-void LockTable::Core::add_closure(BootTime until, Conflicts& conflicts) const {
-    conflicts.blocked = true;
-    conflicts.recheck_at = std::min(conflicts.recheck_at, until);
-    conflicts.closed_until = std::max(conflicts.closed_until.value_or(BootTime::min()), until);
-}
-
-// Whether so many permits are left; all who have some are in the way when they are not.
-void LockTable::Core::add_permits(const RequestedLock& requested, Conflicts& conflicts) const {
-    const Resource& at = *requested.resource;
-    if (at.holds == 0) return;
-    std::uint64_t taken = 0;
-    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (lock_model::live(*hold, now.boot)) {
-            taken += hold->permits;
-        } else {
-            conflicts.dead.push_back(hold->grant->id);
-        }
-    }
-    if (taken + requested.permits <= classes.of(at.name()).permits) return;
-    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (lock_model::live(*hold, now.boot)) add_live_hold(*hold, conflicts);
-    }
-}
-
-void LockTable::Core::add_closures(const Resource& at, Conflicts& conflicts) const {
-    if (at.extra && at.extra->closed_until > now.boot)
-        add_closure(at.extra->closed_until, conflicts);
-    // One that is over but not cleaned up may keep its name closed for a while all the same, for
-    // whomever.
-    if (at.holds == 0 || classes.empty() || !closes(classes.of(at.name()))) return;
-    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (lock_model::live(*hold, now.boot)) continue;
-        const auto closure = closure_of(*hold, ending_of(*hold->grant).outcome);
-        if (closure) add_closure(closure->until, conflicts);
-    }
-}
-
-void LockTable::Core::add_holds(const Session& session, const RequestedLock& requested,
-                                Conflicts& conflicts) const {
-    add_closures(*requested.resource, conflicts);
-    if (requested.permits > 0) add_permits(requested, conflicts);
-    for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
-        if (requested.permits > 0 && &at == requested.resource) return;
-        if (requested.mode == Mode::read && at.strong == 0) return;
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            // One in the way is enough: nothing can be granted before that one has gone, and then
-            // it is looked at again. Unless all are to be named.
-            if (conflicts.blocked && conflicts.collect == Collect::nothing) return;
-            if (!only_subtree || hold->subtree) add_hold(session, requested, *hold, conflicts);
-        }
-    });
-}
-
-bool LockTable::Core::held_covers(const Session& session, const Resource& at,
-                                  const RequestedLock& requested, bool below) const {
-    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
-        if (hold->permits > 0 || !covers(hold->mode, requested.mode)) continue;
-        if (hold->subtree || (!below && !requested.subtree)) return true;
-    }
-    return false;
-}
-
-bool LockTable::Core::covered(const Session& session, const RequestedLock& requested) const {
-    if (requested.permits > 0 || session.first == nullptr) return false;
-    if (held_covers(session, *requested.resource, requested, false)) return true;
-    if (subtree_marks == 0) return false;
-    for (const Resource* above = requested.resource->parent; above != nullptr;
-         above = above->parent) {
-        if (held_covers(session, *above, requested, true)) return true;
-    }
-    return false;
-}
-
-// Whether one in a queue is in the way of `requested`; with `wait`, it stands before that.
-bool LockTable::Core::blocks(const WaitLock& lock, const Session& session,
-                             const RequestedLock& requested, const Wait* wait,
-                             bool conversion) const {
-    const Wait& other = *lock.wait;
-    if (other.session == &session || !other.session->live(now.boot)) return false;
-    // One that has just arrived: behind all, but a conversion before those that are none.
-    if (wait == nullptr && conversion && !other.conversion) return false;
-    return &other != wait && lock_model::in_conflict(*lock.requested, requested);
-}
-
-void LockTable::Core::add_waits(const Session& session, const RequestedLock& requested,
-                                const Wait* wait, bool conversion, Conflicts& conflicts) const {
-    const bool any =
-        requested.resource->queue() != nullptr || subtree_marks > 0 || requested.subtree;
-    if (!any || covered(session, requested)) return;
-    const bool newcomer = wait == nullptr && requested.mode == Mode::read && requested.permits == 0;
-    if (mutated(Mutant::reader_overtakes_writer) && newcomer) return;
-    std::size_t looked_through = 0;
-    for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
-        for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
-            if (wait != nullptr && !lock->wait->before(*wait)) return;
-            if (enough(conflicts, looked_through++)) return;
-            const bool reaches = !only_subtree || lock->requested->subtree;
-            if (!reaches || !blocks(*lock, session, requested, wait, conversion)) continue;
-            conflicts.blocked = true;
-            if (conflicts.collect == Collect::holds_and_waits) conflicts.waits.push_back(lock);
-        }
-    });
-}
-
-// ---- Refusals, with their facts ----
-
-Holder LockTable::Core::show_holder(const Hold& hold) const {
-    const Grant& grant = *hold.grant;
-    const Session& session = *grant.session;
-    const BootTime deadline = std::min(session.deadline, grant.cap());
-    Holder holder;
-    holder.resource = hold.resource->name();
-    holder.mode = hold.mode;
-    holder.subtree = hold.subtree;
-    holder.permits = hold.permits;
-    holder.grant = grant.id;
-    holder.token = grant.token();
-    holder.principal = session.principal;
-    holder.session = session.id;
-    holder.uid = session.uid;
-    holder.pid = session.pid;
-    holder.acquired_at = wall_of(grant.acquired);
-    holder.remaining = std::chrono::duration_cast<milliseconds>(deadline - now.boot);
-    holder.deadline = wall_of(deadline);
-    holder.note = session.note;
-    holder.metadata = session.metadata;
-    if (grant.extra) {
-        if (!grant.extra->note.empty()) holder.note = grant.extra->note;
-        for (const auto& [name, value] : grant.extra->metadata) holder.metadata[name] = value;
-    }
-    if (!hold.root()) holder.cause = grant.holds()[hold.cause].resource->name();
-    return holder;
-}
-
-Waiter LockTable::Core::name_waiter(const WaitLock& lock) const {
-    Waiter waiter;
-    waiter.resource = lock.requested->resource->name();
-    waiter.mode = lock.requested->mode;
-    waiter.permits = lock.requested->permits;
-    waiter.principal = lock.wait->session->principal;
-    waiter.session = lock.wait->session->id;
-    waiter.since = lock.wait->since;
-    return waiter;
-}
-
-Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
-    Waiter waiter = name_waiter(lock);
-    waiter.position = 1;
-    for (const WaitLock* before = lock.previous; before != nullptr; before = before->previous) {
-        ++waiter.position;
-    }
-    return waiter;
-}
-
-Error LockTable::Core::conflict(ErrorCode code, const Session& session,
-                                const Conflicts& conflicts) const {
-    Error error(code, {});
-    for (const Hold* hold : conflicts.holds) {
-        error.blockers.push_back(show_holder(*hold));
-        error.blockers.back().you = hold->grant->session->principal == session.principal;
-    }
-    for (const WaitLock* lock : conflicts.waits) error.waiters.push_back(show_waiter(*lock));
-    if (conflicts.closed_until) {
-        error.retry_after = std::chrono::ceil<milliseconds>(*conflicts.closed_until - now.boot);
-    }
-    error.message = code == ErrorCode::conflict ? "not granted: " : "waited in vain: ";
-    if (!error.blockers.empty()) {
-        const Holder& first = error.blockers.front();
-        error.message +=
-            "\"" + first.resource + "\" is held by " +
-            (first.you ? "you (" + first.principal + ", in another session)" : first.principal) +
-            (first.permits > 0 ? " (" + std::to_string(first.permits) + " of its permits)"
-                               : " in mode " + std::string(to_string(first.mode))) +
-            " for another " + format_duration(first.remaining);
-        if (!first.note.empty()) error.message += " (" + first.note + ")";
-    } else if (error.retry_after) {
-        error.message += "it is free but kept closed for another " +
-                         format_duration(*error.retry_after) + " by its class";
-    } else if (!error.waiters.empty()) {
-        error.message += error.waiters.front().principal + " waits for it already";
-    }
-    return error;
 }
 
 // ---- Queues ----

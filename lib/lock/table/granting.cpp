@@ -1,0 +1,261 @@
+// Making grants, their records and their answers; and granting again what was lost.
+#include <algorithm>
+#include <utility>
+
+#include "base/invalid_argument.hpp"
+#include "base/mutant.hpp"
+#include "lock/table/core.hpp"
+#include "lock/table/lock_request.hpp"
+
+namespace rocklock {
+
+using lock_model::quoted;
+using lock_model::RequestedLock;
+using lock_model::tighter;
+
+namespace {
+
+// A mutant: all holders of a resource get the lease of the newest.
+void share_lease(const lock_model::Grant& newest) {
+    const lock_model::Hold* hold = newest.holds().front().resource->first;
+    for (; hold != nullptr; hold = hold->next) {
+        BootTime& deadline = hold->grant->session->deadline;
+        deadline = std::max(deadline, newest.session->deadline);
+    }
+}
+
+}  // namespace
+
+// ---- Granting ----
+
+lock_model::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
+    if (!grant.extra) {
+        grant.extra = std::make_unique<lock_model::GrantExtra>();
+        grant.extra->timer.owner = &grant;
+    }
+    return *grant.extra;
+}
+
+lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& grant_request,
+                                               std::span<const RequestedLock> requested_locks,
+                                               const std::vector<GrantId>& dead) {
+    Session& session = *grant_request.session;
+    // Whoever is out of time in its way ends in the same batch.
+    end_dead(dead, session);
+    Grant& grant = *Grant::make(requested_locks.size());
+    grant.id = GrantId{number(take_token())};
+    grant.session = &session;
+    grant.acquired = now.boot;
+    grant.waited = grant_request.waited;
+    for (std::size_t i = 0; i < requested_locks.size(); ++i) {
+        Hold& hold = grant.holds()[i];
+        hold.resource = requested_locks[i].resource;
+        hold.mode = requested_locks[i].mode;
+        hold.subtree = requested_locks[i].subtree;
+        hold.permits = requested_locks[i].permits;
+        hold.cause = requested_locks[i].cause;
+        hold.before = hold.resource->last.grant();
+        link(hold);
+        ++(hold.permits > 0 ? counts.permits_granted
+                            : counts.locks_granted[static_cast<std::size_t>(hold.mode)]);
+    }
+    grant.previous = session.last;
+    (session.last != nullptr ? session.last->next : session.first) = &grant;
+    session.last = &grant;
+    ++session.grants;
+    grants.insert(&grant);
+    ++counts.granted;
+
+    if (!grant_request.note.empty() || !grant_request.metadata->empty() || grant_request.request) {
+        auto& extra = extra_of(grant);
+        extra.note = grant_request.note;
+        extra.metadata = *grant_request.metadata;
+        extra.request = grant_request.request;
+        extra.fingerprint = grant_request.fingerprint;
+        if (grant_request.request)
+            requests[grant_request.request] = lock_model::Remembered::of(grant.id);
+    }
+    usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
+    if (grant_request.max_hold > milliseconds{0}) {
+        remember_cap(grant, grant_request.max_hold, now.boot + grant_request.max_hold);
+    }
+    const bool ran_on =
+        mutated(Mutant::lease_from_request) && grant_request.waited && !session.unborn;
+    if (!ran_on) extend(session);
+    session.active = now.boot;
+    if (mutated(Mutant::shared_lease)) share_lease(grant);
+    if (session.unborn) {
+        session.unborn = false;
+        session.made_for = grant.id;
+        write_session(session);
+    }
+    write_grant(grant);
+    if (grant.hold_count > 1) {
+        write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
+    }
+    if (options.events) note_grant(grant);
+    need(Durability::durable);
+    recheck_covered(grant);
+    return grant;
+}
+
+// The taker's own are left to the sweep: a session made for one grant would end with it, in the
+// middle of being given another.
+void LockTable::Core::end_dead(const std::vector<GrantId>& dead, const Session& taker) {
+    for (const GrantId id : dead) {
+        const auto old = grants.find(number(id));
+        if (old != grants.end() && (*old)->session != &taker) end_grant(**old, ending_of(**old));
+    }
+}
+
+void LockTable::Core::remember_cap(Grant& grant, milliseconds max_hold, BootTime cap) {
+    auto& extra = extra_of(grant);
+    extra.max_hold = max_hold;
+    extra.cap = cap;
+    grant_timers.set(extra.timer, cap);
+}
+
+void LockTable::Core::link(Hold& hold) {
+    Resource& at = *hold.resource;
+    hold.previous = nullptr;
+    hold.next = at.first;
+    if (at.first != nullptr) at.first->previous = &hold;
+    at.first = &hold;
+    at.last = lock_model::LastGrant(hold.grant->id);
+    ++at.holds;
+    if (hold.mode != Mode::read) ++at.strong;
+    if (hold.subtree) ++subtree_marks;
+    if (hold.mode == Mode::exclusive) exclusive.begin(at.name(), hold.subtree);
+}
+
+void LockTable::Core::unlink(Hold& hold) {
+    Resource& at = *hold.resource;
+    (hold.previous != nullptr ? hold.previous->next : at.first) = hold.next;
+    if (hold.next != nullptr) hold.next->previous = hold.previous;
+    --at.holds;
+    if (hold.mode != Mode::read) --at.strong;
+    if (hold.subtree) --subtree_marks;
+    if (hold.mode == Mode::exclusive) exclusive.end(at.name(), hold.subtree);
+    touch(at);
+}
+
+void LockTable::Core::write_grant(Grant& grant) {
+    grant.version = take_version();
+    write(Family::locks, records::grant_key(grant.id),
+          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), nullptr, {}));
+}
+
+rocklock::Grant LockTable::Core::view(const Grant& grant) const {
+    rocklock::Grant result;
+    result.id = grant.id;
+    result.token = grant.token();
+    result.session = grant.session->id;
+    result.waited = grant.waited;
+    result.count = grant.count();
+    const BootTime cap = grant.cap();
+    if (cap < BootTime::max()) result.cap = cap;
+    const BootTime deadline = std::min(grant.session->deadline, cap);
+    result.deadline = deadline;
+    result.deadline_wall = wall_of(deadline);
+    result.remaining =
+        std::max(std::chrono::duration_cast<milliseconds>(deadline - now.boot), milliseconds{0});
+    result.locks.reserve(grant.hold_count);
+    for (const Hold& hold : grant.holds()) {
+        GrantedLock lock;
+        lock.resource = hold.resource->name();
+        lock.mode = hold.mode;
+        lock.subtree = hold.subtree;
+        lock.permits = hold.permits;
+        if (!hold.root()) lock.cause = grant.holds()[hold.cause].resource->name();
+        result.locks.push_back(std::move(lock));
+    }
+    return result;
+}
+
+rocklock::Grant LockTable::Core::answer_grant(const Grant& grant) const {
+    rocklock::Grant result = view(grant);
+    if (grant.session->single) result.own_session = info_with_secret(*grant.session);
+    return result;
+}
+
+// ---- Taking again what was lost ----
+
+void LockTable::Core::handle(const Reacquire& request) {
+    Session* session = require_session(request.session);
+    if (session == nullptr) return;
+    const auto found = grants.find(number(request.grant));
+    if (found != grants.end()) {
+        Grant& grant = **found;
+        if (lock_model::live(grant, now.boot)) {
+            if (grant.session == session) return answer(ticket, answer_grant(grant));
+            return refuse(ticket, {ErrorCode::not_owner, "another session holds this grant"});
+        }
+        // Out of time, and not cleaned up yet: it becomes history now, and is answered from there.
+        end_grant(grant, ending_of(grant));
+        need(Durability::durable);
+    }
+    decision->history.push_back(
+        {ticket, request.session, request.grant, HistoryLookup::Verb::reacquire, 0});
+}
+
+// Whether anybody was granted this name, or a name above it, after that grant. Of the names inside
+// a subtree, which may be forgotten by now, nobody can tell: there any later grant at all counts.
+bool LockTable::Core::granted_since(const Resource& at, bool subtree, GrantId grant) const {
+    if (at.last.grant() != grant || at.last.older_converted()) return true;
+    for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
+        const lock_model::LastGrant last = above->last;
+        if (number(last.grant()) > number(grant) || last.older_converted()) return true;
+        // When is not known any more; it may have been since.
+        if (last.grant() != grant && last.itself_converted()) return true;
+    }
+    return subtree && next_token > number(grant) + 1;
+}
+
+void LockTable::Core::handle(const ReacquireLocks& event) {
+    Session* session = require_session(event.session);
+    if (session == nullptr) return;
+    if (session->principal != event.principal) {
+        return refuse(ticket,
+                      {ErrorCode::not_owner, "the grant was somebody else's; nothing was changed"});
+    }
+    std::vector<RequestedLock> requested_locks;
+    milliseconds max_hold{0};
+    for (const GrantedLock& lock : event.locks) {
+        Resource& at = resource(lock.resource);
+        if (granted_since(at, lock.subtree, event.grant)) {
+            return refuse(ticket,
+                          {ErrorCode::precondition_failed,
+                           "resource " + quoted(lock.resource) +
+                               " was granted to another since: load it anew and acquire it"});
+        }
+        RequestedLock requested{
+            .resource = &at, .permits = lock.permits, .mode = lock.mode, .subtree = lock.subtree};
+        for (std::size_t root = 0; root < event.locks.size(); ++root) {
+            if (!lock.cause.empty() && event.locks[root].resource == lock.cause) {
+                requested.cause = static_cast<std::uint8_t>(root);
+            }
+        }
+        requested_locks.push_back(requested);
+        max_hold = tighter(max_hold, classes.of(lock.resource).max_hold);
+    }
+    for (const RequestedLock& requested : requested_locks) {
+        if (auto error = lease_too_long(*requested.resource, session->lease))
+            return refuse(ticket, *std::move(error));
+    }
+    if (check_own_holds(ticket, *session, requested_locks, Held::refuse)) return;
+    const Conflicts conflicts =
+        find_conflicts(*session, requested_locks, nullptr, false, Collect::holds_and_waits);
+    if (conflicts.blocked) {
+        return refuse(ticket, conflict(ErrorCode::conflict, *session, conflicts));
+    }
+    const Metadata none;
+    std::vector<LockRequest> names;
+    for (const GrantedLock& lock : event.locks) names.push_back({.resource = lock.resource});
+    if (auto error = usage.check_grant(session->uid, lock_model::bytes_of_grant(names, {}, none))) {
+        return refuse(ticket, *std::move(error));
+    }
+    const lock_model::GrantRequest grant_request{session, {}, &none, max_hold, {}, 0, false};
+    answer(ticket, answer_grant(make_grant(grant_request, requested_locks, conflicts.dead)));
+}
+
+}  // namespace rocklock

@@ -1,0 +1,203 @@
+// From the locks that a request names to those that it asks for: modes from intents and classes,
+// dependants, permits; and the limits of classes.
+#include <algorithm>
+#include <utility>
+
+#include "base/duration_text.hpp"
+#include "base/invalid_argument.hpp"
+#include "lock/table/core.hpp"
+#include "lock/table/lock_request.hpp"
+
+namespace rocklock {
+
+using lock_model::has_choice;
+using lock_model::quoted;
+using lock_model::RequestedLock;
+using lock_model::RequestKey;
+using lock_model::tighter;
+
+namespace {
+
+std::optional<Error> check_modes(const LockRequest& lock) {
+    if (lock.modes.empty()) return std::nullopt;
+    if (lock.mode || lock.to) {
+        return invalid_argument("resource " + quoted(lock.resource) +
+                                ": give modes, or a mode, or an intent: one of them");
+    }
+    for (auto mode = lock.modes.begin(); mode != lock.modes.end(); ++mode) {
+        if (std::find(lock.modes.begin(), mode, *mode) == mode) continue;
+        return invalid_argument("resource " + quoted(lock.resource) + ": the mode " +
+                                std::string(to_string(*mode)) +
+                                " is named twice among its modes: name each once");
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<LockRequest>& locks) {
+    Resolved resolved;
+    resolved.requested_locks.reserve(locks.size());
+    for (const LockRequest& lock : locks) {
+        if (auto error = resolve_one(lock, resolved)) return *std::move(error);
+    }
+    if (!classes.empty()) {
+        // Judged by what was asked for: a name that a dependant makes stronger takes nothing along.
+        std::vector<bool> edits;
+        for (const RequestedLock& requested : resolved.requested_locks)
+            edits.push_back(requested.mode != Mode::read);
+        for (std::size_t root = 0; root < locks.size(); ++root) {
+            if (!edits[root]) continue;
+            const LockClass& lock_class = classes.of(locks[root].resource);
+            if (auto error = add_dependants(locks[root], lock_class, root, resolved)) {
+                return *std::move(error);
+            }
+        }
+    }
+    return resolved;
+}
+
+std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resolved& resolved) {
+    if (auto error = check_name("resource name", lock.resource)) return error;
+    if (auto error = check_depth(lock.resource)) return error;
+    if (lock.mode && lock.to) {
+        return invalid_argument("resource " + quoted(lock.resource) +
+                                ": give a mode or an intent, not both");
+    }
+    if (auto error = check_modes(lock)) return error;
+    const LockClass& lock_class = classes.of(lock.resource);
+    RequestedLock requested;
+    requested.subtree = lock.subtree;
+    if (lock_class.permits > 0) {
+        if (lock.mode || lock.to || lock.subtree || has_choice(lock)) {
+            return Error(ErrorCode::kind_mismatch,
+                         "resource " + quoted(lock.resource) + " is counted in permits (class " +
+                             quoted(lock_class.pattern) + "): ask for permits, not for a mode");
+        }
+        requested.permits = std::max<std::uint32_t>(lock.permits, 1);
+        if (requested.permits > lock_class.permits) {
+            Error error(ErrorCode::limit_exceeded,
+                        "resource " + quoted(lock.resource) + " has only " +
+                            std::to_string(lock_class.permits) + " permits");
+            error.limit = lock_class.permits;
+            return error;
+        }
+    } else if (lock.permits > 0) {
+        return Error(ErrorCode::kind_mismatch,
+                     "resource " + quoted(lock.resource) +
+                         " is locked in modes, not counted in permits: "
+                         "give its class permits first, or ask for a mode");
+    } else if (lock.mode) {
+        requested.mode = *lock.mode;
+    } else if (has_choice(lock)) {
+        requested.mode = *std::max_element(lock.modes.begin(), lock.modes.end());
+    } else {
+        const auto mode = mode_for(lock_class.policy, lock.to.value_or(Intent::edit));
+        if (!mode) {
+            return invalid_argument(
+                "resource " + quoted(lock.resource) +
+                ": its policy exclusive_write has no lock for reading: read without one, "
+                "or name the mode read");
+        }
+        requested.mode = *mode;
+    }
+    requested.resource = &resource(lock.resource);
+    for (const RequestedLock& other : resolved.requested_locks) {
+        if (other.resource == requested.resource) {
+            return invalid_argument("resource " + quoted(lock.resource) +
+                                    " is named twice: name each once");
+        }
+    }
+    if (resolved.requested_locks.empty()) resolved.lease = lock_class.lease;
+    resolved.requested_locks.push_back(requested);
+    resolved.max_hold = tighter(resolved.max_hold, lock_class.max_hold);
+    resolved.max_lease = tighter(resolved.max_lease, lock_class.max_lease);
+    return std::nullopt;
+}
+
+std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
+                                                     const LockClass& lock_class, std::size_t root,
+                                                     Resolved& resolved) {
+    for (const Dependant& dependant : lock_class.dependants) {
+        if (dependant.resource == lock.resource) continue;
+        if (classes.of(dependant.resource).permits > 0) {
+            return Error(ErrorCode::kind_mismatch,
+                         "dependant " + quoted(dependant.resource) + " of " +
+                             quoted(lock.resource) +
+                             " is counted in permits and can't be locked along");
+        }
+        // What its own class limits holds for it here too.
+        const LockClass& its_class = classes.of(dependant.resource);
+        resolved.max_hold = tighter(resolved.max_hold, its_class.max_hold);
+        resolved.max_lease = tighter(resolved.max_lease, its_class.max_lease);
+        Resource& at = resource(dependant.resource);
+        const auto same =
+            std::find_if(resolved.requested_locks.begin(), resolved.requested_locks.end(),
+                         [&](const RequestedLock& requested) { return requested.resource == &at; });
+        if (same != resolved.requested_locks.end()) {
+            same->mode = std::max(same->mode, dependant.mode);
+            continue;
+        }
+        if (resolved.requested_locks.size() == limits::resources_per_grant) {
+            Error error(ErrorCode::limit_exceeded,
+                        "the set has more than 100 resources with its dependants");
+            error.limit = limits::resources_per_grant;
+            return error;
+        }
+        resolved.requested_locks.push_back(
+            {.resource = &at, .cause = static_cast<std::uint8_t>(root), .mode = dependant.mode});
+    }
+    return std::nullopt;
+}
+
+std::vector<LockRequest> LockTable::Core::choose_modes(const Session& session,
+                                                       std::vector<LockRequest> locks) {
+    for (LockRequest& lock : locks) {
+        for (const Mode mode : std::exchange(lock.modes, {})) {
+            lock.mode = mode;
+            const auto alone = resolve({lock});
+            if (alone && !find_conflicts(session, alone->requested_locks, nullptr, false).blocked)
+                break;
+        }
+    }
+    return locks;
+}
+
+RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSession* opens,
+                                        std::string_view request_id) const {
+    if (request_id.empty()) return {};
+    const std::size_t separators = mutated(Mutant::keys_run_together) ? 0 : 1;
+    const auto hash = [&](std::uint64_t start) {
+        std::uint64_t value = start;
+        if (session != nullptr) {
+            value =
+                fnv1a({reinterpret_cast<const char*>(session->bytes.data()), session->bytes.size()},
+                      value);
+        } else {
+            value = fnv1a(std::to_string(opens->uid), value);
+            value = fnv1a({"\0", separators}, value);
+            value = fnv1a(opens->principal, value);
+        }
+        value = fnv1a({"\0", separators}, value);
+        return fnv1a(request_id, value);
+    };
+    return {hash(fnv_start), hash(fnv_start * 31)};
+}
+
+std::optional<Error> LockTable::Core::lease_too_long(const Resource& at, milliseconds lease) const {
+    const milliseconds longest = classes.of(at.name()).max_lease;
+    if (longest == milliseconds{0} || lease <= longest) return std::nullopt;
+    return invalid_argument("a lease of " + exact_duration(lease) +
+                            " is longer than the class of " + quoted(at.name()) +
+                            " allows: at most " + exact_duration(longest));
+}
+
+std::optional<Error> LockTable::Core::lease_too_long(const Grant& grant, milliseconds lease) const {
+    if (!classes.limit_leases()) return std::nullopt;
+    for (const Hold& hold : grant.holds()) {
+        if (auto error = lease_too_long(*hold.resource, lease)) return error;
+    }
+    return std::nullopt;
+}
+
+}  // namespace rocklock
