@@ -19,6 +19,7 @@
 #include <rocklock/result.hpp>
 
 #include "base/mutex.hpp"
+#include "lock/manager/server_service.hpp"
 #include "wire/call.hpp"
 
 namespace rocklock {
@@ -106,7 +107,7 @@ class Dispatcher {
 public:
     using Done = std::function<void(Result<Reply>)>;
 
-    Dispatcher(LockService& service, SessionWatch* watch, DispatcherOptions options)
+    Dispatcher(ServerService& service, SessionWatch* watch, DispatcherOptions options)
         : service_(service), watch_(watch), options_(std::move(options)) {}
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
@@ -160,7 +161,7 @@ private:
     Ticket watch(WatchRequest request, Done done);
     Ticket decide(Request request, Binding binding, Done done);
 
-    LockService& service_;
+    ServerService& service_;
     SessionWatch* watch_;
     DispatcherOptions options_;
 

@@ -114,7 +114,7 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
     const Patience patience(call);
     const auto begun = steady_clock::now();
     std::optional<steady_clock::time_point> away_since;
-    for (milliseconds pause{5};; pause = std::min(2 * pause, milliseconds{100})) {
+    for (milliseconds wait{5};; wait = std::min(2 * wait, milliseconds{100})) {
         const auto sent = steady_clock::now();
         auto bounded = limits;
         const auto answered_by = patience.answered_by();
@@ -128,7 +128,7 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
         }
         if (is_crowded(reply)) {
             if (over(limits) || !patience.waits_in_crowd(begun)) return reply;
-            std::this_thread::sleep_for(pause);
+            std::this_thread::sleep_for(wait);
             patience.apply(call);
             continue;
         }
@@ -143,7 +143,7 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
         if (auto hope = bring_back(reply.error(), now - *away_since); !hope) {
             return std::move(hope).error();
         }
-        std::this_thread::sleep_for(pause);
+        std::this_thread::sleep_for(wait);
         patience.apply(call);
     }
 }

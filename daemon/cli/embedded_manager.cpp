@@ -32,7 +32,7 @@ class EmbeddedManager final : public Manager {
 public:
     EmbeddedManager(Database database, const std::string& directory)
         : database_(std::move(database)),
-          dispatcher_(database_.service(), nullptr,
+          dispatcher_(*server_service(database_.service()), nullptr,
                       {directory, "durable", ::geteuid(), nullptr,
                        [this](const std::string& path) { return database_.backup(path); }}) {
         end_orphans();

@@ -1,15 +1,10 @@
 #include "daemon/server/server.hpp"
 
 #include <malloc.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <functional>
@@ -20,11 +15,9 @@
 #include <utility>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -40,10 +33,9 @@
 #include "daemon/api/edit_endpoint.hpp"
 #include "daemon/api/item_endpoint.hpp"
 #include "daemon/api/process_watch.hpp"
-#include "daemon/net/connection.hpp"
 #include "daemon/net/io_thread.hpp"
+#include "daemon/server/admission.hpp"
 #include "daemon/server/listeners.hpp"
-#include "daemon/server/refusals.hpp"
 #include "daemon/server/served_store.hpp"
 #include "daemon/server/service_manager.hpp"
 #include "daemon/server/socket_drain.hpp"
@@ -55,8 +47,6 @@ namespace {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-using Protocol = asio::generic::stream_protocol;
-using Acceptor = asio::basic_socket_acceptor<Protocol>;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -65,41 +55,6 @@ constexpr milliseconds drain_time{1500};
 constexpr milliseconds maintenance_period{10'000};
 // How long nobody may find us, at the most, before we make room for a daemon that is found.
 constexpr milliseconds socket_check_period{1'000};
-// At most this many connections are accepted and not served yet.
-constexpr int max_arrivals = 4096;
-// How long to wait for room when nothing reports that there is some.
-constexpr milliseconds room_pause{50};
-// Where there is no place left, who has asked nothing for so long makes room: for an administrator,
-// who is not to be kept out, sooner.
-constexpr milliseconds max_silence{5'000};
-constexpr milliseconds silence_before_administrators{1'000};
-// Of all connections one in so many is for administrators, but not more than these.
-constexpr int reserve_divisor = 10;
-constexpr int max_reserved = 32;
-// Those who make room may be here for a moment beside those who came for it.
-constexpr int max_beyond = 32;
-
-constexpr const char* too_many_connections =
-    "the daemon has as many connections as it may have: try again later, or raise its "
-    "--max-connections";
-
-Caller caller_of(int socket, std::optional<gid_t> admin_group) {
-    ucred credentials{};
-    socklen_t size = sizeof credentials;
-    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
-        // Nobody: may look and lock, not administer.
-        return {nobody_known, 0};
-    }
-    return {credentials.uid, credentials.pid, admin_group && peer_is_member(socket, *admin_group)};
-}
-
-// Whether a client that was just accepted sends no more and has sent nothing. It needs no answer,
-// and to find that out here costs a tenth of serving it.
-bool has_closed(int socket) {
-    char byte = 0;
-    return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
 // What the server is made of that outlives it.
 struct Parts {
     const ServerOptions& options;
@@ -133,23 +88,12 @@ public:
     std::optional<Error> run();
 
 private:
-    struct ListeningSocket {
-        Acceptor acceptor;
-        bool tcp = false;
-    };
-
+    HttpServices services();
     void watch_recovered();
-    asio::awaitable<void> accept_loop(ListeningSocket& listening);
-    asio::awaitable<void> await_room();
-    void admit(Protocol::socket socket, bool tcp);
-    std::optional<Error> refusal_of(const Caller& caller);
-    bool has_place_for(const Caller& caller);
-    bool make_room(bool for_administrator);
     asio::awaitable<void> watch_socket_file();
     asio::awaitable<void> run_maintenance();
     asio::awaitable<void> feed_watchdog();
     asio::awaitable<void> catch_up();
-    bool somebody_waits();
     void flush_soon();
     std::function<void()> flush_of_tables();
     void judge(const Error& error);
@@ -158,16 +102,14 @@ private:
     void shut_down();
 
     const Parts parts_;
+    ServerService& service_;
     // Connections, which the context owns, count themselves out when they go.
     Traffic traffic_;
     RequestMemory memory_;
-    IdleConnections idle_connections_;
-    ConnectionSet connections_;
-    ArrivalGate arrivals_;
     // What accepts, what ends it, and what minds processes run here, on one thread.
     asio::io_context control_;
-    // Ends a wait for room.
-    asio::steady_timer room_{control_};
+    // Before the threads, which end connections that it has admitted.
+    Admission admission_;
     ProcessWatch watch_;
     std::atomic<bool> stopping_{false};
     CallRecorder recorder_;
@@ -175,13 +117,8 @@ private:
     StatusPages places_;
     // Those who serve the connections, which are dealt out in turn.
     std::vector<std::unique_ptr<IoThread>> threads_;
-    std::size_t next_thread_ = 0;
     std::size_t next_flusher_ = 0;
-    std::vector<std::unique_ptr<ListeningSocket>> listening_;
     asio::signal_set signals_;
-    SpareDescriptor spare_;
-    Refusals refusals_;
-    RateLimiter drops_{milliseconds{10'000}};
     steady_clock::time_point last_busy_ = steady_clock::now();
     Mutex mutex_;
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
@@ -199,8 +136,10 @@ std::string durability_word(const ServerOptions& options) {
 
 Server::Server(const Parts& parts)
     : parts_(parts),
+      service_(*server_service(parts.database.service())),
       traffic_(parts.max_user_connections),
-      arrivals_(max_arrivals, [this] { asio::post(control_, [this] { room_.cancel(); }); }),
+      admission_({control_, parts.log, traffic_, dispatcher_, services(), threads_,
+                  parts.admin_group, parts.max_connections}),
       watch_(
           control_.get_executor(),
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
@@ -213,7 +152,7 @@ Server::Server(const Parts& parts)
                     asio::post(control_, [this] { request_stop("the storage has failed"); });
                 }),
       dispatcher_(
-          parts.database.service(), &watch_,
+          service_, &watch_,
           {.store = parts.options.store.empty() ? "memory" : parts.options.store,
            .durability = durability_word(parts.options),
            .administrator = ::geteuid(),
@@ -230,7 +169,6 @@ Server::Server(const Parts& parts)
                parts.options.user_limits, parts.max_user_connections},
               &tables_, &edits_),
       signals_(control_, SIGTERM, SIGINT),
-      refusals_(control_, parts.log, traffic_, parts.max_connections, [this] { room_.cancel(); }),
       tables_(
           *parts.database.tables().value(), parts.database.service(),
           [this](const Error& error) { judge(error); }, flush_of_tables()),
@@ -244,14 +182,17 @@ Server::Server(const Parts& parts)
         threads_.push_back(std::make_unique<IoThread>([this] {
             dispatcher_.release_disconnected();
             tables_.flush();
-            return parts_.database.service().flush();
+            return service_.flush();
         }));
     }
-    for (auto& listener : parts.listeners.all) {
-        const int family = listener.tcp() ? AF_INET : AF_UNIX;
-        listening_.push_back(std::make_unique<ListeningSocket>(ListeningSocket{
-            Acceptor(control_, Protocol(family, 0), listener.take_socket()), listener.tcp()}));
-    }
+}
+
+// What connections may use.
+HttpServices Server::services() {
+    return {
+        false,    &places_,
+        &memory_, [this](std::function<void()> read) { asio::post(searches_, std::move(read)); },
+        &tables_, &edits_};
 }
 
 // Behind what is read in this round, by the thread that reads it.
@@ -276,14 +217,14 @@ void Server::judge(const Error& error) {
 
 std::optional<Error> Server::run() {
     // Before anything is asked of it.
-    parts_.database.service().on_stall(
-        [this] { asio::co_spawn(control_, catch_up(), asio::detached); },
-        [this] {
-            std::chrono::nanoseconds longest{0};
-            for (const auto& thread : threads_) longest = std::max(longest, thread->unread_for());
-            return longest;
-        });
-    parts_.database.service().on_flush_needed([this] {
+    service_.on_stall([this] { asio::co_spawn(control_, catch_up(), asio::detached); },
+                      [this] {
+                          std::chrono::nanoseconds longest{0};
+                          for (const auto& thread : threads_)
+                              longest = std::max(longest, thread->unread_for());
+                          return longest;
+                      });
+    service_.on_flush_needed([this] {
         auto& thread = *threads_[next_flusher_++ % threads_.size()];
         thread.post([&thread] { thread.flush_soon(); });
     });
@@ -293,9 +234,7 @@ std::optional<Error> Server::run() {
         if (error) return;
         request_stop(signal == SIGTERM ? "SIGTERM" : signal == SIGINT ? "SIGINT" : "SIGHUP");
     });
-    for (auto& listening : listening_) {
-        asio::co_spawn(control_, accept_loop(*listening), asio::detached);
-    }
+    admission_.start(parts_.listeners);
     asio::co_spawn(control_, run_maintenance(), asio::detached);
     asio::co_spawn(control_, watch_socket_file(), asio::detached);
     asio::co_spawn(control_, feed_watchdog(), asio::detached);
@@ -323,114 +262,11 @@ void Server::watch_recovered() {
     }
 }
 
-asio::awaitable<void> Server::accept_loop(ListeningSocket& listening) {
-    error_code error;
-    asio::steady_timer pause(control_);
-    while (listening.acceptor.is_open()) {
-        co_await await_room();
-        auto socket = co_await listening.acceptor.async_accept(
-            asio::redirect_error(asio::use_awaitable, error));
-        if (!error) {
-            admit(std::move(socket), listening.tcp);
-        } else if (error == asio::error::no_descriptors) {
-            // Somebody is told; and somebody may leave.
-            spare_.give();
-            auto refused = Protocol::socket(control_);
-            listening.acceptor.non_blocking(true, error);
-            listening.acceptor.accept(refused, error);
-            if (!error) refusals_.refuse(std::move(refused), too_many_connections);
-            pause.expires_after(milliseconds{50});
-            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
-            spare_.take();
-        } else if (listening.acceptor.is_open() && error != asio::error::operation_aborted) {
-            pause.expires_after(milliseconds{50});
-            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
-        }
-    }
-}
-
-// While there are enough connections that are not served yet, or that are being refused, further
-// ones wait in the kernel's queue.
-asio::awaitable<void> Server::await_room() {
-    error_code cancelled;
-    while (!stopping_ && (arrivals_.full() || refusals_.full())) {
-        room_.expires_after(room_pause);
-        co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-    }
-}
-
-void Server::admit(Protocol::socket socket, bool tcp) {
-    ++traffic_.accepted;
-    if (has_closed(socket.native_handle())) return;
-    const auto caller =
-        tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), parts_.admin_group);
-    if (const auto refused = refusal_of(caller)) {
-        return refusals_.refuse(std::move(socket), refused->message);
-    }
-    if (tcp) {
-        const int yes = 1;
-        ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    }
-    const Connection::Side side{
-        caller,
-        {tcp, &places_, &memory_,
-         [this](std::function<void()> read) { asio::post(searches_, std::move(read)); }, &tables_,
-         &edits_},
-        dispatcher_,
-        traffic_,
-        &idle_connections_,
-        &arrivals_};
-    auto& thread = *threads_[next_thread_++ % threads_.size()];
-    connections_.add(Connection::start(socket.release(), thread, side));
-}
-
-// Why a client gets no connection.
-std::optional<Error> Server::refusal_of(const Caller& caller) {
-    if (!dispatcher_.may_administer(caller)) {
-        if (auto over = traffic_.users.check(caller.uid)) return over;
-    }
-    if (has_place_for(caller)) return std::nullopt;
-    return Error(ErrorCode::limit_exceeded, too_many_connections);
-}
-
-// Nobody but administrators gets the last places, so that they find one however many others come.
-bool Server::has_place_for(const Caller& caller) {
-    const int most = parts_.max_connections;
-    const bool administrator = dispatcher_.may_administer(caller);
-    const int reserve = administrator ? 0 : std::min(most / reserve_divisor, max_reserved);
-    const int here = traffic_.connections;
-    return here < most - reserve || (here < most + max_beyond && make_room(administrator));
-}
-
-bool Server::make_room(bool for_administrator) {
-    const auto now = steady_clock::now();
-    const auto silence = for_administrator ? silence_before_administrators : max_silence;
-    if (!idle_connections_.end_oldest(now - silence)) return false;
-    ++traffic_.dropped;
-    if (const auto count = drops_.let_through(now); count > 0) {
-        parts_.log.write({LogLevel::warning,
-                          "connection_dropped",
-                          "too many connections, some that had asked nothing made room",
-                          {{"dropped", count},
-                           {"connections", traffic_.connections.load()},
-                           {"most", parts_.max_connections}}});
-    }
-    return true;
-}
-
 // After a stall: what was sent meanwhile is heard before anything is decided by time.
 asio::awaitable<void> Server::catch_up() {
-    co_await drain_sockets(control_, connections_, [this] { return somebody_waits(); });
-    parts_.database.service().resume();
-}
-
-// Whether a client waits to be accepted.
-bool Server::somebody_waits() {
-    return std::any_of(listening_.begin(), listening_.end(), [](const auto& listening) {
-        if (!listening->acceptor.is_open()) return false;
-        pollfd listener{listening->acceptor.native_handle(), POLLIN, 0};
-        return ::poll(&listener, 1, 0) > 0;
-    });
+    co_await drain_sockets(control_, admission_.connections(),
+                           [this] { return admission_.has_waiting_clients(); });
+    service_.resume();
 }
 
 // Forgets sessions that have ended, and leaves when nobody needs us.
@@ -502,7 +338,7 @@ void Server::request_stop(const char* reason) {
     error_code ignored;
     // Whoever comes from now on finds nobody, and starts another daemon if that is its way.
     if (parts_.listeners.file) parts_.listeners.file->remove();
-    for (auto& listening : listening_) listening->acceptor.close(ignored);
+    admission_.close();
     // A second signal ends us at once: what is on the disk is whole at any time.
     signals_.clear(ignored);
     parts_.manager.notify("STOPPING=1");

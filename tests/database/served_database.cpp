@@ -29,7 +29,7 @@ namespace asio = boost::asio;
 using Local = asio::local::stream_protocol;
 
 // The service of a database without threads: what a request leaves to do is done after it.
-class TickedService final : public LockService {
+class TickedService final : public ServerService {
 public:
     TickedService(Database& database, bool ticks) : database_(database), ticks_(ticks) {}
 

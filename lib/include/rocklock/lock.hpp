@@ -501,14 +501,6 @@ struct WantedNotice {
 // Names a request that has been submitted, to cancel it.
 enum class Ticket : std::uint64_t {};
 
-// What clients leave behind that have gone: what they wait for, and the sessions that end with
-// them.
-struct Disconnect {
-    std::vector<Ticket> waits;
-    // Nobody is left to hear the answers.
-    std::vector<CloseSession> sessions;
-};
-
 // What answers the requests: the lock manager.
 //
 // Threads: thread-safe. Completions run on a thread of the service; where it has none (closed, or
@@ -531,28 +523,9 @@ public:
     // Decides, and calls `done` exactly once, when the answer is as durable as its verb demands.
     virtual Ticket submit(Request request, Completion done) = 0;
 
-    // For a server with many clients: enqueue() is submit(), but what it decides may stay untold
-    // until flush(), so that many requests share one commit and no change of threads.
-    virtual Ticket enqueue(Request request, Completion done) {
-        return submit(std::move(request), std::move(done));
-    }
-    // Commits what was gathered, and tells of it: completions run in the caller. To be called when
-    // the server has taken up what there is to take up, and whenever the service calls `notify` of
-    // on_flush_needed(). Returns after how long it is to be called again at the latest; zero: as
-    // soon as what it told has been sent, for then it may wait for a device, if that is quick.
-    virtual std::optional<std::chrono::milliseconds> flush() { return std::nullopt; }
-    // `notify` is called on the service's own thread, and must not block. Without it that thread
-    // tells what is left itself. Set before the first request.
-    virtual void on_flush_needed(std::function<void()> notify);
-
     // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When
     // a grant and the cancel race, the completion tells which it was.
     virtual void cancel(Ticket ticket) = 0;
-    // For a server, when clients are gone: cancels all of these waits and closes all of these
-    // sessions, as one decision, so that nothing which one of them leaves is granted to another.
-    // What is over already is passed over. The waits' completions run in the caller.
-    virtual void disconnect(Disconnect disconnected);
-
     // Submits and waits in the caller's thread, which needs no other thread unless it has to wait
     // for a lock. A stop request cancels the wait.
     virtual Result<Answer> call(Request request, std::stop_token stop = {}) = 0;
@@ -602,24 +575,6 @@ public:
     virtual Result<EventPage> watch(const WatchRequest& request, std::stop_token stop = {}) = 0;
     // The same; calls `done` exactly once. cancel() ends it with `cancelled`.
     virtual Ticket submit_watch(WatchRequest request, WatchCompletion done) = 0;
-
-    // For a server. When it goes on after a stall (it was stopped, swapped out, suspended),
-    // renewals that were sent in time may lie in its sockets behind requests for what they renew.
-    // With `notify` set, before the first request, the service minds the time, and when more than
-    // 250 ms have passed unminded, it judges renewals as of when it last looked, and keeps every
-    // other request that is submitted, and all that happens by time, until resume(). `notify` is
-    // called once for each stall, on the thread that finds it, and must not block: it has the
-    // sockets read, and sees to it that resume() is called then.
-    //
-    // `unread_for` returns for how long a thread of the server has not asked its sockets for more,
-    // the longest of all; zero if all of them wait for their sockets. A round of more than 250 ms
-    // counts as a stall that began with it. It is called with locks held: it must not block, nor
-    // call the service.
-    //
-    // A service without time of its own ignores all of these.
-    virtual void on_stall(std::function<void()> notify,
-                          std::function<std::chrono::nanoseconds()> unread_for = {});
-    virtual void resume();
 };
 
 }  // namespace rocklock

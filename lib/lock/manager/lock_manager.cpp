@@ -18,20 +18,6 @@ namespace rocklock {
 
 using manager::CommitDependency;
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
-void LockService::on_flush_needed(std::function<void()> /*notify*/) {}
-// NOLINTNEXTLINE(performance-unnecessary-value-param): the same
-void LockService::on_stall(std::function<void()> /*notify*/,
-                           // NOLINTNEXTLINE(performance-unnecessary-value-param): the same
-                           std::function<std::chrono::nanoseconds()> /*unread_for*/) {}
-void LockService::resume() {}
-
-void LockService::disconnect(Disconnect disconnected) {
-    for (const Ticket ticket : disconnected.waits) cancel(ticket);
-    for (auto& close : disconnected.sessions)
-        submit(std::move(close), [](const Result<Answer>&) {});
-}
-
 namespace {
 
 constexpr std::size_t graph_limit = 10'000;

@@ -25,6 +25,7 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/storage/storage.hpp>
 
+#include "lock/manager/server_service.hpp"
 #include "lock/model/lock_query.hpp"
 #include "lock/table/lock_table.hpp"
 
@@ -75,7 +76,7 @@ struct PlainRead {
 // Threads:    thread-safe.
 // Lifetime:   borrows `storage` and `clock`; both must outlive it.
 // Durability: as `Durability` says for each verb; docs/semantics.md has the table.
-class LockManager final : public LockService {
+class LockManager final : public ServerService {
 public:
     // Recovers the table. Errors: corrupt, and those of the storage: io_error, no_space, read_only.
     static Result<std::unique_ptr<LockManager>> open(Storage& storage, Clock& clock,

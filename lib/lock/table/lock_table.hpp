@@ -37,6 +37,7 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/storage/storage.hpp>
 
+#include "lock/model/disconnect.hpp"
 #include "lock/model/fence.hpp"
 #include "lock/model/history_lookup.hpp"
 #include "lock/model/lock_query.hpp"

@@ -3,8 +3,8 @@
 #include <future>
 #include <utility>
 
-#include "base/mutant.hpp"
 #include "base/background_work.hpp"
+#include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 #include "storage/read_ahead.hpp"
 

@@ -192,7 +192,8 @@ private:
     static std::optional<std::chrono::milliseconds> nothing() { return std::nullopt; }
 
     Database database_ = *Database::in_memory();
-    Dispatcher dispatcher_{database_.service(), nullptr, {"memory", "durable", 4711}};
+    Dispatcher dispatcher_{
+        *server_service(database_.service()), nullptr, {"memory", "durable", 4711}};
     ItemEndpoint tables_{*database_.tables().value(), database_.service(), [](const Error&) {}};
     EditEndpoint edits_{*database_.tables().value(), database_.service(), [](const Error&) {}};
     std::array<IoThread, 2> threads_{IoThread(nothing), IoThread(nothing)};

@@ -16,7 +16,8 @@ using namespace rocklock;
 
 struct World {
     Database database = *Database::in_memory();
-    Dispatcher dispatcher{database.service(), nullptr, {"memory", "durable", 4711}};
+    Dispatcher dispatcher{
+        *server_service(database.service()), nullptr, {"memory", "durable", 4711}};
 };
 
 // One connection, whose answers arrive on this thread.

@@ -1,0 +1,188 @@
+#include "daemon/server/admission.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "daemon/support/admin_group.hpp"
+
+namespace rocklock {
+namespace {
+
+namespace asio = boost::asio;
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// At most this many connections are accepted and not served yet.
+constexpr int max_arrivals = 4096;
+// How long to wait for room when nothing reports that there is some.
+constexpr milliseconds room_pause{50};
+// Where there is no place left, who has asked nothing for so long makes room: for an administrator,
+// who is not to be kept out, sooner.
+constexpr milliseconds max_silence{5'000};
+constexpr milliseconds silence_before_administrators{1'000};
+// Of all connections one in so many is for administrators, but not more than these.
+constexpr int reserve_divisor = 10;
+constexpr int max_reserved = 32;
+// Those who make room may be here for a moment beside those who came for it.
+constexpr int max_beyond = 32;
+
+constexpr const char* too_many_connections =
+    "the daemon has as many connections as it may have: try again later, or raise its "
+    "--max-connections";
+
+Caller caller_of(int socket, std::optional<gid_t> admin_group) {
+    ucred credentials{};
+    socklen_t size = sizeof credentials;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+        // Nobody: may look and lock, not administer.
+        return {nobody_known, 0};
+    }
+    return {credentials.uid, credentials.pid, admin_group && peer_is_member(socket, *admin_group)};
+}
+
+// Whether a client that was just accepted sends no more and has sent nothing. It needs no answer,
+// and to find that out here costs a tenth of serving it.
+bool has_closed(int socket) {
+    char byte = 0;
+    return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+}  // namespace
+
+Admission::Admission(Uses uses)
+    : uses_(std::move(uses)),
+      arrivals_(max_arrivals, [this] { asio::post(uses_.control, [this] { room_.cancel(); }); }),
+      room_(uses_.control),
+      refusals_(uses_.control, uses_.log, uses_.traffic, uses_.max_connections,
+                [this] { room_.cancel(); }) {}
+
+void Admission::start(Listeners& listeners) {
+    for (auto& listener : listeners.all) {
+        const int family = listener.tcp() ? AF_INET : AF_UNIX;
+        listening_.push_back(std::make_unique<ListeningSocket>(ListeningSocket{
+            {uses_.control, Protocol(family, 0), listener.take_socket()}, listener.tcp()}));
+    }
+    for (auto& listening : listening_) {
+        asio::co_spawn(uses_.control, accept_loop(*listening), asio::detached);
+    }
+}
+
+void Admission::close() {
+    closed_ = true;
+    boost::system::error_code ignored;
+    for (auto& listening : listening_) listening->acceptor.close(ignored);
+}
+
+asio::awaitable<void> Admission::accept_loop(ListeningSocket& listening) {
+    boost::system::error_code error;
+    asio::steady_timer pause(uses_.control);
+    while (listening.acceptor.is_open()) {
+        co_await await_room();
+        auto socket = co_await listening.acceptor.async_accept(
+            asio::redirect_error(asio::use_awaitable, error));
+        if (!error) {
+            admit(std::move(socket), listening.tcp);
+        } else if (error == asio::error::no_descriptors) {
+            // Somebody is told; and somebody may leave.
+            spare_.give();
+            auto refused = Protocol::socket(uses_.control);
+            listening.acceptor.non_blocking(true, error);
+            listening.acceptor.accept(refused, error);
+            if (!error) refusals_.refuse(std::move(refused), too_many_connections);
+            pause.expires_after(milliseconds{50});
+            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+            spare_.take();
+        } else if (listening.acceptor.is_open() && error != asio::error::operation_aborted) {
+            pause.expires_after(milliseconds{50});
+            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        }
+    }
+}
+
+// While there are enough connections that are not served yet, or that are being refused, further
+// ones wait in the kernel's queue.
+asio::awaitable<void> Admission::await_room() {
+    boost::system::error_code cancelled;
+    while (!closed_ && (arrivals_.full() || refusals_.full())) {
+        room_.expires_after(room_pause);
+        co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    }
+}
+
+void Admission::admit(Protocol::socket socket, bool tcp) {
+    ++uses_.traffic.accepted;
+    if (has_closed(socket.native_handle())) return;
+    const auto caller =
+        tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), uses_.admin_group);
+    if (const auto refused = refusal_of(caller)) {
+        return refusals_.refuse(std::move(socket), refused->message);
+    }
+    if (tcp) {
+        const int yes = 1;
+        ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    }
+    HttpServices services = uses_.services;
+    services.tcp = tcp;
+    const Connection::Side side{caller,        services,           uses_.dispatcher,
+                                uses_.traffic, &idle_connections_, &arrivals_};
+    auto& thread = *uses_.threads[next_thread_++ % uses_.threads.size()];
+    connections_.add(Connection::start(socket.release(), thread, side));
+}
+
+// Why a client gets no connection.
+std::optional<Error> Admission::refusal_of(const Caller& caller) {
+    if (!uses_.dispatcher.may_administer(caller)) {
+        if (auto over = uses_.traffic.users.check(caller.uid)) return over;
+    }
+    if (has_place_for(caller)) return std::nullopt;
+    return Error(ErrorCode::limit_exceeded, too_many_connections);
+}
+
+// Nobody but administrators gets the last places, so that they find one however many others come.
+bool Admission::has_place_for(const Caller& caller) {
+    const int most = uses_.max_connections;
+    const bool administrator = uses_.dispatcher.may_administer(caller);
+    const int reserve = administrator ? 0 : std::min(most / reserve_divisor, max_reserved);
+    const int here = uses_.traffic.connections;
+    return here < most - reserve || (here < most + max_beyond && make_room(administrator));
+}
+
+bool Admission::make_room(bool for_administrator) {
+    const auto now = steady_clock::now();
+    const auto silence = for_administrator ? silence_before_administrators : max_silence;
+    if (!idle_connections_.end_oldest(now - silence)) return false;
+    ++uses_.traffic.dropped;
+    if (const auto count = dropped_.let_through(now); count > 0) {
+        uses_.log.write({LogLevel::warning,
+                         "connection_dropped",
+                         "too many connections, some that had asked nothing made room",
+                         {{"dropped", count},
+                          {"connections", uses_.traffic.connections.load()},
+                          {"most", uses_.max_connections}}});
+    }
+    return true;
+}
+
+// Whether a client waits to be accepted.
+bool Admission::has_waiting_clients() {
+    return std::any_of(listening_.begin(), listening_.end(), [](const auto& listening) {
+        if (!listening->acceptor.is_open()) return false;
+        pollfd listener{listening->acceptor.native_handle(), POLLIN, 0};
+        return ::poll(&listener, 1, 0) > 0;
+    });
+}
+
+}  // namespace rocklock

@@ -1,0 +1,90 @@
+// Accepts connections, and decides which clients get one.
+//
+// While enough accepted connections have not been served yet, or are being refused, further ones
+// wait in the kernel's queue. When the limit of connections is reached, the oldest connection that
+// has not sent a request makes room; the last places are for administrators.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "daemon/net/arrival_gate.hpp"
+#include "daemon/net/connection.hpp"
+#include "daemon/net/idle_connections.hpp"
+#include "daemon/net/io_thread.hpp"
+#include "daemon/server/listeners.hpp"
+#include "daemon/server/refusals.hpp"
+#include "daemon/server/socket_drain.hpp"
+#include "daemon/support/descriptors.hpp"
+#include "daemon/support/log.hpp"
+
+namespace rocklock {
+
+// Threads:  one, which runs the context.
+// Lifetime: borrows all of `Uses`. Connections that it has started outlive it.
+class Admission {
+public:
+    // What it uses.
+    struct Uses {
+        boost::asio::io_context& control;
+        const Log& log;
+        Traffic& traffic;
+        Dispatcher& dispatcher;
+        // What connections may use; `tcp` of these services is set for each.
+        HttpServices services;
+        std::vector<std::unique_ptr<IoThread>>& threads;
+        // Members of this group are administrators. None: no group.
+        std::optional<gid_t> admin_group;
+        int max_connections = 0;
+    };
+
+    explicit Admission(Uses uses);
+
+    // Accepts from all of these until close().
+    void start(Listeners& listeners);
+    void close();
+
+    // Whether a client waits to be accepted.
+    bool has_waiting_clients();
+    ConnectionSet& connections() { return connections_; }
+
+private:
+    using Protocol = boost::asio::generic::stream_protocol;
+
+    struct ListeningSocket {
+        boost::asio::basic_socket_acceptor<Protocol> acceptor;
+        bool tcp = false;
+    };
+
+    boost::asio::awaitable<void> accept_loop(ListeningSocket& listening);
+    boost::asio::awaitable<void> await_room();
+    void admit(Protocol::socket socket, bool tcp);
+    std::optional<Error> refusal_of(const Caller& caller);
+    bool has_place_for(const Caller& caller);
+    bool make_room(bool for_administrator);
+
+    const Uses uses_;
+    IdleConnections idle_connections_;
+    ConnectionSet connections_;
+    ArrivalGate arrivals_;
+    // Ends a wait for room.
+    boost::asio::steady_timer room_;
+    bool closed_ = false;
+    std::size_t next_thread_ = 0;
+    std::vector<std::unique_ptr<ListeningSocket>> listening_;
+    SpareDescriptor spare_;
+    Refusals refusals_;
+    RateLimiter dropped_{std::chrono::milliseconds{10'000}};
+};
+
+}  // namespace rocklock
