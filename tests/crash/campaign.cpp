@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/kill_point.hpp"
+#include "support/event_text.hpp"
 
 namespace rocklock::crash {
 namespace {

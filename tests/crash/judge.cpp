@@ -7,6 +7,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "lock/manager/lock_manager.hpp"
+#include "support/event_text.hpp"
 
 namespace rocklock::crash {
 namespace {

@@ -63,7 +63,7 @@ struct Crowd {
     std::unique_ptr<LockManager> manager;
 };
 
-BOOST_AUTO_TEST_SUITE(those_who_depart)
+BOOST_AUTO_TEST_SUITE(clients_that_disconnect)
 
 BOOST_AUTO_TEST_CASE(leave_nothing_to_each_other) {
     Crowd crowd;

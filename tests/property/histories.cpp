@@ -13,6 +13,7 @@
 
 #include "lock/model/modes.hpp"
 #include "lock/table/lock_table.hpp"
+#include "support/event_text.hpp"
 #include "support/listing.hpp"
 #include "support/model_mirror.hpp"
 

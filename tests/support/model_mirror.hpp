@@ -91,8 +91,4 @@ private:
     std::map<std::pair<SessionId, GrantId>, std::vector<WallTime>> asked_owed_;
 };
 
-// For messages: one line.
-std::string describe(const Event& event);
-std::string describe(const Result<Answer>& answer);
-
 }  // namespace rocklock::proof

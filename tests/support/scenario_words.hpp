@@ -1,0 +1,38 @@
+// The words of a script: how durations, locks, classes and members are written.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <rocklock/lock.hpp>
+
+namespace rocklock::proof {
+
+class BadScript : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+namespace script {
+
+using std::chrono::milliseconds;
+using Words = std::vector<std::string>;
+
+milliseconds duration(const std::string& text);
+// `%00` is a byte, `repeat(a*3)` is aaa.
+std::string unescape(const std::string& text);
+std::string trim(const std::string& text);
+Words split(const std::string& text, const std::string& separator);
+Words words_of(const std::string& text);
+// `name=value`, taken out of the words.
+std::optional<std::string> take(Words& words, const std::string& name);
+bool take_flag(Words& words, const std::string& name);
+milliseconds patience_of(Words& words);
+std::vector<LockRequest> locks_of(const Words& words);
+LockClass class_of(Words words);
+
+}  // namespace script
+}  // namespace rocklock::proof
