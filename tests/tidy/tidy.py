@@ -12,6 +12,7 @@ import clang
 import headers
 import include_order
 import layers
+import sizes
 import texts
 from tree import Tree
 
@@ -26,6 +27,8 @@ CHECKS = [
     texts.check_hosts,
     texts.check_layout,
     texts.check_file_names,
+    sizes.check_file_lengths,
+    sizes.check_folder_sizes,
     clang.check_format,
     clang.check_thread_safety,
     clang.check_clang_tidy,

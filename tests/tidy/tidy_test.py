@@ -14,6 +14,7 @@ import clang
 import headers
 import include_order
 import layers
+import sizes
 import tap
 import texts
 import tidy
@@ -242,6 +243,41 @@ class Texts(Planted):
     def test_a_file_name_in_capitals(self):
         self.write("lib/lock/LockTable.hpp", "#pragma once\n")
         self.assert_found(texts.check_file_names(self.tree), "LockTable.hpp")
+
+
+class Sizes(Planted):
+    def test_a_long_file(self):
+        self.write("lib/lock/b.cpp", "int x;\n" * (sizes.MAX_LINES + 1))
+        self.assert_found(sizes.check_file_lengths(self.tree), "lib/lock/b.cpp", "601 lines")
+
+    def test_a_file_at_the_limit(self):
+        self.write("tests/lock/b_test.py", "x = 1\n" * sizes.MAX_LINES)
+        self.assertEqual(sizes.check_file_lengths(self.tree), [])
+
+    def test_a_full_folder(self):
+        for number in range(sizes.MAX_FILES + 1):
+            self.write(f"tests/lock/a{number}.cpp", "")
+        self.assert_found(sizes.check_folder_sizes(self.tree), "tests/lock: 46 source files")
+
+    def members(self, kind, functions, count=sizes.MAX_MEMBERS + 1):
+        data = "".join(f"    int m{number} ROCKLOCK_GUARDED_BY(mutex) = 0;\n" for number in range(count))
+        self.write("lib/base/mutex.hpp", "#pragma once\n#define ROCKLOCK_GUARDED_BY(x)\n")
+        self.write("lib/lock/b.hpp", f"namespace a {{\n{kind} Big {{\npublic:\n{functions}{data}}};\n}}\n")
+        return sizes.check_class_sizes(self.tree)
+
+    def test_a_class_with_many_members(self):
+        self.assert_found(self.members("class", "    void go();\n"), "lib/lock/b.hpp", "a::Big has 26")
+
+    def test_a_struct_with_functions_and_many_members(self):
+        self.assert_found(self.members("struct", "    int sum() const { return m1 + m2; }\n"), "a::Big has 26")
+
+    def test_a_plain_record_may_have_many_members(self):
+        functions = "    Big() = default;\n    ~Big();\n    bool operator==(const Big&) const = default;\n"
+        self.assertEqual(self.members("struct", functions), [])
+
+    def test_static_members_do_not_count(self):
+        functions = "    void go();\n    static constexpr int limit = 3;\n"
+        self.assertEqual(self.members("class", functions, sizes.MAX_MEMBERS), [])
 
 
 class Clang(Planted):
