@@ -63,17 +63,16 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
             fresh = options.session_ids ? options.session_ids() : random_session();
         }
     }
-    confirm_reservation();
+    if (const auto reserved = commits.take_confirmed()) table.confirm(*reserved);
     table.apply(event, ticket, fresh, now, decision);
     marked.store(table.exclusive_holds().state());
     if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
     const bool changed = !decision.batch.empty();
-    const CommitDependency dependency = commit(decision.synced);
-    if (decision.reserved && !mutated(Mutant::token_block_not_synced)) {
-        reservation = {dependency.number, *decision.reserved};
+    const CommitDependency dependency = commits.enqueue(decision);
+    if (decision.reserved) after.call_thread = true;
+    if (!decision.events.empty() && events.add(decision.events, dependency)) {
         after.call_thread = true;
     }
-    if (!decision.events.empty() && log_events(dependency)) after.call_thread = true;
     after.dependency = dependency;
     after.dependency.durability = durability_of(event, dependency.durability);
     // It rests on nothing.
@@ -81,32 +80,14 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     distribute(ticket, dependency, after);
     // A session that is told of again: its opening is written, not synced.
     if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
-        after.dependency = {last_kept, Durability::written};
+        after.dependency = {commits.last_kept(), Durability::written};
     }
-    if (!beating) last_time_check = now.boot;
-    beating = notify_stall && table.has_sessions();
+    stalls.decided(now.boot, table.has_sessions());
     const auto next = next_wake();
-    if (next && *next < wakes_at) {
-        wakes_at = *next;
+    if (next && *next < schedule.wakes_at) {
+        schedule.wakes_at = *next;
         after.call_thread = true;
     }
-}
-
-// Puts the batch into the storage's queue; what has none rests on what was decided before.
-CommitDependency LockManager::Core::commit(bool synced) {
-    if (decision.batch.empty()) return current_dependency();
-    Durability durability = decision.durability;
-    if (!synced) durability = std::min(durability, options.durability);
-    last_commit = storage.enqueue(std::move(decision.batch), durability);
-    if (durability == Durability::durable) last_durable = last_commit;
-    if (durability != Durability::deferred) last_kept = last_commit;
-    return {last_commit, durability};
-}
-
-void LockManager::Core::confirm_reservation() {
-    if (!reservation || !storage.done(reservation->commit, Durability::durable)) return;
-    table.confirm(reservation->numbers);
-    reservation.reset();
 }
 
 // In the background, and long before the numbers are needed: no answer waits for it.
@@ -114,10 +95,9 @@ void LockManager::Core::sync_reservation() {
     CommitNumber reserved = 0;
     {
         MutexLock lock(mutex);
-        if (failed || !reservation) return;
-        reserved = reservation->commit;
+        if (!failed) reserved = commits.unsynced_reservation();
     }
-    if (storage.done(reserved, Durability::durable)) return;
+    if (reserved == 0) return;
     if (const auto synced = storage.sync_through(reserved); !synced) fail(synced.error());
 }
 
@@ -135,16 +115,16 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
         ROCKLOCK_ASSERT(asked.ticket == own);
         after.history = asked;
         // It is read from the storage, and what ended may have ended in a deferred commit.
-        after.dependency = {last_commit, Durability::written};
+        after.dependency = commits.all_written();
     }
     const bool slow = !decision.slow.empty() && options.on_slow_wait;
     if (decision.lost.empty() && decision.wanted.empty() && !slow) return;
-    if (!notify_lost && !notify_wanted && !slow) return;
+    if (!callbacks.notify_lost && !callbacks.notify_wanted && !slow) return;
     Delivery delivery;
     if (!mutated(Mutant::told_before_durable)) delivery.dependency = dependency;
     delivery.notifications = std::make_unique<manager::Notifications>(manager::Notifications{
         std::move(decision.lost), std::move(decision.wanted), std::move(decision.slow)});
-    committing.push_back(std::move(delivery));
+    deliveries.add_committing(std::move(delivery));
     after.deliver = true;
 }
 
@@ -165,7 +145,11 @@ void LockManager::Core::complete(Pending to, Result<Answer> answer,
     delivery.done = std::move(to.done);
     const bool at_once = !answer;
     delivery.answer = std::move(answer);
-    (at_once ? ready : committing).push_back(std::move(delivery));
+    if (at_once) {
+        deliveries.add_ready(std::move(delivery));
+    } else {
+        deliveries.add_committing(std::move(delivery));
+    }
     after.deliver = true;
 }
 

@@ -32,8 +32,8 @@ Ticket LockManager::Core::submit(Request request, LockService::Completion done,
         MutexLock lock(mutex);
         ticket = take_ticket();
         check_time(after);
-        if (!defer(event, ticket, done))
-            take_up(event, ticket, std::move(done), delivery_by, after);
+        const bool late = !closing && stalls.defer(event, ticket, done);
+        if (!late) take_up(event, ticket, std::move(done), delivery_by, after);
     }
     see_to(after);
     return ticket;
@@ -63,7 +63,7 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
         delivery.done = std::move(done);
         delivery.dependency = after.dependency;
         delivery.history = after.history;
-        committing.push_back(std::move(delivery));
+        deliveries.add_committing(std::move(delivery));
     } else if (after.own) {
         const bool lazily = after.dependency.durability == Durability::deferred;
         const bool at_once = !*after.own || lazily;
@@ -72,15 +72,19 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
         delivery.dependency = after.dependency;
         delivery.answer = std::move(after.own);
         delivery.acquired_at = after.acquired_at;
-        (at_once ? ready : committing).push_back(std::move(delivery));
+        if (at_once) {
+            deliveries.add_ready(std::move(delivery));
+        } else {
+            deliveries.add_committing(std::move(delivery));
+        }
         after.leaves = lazily && !flushes;
-        if (lazily && flushes && !left_since) left_since = last_decided;
+        if (lazily && flushes) commits.note_deferred(last_decided);
     } else {
         auto to = std::make_unique<Pending>();
         to->done = std::move(done);
         pending.insert(ticket, std::move(to));
     }
-    after.deliver = !ready.empty() || !committing.empty();
+    after.deliver = !deliveries.empty();
     // Without a thread that is told by tick().
     if (delivery_by == DeliveryBy::by_flush) after.deliver = false;
 }
@@ -99,33 +103,32 @@ std::optional<milliseconds> LockManager::Core::flush() {
     CommitDependency last;
     CommitDependency synced;
     bool here = false;
-    bool tell_first = false;
+    bool ready_first = false;
     {
         MutexLock lock(mutex);
-        here = !committing.empty();
+        here = deliveries.has_committing();
         if (here) {
-            last = {last_commit, Durability::written};
-            synced = {last_durable, Durability::durable, last_kept};
+            last = commits.all_written();
+            synced = commits.all_durable();
         }
         // A store that only writes syncs now and then too, where numbers ran out.
-        if (here && storage.syncs() && !storage.done(last_durable, Durability::durable)) {
-            const bool few = std::max(committing.size(), last_group) <= manager::few;
-            here = few && last_decided >= slow_until;
-            // Whose answers need no commit may go on meanwhile.
-            tell_first = here && !ready.empty() && !delivered_first;
+        if (here && storage.syncs() && commits.sync_is_pending()) {
+            here = commits.flusher_syncs(deliveries.group_size(), last_decided);
+            // Answers that need no commit are delivered before the device is waited for.
+            ready_first = here && deliveries.has_ready() && !schedule.delivered_first;
         }
-        delivered_first = tell_first;
+        schedule.delivered_first = ready_first;
     }
-    if (here && !tell_first) commit_here(last, synced);
+    if (here && !ready_first) commit_here(last, synced);
     deliver_done();
-    if (tell_first) return milliseconds{0};
+    if (ready_first) return milliseconds{0};
     bool more = false;
     {
         MutexLock lock(mutex);
-        more = !ready.empty() || !committing.empty();
+        more = !deliveries.empty();
     }
     if (more) thread.call();
-    return write_what_is_left();
+    return write_deferred();
 }
 
 void LockManager::Core::commit_here(const CommitDependency& last, const CommitDependency& synced) {
@@ -136,25 +139,17 @@ void LockManager::Core::commit_here(const CommitDependency& last, const CommitDe
     if (!syncs) return;
     const BootTime end = clock.now().boot;
     MutexLock lock(mutex);
-    sync_takes += (end - start - sync_takes) / 8;
-    if (sync_takes <= manager::slow_sync) return;
-    // It is tried again then, without what is past.
-    sync_takes = {};
-    slow_until = end + manager::slow_for;
+    commits.note_sync(end - start, end);
 }
 
 // A deferred commit is written with the next one. When none comes, it is written soon.
-std::optional<milliseconds> LockManager::Core::write_what_is_left() {
+std::optional<milliseconds> LockManager::Core::write_deferred() {
     CommitDependency left;
     {
         MutexLock lock(mutex);
-        if (!left_since) return std::nullopt;
-        left = {last_commit, Durability::deferred};
-        const bool written = storage.done(last_commit, Durability::written);
-        if (!written && clock.now().boot - *left_since < manager::max_defer)
-            return manager::max_defer;
-        left_since.reset();
-        if (written) return std::nullopt;
+        const auto later = commits.may_defer_for(clock.now().boot);
+        if (later != milliseconds{0}) return later;
+        left = commits.all_deferred();
     }
     [[maybe_unused]] const auto written = durable(left);
     return std::nullopt;
@@ -163,10 +158,7 @@ std::optional<milliseconds> LockManager::Core::write_what_is_left() {
 void LockManager::Core::cancel(Ticket ticket) {
     {
         MutexLock lock(mutex);
-        if (stalled_since) {
-            deferred.emplace_back().event = CancelWait{ticket};
-            return;
-        }
+        if (stalls.stalled()) return stalls.defer(CancelWait{ticket});
     }
     end_now(CancelWait{ticket});
 }
@@ -179,8 +171,8 @@ void LockManager::Core::disconnect(Disconnect disconnected) {
         MutexLock lock(mutex);
         // What it leaves may be for one whose renewal is not read yet.
         check_time(after);
-        if (stalled_since && !closing) {
-            deferred.emplace_back().event = std::move(disconnected);
+        if (stalls.stalled() && !closing) {
+            stalls.defer(std::move(disconnected));
         } else {
             at_once.emplace(std::move(disconnected));
         }
@@ -208,38 +200,25 @@ void LockManager::Core::end_now(const Event& event) {
     [[maybe_unused]] const auto left = leave(after.dependency);
 }
 
-std::optional<manager::Delivery> LockManager::Core::take_delivery(std::size_t& refusals) {
-    std::optional<Delivery> delivery;
-    if (!ready.empty() && (refusals > 0 || closing)) {
-        // Without a thread everything is told that there is to tell.
-        if (options.background && refusals > 0) --refusals;
-        delivery.emplace(std::move(ready.front()));
-        ready.pop_front();
-    } else if (!committing.empty() && committing.front().dependency.done(storage)) {
-        delivery.emplace(std::move(committing.front()));
-        committing.pop_front();
-    }
-    return delivery;
-}
-
 void LockManager::Core::deliver_done() {
     {
         MutexLock lock(mutex);
-        // One at a time and in order, whoever comes.
-        if (delivering) return;
-        delivering = true;
-        const std::size_t before = committing.size();
+        // One thread at a time, and in order.
+        if (!deliveries.begin()) return;
         std::size_t refusals = refusals_at_once;
-        while (auto delivery = take_delivery(refusals)) {
+        while (true) {
+            // Without a thread, and at the end, everything is delivered that can be.
+            const bool limited = options.background && !closing;
+            auto delivery = deliveries.take(storage, limited ? &refusals : nullptr);
+            if (!delivery) break;
             lock.unlock();
             deliver(*delivery);
             delivery.reset();
             lock.lock();
         }
-        delivering = false;
-        if (committing.size() < before) last_group = before - committing.size();
+        deliveries.end();
     }
-    if (log_is_on()) deliver_events();
+    if (events.is_on()) deliver_events();
 }
 
 void LockManager::Core::deliver(Delivery& delivery) {
@@ -276,8 +255,8 @@ void LockManager::Core::notify(const manager::Notifications& notifications) {
     std::function<void(const WantedNotice&)> wanted;
     {
         MutexLock lock(mutex);
-        lost = notify_lost;
-        wanted = notify_wanted;
+        lost = callbacks.notify_lost;
+        wanted = callbacks.notify_wanted;
     }
     for (const LostNotice& notice : notifications.lost) {
         if (lost) lost(notice);
@@ -299,21 +278,22 @@ std::optional<BootTime> LockManager::Core::decide_due() {
         check_time(after);
         const BootTime now = std::max(clock.now().boot, last_decided);
         const auto due = table.next_wake();
-        const bool search = now >= next_search;
-        if (!stalled_since && ((due && *due <= now) || search)) {
+        const bool search = now >= schedule.next_search;
+        if (!stalls.stalled() && ((due && *due <= now) || search)) {
             decide(next_tick(now, search), Ticket{}, after);
             if (search) {
-                next_search =
+                schedule.next_search =
                     now + (table.searching() ? manager::search_step_every : manager::search_every);
             }
-            decided_by_time = true;
+            schedule.decided_by_time = true;
         }
         next = next_wake();
         // The search, and the trimming, go on while there is something to look at.
         if (options.background || !next) {
-            if (table.waiting() > 0) next = std::min(next.value_or(BootTime::max()), next_search);
+            if (table.waiting() > 0)
+                next = std::min(next.value_or(BootTime::max()), schedule.next_search);
         }
-        wakes_at = next.value_or(BootTime::max());
+        schedule.wakes_at = next.value_or(BootTime::max());
     }
     finish(after);
     return next;
@@ -327,11 +307,11 @@ Tick LockManager::Core::next_tick(BootTime now, bool search) {
     tick.search = search;
     // Without a thread a call does all there is to do.
     if (!options.background) return tick;
-    if (!table.waits_due(now) || served_in_a_row == manager::serves_before_a_sweep) {
-        served_in_a_row = 0;
+    if (!table.waits_due(now) || schedule.served_in_a_row == manager::serves_before_a_sweep) {
+        schedule.served_in_a_row = 0;
         return tick;
     }
-    ++served_in_a_row;
+    ++schedule.served_in_a_row;
     tick.budget = manager::served_at_once;
     tick.sweeps = false;
     return tick;
@@ -345,8 +325,8 @@ void LockManager::Core::trim() {
     {
         MutexLock lock(mutex);
         facts.now = std::max(clock.now().boot, last_decided);
-        if (failed || closing || facts.now < next_trim) return;
-        next_trim = facts.now + manager::trim_every;
+        if (failed || closing || facts.now < schedule.next_trim) return;
+        schedule.next_trim = facts.now + manager::trim_every;
         facts.boot_epoch = table.boot_epoch();
         facts.ended_records = table.ended_records();
         facts.ended_sessions = table.ended_sessions();
@@ -363,8 +343,7 @@ void LockManager::Core::trim() {
         if (failed || closing) return;
         for (const ForgottenGrant& grant : round.grants) table.forget(grant);
         table.forget_sessions(round.sessions);
-        last_commit = storage.enqueue(std::move(round.batch), Durability::deferred);
-        dependency = {last_commit, Durability::deferred};
+        dependency = commits.enqueue_deferred(std::move(round.batch));
     }
     [[maybe_unused]] const auto written = durable(dependency);
 }
@@ -372,9 +351,9 @@ void LockManager::Core::trim() {
 bool LockManager::Core::defer_is_over() {
     if (!deferring) return false;
     const BootTime now = clock.now().boot;
-    if (!defer_until) defer_until = now + manager::max_defer;
-    if (now < *defer_until) return false;
-    defer_until.reset();
+    if (!schedule.defer_until) schedule.defer_until = now + manager::max_defer;
+    if (now < *schedule.defer_until) return false;
+    schedule.defer_until.reset();
     // Before the last commit is looked up: one that comes later calls the thread again.
     deferring = false;
     return true;
@@ -385,9 +364,9 @@ bool LockManager::Core::notify_flusher_if_any() {
     std::function<void()> flusher;
     {
         MutexLock lock(mutex);
-        if (!notify_flusher || closing) return false;
-        if (ready.empty() && committing.empty()) return true;
-        flusher = notify_flusher;
+        if (!callbacks.notify_flusher || closing) return false;
+        if (deliveries.empty()) return true;
+        flusher = callbacks.notify_flusher;
     }
     flusher();
     return true;
@@ -397,32 +376,34 @@ bool LockManager::Core::notify_flusher_if_any() {
 std::optional<BootTime> LockManager::Core::work() {
     std::optional<BootTime> next = decide_due();
     trim();
-    const bool watched = events_awaited();
+    const bool watched = events.is_awaited();
     CommitDependency last;
     CommitDependency durable_last;
     {
         MutexLock lock(mutex);
-        const bool own = std::exchange(decided_by_time, false) || !options.background;
-        const bool awaited = !committing.empty() || watched;
-        if (defer_is_over() || own) last = {last_commit, Durability::deferred};
-        if (awaited) last = {last_commit, Durability::written};
+        const bool own = std::exchange(schedule.decided_by_time, false) || !options.background;
+        const bool awaited = deliveries.has_committing() || watched;
+        if (defer_is_over() || own) last = commits.all_deferred();
+        if (awaited) last = commits.all_written();
         // Where commits are only written too: those that use numbers beyond what is durably
         // reserved are synced.
-        if (awaited || own) durable_last = {last_durable, Durability::durable, last_kept};
+        if (awaited || own) durable_last = commits.all_durable();
     }
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto synced = durable(durable_last);
     const bool notified = notify_flusher_if_any();
     if (!notified) deliver_done();
-    if (notified && log_is_on()) deliver_events();
+    if (notified && events.is_on()) deliver_events();
     if (options.background) sync_reservation();
-    const bool more = events_awaited();
-    const auto impatience = first_impatience();
+    const bool more = events.is_awaited();
+    const auto timeout = events.first_timeout();
     MutexLock lock(mutex);
     // Who flushes calls again for what it finds not to be durable.
-    if ((!notified && !(ready.empty() && committing.empty())) || more) return last_decided;
-    if (impatience) next = std::min(next.value_or(BootTime::max()), *impatience);
-    if (defer_until) next = std::min(next.value_or(BootTime::max()), *defer_until);
+    if ((!notified && !deliveries.empty()) || more) return last_decided;
+    if (timeout) next = std::min(next.value_or(BootTime::max()), *timeout);
+    if (schedule.defer_until) {
+        next = std::min(next.value_or(BootTime::max()), *schedule.defer_until);
+    }
     return next;
 }
 

@@ -104,13 +104,13 @@ Result<Fence> LockManager::fence(const FenceRequest& request, std::string* draft
             auto fence = core_->table.fence(request, now);
             if (const auto* granted = std::get_if<Fence>(&fence)) {
                 found = *granted;
-                stalled = core_->stalled_since && found->until <= core_->clock.now().boot;
+                stalled = core_->stalls.stalled() && found->until <= core_->clock.now().boot;
             } else {
                 none = std::get<NoFence>(std::move(fence));
                 keeps_drafts = core_->table.keeps_drafts(request.resource);
                 holders =
                     core_->table.holders_over(request.resource, Mode::read, request.session, now);
-                all = {core_->last_commit, Durability::written};
+                all = core_->commits.all_written();
             }
         }
         core_->finish(after);

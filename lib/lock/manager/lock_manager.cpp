@@ -128,14 +128,10 @@ Result<void> LockManager::Core::recover() {
             {Family::meta, std::string(records::copy_key), std::nullopt});
     }
     if (auto done = storage.commit(std::move(decision.batch)); !done) return done;
-    {
-        MutexLock watch_lock(watching);
-        log.start(table.first_sequence());
-        log.add(decision.events, {});
-    }
+    events.start(table.first_sequence(), decision.events);
     last_decided = facts.now.boot;
-    next_search = last_decided + manager::search_every;
-    next_trim = last_decided + manager::trim_every;
+    schedule.next_search = last_decided + manager::search_every;
+    schedule.next_trim = last_decided + manager::trim_every;
     return storage.mark_sound();
 }
 
@@ -185,8 +181,8 @@ Result<LockView> LockManager::show(std::string_view resource) {
         if (core_->failed) return *core_->failed;
         view = core_->table.show(resource, core_->view_time());
         last = core_->table.last_grant(resource);
-        dependency = core_->current_dependency();
-        all = {core_->last_commit, Durability::written};
+        dependency = core_->commits.current();
+        all = core_->commits.all_written();
     }
     if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     if (auto done = core_->await_dependency(all); !done) return std::move(done).error();
@@ -205,7 +201,7 @@ Result<Found> LockManager::Core::complete(Search search) {
             MutexLock lock(mutex);
             if (failed) return *failed;
             if (auto found = table.search(search, view_time())) {
-                const CommitDependency dependency = current_dependency();
+                const CommitDependency dependency = commits.current();
                 lock.unlock();
                 if (auto done = await_dependency(dependency); !done) return std::move(done).error();
                 return *std::move(found);
@@ -237,7 +233,7 @@ Result<std::vector<Grant>> LockManager::grants(const SessionId& session) {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
         grants = core_->table.grants(session, core_->view_time());
-        dependency = core_->current_dependency();
+        dependency = core_->commits.current();
     }
     if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     return grants;
@@ -256,7 +252,7 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
         // Often the first call after a stall.
         core_->check_time(after);
         known = core_->table.session(session, core_->view_time());
-        dependency = {core_->last_commit, Durability::written};
+        dependency = core_->commits.all_written();
     }
     core_->finish(after);
     if (known) known->secret = secret;
@@ -295,7 +291,7 @@ Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint3
     {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
-        dependency = core_->current_dependency();
+        dependency = core_->commits.current();
     }
     if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     return read_audit(*core_->storage.snapshot(), after, limit);
@@ -309,9 +305,7 @@ LockStatistics LockManager::statistics() {
         counts = core_->table.statistics();
     }
     counts.acquire = core_->acquires.take_stock();
-    MutexLock lock(core_->watching);
-    counts.events = core_->log.kept();
-    counts.events_dropped = core_->log.dropped();
+    std::tie(counts.events, counts.events_dropped) = core_->events.counts();
     return counts;
 }
 
@@ -326,7 +320,7 @@ Result<Outliers> LockManager::outliers(std::uint32_t limit) {
         MutexLock lock(core_->mutex);
         if (core_->failed) return *core_->failed;
         outliers = core_->table.outliers(limit, core_->view_time());
-        dependency = core_->current_dependency();
+        dependency = core_->commits.current();
     }
     if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     return outliers;
@@ -344,8 +338,8 @@ Result<HistoryPage> LockManager::history(const HistoryRequest& request) {
         if (core_->failed) return *core_->failed;
         last = core_->table.last_grant(request.resource);
         present = core_->table.present(request.resource, core_->view_time());
-        dependency = core_->current_dependency();
-        all = {core_->last_commit, Durability::written};
+        dependency = core_->commits.current();
+        all = core_->commits.all_written();
     }
     if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     if (auto done = core_->await_dependency(all); !done) return std::move(done).error();
@@ -373,25 +367,23 @@ Ticket LockManager::submit_watch(WatchRequest request, WatchCompletion done) {
 
 void LockManager::on_lost(std::function<void(const LostNotice&)> notify) {
     MutexLock lock(core_->mutex);
-    core_->notify_lost = std::move(notify);
+    core_->callbacks.notify_lost = std::move(notify);
 }
 
 void LockManager::on_wanted(std::function<void(const WantedNotice&)> notify) {
     MutexLock lock(core_->mutex);
-    core_->notify_wanted = std::move(notify);
+    core_->callbacks.notify_wanted = std::move(notify);
 }
 
 void LockManager::on_flush_needed(std::function<void()> notify) {
     MutexLock lock(core_->mutex);
-    core_->notify_flusher = std::move(notify);
+    core_->callbacks.notify_flusher = std::move(notify);
 }
 
 void LockManager::on_stall(std::function<void()> notify,
                            std::function<std::chrono::nanoseconds()> unread_for) {
     MutexLock lock(core_->mutex);
-    core_->notify_stall = std::move(notify);
-    core_->unread_for = std::move(unread_for);
-    core_->last_time_check = core_->clock.now().boot;
+    core_->stalls.watch(std::move(notify), std::move(unread_for), core_->clock.now().boot);
 }
 
 void LockManager::resume() {
@@ -429,29 +421,25 @@ Result<void> LockManager::close() {
     CommitDependency last;
     CommitDependency durable_last;
     std::optional<Error> failed;
-    std::deque<Core::Deferred> deferred;
+    std::deque<manager::DeferredRequest> deferred;
     {
         MutexLock lock(core_->mutex);
         if (core_->closing) return {};
-        core_->stalled_since.reset();
-        deferred.swap(core_->deferred);
+        deferred = core_->stalls.close();
         core_->closing = true;
         failed = core_->failed;
         core_->answer_all(
             {ErrorCode::closing, "the lock manager is shutting down: ask again when it is back"},
             after);
-        last = {core_->last_commit, Durability::written};
-        durable_last = core_->current_dependency();
+        last = core_->commits.all_written();
+        durable_last = core_->commits.current();
     }
     core_->finish(after);
     core_->thread.stop();
     for (auto& late : deferred) {
         if (late.done) core_->submit_now(late.event, late.ticket, std::move(late.done));
     }
-    {
-        MutexLock lock(core_->watching);
-        core_->unwatched = true;
-    }
+    core_->events.close();
     auto done = core_->durable(last);
     if (done) done = core_->durable(durable_last);
     core_->deliver_done();

@@ -28,12 +28,12 @@ Result<std::vector<LookupResult>> LockManager::lookup(const std::vector<LookupKe
             if (core_->failed) return *core_->failed;
             core_->check_time(after);
             all = core_->table.lookup(places, core_->view_time());
-            dependency = core_->current_dependency();
-            written = {core_->last_commit, Durability::written};
+            dependency = core_->commits.current();
+            written = core_->commits.all_written();
             const BootTime now = core_->clock.now().boot;
-            stalled = core_->stalled_since && std::any_of(all.begin(), all.end(), [&](auto& one) {
-                          return one.until <= now;
-                      });
+            stalled =
+                core_->stalls.stalled() &&
+                std::any_of(all.begin(), all.end(), [&](auto& one) { return one.until <= now; });
         }
         core_->finish(after);
         if (!stalled) {
@@ -54,8 +54,8 @@ Result<void> LockManager::Core::await_events() {
     {
         MutexLock lock(mutex);
         if (failed) return *failed;
-        dependency = current_dependency();
-        written = {last_commit, Durability::written};
+        dependency = commits.current();
+        written = commits.all_written();
     }
     if (auto done = await_dependency(dependency); !done) return done;
     return await_dependency(written);
@@ -64,23 +64,13 @@ Result<void> LockManager::Core::await_events() {
 Result<std::vector<std::optional<LockEvent>>> LockManager::events_at(
     const std::vector<std::uint64_t>& sequences) {
     if (auto done = core_->await_events(); !done) return std::move(done).error();
-    std::vector<std::optional<LockEvent>> events;
-    MutexLock lock(core_->watching);
-    core_->log.publish(core_->storage);
-    if (auto none = core_->log.check_on()) return *std::move(none);
-    for (const std::uint64_t sequence : sequences) events.push_back(core_->log.find(sequence));
-    return events;
+    return core_->events.find(sequences);
 }
 
 Result<InRange<LockEvent>> LockManager::events(EventSearch search) {
     if (auto done = core_->await_events(); !done) return std::move(done).error();
     for (;;) {
-        {
-            MutexLock lock(core_->watching);
-            core_->log.publish(core_->storage);
-            if (auto none = core_->log.check_on()) return *std::move(none);
-            if (auto found = core_->log.search(search)) return *std::move(found);
-        }
+        if (auto found = core_->events.search(search)) return *std::move(found);
         std::this_thread::sleep_for(manager::step_pause);
     }
 }

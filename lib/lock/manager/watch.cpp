@@ -11,14 +11,7 @@
 
 namespace rocklock {
 
-using manager::Watch;
-
 namespace {
-
-// A page that somebody who waits is to be given.
-bool says_something(const Result<EventPage>& page) {
-    return !page || !page->events.empty() || page->gap;
-}
 
 // Somebody waits in the caller's thread.
 struct Watcher {
@@ -27,13 +20,6 @@ struct Watcher {
 };
 
 }  // namespace
-
-bool LockManager::Core::log_events(const CommitDependency& dependency) {
-    MutexLock lock(watching);
-    const bool early = mutated(Mutant::event_before_durable);
-    log.add(decision.events, early ? CommitDependency{} : dependency);
-    return !watches.empty();
-}
 
 std::optional<Error> LockManager::Core::end_of_events() {
     MutexLock lock(mutex);
@@ -44,25 +30,8 @@ std::optional<Error> LockManager::Core::end_of_events() {
 void LockManager::Core::submit_watch(Ticket ticket, WatchRequest request,
                                      LockService::WatchCompletion done) {
     if (auto error = end_of_events()) return done(*std::move(error));
-    const BootTime now = clock.now().boot;
-    Result<EventPage> page = EventPage{};
-    bool waits = false;
-    {
-        MutexLock lock(watching);
-        log.publish(storage);
-        page = log.page(request);
-        waits = !unwatched && !says_something(page) && request.patience.count() > 0;
-        if (waits) {
-            Watch watch;
-            watch.patience_ends = lock_model::patience_end(now, request.patience);
-            // What it has seen in vain it need not look at again.
-            request.after = page->after;
-            watch.request = std::move(request);
-            watch.done.swap(done);
-            watches.emplace(ticket, std::move(watch));
-        }
-    }
-    if (!waits) return done(std::move(page));
+    auto page = events.watch(ticket, std::move(request), done, clock.now().boot);
+    if (page) return done(*std::move(page));
     // It may be that nobody else makes the next event durable, or looks at the time.
     if (options.background) thread.call();
 }
@@ -83,10 +52,7 @@ Result<EventPage> LockManager::Core::watch(const WatchRequest& request,
     if (!options.background) {
         // Nobody else minds the time: look at it in between.
         for (;;) {
-            {
-                MutexLock lock(watching);
-                if (!watches.contains(ticket)) break;
-            }
+            if (!events.is_watching(ticket)) break;
             decide_due();
             deliver_done();
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
@@ -97,18 +63,7 @@ Result<EventPage> LockManager::Core::watch(const WatchRequest& request,
 }
 
 bool LockManager::Core::cancel_watches(std::span<const Ticket> tickets) {
-    bool any = false;
-    {
-        MutexLock lock(watching);
-        if (watches.empty()) return false;
-        for (const Ticket ticket : tickets) {
-            const auto found = watches.find(ticket);
-            if (found == watches.end()) continue;
-            found->second.cancelled = true;
-            any = true;
-        }
-    }
-    if (!any) return false;
+    if (!events.cancel(tickets)) return false;
     if (options.background) {
         thread.call();
     } else {
@@ -119,44 +74,8 @@ bool LockManager::Core::cancel_watches(std::span<const Ticket> tickets) {
 
 void LockManager::Core::deliver_events() {
     const auto end = end_of_events();
-    const BootTime now = clock.now().boot;
-    std::vector<std::pair<LockService::WatchCompletion, Result<EventPage>>> answers;
-    {
-        MutexLock lock(watching);
-        log.publish(storage);
-        for (auto watch = watches.begin(); watch != watches.end();) {
-            Watch& waiting = watch->second;
-            Result<EventPage> page = log.page(waiting.request);
-            if (end) page = *end;
-            if (waiting.cancelled) {
-                page = Error(ErrorCode::cancelled, "the wait for events was cancelled");
-            }
-            if (says_something(page) || waiting.patience_ends <= now) {
-                answers.emplace_back(std::move(waiting.done), std::move(page));
-                watch = watches.erase(watch);
-            } else {
-                waiting.request.after = page->after;
-                ++watch;
-            }
-        }
-    }
+    auto answers = events.take_answers(end, clock.now().boot);
     for (auto& [done, page] : answers) done(std::move(page));
-}
-
-bool LockManager::Core::events_awaited() {
-    if (!log_is_on()) return false;
-    MutexLock lock(watching);
-    log.publish(storage);
-    return !watches.empty() && log.unpublished();
-}
-
-std::optional<BootTime> LockManager::Core::first_impatience() {
-    if (!log_is_on()) return std::nullopt;
-    MutexLock lock(watching);
-    BootTime first = BootTime::max();
-    for (const auto& [ticket, watch] : watches) first = std::min(first, watch.patience_ends);
-    if (first == BootTime::max()) return std::nullopt;
-    return first;
 }
 
 void LockManager::Core::note_answered(const DeferredActions& after, const Result<Answer>& answer) {

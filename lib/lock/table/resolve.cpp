@@ -5,6 +5,7 @@
 
 #include "base/duration_text.hpp"
 #include "base/invalid_argument.hpp"
+#include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 #include "lock/table/lock_request.hpp"
 

@@ -1,0 +1,36 @@
+#include "lock/manager/delivery_queue.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace rocklock::manager {
+
+bool DeliveryQueue::begin() {
+    if (delivering_) return false;
+    delivering_ = true;
+    size_at_begin_ = committing_.size();
+    return true;
+}
+
+void DeliveryQueue::end() {
+    ROCKLOCK_ASSERT(delivering_);
+    delivering_ = false;
+    if (committing_.size() < size_at_begin_) last_group_ = size_at_begin_ - committing_.size();
+}
+
+std::optional<Delivery> DeliveryQueue::take(const Storage& storage, std::size_t* max_ready) {
+    ROCKLOCK_ASSERT(delivering_);
+    std::optional<Delivery> delivery;
+    if (!ready_.empty() && (max_ready == nullptr || *max_ready > 0)) {
+        if (max_ready != nullptr) --*max_ready;
+        delivery.emplace(std::move(ready_.front()));
+        ready_.pop_front();
+    } else if (!committing_.empty() && committing_.front().dependency.done(storage)) {
+        delivery.emplace(std::move(committing_.front()));
+        committing_.pop_front();
+    }
+    return delivery;
+}
+
+}  // namespace rocklock::manager
