@@ -7,6 +7,7 @@ namespace rocklock {
 
 // Finds that a stall is over, or that a thread of the server is in a round that is as long as one.
 void LockManager::Core::check_time(DeferredActions& after) {
+    if (!stalls.is_watching()) return;
     if (auto notify = stalls.check(std::max(clock.now().boot, last_decided), closing)) {
         after.notify_stall = std::move(notify);
     }
