@@ -147,7 +147,7 @@ namespace {
 
 // What is decided at once of what clients leave; what they leave together in one round; and where
 // that is more, the pause after each piece, in which others are answered.
-constexpr std::size_t departing_piece = 512;
+constexpr std::size_t disconnecting_piece = 512;
 constexpr std::size_t max_disconnecting = 4'096;
 constexpr std::chrono::microseconds disconnecting_pause{500};
 
@@ -198,8 +198,8 @@ void Dispatcher::release_disconnected() {
 void Dispatcher::disconnect_in_pieces(const Disconnect& disconnected,
                                       std::chrono::microseconds pause) {
     const auto& [waits, sessions] = disconnected;
-    for (std::size_t first = 0; first < waits.size() + sessions.size(); first += departing_piece) {
-        const std::size_t end = first + departing_piece;
+    for (std::size_t first = 0; first < waits.size() + sessions.size(); first += disconnecting_piece) {
+        const std::size_t end = first + disconnecting_piece;
         const auto part = [&](const auto& all, std::size_t before) {
             const auto place = [&](std::size_t at) {
                 return all.begin() + static_cast<std::ptrdiff_t>(
