@@ -11,7 +11,7 @@ namespace {
 
 Error misused(const Verb& verb, const std::string& what) {
     return {ErrorCode::invalid_argument,
-            what + "; `rocklock " + std::string(verb.name) + " --help` tells what there is"};
+            what + "; `rocklock " + std::string(verb.name) + " --help` lists them"};
 }
 
 const Option* find_option(const Verb& verb, std::string_view name) {

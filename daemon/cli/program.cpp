@@ -34,7 +34,7 @@ std::string overview() {
     return "rocklock VERB [OPTION...]\n\n"
            "Locks for work that takes longer than a transaction.\n\n" +
            list_of_verbs("") +
-           "\n`rocklock VERB --help` tells the options of a verb.\n\n"
+           "\n`rocklock VERB --help` prints the options of a verb.\n\n"
            "Example:\n  rocklock run nightly-report -- ./report.sh\n";
 }
 
