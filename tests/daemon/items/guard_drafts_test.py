@@ -4,7 +4,7 @@ import json
 
 import tap
 from dynamodb_test import TABLE, call
-from guard_test import BOUND, Guarded, guard, key
+from guard_test import BOUND, SECRET, WRITES, Guarded, guard, key
 from harness import Connection, Sandbox
 from http_test import Web
 

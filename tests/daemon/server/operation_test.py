@@ -244,7 +244,7 @@ time.sleep(1000)
         return daemon
 
     def test_the_last_places_are_for_administrators(self):
-        self.serve_all("--max-connections", "50")
+        self.serve_all("--max-connections", "50", "--max-user-connections", "0")
         grant = self.connect().call("Acquire", **LOCK).json["Grant"]
         # Those who have asked for something keep their places, and the rest is not theirs.
         self.assertEqual([self.occupy(50, talk=True)[1] for _ in range(2)], [44, 0])
