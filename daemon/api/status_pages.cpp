@@ -118,24 +118,25 @@ HttpAnswer StatusPages::ready() const {
 
 HttpAnswer StatusPages::metrics() const {
     std::string text;
-    text += "# HELP rocklock_build_info What runs here.\n# TYPE rocklock_build_info gauge\n";
+    text +=
+        "# HELP rocklock_build_info Version and durability of this daemon.\n# TYPE "
+        "rocklock_build_info gauge\n";
     text += "rocklock_build_info{version=\"" + std::string(version()) + "\",durability=\"" +
             facts_.durability + "\"} 1\n";
     const auto up = std::chrono::steady_clock::now() - start_;
     append_metric(
-        text, "rocklock_uptime_seconds", "gauge", "Since the daemon listens.",
+        text, "rocklock_uptime_seconds", "gauge", "Seconds since the daemon started to listen.",
         static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count()));
-    append_metric(text, "rocklock_ready", "gauge", "1 when locks can be had, else 0.",
+    append_metric(text, "rocklock_ready", "gauge", "1 if the daemon grants locks, else 0.",
                   recorder_.failed() || stopping_ ? 0 : 1);
-    append_metric(text, "rocklock_connections", "gauge", "Connections that are open.",
+    append_metric(text, "rocklock_connections", "gauge", "Open connections.",
                   static_cast<std::uint64_t>(traffic_.connections.load()));
     append_metric(text, "rocklock_connections_total", "counter", "Connections accepted.",
                   traffic_.accepted);
     append_metric(text, "rocklock_connections_refused_total", "counter",
-                  "Connections that were too many.", traffic_.refused);
+                  "Connections refused because of a limit.", traffic_.refused);
     append_metric(text, "rocklock_connections_dropped_total", "counter",
-                  "Connections that made room for others, since they had asked nothing.",
-                  traffic_.dropped);
+                  "Idle connections closed to make room for others.", traffic_.dropped);
     const auto statistics = service_.statistics();
     append_statistics(text, statistics);
     append_user_usage(text, usage_of(statistics));

@@ -107,7 +107,8 @@ void CallCounters::append(std::string& text) const {
         }
         if (called) calls_.at(call).latency.append(latencies, duration, label);
     }
-    append_head(text, duration, "histogram", "From a call to its answer, waiting included.");
+    append_head(text, duration, "histogram",
+                "Time from a call to its answer, including the wait for a lock.");
     text += latencies;
 }
 
@@ -132,7 +133,7 @@ void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsag
            [](const auto& user) { return user.locks.sessions; });
     family("rocklock_user_grants", "Grants that a user's sessions hold.",
            [](const auto& user) { return user.locks.grants; });
-    family("rocklock_user_waiters", "Requests of a user that wait.",
+    family("rocklock_user_waiters", "Waiting requests of a user.",
            [](const auto& user) { return user.locks.waiters; });
     family("rocklock_user_lock_bytes", "Estimated memory of a user's sessions, grants and waiters.",
            [](const auto& user) { return user.locks.lock_bytes; });
@@ -145,7 +146,7 @@ void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsag
 void append_user_limits(std::string& text, const UserLimits& limits,
                         std::uint64_t max_connections) {
     text +=
-        "# HELP rocklock_user_limit What each user may have; 0: any number.\n"
+        "# HELP rocklock_user_limit Limit for each user; 0: no limit.\n"
         "# TYPE rocklock_user_limit gauge\n";
     const auto line = [&](const char* what, std::uint64_t limit) {
         text +=
@@ -167,44 +168,46 @@ void append_statistics(std::string& text, const LockStatistics& now) {
     const auto counter = [&](const char* name, const char* help, std::uint64_t value) {
         append_metric(text, name, "counter", help, value);
     };
-    gauge("rocklock_sessions", "Sessions that live.", now.sessions);
-    gauge("rocklock_grants_held", "Grants that are held.", now.held);
-    gauge("rocklock_waiters", "Requests that wait.", now.waiting);
-    counter("rocklock_grants_recovered_total", "Grants found when the store was opened.",
+    gauge("rocklock_sessions", "Live sessions.", now.sessions);
+    gauge("rocklock_grants_held", "Grants that are held now.", now.held);
+    gauge("rocklock_waiters", "Requests that wait now.", now.waiting);
+    counter("rocklock_grants_recovered_total", "Grants recovered when the store was opened.",
             now.recovered);
-    counter("rocklock_grants_total", "Grants given.", now.granted);
+    counter("rocklock_grants_total", "Grants made.", now.granted);
     counter("rocklock_releases_total", "Grants released.", now.released);
-    counter("rocklock_expiries_total", "Grants whose lease ran out.", now.expired);
+    counter("rocklock_expiries_total", "Grants that expired.", now.expired);
     counter("rocklock_steals_total", "Grants stolen.", now.stolen);
     counter("rocklock_breaks_total", "Grants broken.", now.broken);
-    counter("rocklock_transfers_total", "Grants given to another session.", now.transferred);
+    counter("rocklock_transfers_total", "Grants transferred to another session.", now.transferred);
     counter("rocklock_waits_total", "Requests that had to wait.", now.waits);
-    counter("rocklock_refusals_total", "Tries that found others in the way.", now.refused);
-    counter("rocklock_timeouts_total", "Requests whose patience ran out.", now.patience_expired);
-    counter("rocklock_cancellations_total", "Waits that were withdrawn.", now.cancelled);
-    counter("rocklock_deadlocks_total", "Waits refused because of a cycle.", now.deadlocks);
+    counter("rocklock_refusals_total", "Requests refused because of a conflict.", now.refused);
+    counter("rocklock_timeouts_total", "Requests whose wait timeout expired.",
+            now.patience_expired);
+    counter("rocklock_cancellations_total", "Waits that were cancelled.", now.cancelled);
+    counter("rocklock_deadlocks_total", "Requests refused because of a deadlock.", now.deadlocks);
     counter("rocklock_replays_total", "Requests answered from their request id.", now.replays);
-    counter("rocklock_sweep_finds_total", "Waiters found grantable by the sweep: must stay 0.",
-            now.sweep_finds);
-    counter("rocklock_queue_full_total", "Waits refused because a queue was full.", now.queue_full);
-    counter("rocklock_steals_refused_total", "Steals that the class did not allow.",
+    counter("rocklock_sweep_finds_total",
+            "Waiters that the periodic search found grantable; must stay 0.", now.sweep_finds);
+    counter("rocklock_queue_full_total", "Requests refused because a queue was full.",
+            now.queue_full);
+    counter("rocklock_steals_refused_total", "Steals refused by the policy of the class.",
             now.steals_refused);
     counter("rocklock_conversions_total", "Grants converted to another mode.", now.conversions);
     counter("rocklock_sessions_opened_total", "Sessions opened.", now.sessions_opened);
-    counter("rocklock_sessions_expired_total", "Sessions whose lease ran out.",
-            now.sessions_expired);
+    counter("rocklock_sessions_expired_total", "Sessions that expired.", now.sessions_expired);
     counter("rocklock_renewals_total", "Renewals.", now.renewals);
-    counter("rocklock_events_dropped_total", "Events that have made room for others.",
+    counter("rocklock_events_dropped_total", "Events dropped to make room for newer ones.",
             now.events_dropped);
     gauge("rocklock_events", "Events that are kept.", now.events);
     append_locks(text, now);
     append_histogram(text, "rocklock_acquire_duration_seconds",
-                     "From an acquire that did not wait to its answer.", now.acquire);
+                     "Time of an acquire that did not wait.", now.acquire);
     append_histogram(text, "rocklock_wait_duration_seconds",
-                     "From an acquire that waited to its grant.", now.wait);
-    append_histogram(text, "rocklock_hold_duration_seconds", "From a grant to its end.", now.hold);
+                     "Time that an acquire waited for its grant.", now.wait);
+    append_histogram(text, "rocklock_hold_duration_seconds", "Time from a grant to its end.",
+                     now.hold);
     append_histogram(text, "rocklock_renewal_margin_seconds",
-                     "What was left of a lease when it was renewed.", now.renew_margin);
+                     "Time left of a lease when it was renewed.", now.renew_margin);
 }
 
 }  // namespace rocklock
