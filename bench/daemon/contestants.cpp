@@ -68,6 +68,11 @@ void add_rocklock(std::vector<Contestant>& all, const std::string& program,
         const Words store =
             kind == "in memory" ? Words{"--memory"} : Words{"--db", place, "--durability", kind};
         command.insert(command.end(), store.begin(), store.end());
+        // All clients are one user here. What it uses is counted, and not limited.
+        for (const std::string limit : {"sessions", "grants", "waiters", "lock-bytes",
+                                        "connections", "drafts", "table-bytes"}) {
+            command.insert(command.end(), {"--max-user-" + limit, "1000000000000"});
+        }
         all.push_back({.name = "Rocklock, " + kind,
                        .command = std::move(command),
                        .socket = place + ".s",
