@@ -198,7 +198,8 @@ void Dispatcher::release_disconnected() {
 void Dispatcher::disconnect_in_pieces(const Disconnect& disconnected,
                                       std::chrono::microseconds pause) {
     const auto& [waits, sessions] = disconnected;
-    for (std::size_t first = 0; first < waits.size() + sessions.size(); first += disconnecting_piece) {
+    for (std::size_t first = 0; first < waits.size() + sessions.size();
+         first += disconnecting_piece) {
         const std::size_t end = first + disconnecting_piece;
         const auto part = [&](const auto& all, std::size_t before) {
             const auto place = [&](std::size_t at) {

@@ -36,7 +36,8 @@ public:
 
     bool is_watching() const { return notify_ != nullptr; }
 
-    // Checks the time, if it is watching. Returns what must be called, without a mutex, if it finds a stall.
+    // Checks the time, if it is watching. Returns what must be called, without a mutex, if it finds
+    // a stall.
     std::function<void()> check(BootTime now, bool closing);
     // Something was decided: from now on the time is checked regularly if there are sessions.
     void decided(BootTime now, bool has_sessions);

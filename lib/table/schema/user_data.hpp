@@ -14,7 +14,7 @@
 
 #include <rocklock/error.hpp>
 #include <rocklock/items/table.hpp>
-#include <rocklock/lock.hpp>
+#include <rocklock/user_limits.hpp>
 
 #include "base/mutex.hpp"
 #include "table/schema/item_counts.hpp"

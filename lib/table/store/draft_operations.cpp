@@ -33,6 +33,14 @@ Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
     return {};
 }
 
+Result<void> TableStore::complete_decision(const std::vector<DraftId>& drafts,
+                                           const std::vector<std::string>& writers,
+                                           Decision& decision) {
+    if (auto saved = save_from(drafts, writers, decision); !saved) return std::move(saved).error();
+    if (auto over = users_.check(decision.count_changes)) return *std::move(over);
+    return {};
+}
+
 Result<DraftPage> TableStore::list_drafts(const DraftsRequest& request) {
     if (request.limit == 0 || request.limit > limits::drafts_per_principal) {
         return validation_error("The limit of a page of drafts must be from 1 to " +

@@ -187,6 +187,12 @@ private:
     // Errors: invalid_argument  nobody's grant did; resource_not_found; those of Storage
     Result<void> save_from(const std::vector<DraftId>& drafts,
                            const std::vector<std::string>& writers, Decision& decision);
+    // Has the decision remove the saved drafts, then checks all its changes against the limits of
+    // the users. Called last, after the changes of the items were added.
+    //
+    // Errors: those of save_from(); limit_exceeded
+    Result<void> complete_decision(const std::vector<DraftId>& drafts,
+                                   const std::vector<std::string>& writers, Decision& decision);
     // Borrows the snapshot.
     DraftMoment draft_moment(const Snapshot& snapshot) {
         return {snapshot, versions_, users_, clock_.now().wall};

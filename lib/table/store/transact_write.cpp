@@ -299,10 +299,8 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     }
     if (auto checked = transaction.after.check(); !checked) return std::move(checked).error();
     Decision decision = std::move(decided->decision);
-    if (auto saved = save_from(transaction.from_drafts, decided->writers, decision); !saved) {
-        return std::move(saved).error();
-    }
-    if (auto over = users_.check(decision.count_changes)) return *std::move(over);
+    auto complete = complete_decision(transaction.from_drafts, decided->writers, decision);
+    if (!complete) return std::move(complete).error();
     append(std::move(token), with_token(decision.batch, transaction.apart));
     // Where nothing is committed, nothing else holds the conditions up to one moment.
     if (system->any() && decision.batch.writes.empty()) {

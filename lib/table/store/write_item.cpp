@@ -82,9 +82,8 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         after.begin();
         after.add(*let_in, batch);
         if (auto checked = after.check(); !checked) return std::move(checked).error();
-        auto saved = save_from(drafts_of(*read.request), writers_of(*let_in), decision);
-        if (!saved) return std::move(saved).error();
-        if (auto over = users_.check(decision.count_changes)) return *std::move(over);
+        auto complete = complete_decision(drafts_of(*read.request), writers_of(*let_in), decision);
+        if (!complete) return std::move(complete).error();
         if (!mutated(Mutant::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);
         }

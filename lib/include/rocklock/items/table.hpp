@@ -21,10 +21,10 @@
 #include <rocklock/items/rehearsal.hpp>
 #include <rocklock/items/table_schema.hpp>
 #include <rocklock/items/table_settings.hpp>
-#include <rocklock/lock.hpp>
 #include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/storage/storage.hpp>
+#include <rocklock/user_limits.hpp>
 
 namespace rocklock {
 
