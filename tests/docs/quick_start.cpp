@@ -55,7 +55,7 @@ struct InOwnDirectory {
     void connect() {
         //! [connect]
         auto database = rocklock::Database::connect("/run/rocklock/rocklock.sock");
-        if (!database) return complain(database.error());  // `unreachable`: nobody listens there
+        if (!database) return complain(database.error());  // `unreachable`: no daemon there
         //! [connect]
         told.emplace_back("connected");
     }
@@ -95,7 +95,7 @@ BOOST_FIXTURE_TEST_CASE(of_waiting, Opened) {
     });
     //! [waiting]
     rocklock::AcquireOptions options;
-    options.patience = 10s;  // rocklock::no_limit waits for ever
+    options.patience = 10s;  // rocklock::no_limit waits without a limit
     options.note = "closing the month";
     auto guard = session.acquire("orders/42", options, stop);  // a std::stop_token ends the wait
     //! [waiting]
@@ -135,7 +135,7 @@ BOOST_FIXTURE_TEST_CASE(of_dependants, Opened) {
     orders.dependants = {{"tables/customers", rocklock::Mode::read}};  // its foreign keys
     database.put_class(orders).value();
 
-    auto guard = session.acquire("tables/orders").value();  // takes tables/customers along
+    auto guard = session.acquire("tables/orders").value();  // also locks tables/customers
     //! [dependants]
     BOOST_TEST(guard.assert_held("tables/customers", rocklock::Mode::read).has_value());
 }
@@ -169,12 +169,12 @@ BOOST_FIXTURE_TEST_CASE(of_watching, InOwnDirectory) {
     rocklock::WatchRequest watch;
     watch.prefix = "orders/";
     watch.patience = 10s;
-    auto page = database.service().watch(watch).value();  // waits for the first that matches
+    auto page = database.service().watch(watch).value();  // waits for the first match
     for (const auto& event : page.events) {
         told.push_back(std::string(to_string(event.type)) + " " + event.resource + " " +
                        event.principal);
     }
-    watch.after = page.after;  // where to go on
+    watch.after = page.after;  // the next call continues there
     //! [watch]
     BOOST_REQUIRE(told.size() == 1U);
     BOOST_TEST(told[0] == "granted orders/42 ann");
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(of_a_test_with_its_own_clock) {
     auto session = database.open_session("ann").value();
     auto guard = session.acquire("orders/42").value();
 
-    clock.advance(1min);  // ann's process was stopped, and nothing was renewed
+    clock.advance(1min);  // ann's process was stopped and did not renew the lease
     BOOST_TEST(!guard.valid());
     //! [simulated]
 }
