@@ -1,9 +1,10 @@
-// The two clocks, and why there are two.
+// The boot clock and the wall clock.
 //
-// Leases are judged on the boot clock: it has no jumps, it counts the time a machine was suspended,
-// and it goes on across a restart of a process, so a deadline written to disk is still exact when
-// the store is opened again on the same boot. What people read (since when, until when) is the wall
-// clock, and no deadline is judged by it; docs/guarantees.md names the few things that are.
+// The boot clock decides when a lease expires. It does not jump, it includes the time during which
+// a machine was suspended, and it continues if a process restarts. A deadline on disk is therefore
+// still exact if the store is opened again on the same boot. Times for display are on the wall
+// clock, which decides no deadline of a lease; docs/guarantees.md lists the few decisions that
+// depend on it.
 #pragma once
 
 #include <chrono>
@@ -14,8 +15,8 @@
 
 namespace rocklock {
 
-// A clock only in the sense of std::chrono: it gives time points a type of their own. Nobody can
-// ask it for the time; whoever needs the time is handed an Instant.
+// Gives time points of the boot clock their own type, as std::chrono requires. It has no now(): a
+// function that needs the time has an Instant as a parameter.
 struct BootClock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;
@@ -35,7 +36,7 @@ struct Instant {
     WallTime wall;
 };
 
-// Where the time comes from. Threads: thread-safe.
+// The source of the time. Threads: thread-safe.
 class ROCKLOCK_API Clock {
 public:
     Clock() = default;
@@ -43,16 +44,17 @@ public:
     Clock& operator=(const Clock&) = delete;
     virtual ~Clock() = default;
 
-    // The boot clock must not go back while a store is open; the wall clock may do as it likes.
+    // Returns the current time. The boot clock must not go back while a store is open; the wall
+    // clock may jump.
     virtual Instant now() = 0;
 
-    // Names the time line that boot times belong to: equal for two processes exactly when a
-    // BootTime means the same moment to both. Empty when that cannot be known (a time namespace of
-    // its own, no /proc); every lease then starts anew when a store is opened.
+    // Returns an identifier of the boot. It is equal for two processes exactly if a BootTime means
+    // the same moment in both. It is empty if that cannot be determined (a separate time namespace,
+    // no /proc); every lease then starts again when a store is opened.
     virtual std::string boot_id() = 0;
 };
 
-// The machine's own clock.
+// Returns the machine's clock.
 ROCKLOCK_API Clock& system_clock();
 
 }  // namespace rocklock

@@ -1,11 +1,13 @@
-// Guards: what a request for data shows of its sender's locks, and tables that ask for it.
+// The proof of a lock that a request for data presents, and the binding of tables to locks.
 //
-// A write that shows a token is committed only while its grant lives, holds what is written in
-// `write` or `exclusive`, and has that token: the check and the write are one commit. So who was
-// paused, cut off or robbed of a lock cannot write, however late the write comes.
+// If a write presents a token, it is committed only if the grant is live, holds the written
+// resource in mode `write` or `exclusive`, and has that token. The check and the write are one
+// commit. A client that was paused, was disconnected or lost its lock therefore cannot write,
+// however late its write arrives.
 //
-// A table can be bound to resources (Fowler's Implicit Offline Lock): then a write that shows
-// nothing is refused, and a plain read while another holds the resource in `exclusive`.
+// A table can be bound to resources (Fowler's Implicit Offline Lock). A write without a proof is
+// then refused. A plain read is refused while another session holds the resource in mode
+// `exclusive`.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +19,38 @@
 
 namespace rocklock {
 
-// The session is taken for the sender's own: whoever lets others send requests checks its secret
-// first.
+// The proof of a lock. The session is assumed to belong to the sender: a server must check its
+// secret before it accepts a request.
 struct LockProof {
     SessionId session;
-    // Of the grant that the sender believes in. Without one any grant of the session's will do that
-    // covers the item, also one that was given after another had come between.
+    // The token of the grant on which the sender relies. Without a token, any grant of the session
+    // that covers the item is accepted, even if another session held the resource in the meantime.
     std::optional<Token> token;
-    // The uid whose limits a draft of a refused write counts towards (UserLimits). None: no user's.
+    // The uid of the user. A draft of a refused write counts towards the limits of this user
+    // (UserLimits). Without a uid it counts towards no limit.
     std::optional<std::uint32_t> user{};
 };
 
-// What becomes of the grants that let a save in, in the same commit: a crash leaves both done, or
-// neither.
+// The effect of a save on the grants that permitted it. It is part of the same commit: after a
+// crash both are done or neither.
 enum class AfterSave : std::uint8_t {
     keep,
-    // As Release: a grant that was counted is counted down.
+    // As Release. If the session acquired the grant several times (Held::count), its count is
+    // decremented.
     release,
-    // To `read`, for who goes on looking: others may read too. Refused, with nothing saved, for a
-    // grant of permits, and for one that waits for a conversion.
+    // Converts the grant to `read`, so that others can read too. If the grant has permits or waits
+    // for a conversion, the request is refused and nothing is saved.
     downgrade,
 };
 
-// Which resource an item of a table belongs to.
+// The resource to which an item of a table belongs.
 struct TableBinding {
     std::string table;
-    // A name with key attributes in braces, as in `orders/{OrderId}`; or one name for the whole
-    // table. Numbers are as DynamoDB writes them, binaries in base64url.
+    // A name with key attributes in braces, such as `orders/{OrderId}`, or one name for the whole
+    // table. Numbers are written in DynamoDB's form, binary values in base64url.
     std::string resource;
-    // Plain reads are refused too where the class of the resource has the policy exclusive_read,
-    // and the reader's session does not hold it: lock_required.
+    // If set, plain reads fail with lock_required if the class of the resource has the policy
+    // exclusive_read and the reader's session does not hold the resource.
     bool strict = false;
 
     friend bool operator==(const TableBinding&, const TableBinding&) = default;

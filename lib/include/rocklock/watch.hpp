@@ -1,9 +1,8 @@
-// What happens to locks, as it happens and as it was: the stream of events, and the history of one
-// resource.
+// The stream of lock events, and the history of one resource.
 //
-// An event is told once its commit is as durable as the answer of its verb has to be, and in the
-// order in which things were decided. So whoever replays the stream has the table, and nobody is
-// told of a grant that a crash takes back.
+// An event is delivered when its commit is as durable as the answer of its verb must be. Events are
+// delivered in the order of the decisions. A client that replays the stream therefore has the state
+// of the lock table, and no event reports a grant that a crash can undo.
 #pragma once
 
 #include <chrono>
@@ -22,13 +21,13 @@ namespace rocklock {
 
 enum class EventType : std::uint8_t {
     granted,
-    // Somebody began to wait for what this grant holds.
+    // Another session began to wait for a resource of this grant.
     wanted,
-    // The lease of its session has come down to the last third of it.
+    // The last third of the session's lease has begun.
     warned,
-    // To another mode, and upward with another token.
+    // The grant has another mode. After an upgrade it also has another token.
     converted,
-    // The five ends of a grant: exactly one of them for each of its resources.
+    // The five ways in which a grant ends: exactly one of these events for each of its resources.
     transferred,
     released,
     expired,
@@ -39,50 +38,52 @@ enum class EventType : std::uint8_t {
 ROCKLOCK_API std::string_view to_string(EventType type);
 ROCKLOCK_API std::optional<EventType> parse_event_type(std::string_view text);
 
-// One thing that happened to one resource of a grant.
+// One event that concerns one resource of a grant.
 struct LockEvent {
-    // Rises from event to event, by one or more, over restarts too; below 2^53.
+    // Increases from event to event by one or more, across restarts too. Below 2^53.
     std::uint64_t sequence = 0;
     EventType type = EventType::granted;
     std::string resource;
-    // Whose grant it is; of `wanted` the holder's.
+    // The grant; for `wanted`, the grant of the holder.
     GrantId grant{};
     Token token{};
     std::string principal;
-    // As it is held, after a conversion the new one; of `wanted` the mode that is waited for.
+    // The mode of the grant, after a conversion the new mode; for `wanted`, the requested mode.
     Mode mode = Mode::write;
-    // How many permits of it are held, where it is counted; else 0.
+    // The number of permits held, if the resource counts permits; otherwise 0.
     std::uint32_t permits = 0;
     WallTime at;
-    // Who did it, or who wants it; empty for the principal itself, and for time.
+    // The principal that caused the event, or for `wanted` the one that waits. Empty if the holder
+    // caused it itself or a deadline passed.
     std::string by;
     std::string reason;
 
     friend bool operator==(const LockEvent&, const LockEvent&) = default;
 };
 
-// For WatchRequest::after: what happens from now on.
+// For WatchRequest::after: only events from now on.
 inline constexpr std::uint64_t from_now = (std::uint64_t{1} << 53) - 1;
 
 struct WatchRequest {
-    // Compared with bytes.
+    // The prefix of the resources' names, compared byte by byte.
     std::string prefix;
-    // Events above this one. 0: from the oldest that is kept.
+    // Returns events with greater sequences than this one. 0: from the oldest event that is kept.
     std::uint64_t after = 0;
-    // How many that match, at most: 1 to 10,000.
+    // The maximum number of events in the page: 1 to 10,000.
     std::uint32_t limit = 1000;
-    // How long to wait for the first that matches. Zero: not at all. no_limit: for ever.
+    // How long to wait for the first matching event. Zero: do not wait. no_limit: wait without a
+    // limit.
     std::chrono::milliseconds patience{0};
 };
 
 struct EventPage {
-    // In order. Empty when patience ended first.
+    // In order. Empty if no event matched within the patience.
     std::vector<LockEvent> events;
-    // Where to go on.
+    // The `after` of the next request.
     std::uint64_t after = 0;
-    // Events above the `after` of the request are not known here any more, or never were: the page
-    // begins with the oldest that is kept, and whoever follows the table looks at it anew. Always
-    // so for an `after` of before a restart.
+    // Events are missing between the request's `after` and this page, which begins with the oldest
+    // event that is kept. A client that follows the lock table must list the locks again. Always
+    // set if `after` is from before a restart.
     bool gap = false;
 };
 
@@ -90,11 +91,12 @@ struct HistoryRequest {
     std::string resource;
     // 1 to 1,000.
     std::uint32_t limit = 100;
-    // What the page before gave as `next`; empty at first.
+    // The `next` of the previous page; empty for the first page.
     std::string next{};
 };
 
-// A grant on the resource. One that has ended shows its last mode and token, and no time left.
+// A grant on the resource. If it has ended, `holder` contains its last mode and token and no
+// remaining time.
 struct HistoryRow {
     Holder holder;
     std::optional<Ending> ended;

@@ -1,5 +1,5 @@
-// Rehearsal: the nuisances of the service, for programs that must bear them and would never meet
-// them here. docs/rehearsal.md tells how each one works.
+// Rehearsal: injects faults and delays of the DynamoDB service that Rocklock itself does not have,
+// so that programs can be tested with them. docs/rehearsal.md describes each one.
 #pragma once
 
 #include <chrono>
@@ -7,18 +7,21 @@
 
 namespace rocklock {
 
-// All off. With the same seed the same requests, one after the other, meet the same nuisances.
+// All faults are off by default. With the same seed, the same sequence of requests meets the same
+// faults.
 struct Rehearsal {
     std::uint64_t seed = 1;
-    // Query and Scan of global indexes answer as of so long ago.
+    // Query and Scan of global indexes return the state of the index at this time before the
+    // request.
     std::chrono::milliseconds index_lag{};
-    // Expired items stay so much longer.
+    // Expired items are deleted later by this time.
     std::chrono::milliseconds time_to_live_lag{};
-    // How long a change of the time to live makes the next one refused.
+    // After a change of the time-to-live setting, further changes are refused for this time.
     std::chrono::milliseconds time_to_live_pause{};
-    // Of a hundred requests for data so many are throttled; of a batch, each element by itself.
+    // The percentage of the requests for data that are throttled. Each element of a batch is
+    // selected separately.
     std::uint32_t throttle_percent = 0;
-    // Of a hundred single writes, and of a hundred actions of transactions, so many are in
+    // The percentage of the single writes, and of the actions of transactions, that fail with a
     // conflict.
     std::uint32_t conflict_percent = 0;
 
