@@ -1,8 +1,8 @@
-// What can go wrong, with its facts.
+// Errors: the codes and the facts of each refusal.
 //
-// An Error says what happened in three forms: a code for the program, a message for people that
-// says what to do, and the facts of the decision as fields. The facts come from the same decision
-// as the refusal: a conflict names the holders that were in the way at that very moment.
+// An Error consists of a code for programs, a message for people that says what to do, and the
+// facts of the decision as members. The facts come from the same decision as the refusal: a
+// conflict names the holders that conflicted at that moment.
 #pragma once
 
 #include <chrono>
@@ -20,131 +20,138 @@
 namespace rocklock {
 
 enum class ErrorCode : std::uint8_t {
-    // The request itself is wrong; the message says what is allowed.
+    // The request is invalid; the message says what is allowed.
     invalid_argument,
-    // The request cannot be read: no JSON, a member of another kind of JSON, no base64.
+    // The request cannot be parsed: it is not JSON, a member has the wrong JSON type, or a value is
+    // not base64.
     malformed,
-    // A try that would have to wait. Facts: blockers, waiters, retry_after.
+    // The request would have to wait and has no patience. Facts: blockers, waiters, retry_after.
     conflict,
-    // Waited in vain; the place in the queue is gone. Facts: blockers.
+    // The patience ended before the lock was granted. The request has left the queue. Facts:
+    // blockers.
     patience_expired,
-    // The caller withdrew the wait.
+    // The caller cancelled the wait.
     cancelled,
-    // The wait would have closed a cycle. Facts: cycle.
+    // The wait would have completed a cycle of waiting sessions. Facts: cycle.
     deadlock,
-    // The session holds the resource already, and `Held::refuse` was asked for. Facts: grant.
+    // The session already holds the resource, and the request has `Held::refuse`. Facts: grant.
     already_held,
-    // The session's lease ran out, or it was closed. Facts: ended.
+    // The session's lease has expired, or the session was closed. Facts: ended.
     session_expired,
-    // No such session, or one so old that it was forgotten.
+    // The session does not exist, or it ended so long ago that its record was removed.
     session_not_found,
-    // The grant named has ended. Facts: ended.
+    // The named grant has ended. Facts: ended.
     grant_ended,
-    // Wrong secret, or somebody else's grant. Nothing was changed.
+    // The secret is wrong, or the grant belongs to another session. Nothing was changed.
     not_owner,
-    // The class of the resource does not allow it, or not yet. Facts: policy, retry_after,
+    // The class of the resource does not allow the steal, or not yet. Facts: policy, retry_after,
     // blockers.
     steal_refused,
-    // Too many waiters. Facts: limit.
+    // The queue has too many waiters. Facts: limit.
     queue_full,
-    // A fixed limit of the manager. Facts: limit.
+    // The request exceeds a limit of the manager or of its user. Facts: limit.
     limit_exceeded,
-    // The name is in use as another kind (permits against modes).
+    // The resource is in use as another kind (permits or modes).
     kind_mismatch,
     // The request id was used before with other parameters.
     parameter_mismatch,
-    // Something it needs to be untouched was touched (reacquire, a precondition of a batch).
+    // A condition of the request does not hold: the resource was touched since (reacquire), or a
+    // precondition of a batch failed.
     precondition_failed,
-    // The table is bound to locks, and the request shows none that lets it in: no grant, one that
-    // does not cover the item or only reads, or another session's. Facts: blockers.
+    // The table is bound to locks, and the request presents no sufficient lock: no grant, a grant
+    // that does not cover the item or has mode `read`, or a grant of another session. Facts:
+    // blockers.
     lock_required,
-    // The grant that a write believes in has ended. Facts: ended, blockers.
+    // The grant on which a write relies has ended. Facts: ended, blockers.
     stale_token,
-    // A plain read of what another holds in exclusive. Facts: blockers.
+    // A plain read of a resource that another session holds in mode `exclusive`. Facts: blockers.
     locked,
-    // The item is not as the condition of the write says. Facts: item, if it was asked for.
+    // The condition of the write is false for the item. Facts: item, if it was requested.
     condition_failed,
-    // No such table, or no such index of it.
+    // The table, or the index of the table, does not exist.
     resource_not_found,
-    // The table is there already, or just being made, changed or deleted.
+    // The table already exists, or it is being created, changed or deleted.
     resource_in_use,
-    // Nothing of the transaction was done. Facts: reasons, one an action.
+    // The transaction was cancelled and changed nothing. Facts: reasons, one for each action.
     transaction_cancelled,
-    // A request with the same token is under way.
+    // A request with the same token is in progress.
     transaction_in_progress,
-    // A transaction is under way on the item; ask again.
+    // A transaction on the item is in progress. Retry.
     transaction_conflict,
-    // More was asked than the table is said to bear; ask again later.
+    // The requests exceed the throughput of the table. Retry later.
     throttled,
-    // For the administrator only.
+    // The request requires administrator rights.
     access_denied,
     // The manager is shutting down.
     closing,
-    // Nobody can say whether it happened; ask again with the same request id.
+    // It is unknown whether the request took effect. Retry with the same request id.
     indeterminate,
     // The daemon cannot be reached.
     unreachable,
-    // Storage failed. Nothing more is granted until the store is opened again.
+    // The storage failed. No lock is granted until the store is opened again.
     io_error,
-    // The disk is full; as io_error.
+    // The disk is full. Otherwise as io_error.
     no_space,
     // Another process has the store open. Facts: pid.
     store_in_use,
-    // The directory holds something that is not a store.
+    // The directory contains files but is not a store.
     not_a_store,
-    // The store cannot be written by this user, or lies on a read-only file system.
+    // This user cannot write to the store, or the store is on a read-only file system.
     read_only,
     // The store was written by a newer version.
     newer_format,
-    // The store's contents contradict themselves; nothing is granted from it.
+    // The contents of the store are damaged or inconsistent. No lock is granted.
     corrupt,
 };
 
-// The code's name in snake_case, as above.
+// Returns the name of the code in snake_case, as above.
 ROCKLOCK_API std::string_view to_string(ErrorCode code);
 
-// A holder, as it is shown to others.
+// A holder, as other clients see it.
 struct Holder {
     std::string resource;
     Mode mode = Mode::write;
     bool subtree = false;
-    // How many permits, on a counting resource; else 0.
+    // The number of permits if the resource counts permits; otherwise 0.
     std::uint32_t permits = 0;
     GrantId grant{};
     Token token{};
     std::string principal;
     SessionId session;
-    // Who opened the session, as the server or the program that embeds us says.
+    // The user and the process that opened the session, as given by the server or by the program
+    // that embeds the library.
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
     WallTime acquired_at;
-    // Until the earlier of its session's deadline and its own cap. Zero for one that has ended.
+    // The time until the session's deadline or until the end of max_hold, whichever is earlier.
+    // Zero if the grant has ended.
     std::chrono::milliseconds remaining{};
     WallTime deadline;
-    // The grant's, or the session's where that has none; of metadata both, the grant's first.
+    // The note of the grant, or that of the session if the grant has none. The metadata contain
+    // those of both, first those of the grant.
     std::string note;
     Metadata metadata;
-    // The resource whose editing caused this lock (dependants); else empty.
+    // The resource with which this one was locked (dependants); otherwise empty.
     std::string cause;
-    // Whether it belongs to the principal who asked: "held by you, in another session".
+    // Whether the holder has the same principal as the caller ("held by you, in another session").
     bool you = false;
 };
 
-// A request in a queue, as it is shown to others.
+// A waiting request, as other clients see it.
 struct Waiter {
     std::string resource;
     Mode mode = Mode::write;
-    // How many permits, of a counting resource; else 0.
+    // The number of permits if the resource counts permits; otherwise 0.
     std::uint32_t permits = 0;
     std::string principal;
     SessionId session;
     WallTime since;
-    // 1 is next.
+    // The position in the queue; 1 is the next to be granted.
     std::uint32_t position = 0;
 };
 
-// One step of a deadlock: this session waits for `resource`, which the next one holds or waits for
-// earlier.
+// One step of a deadlock: this session waits for `resource`, which the session of the next step
+// holds, or for which it waits earlier in the queue.
 struct CycleStep {
     std::string principal;
     SessionId session;
@@ -154,7 +161,7 @@ struct CycleStep {
 // How a grant or a session ended.
 struct Ending {
     Outcome outcome = Outcome::released;
-    // The principal who ended it; empty when nobody did.
+    // The principal that ended it; empty if no principal did.
     std::string by;
     std::string reason;
     WallTime at;
@@ -163,35 +170,36 @@ struct Ending {
 // <rocklock/items/attribute_value.hpp>
 class AttributeMap;
 
-// Who wrote an item last, and when. Known where the write said whose it is: WriteItem::by.
+// The principal and the time of the last write of an item. Known only if that write named its
+// principal: WriteItem::by.
 struct LastWrite {
     std::string by;
     WallTime at;
     friend bool operator==(const LastWrite&, const LastWrite&) = default;
 };
 
-// An item that is not as it was when it was read.
+// An item that has changed since it was read.
 struct ItemChange {
     std::string table;
     std::shared_ptr<const AttributeMap> key;
-    // Nobody can say who deleted it.
+    // The item was deleted. The principal that deleted it is not known.
     bool gone = false;
     std::optional<LastWrite> last_write;
 };
 
-// What an action had to do with the end of its transaction.
+// The reason of one action of a cancelled transaction.
 struct CancellationReason {
-    // Nothing: it was not the cause. Else condition_failed, invalid_argument, transaction_conflict
-    // or throttled.
+    // None if the action was not the cause. Otherwise condition_failed, invalid_argument,
+    // transaction_conflict or throttled.
     std::optional<ErrorCode> code;
     std::string message;
-    // The item of a failed condition, if it was asked for and is there.
+    // The item of a failed condition, if it was requested and exists.
     std::shared_ptr<const AttributeMap> item;
-    // Of a failed condition: the version of the item, 0 without one, and who wrote it.
+    // For a failed condition: the item's version (0 if there is no item) and its last write.
     std::uint64_t item_version = 0;
     std::optional<LastWrite> last_write{};
-    // Of lock_required, stale_token and locked: who holds it now, and how the grant ended that was
-    // shown.
+    // For lock_required, stale_token and locked: the current holders, and how the presented grant
+    // ended.
     std::vector<Holder> blockers{};
     std::optional<Ending> ended{};
 };
@@ -205,25 +213,26 @@ struct Error {
     std::vector<CycleStep> cycle;
     std::optional<Ending> ended;
     std::optional<GrantId> grant;
-    // When asking again makes sense: a minimum hold or a lock delay ends then, or a steal may be
-    // tried again.
+    // The time after which a retry can succeed: a minimum hold or a lock delay ends, or a steal is
+    // possible.
     std::optional<std::chrono::milliseconds> retry_after;
-    // Which policy refuses a steal.
+    // The policy that refuses a steal.
     std::optional<StealPolicy> policy;
     std::optional<std::uint64_t> limit;
-    // Of a refused request: how many of its writes were kept as drafts, for the principal of the
-    // lost lock: <rocklock/items/drafts.hpp>.
+    // For a refused request: how many of its writes were kept as drafts for the principal of the
+    // lost lock. See <rocklock/items/drafts.hpp>.
     std::uint32_t drafts = 0;
     // The process that has the store open.
     std::optional<std::int64_t> pid;
-    // The item of a failed condition as it is, if it was asked for and is there.
+    // The current item of a failed condition, if it was requested and exists.
     std::shared_ptr<const AttributeMap> item;
-    // Of a failed condition: the version of the item, 0 without one, and who wrote it.
+    // For a failed condition: the item's version (0 if there is no item) and its last write.
     std::uint64_t item_version = 0;
     std::optional<LastWrite> last_write;
-    // What has changed since a change set read it: <rocklock/items/change_set.hpp>.
+    // The items that have changed since a change set read them. See
+    // <rocklock/items/change_set.hpp>.
     std::vector<ItemChange> changes;
-    // Why a transaction was cancelled: one for each of its actions, in their order.
+    // Why a transaction was cancelled: one reason for each action, in the order of the actions.
     std::vector<CancellationReason> reasons;
 
     Error() = default;
