@@ -1,7 +1,7 @@
-// Result<T>: a value, or the Error that explains its absence.
+// Result<T>: a value, or the Error that explains why there is no value.
 //
-// The names are those of std::expected, which C++20 does not have. Nothing in the library throws,
-// but for value(), for those who prefer an exception.
+// The names are those of std::expected, which C++20 does not have. The library throws no
+// exceptions, except Result::value() if there is no value.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 namespace rocklock {
 
-// Thrown by Result::value() only.
+// The exception of Result::value().
 class BadResult : public std::runtime_error {
 public:
     explicit BadResult(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
@@ -33,7 +33,7 @@ public:
     bool has_value() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return has_value(); }
 
-    // Throws BadResult when there is no value.
+    // Throws BadResult if there is no value.
     T& value() & {
         require();
         return std::get<0>(state_);
@@ -47,14 +47,14 @@ public:
         return std::get<0>(std::move(state_));
     }
 
-    // Undefined without a value.
+    // The behavior is undefined if there is no value.
     T& operator*() & noexcept { return *std::get_if<0>(&state_); }
     const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
     T&& operator*() && noexcept { return std::move(*std::get_if<0>(&state_)); }
     T* operator->() noexcept { return std::get_if<0>(&state_); }
     const T* operator->() const noexcept { return std::get_if<0>(&state_); }
 
-    // Undefined with a value.
+    // The behavior is undefined if there is a value.
     Error& error() & noexcept { return *std::get_if<1>(&state_); }
     const Error& error() const& noexcept { return *std::get_if<1>(&state_); }
     Error&& error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
@@ -77,7 +77,7 @@ public:
 
     bool has_value() const noexcept { return !error_.has_value(); }
     explicit operator bool() const noexcept { return has_value(); }
-    // Throws BadResult when it failed.
+    // Throws BadResult if there is an error.
     void value() const {
         if (error_) throw BadResult(*error_);
     }

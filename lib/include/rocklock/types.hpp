@@ -1,4 +1,4 @@
-// The small words of the lock manager: modes, identities, outcomes.
+// Basic types of the lock manager: modes, ids, tokens, outcomes and limits.
 #pragma once
 
 #include <array>
@@ -16,34 +16,34 @@
 
 namespace rocklock {
 
-// How a resource is held. Two holders of different sessions may share a resource only when both
-// read. `write` lets plain reads of guarded data through, `exclusive` refuses those too.
+// The mode of a lock. Grants of different sessions can share a resource only if both have mode
+// `read`. `write` permits plain reads of guarded data; `exclusive` refuses them too.
 enum class Mode : std::uint8_t { read, write, exclusive };
 
-// What one wants to do; the class of the resource says which mode that takes.
+// The purpose of a lock. The class of the resource determines the mode that it requires.
 enum class Intent : std::uint8_t { read, edit };
 
-// What a second acquire by the same session of the same name does.
+// The effect of an acquire of a resource that the same session already holds.
 enum class Held : std::uint8_t {
-    // It is refused: already_held.
+    // The request fails with already_held.
     refuse,
-    // It answers with the grant that is held already.
+    // The request returns the grant that the session already has.
     join,
-    // It raises that grant's count; each count takes a release of its own.
+    // The count of that grant is incremented. It ends after as many releases.
     count,
 };
 
-// Who may take a grant away from its holder; classes have the rest. On the disk by number.
+// Who may steal a grant; the other settings are part of the class. Stored on disk by number.
 enum class StealPolicy : std::uint8_t {
     never,
     anyone,
-    // Anyone, once the holder's session has been inactive for so long.
+    // Any client, if the holder's session has been inactive for steal_after.
     idle,
-    // Whoever has asked, once the holder has allowed it or not answered for so long.
+    // A client that has asked, if the holder has allowed it or has not answered for steal_after.
     ask,
 };
 
-// How a grant ended; `held` while it has not, and for a release that only lowered a count.
+// How a grant ended. `held` if it has not ended, or if a release only decremented its count.
 enum class Outcome : std::uint8_t {
     held,
     released,
@@ -51,37 +51,38 @@ enum class Outcome : std::uint8_t {
     stolen,
     broken,
     transferred,
-    // Answers only: released before this release came.
+    // In answers only: the grant had been released before this release.
     already_released,
-    // Answers only: the token was replaced by an upward conversion.
+    // In answers only: an upgrade has replaced the token.
     converted,
 };
 
-// Rises with every grant of a store, for ever; below 2^53. 0 is no token.
+// Increases with every grant of a store and is never reset; below 2^53. 0 is not a token.
 enum class Token : std::uint64_t {};
-// The token a grant was born with; it never changes.
+// The first token of a grant; it identifies the grant and never changes.
 enum class GrantId : std::uint64_t {};
-// A draft's: <rocklock/items/drafts.hpp>. Never given again, and greater than that of any draft
-// before.
+// The id of a draft (<rocklock/items/drafts.hpp>). It is never reused, and greater than the id of
+// every earlier draft.
 enum class DraftId : std::uint64_t {};
 
 constexpr std::uint64_t number(Token token) { return static_cast<std::uint64_t>(token); }
 constexpr std::uint64_t number(GrantId grant) { return static_cast<std::uint64_t>(grant); }
 constexpr std::uint64_t number(DraftId draft) { return static_cast<std::uint64_t>(draft); }
 
-// A session's public name: 16 random bytes.
+// The public id of a session: 16 random bytes.
 struct SessionId {
     std::array<std::uint8_t, 16> bytes{};
     friend auto operator<=>(const SessionId&, const SessionId&) = default;
 };
 
-// The proof that one is the owner of a session: 32 bytes, never shown to anybody else.
+// The secret that proves the ownership of a session: 32 bytes. Only the session's owner receives
+// it.
 struct Secret {
     std::array<std::uint8_t, 32> bytes{};
     friend bool operator==(const Secret&, const Secret&) = default;
 };
 
-// Free text that goes with a session or a lock (host, URL, ticket): at most 4 KB in all.
+// Free text of a session or a lock (host, URL, ticket): at most 4 KB in total.
 using Metadata = std::map<std::string, std::string>;
 
 ROCKLOCK_API std::string_view to_string(Mode mode);
@@ -90,16 +91,16 @@ ROCKLOCK_API std::string_view to_string(Outcome outcome);
 ROCKLOCK_API std::optional<Mode> parse_mode(std::string_view text);
 ROCKLOCK_API std::optional<Intent> parse_intent(std::string_view text);
 
-// base64url without padding, as the protocol and the program show them.
+// Returns the value as base64url without padding, as in the protocol and in the program's output.
 ROCKLOCK_API std::string to_string(const SessionId& session);
 ROCKLOCK_API std::string to_string(const Secret& secret);
 ROCKLOCK_API std::optional<SessionId> parse_session_id(std::string_view text);
 ROCKLOCK_API std::optional<Secret> parse_secret(std::string_view text);
 
-// The fixed limits; a request beyond one is refused with an error that names it.
+// The fixed limits. A request that exceeds one is refused with an error that names the limit.
 namespace limits {
 inline constexpr std::size_t name_bytes = 1024;
-// Parts of the name of a resource, between slashes.
+// Parts of a resource's name, separated by slashes.
 inline constexpr std::size_t name_parts = 64;
 inline constexpr std::size_t resources_per_grant = 100;
 inline constexpr std::size_t metadata_bytes = 4096;
@@ -110,7 +111,7 @@ inline constexpr std::chrono::milliseconds lease_default{30'000};
 inline constexpr std::uint32_t waiters_per_resource = 10'000;
 inline constexpr std::uint32_t waiters_total = 1'000'000;
 inline constexpr std::uint32_t waits_per_session = 10'000;
-// Of drafts none is refused: where a principal has more, the oldest give way.
+// A draft is never refused for this limit: if a principal has more drafts, the oldest are deleted.
 inline constexpr std::uint32_t drafts_per_principal = 1'000;
 inline constexpr std::chrono::milliseconds draft_age = std::chrono::hours{24 * 30};
 }  // namespace limits

@@ -1,16 +1,17 @@
-// Drafts: what somebody wanted to write who had lost the lock.
+// Drafts: refused writes of a client that had lost its lock.
 //
-// A write that comes too late is refused, for the item belongs to the next holder by then. Where
-// the class of the resource has LockClass::drafts, the refusal and what was refused are one commit:
-// the write lies beside the item, under the principal's name, to be looked at, written again under
-// a new lock, or thrown away; up to 512 KB of it, more is refused only. A draft changes no item.
+// A write that arrives after its lock was lost is refused, because the item may belong to the next
+// holder. If the class of the resource has LockClass::drafts, the refusal and the refused write are
+// one commit: the write is kept as a draft of the principal, which can read it, write it again
+// under a new lock, or discard it. A write of more than 512 KB is refused without a draft. A draft
+// changes no item.
 //
 //     if (const auto saved = tables.write_item(late); !saved && saved.error().drafts > 0) {
 //         for (const Draft& draft : tables.list_drafts({"ann"})->drafts) offer(draft);
 //     }
 //
-// It stays until it is taken, discarded, or saved again (WriteItem::from_draft); for
-// limits::draft_age at most, and until its principal has limits::drafts_per_principal newer ones.
+// A draft is kept until it is taken, discarded or saved again (WriteItem::from_draft), until it is
+// limits::draft_age old, or until its principal has limits::drafts_per_principal newer drafts.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +24,15 @@
 
 namespace rocklock {
 
-// One write of one item. Of each lost token and item there is one at most, the last.
+// One refused write of one item. There is at most one for each lost token and item: the last.
 struct Draft {
     DraftId id{};
-    // Whose lock it was.
+    // The principal that held the lost lock.
     std::string principal;
     WallTime at;
-    // What the write showed.
+    // The token that the write presented.
     Token token{};
-    // Which the item belongs to.
+    // The resource to which the item belongs.
     std::string resource;
     // As it was asked for: the whole item of a put, of others the key and what was to become of the
     // item; its conditions and its `expected_version`. Nothing else.
@@ -40,9 +41,9 @@ struct Draft {
 
 struct DraftsRequest {
     std::string principal;
-    // 1 to limits::drafts_per_principal. A page also ends behind 1 MB.
+    // 1 to limits::drafts_per_principal. A page also ends after 1 MB.
     std::uint32_t limit = limits::drafts_per_principal;
-    // What the page before gave as `next`; none at first.
+    // The `next` of the previous page; none for the first page.
     DraftId next{};
 };
 

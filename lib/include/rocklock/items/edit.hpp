@@ -1,5 +1,5 @@
-// Items that somebody edits for minutes, under their locks: what is asked for, and what is there
-// then. Session::begin_edit() is how; docs/editing.md tells the whole.
+// Items that a user edits for minutes while their locks are held: the request and the result of
+// Session::begin_edit(). docs/editing.md describes the steps of an edit.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 
 namespace rocklock {
 
-// An item of a bound table that is wanted with its lock.
+// An item of a bound table that is to be locked and read.
 struct ItemToLock {
     std::string table;
     AttributeMap key;
-    // At most one of `mode` and `to`; neither means `to` edit.
+    // At most one of `mode` and `to` may be set. Without both, `to` is edit.
     std::optional<Mode> mode{};
     std::optional<Intent> to{};
 };
 
-// An item as it is while its lock is held.
+// An item as it was read under its lock.
 struct ItemUnderLock {
     std::string table;
     AttributeMap key;
-    // Nothing: there is none.
+    // None if the item does not exist.
     std::optional<AttributeMap> item;
-    // For WriteItem::expected_version; 0: there is none.
+    // For WriteItem::expected_version. 0 if the item does not exist.
     std::uint64_t version = 0;
-    // Who wrote it last, where the write said so.
+    // The last write of the item, if that write named its principal.
     std::optional<LastWrite> last_write;
 };
 
