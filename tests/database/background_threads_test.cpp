@@ -152,6 +152,7 @@ BOOST_FIXTURE_TEST_SUITE(many_threads, RunningDatabase)
 BOOST_AUTO_TEST_CASE(never_hold_the_same_lock_at_once) {
     int inside = 0;
     int entries = 0;
+    int violations = 0;
     Token last{};
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < 4; ++thread) {
@@ -162,15 +163,16 @@ BOOST_AUTO_TEST_CASE(never_hold_the_same_lock_at_once) {
                 patient.patience = no_limit;
                 const Guard guard = session.acquire("counter", patient).value();
                 // Not guarded by anything but the lock.
-                BOOST_REQUIRE(++inside == 1);
+                if (++inside != 1) ++violations;
                 ++entries;
-                BOOST_REQUIRE((guard.token() > last));
+                if (guard.token() <= last) ++violations;
                 last = guard.token();
                 --inside;
             }
         });
     }
     threads.clear();
+    BOOST_TEST(violations == 0);
     BOOST_TEST(entries == 400);
     BOOST_TEST(database.statistics().sweep_finds == 0U);
 }

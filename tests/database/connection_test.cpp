@@ -113,11 +113,15 @@ BOOST_AUTO_TEST_CASE(leaves_a_waiter_waiting) {
 BOOST_AUTO_TEST_CASE(gives_every_call_one_answer) {
     Session session = database.open_session("ann").value();
     std::atomic<int> answers{0};
+    std::atomic<int> failures{0};
     constexpr int calls = 200;
     for (int i = 0; i < calls; ++i) {
         session.async_acquire({lock_of(std::to_string(i))}, {}, [&](Result<Guard> answer) {
-            BOOST_TEST(failure_of(answer) == "");
-            if (answer) answer->detach();
+            if (answer) {
+                answer->detach();
+            } else {
+                ++failures;
+            }
             ++answers;
         });
         if (i % 50 == 25) server->drop_connections();
@@ -127,6 +131,7 @@ BOOST_AUTO_TEST_CASE(gives_every_call_one_answer) {
         BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
         std::this_thread::yield();
     }
+    BOOST_TEST(failures == 0);
     BOOST_TEST(store.statistics().held == static_cast<std::uint64_t>(calls));
 }
 
@@ -248,19 +253,19 @@ BOOST_AUTO_TEST_CASE(of_a_renewal_does_not_hide_what_was_lost) {
     });
     Database database = Database::connect(daemon.path(), soon()).value();
     Session session = database.open_session("ann", by_hand()).value();
-    std::atomic<int> told{0};
+    std::atomic<std::uint64_t> lost_grant{0};
     session.on_lost([&](const LostNotice& notice) {
-        BOOST_TEST((notice.grant.id == GrantId{5}));
-        ++told;
+        lost_grant = static_cast<std::uint64_t>(notice.grant.id);
     });
     Guard lost = session.acquire("a").value();
     Guard kept = session.acquire("b").value();
     BOOST_TEST(session.renew().has_value());
     const auto give_up = std::chrono::steady_clock::now() + 30s;
-    while (told == 0) {
+    while (lost_grant == 0) {
         BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
         std::this_thread::yield();
     }
+    BOOST_TEST(lost_grant == 5U);
     BOOST_TEST(!lost.valid());
     BOOST_TEST(kept.valid());
     lost.detach();

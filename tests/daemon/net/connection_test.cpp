@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -199,6 +200,11 @@ private:
     std::array<IoThread, 2> threads_{IoThread(nothing), IoThread(nothing)};
 };
 
+// Runs on threads of a test, where Boost.Test's assertions may not.
+void expect_success(const std::string& answer) {
+    if (answer.find("200 OK") == std::string::npos) throw std::runtime_error(answer);
+}
+
 std::size_t conversations() { return std::getenv("ROCKLOCK_TEST_ALL") != nullptr ? 8'000 : 1'400; }
 
 // Four threads, each with every later request in turn. Returns how many grants were revoked.
@@ -228,7 +234,7 @@ BOOST_AUTO_TEST_CASE(stays_when_its_client_reads_the_answer_and_closes) {
         World world;
         const auto talk = [](Client& client, const std::string& resource, std::size_t) {
             client.send(acquire_of(resource));
-            BOOST_REQUIRE(client.answer().find("200 OK") != std::string::npos);
+            expect_success(client.answer());
         };
         BOOST_TEST(revoked_after(world, way, talk) == 0U);
     }
@@ -239,7 +245,7 @@ BOOST_AUTO_TEST_CASE(stays_when_its_client_has_read_two_answers_and_closes) {
         World world;
         const auto talk = [](Client& client, const std::string& resource, std::size_t i) {
             client.send(acquire_of(resource));
-            BOOST_REQUIRE(client.answer().find("200 OK") != std::string::npos);
+            expect_success(client.answer());
             client.send(later_requests().at(i / 4 % later_requests().size()));
             client.answer();
         };
