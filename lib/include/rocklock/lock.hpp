@@ -1,9 +1,9 @@
-// The requests of the lock manager and its answers.
+// The requests and the responses of the lock manager.
 //
-// A session is a business transaction of a principal; its grants are renewed and expire as one. A
-// grant is one session's hold on a set of resources, each in its own mode, with one token. Every
-// verb names the exact grant, never just the resource, so nobody can end or change a lock by
-// mistake that somebody else has taken in between.
+// A session is a business transaction of a principal; its grants are renewed and expire together. A
+// grant is the right of one session to a set of resources, each in its own mode, with one token. A
+// request that ends or changes a lock names the grant, not the resource. It therefore cannot affect
+// a lock that another session has acquired in the meantime.
 //
 //     request ──► waiting ──► held ──► released | expired | stolen | broken | transferred
 //                    └──► refused | patience expired | cancelled | deadlock
@@ -30,15 +30,15 @@
 
 namespace rocklock {
 
-// Wait for ever (`patience`).
+// For `patience`: wait without a limit.
 inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();
 
 // ---- Classes: the policy of a kind of resource ----
 
-// Fowler's three offline locks, as what an intent comes to.
+// Fowler's three offline locks. The policy determines the mode for an intent:
 //
 //                        to edit       to read
-//     exclusive_write    write         no lock: asking for one is an error that says so
+//     exclusive_write    write         no lock: the request fails with invalid_argument
 //     exclusive_read     exclusive     exclusive
 //     read_write         write         read
 enum class Policy : std::uint8_t { exclusive_write, exclusive_read, read_write };
@@ -48,42 +48,44 @@ ROCKLOCK_API std::string_view to_string(StealPolicy policy);
 ROCKLOCK_API std::optional<Policy> parse_policy(std::string_view text);
 ROCKLOCK_API std::optional<StealPolicy> parse_steal_policy(std::string_view text);
 
-// A resource that is locked along with the one that is edited.
+// A resource that is locked together with another one.
 struct Dependant {
     std::string resource;
-    // read or write.
+    // Only read or write.
     Mode mode = Mode::read;
     friend bool operator==(const Dependant&, const Dependant&) = default;
 };
 
-// Which resources a class speaks for, and what holds for them. Of several patterns that match a
-// name the most specific counts: compared element by element from the left, a literal before `*`.
+// The settings of all resources that match a pattern. If several patterns match a name, the most
+// specific one applies: they are compared element by element from the left, and a literal element
+// is more specific than `*`.
 struct LockClass {
-    // A path; the element `*` matches any one element.
+    // A path. The element `*` matches exactly one element of any value.
     std::string pattern;
     Policy policy = Policy::exclusive_write;
-    // The lease of a session made for one grant that names none.
+    // The lease of a session that is opened for one grant, if the request gives none.
     std::chrono::milliseconds lease = limits::lease_default;
-    // A session with a longer lease may not lock here. Zero: no limit but limits::lease_max.
+    // A session with a longer lease cannot lock the resource. Zero: only limits::lease_max applies.
     std::chrono::milliseconds max_lease{0};
-    // A grant ends this long after it was given, however often it is renewed. Zero: no such limit.
+    // A grant ends this long after it was given, however often it is renewed. Zero: no limit.
     std::chrono::milliseconds max_hold{0};
-    // A released lock is not granted again before it was held this long. Zero: at once.
+    // A released resource is not granted again until this long after its grant. Zero: no minimum.
     std::chrono::milliseconds min_hold{0};
-    // A lock that expired or was broken is not granted again for this long. Zero: at once.
+    // After a lock expires or is broken, the resource is not granted for this long. Zero: no delay.
     std::chrono::milliseconds lock_delay{0};
     StealPolicy steal = StealPolicy::never;
-    // With `idle`: how long the holder must have been inactive; with `ask`: how long it may take to
-    // answer. 1 ms to 30 days with those two, zero with the others.
+    // With `idle`: how long the holder must have been inactive. With `ask`: how long the holder may
+    // take to answer. 1 ms to 30 days with these two, otherwise zero.
     std::chrono::milliseconds steal_after{0};
-    // Locked along with a resource of this class when that is locked to edit.
+    // The resources that are locked together with a resource of this class if it is locked in
+    // `write` or `exclusive`.
     std::vector<Dependant> dependants;
-    // Waiters for one resource: 1 to limits::waiters_total.
+    // The maximum number of waiters for one resource: 1 to limits::waiters_total.
     std::uint32_t queue_limit = limits::waiters_per_resource;
-    // Makes it a counting class: so many permits, and no modes. Zero: a class of modes.
+    // If greater than zero, each resource of the class has this number of permits and no modes.
     std::uint32_t permits = 0;
-    // What a holder writes to a bound table once its lock has expired, or was stolen or broken, is
-    // refused and kept as a draft: <rocklock/items/drafts.hpp>.
+    // If a holder's lock has expired, or was stolen or broken, its writes to a bound table are
+    // refused and kept as drafts: <rocklock/items/drafts.hpp>.
     bool drafts = false;
 
     friend bool operator==(const LockClass&, const LockClass&) = default;
@@ -91,32 +93,32 @@ struct LockClass {
 
 // ---- Requests ----
 
-// What ends a session besides its lease. The server of a store sees to it: in a program that embeds
-// the library nobody does.
+// Ends a session when its processes or its connection end, in addition to its lease. Only the
+// daemon does this; in a program that embeds the library, the value has no effect.
 enum class Bound : std::uint8_t { none, process, connection };
 
-// A process, safe against reuse of its number.
+// A process. The start time distinguishes it from a later process with the same number.
 struct ProcessId {
     std::int32_t pid = 0;
-    // Field 22 of /proc/<pid>/stat: clock ticks after boot.
+    // Field 22 of /proc/<pid>/stat: clock ticks since boot.
     std::uint64_t start_time = 0;
     friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };
 
-// Somebody waits for what a grant holds, or asks to take it over.
+// Another session waits for a resource of a grant, or asks to take the grant over.
 struct Wanted {
     GrantId grant{};
     std::string resource;
-    // The principal who wants it, in which mode, and since when.
+    // The principal that wants the resource, the mode, and since when.
     std::string by;
     Mode mode = Mode::write;
     WallTime since;
-    // Who asks to take it over may do so from then on, unless AnswerWanted says something else
-    // before. None for one that only waits.
+    // If the session asks to take the grant over: the time from which it can do so, unless
+    // AnswerWanted answers it earlier. None if the session only waits.
     std::optional<WallTime> answer_by{};
 };
 
-// A grant that ended otherwise than by its session.
+// A grant that its own session did not end.
 struct LostGrant {
     GrantId grant{};
     Ending ending;
@@ -124,54 +126,56 @@ struct LostGrant {
 
 struct SessionInfo {
     SessionId id;
-    // Zero in the answers to RenewSession and JoinProcess.
+    // Zero in the responses to RenewSession and JoinProcess.
     Secret secret;
     std::chrono::milliseconds lease{};
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
-    // In the answer to a renewal: what has happened since the one before. At most 100 of each, the
-    // newest.
+    // In the response to a renewal: the events since the previous renewal. At most the newest 100
+    // of each.
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
-    // From LockService::authenticate() alone, and never over a socket.
+    // Set by LockService::authenticate() only; never sent over a socket.
     std::string principal;
 };
 
 struct OpenSession {
     using Answer = SessionInfo;
-    // Who it is for, under a name that outlives the process: 1 to 1,024 bytes of UTF-8.
+    // The principal of the session: 1 to 1,024 bytes of UTF-8. Its name outlives the process.
     std::string principal;
-    // None: limits::lease_default.
+    // If none, limits::lease_default.
     std::optional<std::chrono::milliseconds> lease;
     Bound bound = Bound::none;
-    // With Bound::process; the session ends when all of these are gone.
+    // For Bound::process. The session ends when all of these processes have ended.
     std::vector<ProcessId> processes;
-    // The caller, as the kernel names it; shown to others.
+    // The user and the process of the caller, as reported by the kernel; shown to other clients.
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
     std::string note;
     Metadata metadata;
-    // A retry with this id and caller gets the same session, or parameter_mismatch. Empty: none.
+    // If a retry has the same id and the same caller, it gets the same session. If its parameters
+    // differ, it fails with parameter_mismatch. Empty: no id.
     std::string request_id;
 };
 
 struct RenewSession {
     using Answer = SessionInfo;
     SessionId session;
-    // Changes the lease from now on.
+    // Changes the lease from now on. None: the lease stays.
     std::optional<std::chrono::milliseconds> lease;
     std::optional<std::string> note;
     std::optional<Metadata> metadata;
-    // For a manager that was stalled and finds this renewal waiting: judge it as of that moment,
-    // the last at which it could have been served. The new deadline still counts from now.
+    // For a server that was stalled and finds this renewal in its input: the time at which the
+    // renewal is judged, which is the last time at which the server could have read it. The new
+    // deadline is computed from the current time.
     std::optional<BootTime> as_of;
-    // A person is at it: who may steal from an inactive holder may not do so for a while. A plain
-    // renewal says only that the program runs.
+    // Reports that a person is working in the session. It then counts as active for
+    // StealPolicy::idle. A plain renewal only shows that the program is running.
     bool active = false;
 };
 
-// Adds a process to a process-bound session.
+// Adds a process to a session that is bound to processes.
 struct JoinProcess {
     using Answer = SessionInfo;
     SessionId session;
@@ -179,32 +183,34 @@ struct JoinProcess {
 };
 
 struct ClosedSession {
-    // What its end released.
+    // The grants that the end of the session released.
     std::vector<GrantId> released;
 };
 struct CloseSession {
     using Answer = ClosedSession;
     SessionId session;
-    // Kept with the ends of its grants. Not for clients: why somebody else closed it.
+    // The reason that is stored with the ends of the session's grants. Set by the server if the
+    // client did not close the session itself.
     std::string reason{};
 };
 
 struct LockRequest {
     std::string resource;
-    // At most one of `mode`, `to` and `modes`; none means `to` edit.
+    // At most one of `mode`, `to` and `modes` may be set. Without all of them, `to` is edit.
     std::optional<Mode> mode{};
     std::optional<Intent> to{};
-    // Everything below this path too.
+    // Whether the lock also covers everything below this path.
     bool subtree = false;
-    // How many, of a counting class; 0 means 1 there, and must be 0 elsewhere.
+    // The number of permits if the class counts permits; 0 means 1. Must be 0 for other classes.
     std::uint32_t permits = 0;
-    // Of an Acquire: different modes, tried in this order. The lock takes the first that nobody is
-    // in the way of, neither for itself nor for what its class takes along in that mode; where
-    // there is none it takes the last, and waits for it or is refused as if it had asked for that
-    // alone. The grant says which it is. That is decided once: who waits tries no other mode later.
+    // For Acquire only: different modes in order of preference. The lock gets the first mode in
+    // which neither the lock itself nor its dependants conflict. If every mode conflicts, the lock
+    // gets the last one, and the request waits or is refused as if it had named that mode alone.
+    // The grant reports the mode. The mode is chosen once: a request that waits keeps its mode.
     //
-    // Whatever is wrong with the request in the strongest of them is wrong with it: it is refused,
-    // not tried in another. With Held::join and Held::count a grant does that covers one of them.
+    // If the request is invalid in the strongest of its modes, it is refused; the other modes are
+    // not tried. With Held::join and Held::count, a grant suffices that covers the weakest of the
+    // modes.
     std::vector<Mode> modes{};
 };
 
@@ -213,74 +219,77 @@ struct GrantedLock {
     Mode mode = Mode::write;
     bool subtree = false;
     std::uint32_t permits = 0;
-    // The resource whose editing took this one along; empty for one that was asked for.
+    // The resource that has this one as a dependant; empty if the request named this one itself.
     std::string cause;
 };
 
 struct Grant {
     GrantId id{};
-    // What a write carries to be let in.
+    // The token that a write must present; see <rocklock/lock_proof.hpp>.
     Token token{};
     SessionId session;
     std::vector<GrantedLock> locks;
-    // Whether it had to wait.
+    // Whether the request had to wait.
     bool waited = false;
-    // How often it is held: 0, or what `Held::count` added.
+    // The count that `Held::count` maintains; otherwise 0.
     std::uint32_t count = 0;
-    // Until the earlier of its session's deadline and its own cap.
+    // The time until the session's deadline or until `cap`, whichever is earlier.
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
-    // With a `max_hold`: the end that no renewal can push.
+    // With a `max_hold`: the time at which the grant ends, however often it is renewed.
     std::optional<BootTime> cap;
-    // In the answer to a repeated request whose grant has ended since: how.
+    // In the response to a repeated request: how the grant has ended since, if it has.
     std::optional<Ending> ended;
-    // When a session was made for this grant alone: its credentials.
+    // The credentials of the session that was opened for this grant alone.
     std::optional<SessionInfo> own_session;
 };
 
 struct Acquire {
     using Answer = Grant;
-    // The session that will own it; without one, `opens` makes one for this grant alone, which ends
-    // with it.
+    // The session that will own the grant. Without it, `opens` opens a session for this grant
+    // alone, which ends together with the grant.
     std::optional<SessionId> session;
     std::optional<OpenSession> opens;
-    // 1 to 100 names, none twice. All are granted together or none.
+    // 1 to 100 different resources. Either all are granted or none.
     std::vector<LockRequest> locks;
-    // Zero: try, never wait. no_limit: wait for ever.
+    // Zero: do not wait. no_limit: wait without a limit.
     std::chrono::milliseconds patience{0};
     Held held = Held::refuse;
-    // Shown to others, before those of the session.
+    // Shown to other clients; has precedence over the note of the session.
     std::string note;
     Metadata metadata;
-    // The grant ends so long after it was given, or when its classes say, if that is sooner.
+    // The grant ends this long after it was given, or earlier if one of its classes says so.
     std::optional<std::chrono::milliseconds> max_hold;
-    // A retry with the same id, `locks`, `held` and `max_hold` gets the same grant; with others,
-    // parameter_mismatch. At most 256 bytes; empty: none.
+    // If a retry has the same id and equal `locks`, `held` and `max_hold`, it gets the same grant.
+    // If these differ, it fails with parameter_mismatch. At most 256 bytes. Empty: no id.
     std::string request_id;
 };
 
-// Changes the modes of a held grant. Down is at once and keeps the token; up waits for the other
-// holders, ahead of the queue, and takes a new token. A conversion that fails leaves the grant as
-// it was. While one waits, another one of the same grant is refused as an invalid argument.
+// Changes the modes of a held grant. A downgrade takes effect immediately and keeps the token. An
+// upgrade waits for the other holders, ahead of the queue, and gets a new token. A conversion that
+// fails leaves the grant unchanged. While a conversion of a grant waits, another one of the same
+// grant fails with invalid_argument.
 struct Convert {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
-    // For all its locks; or, without it, `locks` for some of them, each a resource and its mode.
+    // The mode for all locks of the grant. Without it, `locks` names some of its resources, each
+    // with its new mode.
     std::optional<Mode> mode;
     std::vector<LockRequest> locks;
-    // Zero: try, never wait. no_limit: wait for ever.
+    // Zero: do not wait. no_limit: wait without a limit.
     std::chrono::milliseconds patience{0};
-    // As Acquire's; the grant remembers the last one.
+    // As in Acquire. Only the request id of the last conversion of a grant is remembered.
     std::string request_id;
 };
 
 struct Released {
-    // released; held, with a count that was lowered; or what had ended it before.
+    // `released`; `held` if only the count was decremented; otherwise how the grant had ended
+    // before.
     Outcome outcome = Outcome::released;
     std::uint32_t count = 0;
-    // Of what had ended it before: who, why and when.
+    // If the grant had ended before: the principal that ended it, the reason and the time.
     std::string by{};
     std::string reason{};
     std::optional<WallTime> at{};
@@ -291,8 +300,9 @@ struct Release {
     GrantId grant{};
 };
 
-// Gives a grant to another session, with a new id and token, in one step. Errors: session_not_found
-// for the receiver; conflict when the giver's other grants are in the way; deadlock.
+// Transfers a grant to another session in one step. The receiver's grant has a new id and token.
+// Errors: session_not_found for the receiver; conflict if other grants of the sender's session
+// conflict with the transferred locks; deadlock.
 struct Transfer {
     using Answer = Grant;
     SessionId session;
@@ -300,70 +310,79 @@ struct Transfer {
     SessionId to;
 };
 
-// Ends another's grant and takes its place, in one step and ahead of the waiters, if the class of
-// every resource in it allows it. A class that wants the holder to be asked makes the first Steal
-// of a principal ask: it is refused, the holder gets `Wanted`, and the refusal says when to come
-// again. Errors: steal_refused (with the policy in the way, and when to try again), grant_ended,
-// already_held (one's own), conflict when the loser's other grants are in the way, deadlock,
-// limit_exceeded when a hundred others have asked.
+// Ends the grant of another session and takes its place, in one step and ahead of the waiters, if
+// the classes of all its resources allow it. If a class has StealPolicy::ask, the first Steal of a
+// principal asks the holder: it is refused, the holder receives `Wanted`, and the error's
+// retry_after says when to retry.
+//
+// Errors: steal_refused   Facts: policy, retry_after
+//         grant_ended
+//         already_held    the grant belongs to this session
+//         conflict        other grants of the holder's session conflict with the stolen locks
+//         deadlock
+//         limit_exceeded  100 others have asked for the grant
 struct Steal {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
-    // For the loser and the audit; not empty.
+    // Reported to the holder and stored in the audit log; must not be empty.
     std::string reason;
-    // May steal what its class allows to nobody; and, with `force`, without asking or waiting too.
+    // `administrator`: the session may also steal from a class with StealPolicy::never. `force`,
+    // for administrators only: the session need not ask or wait.
     bool administrator = false;
     bool force = false;
 };
 
-// Ends another's grant. For administrators. Errors: grant_ended, not_owner for one that nobody
-// knows.
+// Ends a grant of another session. For administrators. Errors: grant_ended; not_owner if the grant
+// is unknown.
 struct Break {
     using Answer = Released;
     GrantId grant{};
-    // For the loser and the audit; not empty.
+    // Reported to the holder and stored in the audit log; must not be empty.
     std::string reason;
-    // Who does it, under a name that people know; not empty.
+    // The name of the administrator; must not be empty.
     std::string by;
 };
 
-// Ends another's session and all of its grants, as if each were broken. For administrators. Errors:
-// session_not_found, session_expired for one that has ended.
+// Ends a session and all of its grants, as if each were broken. For administrators. Errors:
+// session_not_found; session_expired if the session has ended.
 struct EndSession {
     using Answer = ClosedSession;
     SessionId session;
-    // For the loser and the audit; not empty.
+    // Reported to the holder and stored in the audit log; must not be empty.
     std::string reason;
-    // The name of the administrator; not empty.
+    // The name of the administrator; must not be empty.
     std::string by;
 };
 
-// The holder's answer to all who want a grant of its: those who asked to take it over, and those
-// who wait for it. Counts as activity of its session.
+// The holder's answer to all sessions that want its grant: those that asked to take it over and
+// those that wait for it. Counts as activity of the holder's session. The last answer applies until
+// the grant ends. If no session wants the grant, the answer has no other effect.
 //
-// Allowed: whoever has asked may steal it from now on, and the session holds it until one does. If
-// nobody has asked, it is released to those who wait, whatever its count. Not allowed: who has
-// asked may not steal it, and may ask again after its class's `steal_after`; who waits goes on
-// waiting. The last answer counts, until the grant ends. Nothing happens where nobody wants it.
+// If `allow` is true, each session that has asked may steal the grant from now on, and the holder
+// keeps it until one does. If no session has asked, the grant is released to the waiters, whatever
+// its count is.
+//
+// If `allow` is false, a session that has asked may not steal the grant, and may ask again after
+// the class's `steal_after`. Waiters continue to wait.
 struct AnswerWanted {
-    // `released`, or `held`.
+    // The outcome is `released` or `held`.
     using Answer = Released;
     SessionId session;
     GrantId grant{};
     bool allow = false;
 };
 
-// Takes an expired or broken grant again, with a new id and token, for a session of the same
-// principal, only if nobody was granted any of its resources since. Errors: precondition_failed
-// when somebody was, not_owner, grant_ended when it ended otherwise.
+// Acquires an expired or broken grant again for a session of the same principal, with a new id and
+// token. Succeeds only if none of its resources was granted to another session since. Errors:
+// precondition_failed if one was granted; not_owner; grant_ended if the grant ended in another way.
 struct Reacquire {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
 };
 
-// Adds a class, or replaces the one with its pattern.
+// Adds a class, or replaces the class with the same pattern.
 struct PutClass {
     using Answer = LockClass;
     LockClass lock_class;
@@ -378,9 +397,9 @@ using Request = std::variant<OpenSession, RenewSession, JoinProcess, CloseSessio
                              AnswerWanted, EndSession>;
 using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass>;
 
-// ---- Looking ----
+// ---- Queries ----
 
-// A holder that has gone, and how.
+// A holder whose grant has ended, and how it ended.
 struct PastHolder {
     Holder holder;
     Ending ending;
@@ -388,36 +407,38 @@ struct PastHolder {
 
 struct LockView {
     std::string resource;
-    // What counts for it; the default class has an empty pattern.
+    // The class that applies to the resource. The default class has an empty pattern.
     LockClass lock_class;
     std::vector<Holder> holders;
     std::vector<Waiter> waiters;
-    // Of the last grant on this name that is remembered; 0 for none.
+    // The token of the last remembered grant of this name; 0 if there is none.
     Token last_token{};
     std::optional<PastHolder> last_holder;
-    // Free, but not granted before: a minimum hold or a lock delay.
+    // How long the resource stays closed although it is free: a minimum hold or a lock delay.
     std::optional<std::chrono::milliseconds> closed_for;
 };
 
 struct ListLocks {
-    // Compared with bytes.
+    // Compared byte by byte.
     std::string prefix;
     std::string principal;
     std::optional<SessionId> session;
-    // Only resources of the class with this pattern.
+    // Only resources of the class that has this pattern.
     std::optional<std::string> class_pattern;
-    // Only resources that somebody waits for.
+    // Only resources that have waiters.
     bool contended = false;
-    // Who asks: marks the rows of this principal as `you`.
+    // The principal of the caller: its rows are marked as `you`.
     std::string asker;
-    // 1 to 10,000.
+    // The maximum number of locks in the page: 1 to 10,000.
     std::uint32_t limit = 1000;
-    // What the page before gave as `next`; empty at first.
+    // The `next` of the previous page; empty for the first page.
     std::string next;
 };
 struct LockPage {
-    // By resource and grant. Of up to 2,048 locks in all an instant; of more, what was held all the
-    // while is here, and what came or went may be: others do not wait for those who look.
+    // Ordered by resource and grant. If the store has at most 2,048 locks, the page is the state at
+    // one time. Otherwise, it contains every matching lock that was held during the whole query; a
+    // lock that was granted or ended meanwhile may be missing. Queries therefore do not block other
+    // requests.
     std::vector<Holder> locks;
     std::string next;  // empty on the last page
 };
@@ -438,7 +459,7 @@ struct SessionView {
     std::uint64_t grants = 0;
 };
 
-// One waiter and one of those it waits for: a holder, or an earlier waiter.
+// A waiter, and a session for which it waits: a holder or an earlier waiter.
 struct WaitEdge {
     std::string resource;
     SessionId waiter;
@@ -453,11 +474,11 @@ struct Deadlock {
     std::vector<CycleStep> cycle;
 };
 
-// One forced change, kept for ever.
+// A forced change. These rows are kept permanently.
 struct AuditRow {
     std::uint64_t sequence = 0;
     WallTime at;
-    // stolen or broken.
+    // Only stolen or broken.
     Outcome outcome = Outcome::broken;
     std::string by;
     std::string reason;
@@ -467,16 +488,17 @@ struct AuditRow {
     std::string principal;
 };
 
-// ---- What holders are told ----
+// ---- Notices to holders ----
 
-// A grant ended otherwise than by its own session. Told once for each grant, after it is durable.
+// A grant has ended, and its own session did not end it. Sent once for each grant, after the end is
+// durable.
 struct LostNotice {
     SessionId session;
     Grant grant;
     Ending ending;
 };
 
-// Somebody began to wait for what this session holds, or asks to take it over.
+// A session began to wait for a resource that this session holds, or asks to take a grant over.
 struct WantedNotice {
     SessionId session;
     Wanted wanted;
@@ -484,18 +506,20 @@ struct WantedNotice {
 
 // ---- The service ----
 
-// Names a request that has been submitted, to cancel it.
+// Identifies a submitted request, so that it can be cancelled.
 enum class Ticket : std::uint64_t {};
 
-// What answers the requests: the lock manager.
+// Executes the requests: the interface of the lock manager.
 //
-// Threads: thread-safe. Completions run on a thread of the service; where it has none (closed, or
-//          without background) on the thread whose call gives them. Never under a mutex of its, and
-//          they must not block for long.
-// Errors:  besides those named at each request: invalid_argument; session_expired and
-//          session_not_found, not_owner, grant_ended for the sessions and grants named; io_error,
-//          no_space and corrupt from the storage, from then on for everything; closing;
-//          store_in_use in a child of the process that opened the store.
+// Threads: thread-safe. Completions run on a thread of the service. If it has none (it is closed,
+//          or has no background thread), they run on the thread whose call completes the request.
+//          The service holds no mutex while a completion runs. A completion must not block for
+//          long.
+// Errors:  in addition to the errors of each request: invalid_argument; session_expired,
+//          session_not_found, not_owner and grant_ended for the sessions and grants that the
+//          request names; io_error, no_space and corrupt from the storage, after which every
+//          request fails with that error; closing; store_in_use in a child of the process that
+//          opened the store.
 class ROCKLOCK_API LockService {
 public:
     using Completion = std::function<void(Result<Answer>)>;
@@ -506,17 +530,19 @@ public:
     LockService& operator=(const LockService&) = delete;
     virtual ~LockService() = default;
 
-    // Decides, and calls `done` exactly once, when the answer is as durable as its verb demands.
+    // Decides the request. Calls `done` exactly once, after the result is as durable as the request
+    // requires.
     virtual Ticket submit(Request request, Completion done) = 0;
 
-    // Withdraws a wait; its completion gets `cancelled`. Too late or unknown: nothing happens. When
-    // a grant and the cancel race, the completion tells which it was.
+    // Cancels a wait: its completion is called with `cancelled`. Has no effect if the request has
+    // completed or is unknown. If a grant and the cancellation race, the completion reports which
+    // one came first.
     virtual void cancel(Ticket ticket) = 0;
-    // Submits and waits in the caller's thread, which needs no other thread unless it has to wait
-    // for a lock. A stop request cancels the wait.
+    // Submits the request and waits for the result in the calling thread. No other thread is needed
+    // unless the request has to wait for a lock. A stop request cancels the wait.
     virtual Result<Answer> call(Request request, std::stop_token stop = {}) = 0;
 
-    // call(), with the answer of that request.
+    // Calls call() and returns the answer with the type of the request.
     template <typename R>
     Result<typename R::Answer> ask(R request, std::stop_token stop = {}) {
         auto answer = call(Request(std::move(request)), std::move(stop));
@@ -524,42 +550,45 @@ public:
         return std::get<typename R::Answer>(*std::move(answer));
     }
 
-    // Holders, waiters and the last holder of one name.
+    // Returns the holders, the waiters and the last holder of a resource.
     virtual Result<LockView> show(std::string_view resource) = 0;
-    // Holders, in order of resource and grant. Errors: invalid_argument (`limit` or `next`).
+    // Returns the holders, ordered by resource and grant. Errors: invalid_argument (`limit` or
+    // `next`).
     virtual Result<LockPage> list(const ListLocks& request) = 0;
-    // Live ones, in order of opening; `principal` empty for all.
+    // Returns the live sessions of `principal` in the order in which they were opened. If
+    // `principal` is empty, returns those of all principals.
     virtual Result<std::vector<SessionView>> sessions(std::string_view principal) = 0;
-    // The live grants of a session, oldest first.
+    // Returns the live grants of a session, oldest first.
     virtual Result<std::vector<Grant>> grants(const SessionId& session) = 0;
-    // The session that belongs to this proof. Its deadline may be that of a renewal which is not
-    // written yet: whoever relies on one asks for a renewal. Errors: not_owner, session_not_found,
-    // session_expired.
+    // Returns the session if `secret` is its secret. The deadline may be that of a renewal that is
+    // not written yet; a caller that relies on the deadline must renew the session. Errors:
+    // not_owner, session_not_found, session_expired.
     virtual Result<SessionInfo> authenticate(const SessionId& session, const Secret& secret) = 0;
-    // Whether `session` now holds `resource` in `mode` or a stronger one, by itself or through a
-    // subtree.
+    // Returns whether `session` currently holds `resource` in `mode` or a stronger one, directly or
+    // by a subtree lock.
     virtual bool holds(const SessionId& session, std::string_view resource, Mode mode) = 0;
-    // Most specific first.
+    // Returns the classes, most specific first.
     virtual std::vector<LockClass> classes() = 0;
-    // Who waits for whom, now; at most 10,000 edges.
+    // Returns the current edges from waiters to the sessions for which they wait; at most 10,000.
     virtual std::vector<WaitEdge> wait_graph() = 0;
-    // The last sixteen deadlocks that were refused, oldest first.
+    // Returns the last 16 deadlocks that were refused, oldest first.
     virtual std::vector<Deadlock> recent_deadlocks() = 0;
-    // At most `limit` forced changes whose sequence is above `after`, in order.
+    // Returns at most `limit` forced changes with a sequence greater than `after`, in order.
     virtual Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) = 0;
     virtual LockStatistics statistics() = 0;
-    // At most `limit` of each: 1 to 1,000.
+    // Returns at most `limit` (1 to 1,000) rows of each kind.
     virtual Result<Outliers> outliers(std::uint32_t limit) = 0;
 
-    // The grants on one name, live and ended, as far back as they are remembered. Errors:
-    // invalid_argument (the name, `limit` or `next`).
+    // Returns the live and the ended grants of a resource, as far back as they are remembered.
+    // Errors: invalid_argument (the name, `limit` or `next`).
     virtual Result<HistoryPage> history(const HistoryRequest& request) = 0;
 
-    // The events after one that is known, and waits for the first if it has patience, in the
-    // caller's thread. A stop request ends the wait. Errors: invalid_argument (`limit`, or where no
-    // events are kept), cancelled.
+    // Returns the events after `request.after`. If there are none, waits for the first one in the
+    // calling thread, for up to `request.patience`. A stop request ends the wait. Errors:
+    // invalid_argument (`limit`, or the manager keeps no events), cancelled.
     virtual Result<EventPage> watch(const WatchRequest& request, std::stop_token stop = {}) = 0;
-    // The same; calls `done` exactly once. cancel() ends it with `cancelled`.
+    // As watch(), but asynchronous: calls `done` exactly once. cancel() ends the wait with
+    // `cancelled`.
     virtual Ticket submit_watch(WatchRequest request, WatchCompletion done) = 0;
 };
 
