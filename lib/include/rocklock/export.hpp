@@ -1,4 +1,4 @@
-// What the shared library shows. Everything else in it is hidden.
+// The macro for symbols that the shared library exports. All other symbols are hidden.
 #pragma once
 
 #if defined(__GNUC__)

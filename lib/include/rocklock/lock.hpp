@@ -374,8 +374,8 @@ struct AnswerWanted {
 };
 
 // Acquires an expired or broken grant again for a session of the same principal, with a new id and
-// token. Succeeds only if none of its resources was granted to another session since. Errors:
-// precondition_failed if one was granted; not_owner; grant_ended if the grant ended in another way.
+// token. Succeeds only if none of its resources has been granted since. Errors:
+// precondition_failed if one has; not_owner; grant_ended if the grant ended in another way.
 struct Reacquire {
     using Answer = Grant;
     SessionId session;

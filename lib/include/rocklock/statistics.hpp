@@ -1,4 +1,4 @@
-// The numbers of a lock manager: what it has counted since it opened its store.
+// The statistics of a lock manager since it opened its store.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace rocklock {
 
-// How long things took, in buckets. Bucket `i` counts what lasted up to `bounds[i]` and longer than
-// the bound before it; the last one, all that lasted longer.
+// A histogram of durations. Bucket `i` counts the durations that are at most `bounds[i]` and
+// greater than the previous bound. The last bucket counts those that are greater than all bounds.
 template <std::size_t Size>  // NOLINT(readability-identifier-naming): as a type
 class DurationHistogram {
 public:
@@ -26,7 +26,7 @@ public:
         std::size_t bucket = 0;
         while (bucket < Size && duration > (*bounds_)[bucket]) ++bucket;
         ++counts_[bucket];
-        // 292 years, which many long ones do make together.
+        // The sum saturates at 292 years, which many long durations can reach.
         constexpr auto most = std::chrono::nanoseconds::max();
         sum_ = sum_ > most - duration ? most : sum_ + duration;
     }
@@ -39,7 +39,7 @@ public:
         for (const std::uint64_t bucket : counts_) all += bucket;
         return all;
     }
-    // For one that was kept, or sent, as numbers.
+    // Restores a histogram that was stored or received.
     void set(const std::array<std::uint64_t, Size + 1>& counts, std::chrono::nanoseconds sum) {
         counts_ = counts;
         sum_ = sum;
@@ -53,13 +53,13 @@ private:
 
 namespace histogram_bounds {
 using std::chrono::microseconds;
-// Of calls: 10 us to 1 s.
+// For calls: 10 us to 1 s.
 inline constexpr std::array<microseconds, 16> calls{
     microseconds{10},      microseconds{25},      microseconds{50},      microseconds{100},
     microseconds{250},     microseconds{500},     microseconds{1'000},   microseconds{2'500},
     microseconds{5'000},   microseconds{10'000},  microseconds{25'000},  microseconds{50'000},
     microseconds{100'000}, microseconds{250'000}, microseconds{500'000}, microseconds{1'000'000}};
-// Of waits, holds and leases: 1 ms to 7 days.
+// For waits, holds and leases: 1 ms to 7 days.
 inline constexpr std::array<microseconds, 16> leases{
     std::chrono::milliseconds{1},   std::chrono::milliseconds{10}, std::chrono::milliseconds{100},
     std::chrono::milliseconds{500}, std::chrono::seconds{1},       std::chrono::milliseconds{2'500},
@@ -71,21 +71,22 @@ inline constexpr std::array<microseconds, 16> leases{
 
 using Histogram = DurationHistogram<16>;
 
-// What the sessions of one user have, if there is a limit (UserLimits).
+// The current usage of a user for which there is a limit (UserLimits).
 struct UserLockUsage {
     // The uid; 2^32 - 1 is the user of all clients over TCP.
     std::uint32_t uid = 0;
     std::uint64_t sessions = 0;
     std::uint64_t grants = 0;
     std::uint64_t waiters = 0;
-    // An estimate of the memory of these.
+    // An estimate of the memory that these use, in bytes.
     std::uint64_t lock_bytes = 0;
 
     friend bool operator==(const UserLockUsage&, const UserLockUsage&) = default;
 };
 
-// Counts since the store was opened, but for `sessions`, `held` and `waiting`, which are of now. At
-// all times granted + recovered = held + released + expired + stolen + broken + transferred.
+// Counts since the store was opened. `sessions`, `held` and `waiting` are the values at the time of
+// the call. At all times granted + recovered = held + released + expired + stolen + broken +
+// transferred.
 struct LockStatistics {
     std::uint64_t sessions = 0;
     std::uint64_t held = 0;
@@ -103,60 +104,63 @@ struct LockStatistics {
     std::uint64_t cancelled = 0;
     std::uint64_t deadlocks = 0;
     std::uint64_t replays = 0;
-    // Waiters that the periodic sweep found grantable: must stay 0.
+    // Waiters that could have been granted earlier and that only the periodic sweep found. Must
+    // stay 0: any other value is a bug.
     std::uint64_t sweep_finds = 0;
 
-    // Locks, not grants: a set has several. By Mode; permits by themselves, as grants of a counting
-    // resource, however many of them.
+    // Locks instead of grants: a set has several locks. Indexed by Mode. A grant of a counting
+    // resource counts once in `permits_granted`, whatever its number of permits.
     std::array<std::uint64_t, 3> locks_granted{};
     std::uint64_t permits_granted = 0;
-    // Waits refused because a queue was full.
+    // Requests that were refused because a queue was full.
     std::uint64_t queue_full = 0;
     std::uint64_t steals_refused = 0;
     std::uint64_t conversions = 0;
     std::uint64_t sessions_opened = 0;
     std::uint64_t sessions_expired = 0;
     std::uint64_t renewals = 0;
-    // Events kept, and those that have made room for others.
+    // The events that are kept, and the events that were dropped to make room for newer ones.
     std::uint64_t events = 0;
     std::uint64_t events_dropped = 0;
 
-    // From a request that waited to its grant.
+    // The time from a request that waited to its grant.
     Histogram wait{histogram_bounds::leases};
-    // From a grant to its end.
+    // The time from a grant to its end.
     Histogram hold{histogram_bounds::leases};
-    // What was left of a lease when it was renewed: how close it came.
+    // The remaining time of a lease when it was renewed.
     Histogram renew_margin{histogram_bounds::leases};
-    // From the call to the answer of an acquire that did not wait, its sync included. Only counted
-    // if DatabaseOptions::timings is on.
+    // The time from the call to the answer of an acquire that did not wait, including the sync.
+    // Counted only if DatabaseOptions::timings is set.
     Histogram acquire{histogram_bounds::calls};
 
-    // In order of uids. Empty if no user has a limit.
+    // Ordered by uid. Empty if no user has a limit.
     std::vector<UserLockUsage> users{};
 };
 
-// A resource that was waited for.
+// A resource with waiters, now or earlier.
 struct HotResource {
     std::string resource;
-    // How many requests have waited for it. May be too high by as much as `error`: only so many
-    // names are counted, and one that is new takes over the count of the least of them.
+    // How many requests have waited for the resource. The count can be too high by up to `error`:
+    // only a fixed number of names is counted, and a new name replaces the one with the lowest
+    // count and inherits its count.
     std::uint64_t waits = 0;
     std::uint64_t error = 0;
 };
 
-// What stands out.
+// The longest holds and the most contended resources.
 struct Outliers {
-    // Live, longest held first.
+    // Live grants, longest held first.
     std::vector<Holder> longest_held;
-    // Most waits first.
+    // Ordered by `waits`, highest first.
     std::vector<HotResource> hottest;
 };
 
-// A wait that has become long, with those in its way. The waiter's position is not counted: 0.
+// A wait that has become long, and the holders that block it. The waiter's position is not computed
+// and always 0.
 struct SlowWait {
     Waiter waiter;
     std::chrono::milliseconds waited{};
-    // At most 100; none while earlier waiters, or a closed resource, are all that is in the way.
+    // At most 100. Empty if the request is blocked only by earlier waiters or a closed resource.
     std::vector<Holder> holders;
 };
 

@@ -1,18 +1,18 @@
-// The limits of what the clients of one user may have at once.
+// The limits per user of sessions, grants, waiters, drafts and bytes.
 #pragma once
 
 #include <cstdint>
 
 namespace rocklock {
 
-// What the clients of one user may have at once. Zero means unlimited. A user is a uid; all clients
-// over TCP are one user. A request for more fails with limit_exceeded.
+// The limits of the clients of one user. Zero means unlimited. A user is a uid; all clients over
+// TCP count as one user. A request that would exceed a limit fails with limit_exceeded.
 struct UserLimits {
     std::uint64_t sessions = 0;
-    // Grants, and requests that wait for one.
+    // Grants and requests that wait for one.
     std::uint64_t grants = 0;
     std::uint64_t waiters = 0;
-    // Bytes of memory for all of these: an estimate, from above.
+    // Memory of all of these in bytes: an upper estimate.
     std::uint64_t lock_bytes = 0;
     // Drafts of refused writes.
     std::uint64_t drafts = 0;

@@ -1,4 +1,4 @@
-// Which Rocklock this is.
+// The version of the library.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace rocklock {
 
-// The version of the library that is running, as "0.1.0": under a shared library not always the one
-// that was compiled against.
+// Returns the version of the library at run time, such as "0.1.0". With a shared library, it can
+// differ from the version at compile time.
 //
 // Threads: thread-safe.
 ROCKLOCK_API std::string_view version() noexcept;
