@@ -63,8 +63,9 @@ struct DatabaseOptions {
 
 // Options of Database::connect().
 struct ConnectOptions {
-    // How long a call waits for a connection, and for a response in addition to the wait timeout of
-    // the request. Renewals, releases and closings of sessions wait for a shorter time.
+    // The maximum time that a call waits for a connection, and for a response in addition to the
+    // wait timeout of the request. Renewals, releases and closings of sessions wait for a shorter
+    // time.
     std::chrono::milliseconds patience{10'000};
     // Whether the database has background threads. If false, the caller must renew sessions, or
     // call tick().
@@ -130,9 +131,9 @@ public:
     // or times that violate the constraints of SessionOptions), limit_exceeded (note and metadata),
     // io_error, no_space, closing.
     Result<Session> open_session(std::string_view principal, SessionOptions options = {});
-    // Resumes a session that was detached, or whose process ended, and renews it. Only the times in
-    // `options` are used; the session keeps its lease, note and metadata. Errors: not_owner,
-    // session_expired, session_not_found, invalid_argument, io_error, no_space, closing.
+    // Resumes a session that was detached, or that outlived its process, and renews it. Only the
+    // times in `options` are used; the session keeps its lease, note and metadata. Errors:
+    // not_owner, session_expired, session_not_found, invalid_argument, io_error, no_space, closing.
     Result<Session> resume_session(const SessionCredentials& credentials,
                                    SessionOptions options = {});
 

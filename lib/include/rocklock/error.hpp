@@ -158,7 +158,7 @@ struct CycleStep {
     std::string resource;
 };
 
-// How a grant or a session ended.
+// The end of a grant or a session.
 struct Ending {
     Outcome outcome = Outcome::released;
     // The principal that ended it; empty if no principal did.

@@ -399,7 +399,7 @@ using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockCla
 
 // ---- Queries ----
 
-// A holder whose grant has ended, and how it ended.
+// The holder of an ended grant, and how the grant ended.
 struct PastHolder {
     Holder holder;
     Ending ending;
@@ -414,7 +414,8 @@ struct LockView {
     // The token of the last remembered grant of this name; 0 if there is none.
     Token last_token{};
     std::optional<PastHolder> last_holder;
-    // How long the resource stays closed although it is free: a minimum hold or a lock delay.
+    // The time for which the resource stays closed although it is free: a minimum hold or a lock
+    // delay.
     std::optional<std::chrono::milliseconds> closed_for;
 };
 
@@ -512,7 +513,7 @@ enum class Ticket : std::uint64_t {};
 // Executes the requests: the interface of the lock manager.
 //
 // Threads: thread-safe. Completions run on a thread of the service. If it has none (it is closed,
-//          or has no background thread), they run on the thread whose call completes the request.
+//          or has no background thread), they run on the thread that completes the request.
 //          The service holds no mutex while a completion runs. A completion must not block for
 //          long.
 // Errors:  in addition to the errors of each request: invalid_argument; session_expired,

@@ -73,8 +73,8 @@ struct KeptSession;
 
 // Owns a grant. The destructor releases it.
 //
-// Threads:  valid(), remaining() and assert_held() are thread-safe. Of the other functions, only
-//           one may be called at a time.
+// Threads:  valid(), remaining() and assert_held() are thread-safe. Only one of the other functions
+//           may be called at a time.
 // Lifetime: may outlive its Session object, but not the Database.
 //
 // The destructor does not throw. If the release fails, the grant ends with its lease.
@@ -323,7 +323,7 @@ public:
     // no_space, closing.
     Result<ClosedSession> close();
     // Stops the renewal and empties the Session object. The session stays until its lease ends or a
-    // program resumes it. Guards whose grants are to stay must be detached, too.
+    // program resumes it. To keep a grant, detach its guard, too.
     SessionCredentials detach();
 
 private:

@@ -140,9 +140,9 @@ struct LockStatistics {
 // A resource with waiters, now or earlier.
 struct HotResource {
     std::string resource;
-    // How many requests have waited for the resource. The count can be too high by up to `error`:
-    // only a fixed number of names is counted, and a new name replaces the one with the lowest
-    // count and inherits its count.
+    // The number of requests that have waited for the resource. The count can be too high by up to
+    // `error`: only a fixed number of names is counted, and a new name replaces the one with the
+    // lowest count and inherits its count.
     std::uint64_t waits = 0;
     std::uint64_t error = 0;
 };

@@ -33,7 +33,8 @@ enum class Held : std::uint8_t {
     count,
 };
 
-// Who may steal a grant; the other settings are part of the class. Stored on disk by number.
+// The sessions that may steal a grant; the other settings are part of the class. Stored on disk by
+// number.
 enum class StealPolicy : std::uint8_t {
     never,
     anyone,
@@ -43,7 +44,7 @@ enum class StealPolicy : std::uint8_t {
     ask,
 };
 
-// How a grant ended. `held` if it has not ended, or if a release only decremented its count.
+// The end of a grant. `held` if it has not ended, or if a release only decremented its count.
 enum class Outcome : std::uint8_t {
     held,
     released,

@@ -71,7 +71,7 @@ struct WatchRequest {
     std::uint64_t after = 0;
     // The maximum number of events in the page: 1 to 10,000.
     std::uint32_t limit = 1000;
-    // How long to wait for the first matching event. Zero: do not wait. no_limit: wait without a
+    // The time to wait for the first matching event. Zero: do not wait. no_limit: wait without a
     // limit.
     std::chrono::milliseconds patience{0};
 };

@@ -1,5 +1,4 @@
-// Looking after a store as a directory: what is in it, whether it is sound, and putting back
-// a copy of it.
+// Maintenance of a store directory: inspection, checks, and restoring from a copy.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +13,10 @@
 namespace rocklock {
 
 struct StoreFacts {
-    // When the store was made.
+    // The time at which the store was created.
     WallTime created;
-    // A copy that was not opened yet: who opens it ends its sessions and grants.
+    // Whether the store is a copy that has not been opened yet. The first open ends the sessions
+    // and grants in it.
     bool copy = false;
     std::uint64_t sessions = 0;
     std::uint64_t ended_sessions = 0;
@@ -25,14 +25,16 @@ struct StoreFacts {
     std::uint64_t classes = 0;
     // Forced changes: breaks and steals.
     std::uint64_t audit_rows = 0;
-    // The largest token in any record; 0 for none. No token at or above the mark was ever used.
+    // The largest token in any record; 0 if there is none. `token_mark` is greater than every token
+    // that was ever used.
     std::uint64_t last_token = 0;
     std::uint64_t token_mark = 0;
     std::uint64_t last_version = 0;
     std::uint64_t version_mark = 0;
-    // How many restarts of the machine, and losses, the store has lived through.
+    // The number of times that the store was opened after a restart of the machine or a possible
+    // loss of writes.
     std::uint32_t boot_epoch = 0;
-    // Its last run ended in a failed write or sync.
+    // Whether the last run ended with a failed write or sync.
     bool suspect = false;
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
@@ -40,28 +42,31 @@ struct StoreFacts {
 
 struct StoreReport {
     StoreFacts facts;
-    // What is wrong with it, for people; empty: it is sound.
+    // Descriptions of the problems, for people. Empty if the store is sound.
     std::vector<std::string> problems;
 };
 
-// Counts what is in the store in `directory` and changes nothing; also of a store that a process
-// has open, without what that is just writing. Errors: not_a_store, read_only, newer_format,
-// corrupt, io_error.
+// Counts the records of the store in `directory` and changes nothing. Works also while a process
+// has the store open; its latest writes may be missing then. Errors: not_a_store, read_only,
+// newer_format, corrupt, io_error.
 ROCKLOCK_API Result<StoreFacts> inspect_store(const std::string& directory);
 
-// As above, and reads every byte: the checksums of all files, every record, and whether the table
-// of locks that they make keeps its own rules. Nobody may have it open. Errors: store_in_use (with
-// the pid), and those that keep it from looking; what is wrong with the store is in the report.
+// As inspect_store(), and also reads every byte: compares the checksums of all files, decodes every
+// record, and checks the invariants of the lock table that they form. No process may have the store
+// open. Problems of the store are returned in the report; an error means that it could not be read.
+// Errors: store_in_use (with the pid), and those of inspect_store().
 ROCKLOCK_API Result<StoreReport> check_store(const std::string& directory);
 
-// Puts the store in `backup` into `directory`, which must not exist or be empty: what was copied
-// there once, or a store that was stopped. Whoever opens it first ends every session and grant in
-// it (`broken`, "restored"), and its tokens go on above all that may have been handed out since.
-// When it was interrupted there is no store in `directory`, and it may be done again.
+// Restores the store from `backup` to `directory`, which must not exist or must be empty. `backup`
+// is a copy, or the directory of a store that is not open. The first open of the restored store
+// ends all sessions and grants in it (`broken`, reason "restored"), and new tokens are greater than
+// all that may have been given since. If the restore is interrupted, `directory` contains no store,
+// and the restore can be repeated.
 //
-// `progress` is told how many bytes are copied, of how many.
+// Calls `progress` with the number of copied bytes and their total.
 //
-// Errors: invalid_argument (`directory` is not empty), and as check_store() for `backup`; no_space.
+// Errors: invalid_argument (`directory` is not empty), no_space, and those of check_store() for
+// `backup`.
 ROCKLOCK_API Result<void> restore_store(
     const std::string& backup, const std::string& directory,
     const std::function<void(std::uint64_t done, std::uint64_t whole)>& progress = {});

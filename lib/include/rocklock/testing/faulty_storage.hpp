@@ -1,13 +1,13 @@
-// A store in memory that fails, forgets and tears, exactly when it is told to.
+// A store in memory with injected failures, losses and torn writes, for tests.
 //
-// It models a disk: an image of what is synced, a log of what was written since, and the queue.
+// It models a disk as an image of the synced data, a log of the writes since then, and the queue.
 //
 //     enqueue() ──► queue ──write──► log: written,           ──sync──► image: synced,
 //                                    survives the process              survives a power cut
 //
-// A crash is a new store made of what survives: the image and some part of the log. The log is
-// bytes, a record a commit with its length and checksum, so a power cut may end it anywhere; a torn
-// record is wholly absent, and so is all behind it.
+// A crash creates a new store from the data that survives: the image and a part of the log. The log
+// consists of bytes, one record with length and checksum per commit, so a power cut may end it at
+// any byte. A torn record and all records after it are ignored.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@
 
 namespace rocklock::testing {
 
-// Threads:  thread-safe in `Pump::in_wait`; one thread in `Pump::by_hand`.
-// Lifetime: borrows the clock. A store made by reopen_…() owes nothing to the one before it.
+// Threads:  thread-safe with `Pump::in_wait`; one thread with `Pump::by_hand`.
+// Lifetime: borrows the clock. A store that reopen_...() returned does not refer to its original.
 class ROCKLOCK_API FaultyStorage final : public Storage {
 public:
     enum class Pump : std::uint8_t {
-        // As any store: wait() writes and syncs.
+        // As in other stores, wait() writes and syncs.
         in_wait,
-        // Nothing happens until write_next(), sync() or pump() is called: for a simulator that
-        // decides when. wait() must then be called for deferred commits and for those that are
-        // done() only; an assertion fails otherwise. close() pumps.
+        // Commits are processed only by write_next(), sync() and pump(), for a simulator that
+        // decides when they are written. wait() may be called only for deferred commits and for
+        // those that are done(); otherwise an assertion fails. close() calls pump().
         by_hand,
     };
 
@@ -49,40 +49,41 @@ public:
     Result<void> mark_sound() override;
     Result<void> close() override;
 
-    // Judges and writes the first `count` queued commits. Errors: the planned ones; the store has
-    // failed then.
+    // Checks and writes the first `count` queued commits. Errors: those set by fail_nth(); the
+    // store has failed then.
     Result<void> write_next(std::size_t count = 1);
-    // Syncs all that is written.
+    // Syncs all written commits.
     Result<void> sync();
-    // Writes and syncs everything.
+    // Writes and syncs all queued commits.
     Result<void> pump();
 
     std::size_t queued() const;
     CommitNumber written_through() const;
     CommitNumber synced_through() const;
 
-    // The calls that can fail, each counted by itself. A write is that of one commit that changes
-    // something; a read is a get(), a scan() or a step of its cursor, or a precondition's look.
+    // The calls that can fail, each with its own counter. A write is counted for each commit that
+    // changes data. A read is a get(), a scan(), a step of its cursor, or the check of a
+    // precondition.
     enum class Call : std::uint8_t { enqueue, write, sync, read };
 
-    // Makes the `nth` of those calls from now on fail, once; 1 is the next one. All but `read`
-    // leave the store failed. A commit whose write or sync failed may have happened nevertheless:
-    // its bytes are in the log.
+    // Makes the `nth` call of this kind from now on fail once; 1 is the next call. After each
+    // failure except of a `read`, the store has failed. If its write or sync failed, a commit may
+    // survive nevertheless, since its bytes are in the log.
     void fail_nth(Call call, std::uint64_t nth,
                   Error error = Error(ErrorCode::io_error, "a planned failure"));
-    // So many there have been since the store was made.
+    // Returns the number of calls of this kind since the store was created.
     std::uint64_t calls(Call call) const;
 
-    // The log: what is written and not synced.
+    // Returns the log: the data that is written but not synced.
     std::string log() const;
-    // Where in it each of its commits ends.
+    // Returns the end of each commit in the log, as an offset in bytes.
     std::vector<std::size_t> log_ends() const;
 
-    // The process dies: what is queued is lost.
+    // Simulates the end of the process: queued commits are lost.
     std::unique_ptr<FaultyStorage> reopen_after_kill() const;
-    // The power fails: so many bytes of the log survive.
+    // Simulates a power cut: only this many bytes of the log survive.
     std::unique_ptr<FaultyStorage> reopen_after_power_cut(std::size_t surviving_bytes = 0) const;
-    // Anything else one can do to a log, such as flipping bits of log().
+    // Returns a store with any other log, such as log() with flipped bits.
     std::unique_ptr<FaultyStorage> reopen_with_log(std::string_view log) const;
 
 private:

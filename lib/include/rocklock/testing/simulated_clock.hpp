@@ -1,4 +1,4 @@
-// A clock that stands still until it is told otherwise.
+// A clock for tests. Its time changes only by calls of its functions.
 #pragma once
 
 #include <chrono>
@@ -9,36 +9,36 @@
 
 namespace rocklock::testing {
 
-// Both clocks and the boot id are set by hand, and independently, as on a machine whose wall clock
-// somebody else sets.
+// The boot clock, the wall clock and the boot id are set independently, as on a machine where an
+// administrator sets the wall clock.
 //
 // Threads: thread-safe.
 class ROCKLOCK_API SimulatedClock final : public Clock {
 public:
-    // Begins at a boot time of one hour, on 2026-01-01T00:00:00Z, with the boot id "boot-1".
+    // Starts at a boot time of one hour, on 2026-01-01T00:00:00Z, with the boot id "boot-1".
     SimulatedClock();
 
     Instant now() override;
     std::string boot_id() override;
 
-    // Lets time pass: both clocks go on by as much. Not negative.
+    // Advances both clocks by `duration`, which must not be negative.
     void advance(std::chrono::nanoseconds duration);
 
-    // The boot clock never goes back on one boot.
+    // Sets the boot clock. It must not go back without reboot().
     void set_boot(BootTime boot);
     void set_wall(WallTime wall);
-    // As a clock that is set wrong, or a leap second.
+    // Moves the wall clock, like a correction of a wrong clock or a leap second.
     void jump_wall(std::chrono::milliseconds by);
 
-    // Empty: unknown.
+    // Sets the boot id. Empty: unknown.
     void set_boot_id(std::string id);
-    // The machine starts anew: another boot id, and the boot clock begins at `boot`.
+    // Simulates a restart of the machine: sets the boot id, and the boot clock to `boot`.
     void reboot(std::string id, BootTime boot = BootTime(std::chrono::seconds(10)));
 
 private:
     std::mutex mutex_;
     BootTime boot_;
-    // Finer than WallTime, so that small steps add up.
+    // Finer than WallTime, so that small steps are added exactly.
     std::chrono::sys_time<std::chrono::nanoseconds> wall_;
     std::string boot_id_;
 };
