@@ -336,57 +336,81 @@ bool ResourceEqual::operator()(const Resource* resource, const HashedName& name)
     return name.name == resource->name();
 }
 
+// The processes with which a session ends, according to its `bound`.
+struct SessionBinding {
+    Bound bound = Bound::none;
+    std::int32_t pid = 0;
+    std::vector<ProcessId> processes;
+};
+
+// The request that opened a session.
+struct SessionOpening {
+    WallTime at;
+    RequestKey request;
+    // The lease that it asked for; none after a restart.
+    std::optional<std::chrono::milliseconds> lease;
+};
+
+// If an Acquire opened the session, the session exists for that grant only and ends with it.
+struct OnlyGrant {
+    bool set = false;
+    // The session has ended together with the grant. The record of the grant says so, and the
+    // record of the session is left unchanged.
+    bool ended_session = false;
+    // None in stores that were written before it was recorded.
+    GrantId id{};
+};
+
+// The record from which recovery took the deadline of a session.
+struct DeadlineSource {
+    std::uint64_t version = 0;
+    // It was written in this boot, so its boot time is valid.
+    bool exact = false;
+};
+
+// Notices that the next renewals of a session return.
+struct SessionNotices {
+    std::vector<Wanted> wanted;
+    std::vector<LostGrant> lost;
+};
+
 struct Session : InArena {
     SessionId id;
     std::string principal;
     std::chrono::milliseconds lease{};
     BootTime deadline{BootTime::max()};
-    Bound bound = Bound::none;
-    // Made for one grant, and ends with it.
-    bool single = false;
-    // It has ended with the last grant that it had, the one that it was made for: that one's record
-    // says so, and its own is left as it is.
-    bool ends_with_grant = false;
-    // Waits for its first grant: not written yet, and without a deadline.
+    SessionBinding binding;
+    SessionOpening opening;
+    OnlyGrant only_grant;
+    // It waits for its first grant: it is not written yet and has no deadline.
     bool unborn = false;
-    // Told that its lease runs low.
+    // A notice was sent that its lease is about to expire.
     bool warned = false;
     // A renewal has been written beside the session's own record.
     bool renewed = false;
     std::uint32_t uid = 0;
-    // Bytes that are counted for its user.
+    // The bytes that are counted for its user.
     std::uint64_t counted = 0;
-    std::int32_t pid = 0;
-    std::vector<ProcessId> processes;
-    WallTime opened;
-    // Order of opening.
+    // The order of opening.
     std::uint64_t order = 0;
-    // Of a single one; none in a store that was written before this was kept.
-    GrantId made_for{};
     std::string note;
     Metadata metadata;
-    RequestKey request;
-    // The lease that it was opened with; none after a restart.
-    std::optional<std::chrono::milliseconds> opened_lease;
     Near<Grant> first;
     Near<Grant> last;
     std::uint64_t grants = 0;
-    // When somebody was last known to be at it. In memory only: a restart counts as one.
+    // The time of the last sign of activity of its owner. In memory only: a restart counts as one.
     BootTime active{};
     // In order of arrival.
     std::vector<Wait*> waits;
-    // Places in queues at which another session's wait comes right behind one of its own: while
-    // there are none, nobody stands behind any.
+    // The number of places in queues where a wait of another session directly follows one of its
+    // own. If it is 0, no session stands behind it in any queue.
     std::size_t followed = 0;
-    // Not later than the deadline, or the warning before it.
+    // Fires at the deadline, or at the warning before it.
     Timer timer;
-    // During recovery: the record that the deadline is from, and whether it is of this boot.
-    std::uint64_t deadline_version = 0;
-    bool deadline_exact = false;
-    // Set once it has ended; its grants are cleaned up after that.
+    DeadlineSource deadline_source;
+    // Set once it has ended. Its grants are cleaned up after that.
     std::optional<Ending> ended;
-    std::vector<Wanted> wanted;
-    std::vector<LostGrant> lost;
+    SessionNotices notices;
 
     bool live(BootTime now) const { return !ended && now < deadline; }
 };

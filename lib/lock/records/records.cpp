@@ -175,9 +175,9 @@ std::uint16_t parts_of(const lock_model::Grant& grant, const Ending* ending,
     }
     if (grant.hold_count > 1) parts |= has_more;
     if (grant.waited) parts |= was_waiting;
-    if (grant.session->single) parts |= is_single;
+    if (grant.session->only_grant.set) parts |= is_single;
     if (ending != nullptr) parts |= is_ended;
-    if (ending != nullptr && grant.session->ends_with_grant) parts |= ends_session;
+    if (ending != nullptr && grant.session->only_grant.ended_session) parts |= ends_session;
     if (!closures.empty()) parts |= has_closures;
     return static_cast<std::uint16_t>(parts);
 }
@@ -245,7 +245,7 @@ std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoc
         append_ending(out, *ending);
         append_string(out, session.principal);
         append_varint(out, session.uid);
-        append_u32(out, static_cast<std::uint32_t>(session.pid));
+        append_u32(out, static_cast<std::uint32_t>(session.binding.pid));
     }
     if (parts & has_closures) {
         append_varint(out, closures.size());

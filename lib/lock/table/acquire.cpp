@@ -136,7 +136,7 @@ void LockTable::Core::handle(const Acquire& request) {
     if (auto error = check_user(request, session)) return refuse(ticket, *std::move(error));
     if (session == nullptr) {
         session = &make_session(*request.opens, lease, RequestKey{});
-        session->single = true;
+        session->only_grant.set = true;
         session->unborn = true;
     }
     // No error: the strongest modes have been judged already, and ask for no less.
@@ -179,20 +179,17 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
                         "this request id was used before with other locks: use a new one"});
         return true;
     };
-    const lock_model::Wait* waiting = waits.find(seen->second.waiting);
+    Wait* const waiting = waits.find(seen->second.waiting);
     if (waiting != nullptr && waiting->request == id) {
         if (waiting->fingerprint != fingerprint) return differs();
         // The place in the queue goes to whoever asks now: the one before has lost its connection.
-        std::unique_ptr<Wait> wait = waits.take(seen->second.waiting);
-        refuse(wait->ticket,
+        refuse(waiting->ticket,
                {ErrorCode::cancelled, "the same request was sent again and waits instead"});
-        wait->ticket = ticket;
-        wait->recheck = false;
-        wait->patience_ends = lock_model::patience_end(now.boot, request.patience);
+        waits.move(*waiting, ticket);
+        waiting->recheck = false;
+        waiting->patience_ends = lock_model::patience_end(now.boot, request.patience);
         seen->second.waiting = ticket;
-        Wait& again = *wait;
-        waits.insert(ticket, std::move(wait));
-        recheck(again);
+        serving.add_wait(*waiting);
         return true;
     }
     const auto found = grants.find(number(seen->second.grant));

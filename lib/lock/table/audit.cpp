@@ -90,7 +90,7 @@ private:
     std::optional<std::string> check_waits() const {
         std::size_t requested_locks = 0;
         std::size_t listed = 0;
-        for (const Wait* wait = core_.oldest_wait; wait != nullptr; wait = wait->younger) {
+        for (const Wait* wait = core_.waits.oldest(); wait != nullptr; wait = wait->younger) {
             ++listed;
             requested_locks += wait->locks.size();
             if (core_.waits.find(wait->ticket) != wait) return "a wait under another's ticket";
@@ -98,7 +98,7 @@ private:
                 core_.find_conflicts(*wait->session, wait->requested_locks, wait, wait->conversion);
             // Q1. Time may have made it grantable just now: then its timer is due.
             const bool due = wait->timer.armed() && wait->timer.at <= core_.now.boot;
-            if (!conflicts.blocked && !due && core_.ending_sessions.empty()) {
+            if (!conflicts.blocked && !due && !core_.sessions.has_ending()) {
                 return "a waiter of " + wait->session->principal + " could be granted";
             }
             if (!core_.find_cycle(*wait->session).empty()) return "a deadlock stands";

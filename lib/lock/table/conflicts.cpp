@@ -216,7 +216,7 @@ Holder LockTable::Core::show_holder(const Hold& hold) const {
     holder.principal = session.principal;
     holder.session = session.id;
     holder.uid = session.uid;
-    holder.pid = session.pid;
+    holder.pid = session.binding.pid;
     holder.acquired_at = wall_of(grant.acquired);
     holder.remaining = std::chrono::duration_cast<milliseconds>(deadline - now.boot);
     holder.deadline = wall_of(deadline);

@@ -1,24 +1,27 @@
-// The inside of the lock table. One struct, whose methods lie in files by what they do:
+// The implementation of the lock table: one struct, whose methods are grouped into files by topic.
 //
-//     lock_table.cpp     apply(): the event to its method, then serve_queues()
-//     session.cpp        open, renew, join a process, close, expire
-//     resolve.cpp        from the locks that a request names to those that it asks for
-//     acquire.cpp        from a request to a grant, a refusal or a place in the queues
-//     granting.cpp       making grants, their records and answers; reacquiring
-//     conflicts.cpp      what is in the way of a request, and how a refusal names it
-//     wait.cpp           queues; which waiter is served next; time
+//     lock_table.cpp     apply(): passes the event to its handler, then calls serve_queues()
+//     session.cpp        opens, renews, joins a process to, closes and expires sessions
+//     resolve.cpp        determines the locks that a request needs from the locks that it names
+//     acquire.cpp        turns a request into a grant, a refusal or places in the queues
+//     granting.cpp       makes grants, their records and answers; reacquires
+//     conflicts.cpp      finds conflicts of a request; only reads
+//     wait.cpp           queues, the choice of the next waiter to be served, and timeouts
 //     deadlock.cpp       the wait-for graph
-//     end.cpp            release, convert, transfer, break; the end of a grant
-//     steal.cpp          steal: who may, and what the holder says to that
-//     events.cpp         what is told to those who watch
-//     fence_check.cpp    which grant lets a write of data in, and who keeps a read out
-//     recover.cpp        from the records, and the records of sessions and classes
-//     views.cpp          looking
-//     search.cpp         looking at all there is, in steps
-//     audit.cpp          the table's check of itself
+//     end.cpp            release, convert, transfer, break, and the end of a grant
+//     steal.cpp          steals, and the answers of holders to them
+//     events.cpp         events for watchers
+//     fence_check.cpp    finds the grant that permits a write, and the holder that forbids a read
+//     recover.cpp        recovery from the records; records of sessions and classes
+//     views.cpp          queries
+//     search.cpp         queries over the whole table, in steps
+//     audit.cpp          checks the invariants of the table
 //
-// Within one apply() no Wait leaves its queues and no Resource is freed but by the functions that
-// say so; what is left empty is removed at the end.
+// Parts of the state with rules of their own are classes: SessionTable, WaitTable (tickets and
+// order of arrival), ServeList (what a decision still has to examine), NumberReservation.
+//
+// During one apply() no Wait leaves its queues and no Resource is freed, except by the functions
+// whose comments say so. Resources that are left empty are removed at the end.
 #pragma once
 
 #include <memory>
@@ -41,6 +44,10 @@
 #include "lock/model/user_usage.hpp"
 #include "lock/records/records.hpp"
 #include "lock/table/lock_table.hpp"
+#include "lock/table/number_reservation.hpp"
+#include "lock/table/serve_list.hpp"
+#include "lock/table/session_table.hpp"
+#include "lock/table/wait_table.hpp"
 
 namespace rocklock {
 
@@ -58,14 +65,6 @@ struct GrantEqual {
     bool operator()(std::uint64_t id, const Grant* grant) const { return id == number(grant->id); }
     bool operator()(const Grant* grant, std::uint64_t id) const { return id == number(grant->id); }
 };
-struct SessionIdHash {
-    using is_avalanching = void;
-    std::size_t operator()(const SessionId& id) const {
-        std::uint64_t word = 0;
-        std::memcpy(&word, id.bytes.data(), sizeof word);
-        return word * 0x9E3779B97F4A7C15U;
-    }
-};
 
 // What a request id was used for.
 struct Remembered {
@@ -78,17 +77,6 @@ struct Remembered {
     static Remembered of(GrantId grant) { return {grant, {}, {}}; }
     static Remembered of(const SessionId& session) { return {{}, session, {}}; }
     static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
-};
-
-// A wait that is to be looked at again, and its place among those.
-struct Recheck {
-    bool conversion = false;
-    std::uint64_t order = 0;
-    Ticket ticket{};
-
-    bool before(const Recheck& other) const {
-        return conversion != other.conversion ? conversion : order < other.order;
-    }
 };
 
 // What of all that is in the way is to be named.
@@ -131,6 +119,37 @@ constexpr std::chrono::milliseconds tighter(std::chrono::milliseconds a,
     if (b == std::chrono::milliseconds{0}) return a;
     return std::min(a, b);
 }
+
+// The timers of a lock table.
+struct Timers {
+    // The next time at which a session may expire or has to be warned. Requires a timer in
+    // `sessions`.
+    BootTime next_session() const { return std::max(sessions.top().at, sweeps_from); }
+
+    // Deadlines of sessions and caps of grants, which the sweep serves.
+    TimerHeap sessions;
+    TimerHeap grants;
+    // The sweep of the sessions pauses until then, whatever their timers say.
+    BootTime sweeps_from{};
+    // Waits and closures, which have to be served on time.
+    TimerHeap waits;
+    TimerHeap closures;
+};
+
+// What recovery collects from the records until they all have been read.
+struct RecoveryState {
+    // A name whose holder was converted upward, and the token of that conversion.
+    struct Converted {
+        std::string name;
+        std::uint64_t token = 0;
+        GrantId grant{};
+    };
+    std::vector<Converted> converted;
+    // Grants that the table does not contain yet, nor their resources.
+    std::vector<Near<Grant>> grants;
+    // Grants whose maximum hold time starts again.
+    std::vector<Near<Grant>> recapped;
+};
 
 // A request to be granted: what make_grant() needs to know.
 struct GrantRequest {
@@ -183,42 +202,18 @@ struct LockTable::Core {
     // ---- State ----
     lock_model::ResourceIndex resources;
     boost::unordered_flat_set<Near<Grant>, lock_model::GrantHash, lock_model::GrantEqual> grants;
-    boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, lock_model::SessionIdHash>
-        sessions;
-    TicketMap<Wait, TicketShares{8, 10}> waits;
-    // The ends of their list, and where a search that is under way goes on.
-    Wait* oldest_wait = nullptr;
-    Wait* youngest_wait = nullptr;
-    Wait* next_searched = nullptr;
+    SessionTable sessions;
+    WaitTable waits;
     boost::unordered_flat_map<RequestKey, lock_model::Remembered, lock_model::RequestKeyHash>
         requests;
     lock_model::LastGrants last_grants;
     ClassTable classes;
-    // Sessions' deadlines and grants' caps: what the sweep cleans up.
-    TimerHeap session_timers;
-    // Not before, whatever the timers say.
-    BootTime sweeps_from{};
-    TimerHeap grant_timers;
-    // Waiters and closures: what must happen on time.
-    TimerHeap wait_timers;
-    TimerHeap closure_timers;
-    // Ended, with grants still to be cleaned up.
-    std::vector<Session*> ending_sessions;
-    std::uint64_t next_token = 1;
-    std::uint64_t next_version = 1;
-    std::uint64_t token_mark = 1;
-    std::uint64_t version_mark = 1;
-    // The reservation that is known to be durable. The marks may be ahead of it.
-    ReservedNumbers durable{1, 1};
-    // Where this run's numbers begin.
-    std::uint64_t first_sequence = 1;
-    std::uint64_t next_order = 1;
-    std::uint64_t next_session_order = 1;
-    // Holds and waits with `subtree`; while there are none, nobody looks up or down the paths.
+    lock_model::Timers timers;
+    NumberReservation numbers;
+    // The number of holds and waits with `subtree`. If it is 0, no path is followed up or down.
     std::uint64_t subtree_marks = 0;
     ExclusiveHolds exclusive;
     std::uint64_t ended_records = 0;
-    std::uint64_t ended_sessions = 0;
     std::uint32_t boot_epoch = 1;
     LockStatistics counts;
     HotNames hot_names;
@@ -230,26 +225,8 @@ struct LockTable::Core {
     Decision* decision = nullptr;
     Ticket ticket{};
     SessionId fresh;
-    // Resources whose queue must be served, and those that may be empty now.
-    std::vector<Resource*> dirty;
-    std::vector<Resource*> touched;
-    // Waits to be looked at again whatever their queue says.
-    std::vector<lock_model::Recheck> rechecks;
-    // Waits that are over by the clock and were still held up when looked at: a heap with the one
-    // that arrived first on top. Who has left meanwhile may be in it.
-    std::vector<std::pair<std::uint64_t, Ticket>> overdue;
-    // During recovery: names whose holder was converted upward, the token of that, and the grant.
-    struct Converted {
-        std::string name;
-        std::uint64_t token = 0;
-        GrantId grant{};
-    };
-    std::vector<Converted> converted;
-    // During recovery: the grants, which are not in `grants` yet, nor their resources in
-    // `resources`.
-    std::vector<Near<Grant>> recovered;
-    // And grants whose cap begins anew.
-    std::vector<Near<Grant>> recapped;
+    ServeList serving;
+    lock_model::RecoveryState recovery;
 
     // ---- lock_table.cpp ----
     void apply(const Event& event);
@@ -263,11 +240,8 @@ struct LockTable::Core {
     }
     void write(Family family, std::string record_key, std::string value);
     void erase(Family family, std::string record_key);
-    std::uint64_t take_version() { return next_version++; }
-    Token take_token() { return Token{next_token++}; }
     void keep_numbers_safe();
-    bool marks_are_low() const;
-    void reserve_marks();
+    void reserve_numbers();
     void handle(const CancelWait& event);
     void handle(const Disconnect& event);
     void withdraw(Ticket waiting);
@@ -361,7 +335,6 @@ struct LockTable::Core {
     // Puts a new one among the others.
     Resource& enter(Resource& made);
     Resource* find(std::string_view name) const;
-    void touch(Resource& resource);
     void remove_if_empty(Resource& resource);
     // Where others' locks may meet `requested`: `visit(resource, only_subtree)` for its resource,
     // for those above it, whose locks reach down to it with `subtree` only, and, if it has
@@ -425,8 +398,6 @@ struct LockTable::Core {
                                       std::span<const RequestedLock> requested_locks) const;
     void tell_wanted(const Wait& wait, const Conflicts& conflicts);
     void tell_wanted(Session& holder, const Wanted& wanted);
-    void enlist(Wait& wait);
-    void delist(Wait& wait);
     void enqueue(Wait& wait);
     void dequeue(Wait& wait);
     // Takes it out of everything and frees it.
@@ -437,20 +408,16 @@ struct LockTable::Core {
     // The first of those who waited long enough, when nobody can be granted any more.
     void lose_patience();
     void grant_waiting(Wait& wait, const Conflicts& conflicts);
-    void recheck(Wait& wait);
     template <typename Do>
     void for_own_waits(const Session& session, const Resource& at, bool related, Do act);
     void recheck_own(const Wait& head, const Resource& at);
     void recheck_covered(const Grant& grant);
     // A hold or a wait on `resource` has gone or become weaker: others may be served.
     void changed(Resource& resource, bool subtree);
-    void mark_dirty(Resource& resource);
     void serve(Resource& resource);
     void serve_time(std::size_t budget);
     void sweep(std::size_t budget);
     void sweep_sessions(std::size_t budget);
-    // When the next of them may end, or is to be warned.
-    BootTime next_session() const { return std::max(session_timers.top().at, sweeps_from); }
     // The safety net, a step of it: counts and serves waiters that should have been granted before.
     void search();
 

@@ -98,7 +98,7 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     Session& session = *grant.session;
     if (!session.ended) note_shared_end(session);
     const std::vector<Closure> closures = close_resources(grant, ending.outcome);
-    grant.version = take_version();
+    grant.version = numbers.take_version();
     write(Family::locks, records::grant_key(grant.id),
           records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), &ending, closures));
     ++ended_records;
@@ -144,16 +144,17 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
         if (wait->converts != &grant) continue;
         wait->converts = nullptr;
         wait->grant_ended = ending;
-        recheck(*wait);
+        serving.add_wait(*wait);
     }
-    if (grant.extra) grant_timers.remove(grant.extra->timer);
+    if (grant.extra) timers.grants.remove(grant.extra->timer);
     (grant.previous != nullptr ? grant.previous->next : session.first) = grant.next;
     (grant.next != nullptr ? grant.next->previous : session.last) = grant.previous;
     --session.grants;
     usage.remove_grant(session.uid, lock_model::bytes_of_grant(grant));
     grants.erase(&grant);
     Grant::destroy(&grant);
-    if (session.single && session.first == nullptr && !session.ended) end_session(session, ending);
+    if (session.only_grant.set && session.first == nullptr && !session.ended)
+        end_session(session, ending);
 }
 
 // How long a name stays closed when this hold ends now, or ended by the clock: a minimum hold after
@@ -188,7 +189,7 @@ std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcom
         auto& extra = at.with_extra();
         if (closure.until > extra.closed_until) {
             extra.closed_until = closure.until;
-            closure_timers.set(extra.timer, closure.until);
+            timers.closures.set(extra.timer, closure.until);
         }
         closures.push_back(closure);
     }
@@ -200,14 +201,14 @@ void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
     decision->lost.back().grant.ended = ending;
     // It can't be renewed any more.
     if (grant.session->ended) return;
-    auto& notifications = grant.session->lost;
+    auto& notifications = grant.session->notices.lost;
     if (notifications.size() == losses_kept) notifications.erase(notifications.begin());
     notifications.push_back({grant.id, ending});
 }
 
 void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
     AuditRow row;
-    row.sequence = take_version();
+    row.sequence = numbers.take_version();
     row.at = ending.at;
     row.outcome = ending.outcome;
     row.by = ending.by;
@@ -373,7 +374,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
     if (up) {
         // The token is for all of them.
         for (Hold& hold : grant.holds()) hold.resource->last.note_conversion_of(grant.id);
-        extra_of(grant).token = take_token();
+        extra_of(grant).token = numbers.take_token();
         recheck_covered(grant);
     }
     if (convert_request) {
@@ -446,14 +447,14 @@ void LockTable::Core::handle(const Transfer& request) {
     if (require_session(request.session) == nullptr) return;
     Grant* grant = require_grant(request.session, request.grant, HistoryLookup::Verb::other);
     if (grant == nullptr) return;
-    const auto target = sessions.find(request.to);
-    if (target == sessions.end() || target->second->unborn || !target->second->live(now.boot)) {
+    Session* const target = sessions.find(request.to);
+    if (target == nullptr || target->unborn || !target->live(now.boot)) {
         return refuse(
             ticket,
             {ErrorCode::session_not_found,
              "the session to transfer to does not exist or has ended; nothing was changed"});
     }
-    Session& receiver = *target->second;
+    Session& receiver = *target;
     if (&receiver == grant->session) return answer(ticket, answer_grant(*grant));
     if (auto error = lease_too_long(*grant, receiver.lease))
         return refuse(ticket, *std::move(error));

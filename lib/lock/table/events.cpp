@@ -51,7 +51,7 @@ std::optional<EventType> parse_event_type(std::string_view text) {
 
 void LockTable::Core::note(EventType type, const Hold& hold, WallTime at) {
     LockEvent& event = decision->events.emplace_back();
-    event.sequence = take_version();
+    event.sequence = numbers.take_version();
     event.type = type;
     event.resource = hold.resource->name();
     event.grant = hold.grant->id;
@@ -100,8 +100,8 @@ void LockTable::Core::arm_session(Session& session) {
     constexpr std::int64_t turn = 1 << 20;
     const std::int64_t due = warning_time(session).time_since_epoch().count();
     const auto place = static_cast<std::int64_t>(session.order) % turn;
-    session_timers.set(session.timer,
-                       BootTime(std::chrono::nanoseconds((due / turn - 1) * turn + place)));
+    timers.sessions.set(session.timer,
+                        BootTime(std::chrono::nanoseconds((due / turn - 1) * turn + place)));
 }
 
 std::size_t LockTable::Core::warn(Session& session) {

@@ -37,8 +37,7 @@ bool downgrades(const lock_model::Session& session, const lock_model::Grant& gra
 
 std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Instant now) {
     const Core::AsOf moment(*core_, now);
-    const auto found = core_->sessions.find(request.session);
-    lock_model::Session* session = found == core_->sessions.end() ? nullptr : found->second.get();
+    lock_model::Session* const session = core_->sessions.find(request.session);
     lock_model::Grant* grant = nullptr;
     if (request.token) {
         auto believed = core_->believed_grant(request, session);

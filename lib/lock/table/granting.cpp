@@ -43,7 +43,7 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     // Whoever is out of time in its way ends in the same batch.
     end_dead(dead, session);
     Grant& grant = *Grant::make(requested_locks.size());
-    grant.id = GrantId{number(take_token())};
+    grant.id = GrantId{number(numbers.take_token())};
     grant.session = &session;
     grant.acquired = now.boot;
     grant.waited = grant_request.waited;
@@ -86,7 +86,7 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     if (mutated(Mutant::shared_lease)) share_lease(grant);
     if (session.unborn) {
         session.unborn = false;
-        session.made_for = grant.id;
+        session.only_grant.id = grant.id;
         write_session(session);
     }
     write_grant(grant);
@@ -112,7 +112,7 @@ void LockTable::Core::remember_cap(Grant& grant, milliseconds max_hold, BootTime
     auto& extra = extra_of(grant);
     extra.max_hold = max_hold;
     extra.cap = cap;
-    grant_timers.set(extra.timer, cap);
+    timers.grants.set(extra.timer, cap);
 }
 
 void LockTable::Core::link(Hold& hold) {
@@ -136,11 +136,11 @@ void LockTable::Core::unlink(Hold& hold) {
     if (hold.mode != Mode::read) --at.strong;
     if (hold.subtree) --subtree_marks;
     if (hold.mode == Mode::exclusive) exclusive.end(at.name(), hold.subtree);
-    touch(at);
+    serving.add_maybe_empty(at);
 }
 
 void LockTable::Core::write_grant(Grant& grant) {
-    grant.version = take_version();
+    grant.version = numbers.take_version();
     write(Family::locks, records::grant_key(grant.id),
           records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), nullptr, {}));
 }
@@ -174,7 +174,7 @@ rocklock::Grant LockTable::Core::view(const Grant& grant) const {
 
 rocklock::Grant LockTable::Core::answer_grant(const Grant& grant) const {
     rocklock::Grant result = view(grant);
-    if (grant.session->single) result.own_session = info_with_secret(*grant.session);
+    if (grant.session->only_grant.set) result.own_session = info_with_secret(*grant.session);
     return result;
 }
 
@@ -208,7 +208,7 @@ bool LockTable::Core::granted_since(const Resource& at, bool subtree, GrantId gr
         // When is not known any more; it may have been since.
         if (last.grant() != grant && last.itself_converted()) return true;
     }
-    return subtree && next_token > number(grant) + 1;
+    return subtree && numbers.token_taken_after(grant);
 }
 
 void LockTable::Core::handle(const ReacquireLocks& event) {

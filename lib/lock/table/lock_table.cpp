@@ -29,7 +29,7 @@ LockTable::Core::Core(const LockTableOptions& table_options, const SessionKey& s
 LockTable::Core::~Core() {
     for (Grant* grant : grants) Grant::destroy(grant);
     // Of a recovery that failed.
-    for (Grant* grant : recovered) {
+    for (Grant* grant : recovery.grants) {
         for (Hold& hold : grant->holds()) Resource::destroy(hold.resource);
         Grant::destroy(grant);
     }
@@ -62,10 +62,10 @@ void LockTable::Core::handle(const Disconnect& event) {
     for (const Ticket waiting : event.waits) withdraw(waiting);
     std::size_t budget = Tick{}.budget;
     for (const CloseSession& close : event.sessions) {
-        const auto found = sessions.find(close.session);
-        if (found == sessions.end() || !found->second->live(now.boot)) continue;
-        const std::size_t cleaned = std::min<std::size_t>(budget, found->second->grants);
-        end_session(*found->second, {Outcome::released, {}, close.reason, now.wall}, budget);
+        Session* const session = sessions.find(close.session);
+        if (session == nullptr || !session->live(now.boot)) continue;
+        const std::size_t cleaned = std::min<std::size_t>(budget, session->grants);
+        end_session(*session, {Outcome::released, {}, close.reason, now.wall}, budget);
         budget -= cleaned;
     }
 }
@@ -104,34 +104,25 @@ void LockTable::Core::erase(Family family, std::string record_key) {
 // background. If that takes so long that the other half is used up, decisions are synced until it
 // is done.
 void LockTable::Core::keep_numbers_safe() {
-    if (marks_are_low()) reserve_marks();
-    if (next_token <= durable.token && next_version <= durable.version) return;
+    if (numbers.is_low(options.reserve / 2)) reserve_numbers();
+    if (numbers.is_safe()) return;
     if (mutated(Mutant::token_block_not_synced)) return;
     // An event by itself has nothing that could be synced.
-    if (decision->batch.empty()) reserve_marks();
+    if (decision->batch.empty()) reserve_numbers();
     need(Durability::durable);
     decision->synced = true;
 }
 
-bool LockTable::Core::marks_are_low() const {
-    const std::uint64_t half = options.reserve / 2;
-    return next_token + half >= token_mark || next_version + half >= version_mark;
-}
-
-void LockTable::Core::reserve_marks() {
-    const std::uint64_t version = take_version();
-    token_mark = next_token + options.reserve;
-    version_mark = next_version + options.reserve;
-    ROCKLOCK_ASSERT(token_mark < (std::uint64_t{1} << 53));
+void LockTable::Core::reserve_numbers() {
+    const std::uint64_t version = numbers.take_version();
+    const ReservedNumbers marks = numbers.extend(options.reserve);
     write(Family::meta, std::string(records::marks_key),
-          records::encode(records::Marks{version, token_mark, version_mark}));
-    decision->reserved = ReservedNumbers{token_mark, version_mark};
+          records::encode(records::Marks{version, marks.token, marks.version}));
+    decision->reserved = marks;
 }
 
 void LockTable::confirm(const ReservedNumbers& reserved) {
-    auto& durable = core_->durable;
-    durable.token = std::max(durable.token, reserved.token);
-    durable.version = std::max(durable.version, reserved.version);
+    core_->numbers.confirm_durable(reserved);
 }
 
 WallTime LockTable::Core::wall_of(BootTime boot) const {
@@ -145,28 +136,19 @@ WallTime LockTable::Core::wall_of(BootTime boot) const {
 // give up first: so one gives up at a time, and all is served in between.
 void LockTable::Core::serve_queues() {
     serve_all();
-    while (!overdue.empty()) {
+    while (serving.has_overdue()) {
         lose_patience();
         serve_all();
     }
     // What is removed may leave its parent empty, which is touched then.
-    while (!touched.empty()) {
-        Resource& resource = *touched.back();
-        touched.pop_back();
-        resource.touched = false;
-        remove_if_empty(resource);
-    }
+    while (serving.has_maybe_empty()) remove_if_empty(serving.take_maybe_empty());
+    ROCKLOCK_ASSERT(serving.empty());
 }
 
 void LockTable::Core::serve_all() {
-    while (!rechecks.empty() || !dirty.empty()) {
-        if (!rechecks.empty()) {
-            // In the order of the queues: of two requests of one session for one thing the first
-            // gets it.
-            std::vector<lock_model::Recheck> due = std::exchange(rechecks, {});
-            std::sort(due.begin(), due.end(),
-                      [](const auto& a, const auto& b) { return a.before(b); });
-            for (const lock_model::Recheck& next : due) {
+    while (serving.has_waits() || serving.has_queue()) {
+        if (serving.has_waits()) {
+            for (const ServeList::Recheck& next : serving.take_waits()) {
                 Wait* wait = waits.find(next.ticket);
                 if (wait == nullptr) continue;
                 wait->recheck = false;
@@ -174,10 +156,7 @@ void LockTable::Core::serve_all() {
             }
             continue;
         }
-        Resource& resource = *dirty.back();
-        dirty.pop_back();
-        resource.dirty = false;
-        serve(resource);
+        serve(serving.take_queue());
     }
 }
 
@@ -204,18 +183,18 @@ void LockTable::apply(const Event& event, Ticket ticket, const SessionId& fresh,
 
 std::optional<BootTime> LockTable::next_wake() const {
     BootTime next = BootTime::max();
-    for (const TimerHeap* heap :
-         {&core_->grant_timers, &core_->wait_timers, &core_->closure_timers}) {
+    const lock_model::Timers& timers = core_->timers;
+    for (const TimerHeap* heap : {&timers.grants, &timers.waits, &timers.closures}) {
         if (!heap->empty()) next = std::min(next, heap->top().at);
     }
-    if (!core_->session_timers.empty()) next = std::min(next, core_->next_session());
-    if (!core_->ending_sessions.empty()) next = core_->now.boot;
+    if (!timers.sessions.empty()) next = std::min(next, timers.next_session());
+    if (core_->sessions.has_ending()) next = core_->now.boot;
     if (next == BootTime::max()) return std::nullopt;
     return next;
 }
 
 bool LockTable::waits_due(BootTime now) const {
-    for (const TimerHeap* heap : {&core_->wait_timers, &core_->closure_timers}) {
+    for (const TimerHeap* heap : {&core_->timers.waits, &core_->timers.closures}) {
         if (!heap->empty() && heap->top().at <= now) return true;
     }
     return false;
@@ -245,21 +224,19 @@ void LockTable::forget(const ForgottenGrant& grant) {
 
 std::uint64_t LockTable::ended_records() const { return core_->ended_records; }
 
-void LockTable::forget_sessions(std::uint64_t count) {
-    core_->ended_sessions -= std::min(core_->ended_sessions, count);
-}
+void LockTable::forget_sessions(std::uint64_t count) { core_->sessions.forget_ended(count); }
 
-std::uint64_t LockTable::ended_sessions() const { return core_->ended_sessions; }
+std::uint64_t LockTable::ended_sessions() const { return core_->sessions.ended_records(); }
 
 bool LockTable::has_sessions() const { return !core_->sessions.empty(); }
 
-bool LockTable::searching() const { return core_->next_searched != nullptr; }
+bool LockTable::searching() const { return core_->waits.searching(); }
 
 std::size_t LockTable::waiting() const { return core_->waits.size(); }
 
-std::uint64_t LockTable::first_sequence() const { return core_->first_sequence; }
+std::uint64_t LockTable::first_sequence() const { return core_->numbers.first_version(); }
 
-bool LockTable::cleaning() const { return !core_->ending_sessions.empty(); }
+bool LockTable::cleaning() const { return core_->sessions.has_ending(); }
 
 std::uint32_t LockTable::boot_epoch() const { return core_->boot_epoch; }
 

@@ -40,9 +40,9 @@ LookupResult LockTable::lookup_one(const LockPlace& place) const {
 
 LookupResult LockTable::lookup_one(const SessionId& id) const {
     LookupResult result;
-    const auto at = core_->sessions.find(id);
-    if (at == core_->sessions.end()) return result;
-    const Session& session = *at->second;
+    const Session* const found = core_->sessions.find(id);
+    if (found == nullptr) return result;
+    const Session& session = *found;
     if (session.unborn || !session.live(core_->now.boot)) return result;
     result.until = session.deadline;
     result.found = core_->show_session(session);

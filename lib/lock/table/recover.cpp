@@ -42,7 +42,7 @@ void LockTable::Core::handle(const PutClass& request) {
     if (auto error = kinds_change(after)) return refuse(ticket, *std::move(error));
     classes = std::move(after);
     write(Family::locks, records::class_key(request.lock_class.pattern),
-          records::encode(request.lock_class, take_version()));
+          records::encode(request.lock_class, numbers.take_version()));
     classes_changed();
     answer(ticket, request.lock_class);
 }
@@ -66,7 +66,8 @@ void LockTable::Core::handle(const DeleteClass& request) {
 // There may be more permits now.
 void LockTable::Core::classes_changed() {
     need(Durability::durable);
-    for (Wait* wait = oldest_wait; wait != nullptr; wait = wait->younger) recheck(*wait);
+    for (Wait* wait = waits.oldest(); wait != nullptr; wait = wait->younger)
+        serving.add_wait(*wait);
 }
 
 // ---- Recovery ----
@@ -107,11 +108,7 @@ Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFac
         if (!decoded) return corrupt("the marks");
         marks = *decoded;
     }
-    next_token = std::max(marks.token, facts.token_floor);
-    next_version = marks.sequence;
-    first_sequence = next_version;
-    token_mark = next_token;
-    version_mark = next_version;
+    numbers.start_at(std::max(marks.token, facts.token_floor), marks.sequence);
     if (auto done = recover_classes(records); !done) return done;
     if (auto done = recover_sessions(records, facts); !done) return done;
     if (auto done = recover_grants(records, facts); !done) return done;
@@ -137,42 +134,42 @@ Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
     auto read_session = [&](std::string_view record_key, std::string_view value) -> Result<void> {
         const auto id = records::session_of_key(record_key);
         const auto record = id ? records::decode_session(*id, value) : std::nullopt;
-        if (!record || record->version >= version_mark) return corrupt("a session");
-        next_session_order = std::max(next_session_order, record->order + 1);
+        if (!record || !numbers.has_reserved_version(record->version)) return corrupt("a session");
         auto session = std::make_unique<Session>();
         session->id = record->id;
         session->principal = record->principal;
         session->lease = record->lease;
-        session->bound = record->bound;
-        session->single = record->single;
-        session->made_for = record->made_for;
+        session->binding.bound = record->bound;
+        session->only_grant.set = record->single;
+        session->only_grant.id = record->made_for;
         session->uid = record->uid;
-        session->pid = record->pid;
-        session->processes = record->processes;
-        session->opened = record->opened;
+        session->binding.pid = record->pid;
+        session->binding.processes = record->processes;
+        session->opening.at = record->opened;
         session->order = record->order;
         session->note = record->note;
         session->metadata = record->metadata;
-        session->request = record->request;
+        session->opening.request = record->request;
         session->ended = record->ended;
-        session->deadline_version = record->version;
+        session->deadline_source.version = record->version;
         session->deadline = record->deadline;
         // Nobody knows when its owner was last at it.
         session->active = now.boot;
-        session->deadline_exact = facts.exact && record->boot_epoch == facts.boot_epoch;
+        session->deadline_source.exact = facts.exact && record->boot_epoch == facts.boot_epoch;
         session->timer.owner = session.get();
         count_session(*session);
-        sessions.emplace(record->id, std::move(session));
+        sessions.add_recovered(std::move(session));
         return {};
     };
     if (auto done = each(records, records::session_tag, read_session); !done) return done;
     auto read_deadline = [&](std::string_view record_key, std::string_view value) -> Result<void> {
         const auto id = records::session_of_key(record_key);
         const auto record = records::decode_deadline(value);
-        if (!id || !record || record->version >= version_mark) return corrupt("a renewal");
-        const auto found = sessions.find(*id);
-        if (found == sessions.end()) return corrupt("a renewal without its session");
-        Session& session = *found->second;
+        if (!id || !record || !numbers.has_reserved_version(record->version))
+            return corrupt("a renewal");
+        Session* const found = sessions.find(*id);
+        if (found == nullptr) return corrupt("a renewal without its session");
+        Session& session = *found;
         session.renewed = true;
         recover_deadline(
             session, {record->version, record->boot_epoch, record->deadline, record->lease}, facts);
@@ -185,48 +182,49 @@ Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
 // counts.
 void LockTable::Core::recover_deadline(Session& session, const records::DeadlineRecord& seen,
                                        const RecoveryFacts& facts) {
-    if (seen.version < session.deadline_version) return;
-    session.deadline_version = seen.version;
+    if (seen.version < session.deadline_source.version) return;
+    session.deadline_source.version = seen.version;
     session.deadline = seen.deadline;
     session.lease = seen.lease;
-    session.deadline_exact = facts.exact && seen.boot_epoch == facts.boot_epoch;
+    session.deadline_source.exact = facts.exact && seen.boot_epoch == facts.boot_epoch;
 }
 
 Result<void> LockTable::Core::recover_grants(const Snapshot& records, const RecoveryFacts& facts) {
     const auto sets = records.scan(Family::locks, std::string(1, records::set_tag),
                                    std::string(1, static_cast<char>(records::set_tag + 1)));
-    return each(
-        records, records::grant_tag,
-        [&](std::string_view record_key, std::string_view value) -> Result<void> {
-            const auto id = records::grant_of_key(record_key);
-            auto record = id ? records::decode_grant(*id, value) : std::nullopt;
-            if (!record || record->version >= version_mark || number(record->token) >= token_mark) {
-                return corrupt("a grant");
-            }
-            if (record->more_locks > 0) {
-                // Both are in order of the grants.
-                const std::string set = records::set_key(*id);
-                while (sets->valid() && sets->key() < set) sets->next();
-                if (!sets->valid() || sets->key() != set ||
-                    !records::decode_set(sets->value(), *record)) {
-                    return corrupt("the locks of a set");
-                }
-            }
-            if (record->token != Token{number(record->id)}) {
-                for (const Lock& lock : record->locks) {
-                    converted.push_back({lock.resource, number(record->token), record->id});
-                }
-            }
-            if (!record->ended) return recover_grant(*record, facts);
-            recover_ended(*record, facts);
-            return {};
-        });
+    return each(records, records::grant_tag,
+                [&](std::string_view record_key, std::string_view value) -> Result<void> {
+                    const auto id = records::grant_of_key(record_key);
+                    auto record = id ? records::decode_grant(*id, value) : std::nullopt;
+                    if (!record || !numbers.has_reserved_version(record->version) ||
+                        !numbers.has_reserved_token(number(record->token))) {
+                        return corrupt("a grant");
+                    }
+                    if (record->more_locks > 0) {
+                        // Both are in order of the grants.
+                        const std::string set = records::set_key(*id);
+                        while (sets->valid() && sets->key() < set) sets->next();
+                        if (!sets->valid() || sets->key() != set ||
+                            !records::decode_set(sets->value(), *record)) {
+                            return corrupt("the locks of a set");
+                        }
+                    }
+                    if (record->token != Token{number(record->id)}) {
+                        for (const Lock& lock : record->locks) {
+                            recovery.converted.push_back(
+                                {lock.resource, number(record->token), record->id});
+                        }
+                    }
+                    if (!record->ended) return recover_grant(*record, facts);
+                    recover_ended(*record, facts);
+                    return {};
+                });
 }
 
 Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryFacts& facts) {
-    const auto found = sessions.find(record.session);
-    if (found == sessions.end()) return corrupt("a grant without its session");
-    Session& session = *found->second;
+    Session* const found = sessions.find(record.session);
+    if (found == nullptr) return corrupt("a grant without its session");
+    Session& session = *found;
     recover_deadline(session, {record.version, record.boot_epoch, record.deadline, record.lease},
                      facts);
     Grant& grant = *Grant::make(record.locks.size());
@@ -253,7 +251,7 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     (session.last != nullptr ? session.last->next : session.first) = &grant;
     session.last = &grant;
     ++session.grants;
-    recovered.emplace_back(&grant);
+    recovery.grants.emplace_back(&grant);
     ++counts.recovered;
     const bool converted_up = record.token != Token{number(record.id)};
     if (converted_up || record.count > 0) {
@@ -275,7 +273,7 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     if (record.cap) {
         const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
         remember_cap(grant, record.max_hold, exact ? *record.cap : now.boot + record.max_hold);
-        if (!exact) recapped.emplace_back(&grant);
+        if (!exact) recovery.recapped.emplace_back(&grant);
     }
     usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
     return {};
@@ -285,19 +283,19 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
 // meanwhile, each with half of the work.
 void LockTable::Core::enter_recovered() {
     const auto enter_by_number = [this] {
-        grants.reserve(recovered.size());
-        grants.insert(recovered.begin(), recovered.end());
+        grants.reserve(recovery.grants.size());
+        grants.insert(recovery.grants.begin(), recovery.grants.end());
     };
     std::future<void> helper;
-    if (recovered.size() >= worth_a_thread) {
+    if (recovery.grants.size() >= worth_a_thread) {
         helper = start_background(enter_by_number);
     } else {
         enter_by_number();
     }
     std::size_t holds = 0;
-    for (const Grant* grant : recovered) holds += grant->hold_count;
+    for (const Grant* grant : recovery.grants) holds += grant->hold_count;
     resources.reserve(resources.size() + holds);
-    for (Grant* grant : recovered) {
+    for (Grant* grant : recovery.grants) {
         for (Hold& hold : grant->holds()) {
             Resource* const known = find(hold.resource->name());
             if (known == nullptr) {
@@ -313,17 +311,17 @@ void LockTable::Core::enter_recovered() {
         }
     }
     if (helper.valid()) helper.get();
-    recovered = {};
+    recovery.grants = {};
 }
 
 void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFacts& facts) {
     ++ended_records;
     if (record.request) requests[record.request] = lock_model::Remembered::of(record.id);
-    const auto session = sessions.find(record.session);
-    if (session != sessions.end()) {
-        recover_deadline(*session->second,
+    Session* const session = sessions.find(record.session);
+    if (session != nullptr) {
+        recover_deadline(*session,
                          {record.version, record.boot_epoch, record.deadline, record.lease}, facts);
-        if (record.ends_session) session->second->ended = record.ended;
+        if (record.ends_session) session->ended = record.ended;
     }
     for (const Lock& lock : record.locks) {
         // In order of grants, so the last one stays.
@@ -347,7 +345,7 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
         Resource& at = resource(record.locks[closure.lock].resource);
         auto& extra = at.with_extra();
         extra.closed_until = std::max(extra.closed_until, until);
-        closure_timers.set(extra.timer, extra.closed_until);
+        timers.closures.set(extra.timer, extra.closed_until);
     }
 }
 
@@ -357,16 +355,17 @@ void LockTable::Core::arm_recovered() {
     std::vector<SessionId> gone;
     for (auto& [id, session] : sessions) {
         if (session->ended) {
-            ++ended_sessions;
+            sessions.count_ended();
             if (session->first == nullptr) {
                 gone.push_back(id);
             } else {
-                ending_sessions.push_back(session.get());
+                sessions.add_ending(*session);
             }
             continue;
         }
-        if (session->request) requests[session->request] = lock_model::Remembered::of(id);
-        if (session->deadline_exact) {
+        if (session->opening.request)
+            requests[session->opening.request] = lock_model::Remembered::of(id);
+        if (session->deadline_source.exact) {
             if (mutated(Mutant::unwoken_restart)) continue;
             arm_session(*session);
         } else {
@@ -374,10 +373,10 @@ void LockTable::Core::arm_recovered() {
             write_deadline(*session);
         }
     }
-    for (const SessionId& id : gone) free_session(*sessions.at(id));
+    for (const SessionId& id : gone) free_session(*sessions.find(id));
     // So are caps that begin anew.
-    for (Grant* grant : recapped) write_grant(*grant);
-    recapped.clear();
+    for (Grant* grant : recovery.recapped) write_grant(*grant);
+    recovery.recapped.clear();
 }
 
 void LockTable::Core::end_restored() {
@@ -395,23 +394,24 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     if (facts.restored) end_restored();
     // A later grant was on the name when an earlier one was converted: that one is the last to have
     // had it.
-    const auto mark = [](lock_model::LastGrant& last, const Converted& up) {
+    const auto mark = [](lock_model::LastGrant& last,
+                         const lock_model::RecoveryState::Converted& up) {
         if (up.token > number(last.grant())) last.note_conversion_of(up.grant);
     };
-    for (const Converted& up : converted) {
+    for (const lock_model::RecoveryState::Converted& up : recovery.converted) {
         Resource* const known = find(up.name);
         lock_model::LastGrant* const last =
             known != nullptr ? &known->last : last_grants.find(fnv1a(up.name));
         if (last != nullptr) mark(*last, up);
     }
-    converted.clear();
-    converted.shrink_to_fit();
+    recovery = {};
     if (mutated(Mutant::request_forgotten_at_restart)) requests.clear();
-    if (mutated(Mutant::token_from_memory)) next_token = facts.token_floor;
+    if (mutated(Mutant::token_from_memory)) numbers.reset_token(facts.token_floor);
     serve_queues();
-    reserve_marks();
+    reserve_numbers();
     // The recovery is committed durably before anything else is decided.
-    durable = *decision->reserved;
+    numbers.confirm_durable(*decision->reserved);
+    ROCKLOCK_ASSERT(numbers.is_safe());
 }
 
 }  // namespace rocklock

@@ -139,9 +139,9 @@ std::optional<std::vector<SessionView>> LockTable::search(SessionSearch& search,
     const auto& found = *search.found_;
     for (std::size_t rows = 0; search.shown_ < found.size(); ++search.shown_, ++rows) {
         if (rows > sessions_a_step) return std::nullopt;
-        const auto known = core_->sessions.find(found[search.shown_].id);
-        if (known == core_->sessions.end() || !known->second->live(now.boot)) continue;
-        search.views_.push_back(core_->show_session(*known->second));
+        const auto* const session = core_->sessions.find(found[search.shown_].id);
+        if (session == nullptr || !session->live(now.boot)) continue;
+        search.views_.push_back(core_->show_session(*session));
     }
     return std::move(search.views_);
 }

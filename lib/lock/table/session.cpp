@@ -18,10 +18,11 @@ Ending expired_at(WallTime at) { return {Outcome::expired, {}, {}, at}; }
 bool opens_another(const OpenSession& request, std::chrono::milliseconds lease,
                    const Session& session) {
     const auto is_of_session = [&](const ProcessId& process) {
-        return std::find(session.processes.begin(), session.processes.end(), process) !=
-               session.processes.end();
+        return std::find(session.binding.processes.begin(), session.binding.processes.end(),
+                         process) != session.binding.processes.end();
     };
-    return request.bound != session.bound || lease != session.opened_lease.value_or(lease) ||
+    return request.bound != session.binding.bound ||
+           lease != session.opening.lease.value_or(lease) ||
            !std::all_of(request.processes.begin(), request.processes.end(), is_of_session);
 }
 
@@ -48,23 +49,21 @@ Session& LockTable::Core::make_session(const OpenSession& request, milliseconds 
     session->id = fresh;
     session->principal = request.principal;
     session->lease = lease;
-    session->opened_lease = lease;
-    session->bound = request.bound;
-    session->processes = request.processes;
+    session->opening.lease = lease;
+    session->binding.bound = request.bound;
+    session->binding.processes = request.processes;
     session->uid = request.uid;
-    session->pid = request.pid;
+    session->binding.pid = request.pid;
     session->note = request.note;
     session->metadata = request.metadata;
-    session->request = request_key;
-    session->opened = now.wall;
+    session->opening.request = request_key;
+    session->opening.at = now.wall;
     session->active = now.boot;
-    session->order = next_session_order++;
     session->timer.owner = session.get();
     ++counts.sessions_opened;
-    const auto [place, added] = sessions.emplace(fresh, std::move(session));
-    ROCKLOCK_ASSERT(added);
-    count_session(*place->second);
-    return *place->second;
+    Session& made = sessions.add_new(std::move(session));
+    count_session(made);
+    return made;
 }
 
 void LockTable::Core::count_session(Session& session) {
@@ -75,16 +74,15 @@ void LockTable::Core::count_session(Session& session) {
 
 void LockTable::Core::free_session(Session& session) {
     usage.remove_session(session.uid, session.counted);
-    sessions.erase(SessionId(session.id));
+    sessions.remove(session);
 }
 
 // The live one that was opened by the same request.
 Session* LockTable::Core::opened_by(const RequestKey& id) {
     const auto seen = id ? requests.find(id) : requests.end();
     if (seen == requests.end()) return nullptr;
-    const auto old = sessions.find(seen->second.session);
-    if (old == sessions.end() || !old->second->live(now.boot)) return nullptr;
-    return old->second.get();
+    Session* const old = sessions.find(seen->second.session);
+    return old != nullptr && old->live(now.boot) ? old : nullptr;
 }
 
 void LockTable::Core::handle(const OpenSession& request) {
@@ -111,12 +109,12 @@ void LockTable::Core::handle(const OpenSession& request) {
 }
 
 Session* LockTable::Core::require_session(const SessionId& id) {
-    const auto found = sessions.find(id);
-    if (found == sessions.end()) {
+    Session* const found = sessions.find(id);
+    if (found == nullptr) {
         decision->history.push_back({ticket, id, GrantId{}, HistoryLookup::Verb::other});
         return nullptr;
     }
-    Session& session = *found->second;
+    Session& session = *found;
     if (session.live(now.boot)) return &session;
     refuse(ticket,
            session_error(session.ended ? *session.ended : expired_at(wall_of(session.deadline))));
@@ -165,15 +163,14 @@ std::optional<Error> LockTable::Core::check_new_texts(const Session& session,
 }
 
 void LockTable::Core::handle(const RenewSession& request) {
-    const auto found = sessions.find(request.session);
+    Session* const found = sessions.find(request.session);
     // A late renewal, found when a stalled manager went on, is judged as of when it could have been
     // served.
-    const bool late_but_good = request.as_of && found != sessions.end() && !found->second->ended &&
-                               *request.as_of < found->second->deadline &&
+    const bool late_but_good = request.as_of && found != nullptr && !found->ended &&
+                               *request.as_of < found->deadline &&
                                !mutated(Mutant::late_renewals_refused);
-    const bool revives = mutated(Mutant::renewal_revives) && found != sessions.end();
-    Session* session =
-        late_but_good || revives ? found->second.get() : require_session(request.session);
+    const bool revives = mutated(Mutant::renewal_revives) && found != nullptr;
+    Session* session = late_but_good || revives ? found : require_session(request.session);
     if (session == nullptr) return;
     const milliseconds lease = request.lease.value_or(session->lease);
     if (auto error = check_lease(lease)) return refuse(ticket, *std::move(error));
@@ -202,26 +199,26 @@ void LockTable::Core::handle(const RenewSession& request) {
     write_deadline(*session);
     need(longer ? Durability::durable : Durability::written);
     SessionInfo reply = info(*session);
-    reply.wanted = std::exchange(session->wanted, {});
-    reply.lost = std::exchange(session->lost, {});
+    reply.wanted = std::exchange(session->notices.wanted, {});
+    reply.lost = std::exchange(session->notices.lost, {});
     answer(ticket, std::move(reply));
 }
 
 void LockTable::Core::handle(const JoinProcess& request) {
     Session* session = require_session(request.session);
     if (session == nullptr) return;
-    if (session->bound != Bound::process) {
+    if (session->binding.bound != Bound::process) {
         return refuse(ticket,
                       {ErrorCode::invalid_argument,
                        "the session is not bound to a process: open it with Bound process"});
     }
-    if (std::find(session->processes.begin(), session->processes.end(), request.process) ==
-        session->processes.end()) {
-        if (session->processes.size() >= limits::resources_per_grant) {
+    if (std::find(session->binding.processes.begin(), session->binding.processes.end(),
+                  request.process) == session->binding.processes.end()) {
+        if (session->binding.processes.size() >= limits::resources_per_grant) {
             return refuse(ticket,
                           {ErrorCode::limit_exceeded, "a session has at most 100 processes"});
         }
-        session->processes.push_back(request.process);
+        session->binding.processes.push_back(request.process);
         write_session(*session);
         need(Durability::written);
     }
@@ -281,29 +278,29 @@ void LockTable::Core::extend(Session& session) {
     // and be granted one after the other.
     if (session.deadline >= before) return;
     for (Wait* wait : session.waits) {
-        if (session.deadline < wait->timer.at) recheck(*wait);
+        if (session.deadline < wait->timer.at) serving.add_wait(*wait);
     }
 }
 
 void LockTable::Core::write_session(const Session& session) {
     records::SessionRecord record;
-    record.version = take_version();
+    record.version = numbers.take_version();
     record.id = session.id;
     record.boot_epoch = boot_epoch;
     record.deadline = session.deadline;
     record.lease = session.lease;
     record.principal = session.principal;
-    record.bound = session.bound;
-    record.single = session.single;
-    record.made_for = session.made_for;
+    record.bound = session.binding.bound;
+    record.single = session.only_grant.set;
+    record.made_for = session.only_grant.id;
     record.uid = session.uid;
-    record.pid = session.pid;
-    record.processes = session.processes;
-    record.opened = session.opened;
+    record.pid = session.binding.pid;
+    record.processes = session.binding.processes;
+    record.opened = session.opening.at;
     record.order = session.order;
     record.note = session.note;
     record.metadata = session.metadata;
-    record.request = session.request;
+    record.request = session.opening.request;
     record.ended = session.ended;
     write(Family::locks, records::session_key(session.id), records::encode(record));
 }
@@ -311,33 +308,35 @@ void LockTable::Core::write_session(const Session& session) {
 void LockTable::Core::write_deadline(Session& session) {
     session.renewed = true;
     write(Family::locks, records::deadline_key(session.id),
-          records::encode(records::DeadlineRecord{take_version(), boot_epoch, session.deadline,
-                                                  session.lease}));
+          records::encode(records::DeadlineRecord{numbers.take_version(), boot_epoch,
+                                                  session.deadline, session.lease}));
 }
 
 // What is left of its grants beyond `budget` is cleaned up by the sweep.
 void LockTable::Core::end_session(Session& session, Ending ending, std::size_t budget) {
     ROCKLOCK_ASSERT(!session.ended);
     session.ended = std::move(ending);
-    session_timers.remove(session.timer);
-    if (session.request) requests.erase(session.request);
+    timers.sessions.remove(session.timer);
+    if (session.opening.request) requests.erase(session.opening.request);
     if (budget > 0) note_shared_end(session);
     if (!session.unborn) {
-        ++ended_sessions;
-        if (!session.ends_with_grant) write_session(session);
+        sessions.count_ended();
+        if (!session.only_grant.ended_session) write_session(session);
         if (session.renewed) erase(Family::locks, records::deadline_key(session.id));
     }
     // They find out that their session has ended, and are answered so.
-    for (Wait* wait : session.waits) recheck(*wait);
-    ending_sessions.push_back(&session);
+    for (Wait* wait : session.waits) serving.add_wait(*wait);
+    sessions.add_ending(session);
     clean(session, budget);
 }
 
 // Where it ends together with the one grant that it was made for, the record of that says so for
 // both: half of what is to be written, and in the order of the keys.
 void LockTable::Core::note_shared_end(Session& session) {
-    if (!session.single || session.grants != 1 || session.first->id != session.made_for) return;
-    session.ends_with_grant = true;
+    if (!session.only_grant.set || session.grants != 1 ||
+        session.first->id != session.only_grant.id)
+        return;
+    session.only_grant.ended_session = true;
 }
 
 std::size_t LockTable::Core::clean(Session& session, std::size_t budget) {
@@ -353,7 +352,7 @@ std::size_t LockTable::Core::clean(Session& session, std::size_t budget) {
 // Frees it, once nothing hangs on it any more.
 void LockTable::Core::forget_session(Session& session) {
     if (!session.ended || session.first != nullptr || !session.waits.empty()) return;
-    std::erase(ending_sessions, &session);
+    sessions.finish_ending(session);
     free_session(session);
 }
 

@@ -57,11 +57,11 @@ SessionView LockTable::Core::show_session(const Session& session) const {
     SessionView view;
     view.id = session.id;
     view.principal = session.principal;
-    view.bound = session.bound;
-    view.processes = session.processes;
+    view.bound = session.binding.bound;
+    view.processes = session.binding.processes;
     view.uid = session.uid;
-    view.pid = session.pid;
-    view.opened_at = session.opened;
+    view.pid = session.binding.pid;
+    view.opened_at = session.opening.at;
     view.lease = session.lease;
     view.remaining =
         std::chrono::duration_cast<std::chrono::milliseconds>(session.deadline - now.boot);
@@ -75,10 +75,9 @@ SessionView LockTable::Core::show_session(const Session& session) const {
 std::vector<Grant> LockTable::grants(const SessionId& id, Instant now) const {
     const Core::AsOf moment(*core_, now);
     std::vector<Grant> result;
-    const auto found = core_->sessions.find(id);
-    if (found == core_->sessions.end()) return result;
-    for (const lock_model::Grant* grant = found->second->first; grant != nullptr;
-         grant = grant->next) {
+    const lock_model::Session* const session = core_->sessions.find(id);
+    if (session == nullptr) return result;
+    for (const lock_model::Grant* grant = session->first; grant != nullptr; grant = grant->next) {
         if (lock_model::live(*grant, now.boot)) result.push_back(core_->view(*grant));
     }
     return result;
@@ -86,12 +85,12 @@ std::vector<Grant> LockTable::grants(const SessionId& id, Instant now) const {
 
 Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
     const Core::AsOf moment(*core_, now);
-    const auto found = core_->sessions.find(id);
-    if (found == core_->sessions.end() || found->second->unborn) {
+    const lock_model::Session* const found = core_->sessions.find(id);
+    if (found == nullptr || found->unborn) {
         return Error(ErrorCode::session_not_found,
                      "there is no such session, or it ended long ago: open a new one");
     }
-    const Session& session = *found->second;
+    const Session& session = *found;
     if (session.live(now.boot)) {
         SessionInfo known = core_->info(session);
         known.principal = session.principal;
@@ -105,9 +104,9 @@ Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
 bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
                       Instant now) const {
     const Core::AsOf moment(*core_, now);
-    const auto found = core_->sessions.find(id);
-    if (found == core_->sessions.end()) return false;
-    const Session& session = *found->second;
+    const lock_model::Session* const found = core_->sessions.find(id);
+    if (found == nullptr) return false;
+    const Session& session = *found;
     const auto covering = [&](const Resource& at, bool above) {
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
@@ -131,7 +130,7 @@ std::vector<WaitEdge> LockTable::wait_graph(Instant now, std::size_t limit) cons
     const Core::AsOf moment(*core_, now);
     std::vector<WaitEdge> edges;
     // The longest waiting first; few of many are shown.
-    for (const Wait* wait = core_->oldest_wait; wait != nullptr; wait = wait->younger) {
+    for (const Wait* wait = core_->waits.oldest(); wait != nullptr; wait = wait->younger) {
         for (const Core::Edge& edge : core_->blockers(*wait, nullptr, nullptr)) {
             if (edges.size() == limit) return edges;
             edges.push_back({std::string(edge.at->name()), wait->session->id,

@@ -49,7 +49,7 @@ Resource* LockTable::Core::find(std::string_view name) const { return resources.
 Resource& LockTable::Core::resource(std::string_view name) {
     if (Resource* known = find(name)) return *known;
     Resource& made = enter(*Resource::make(name));
-    touch(made);
+    serving.add_maybe_empty(made);
     return made;
 }
 
@@ -64,22 +64,16 @@ Resource& LockTable::Core::enter(Resource& made) {
     return made;
 }
 
-void LockTable::Core::touch(Resource& resource) {
-    if (resource.touched) return;
-    resource.touched = true;
-    touched.push_back(&resource);
-}
-
 void LockTable::Core::remove_if_empty(Resource& resource) {
     if (resource.needed(now.boot)) return;
     ROCKLOCK_ASSERT(resource.first == nullptr && !resource.dirty);
-    if (resource.extra) closure_timers.remove(resource.extra->timer);
+    if (resource.extra) timers.closures.remove(resource.extra->timer);
     if (resource.last.grant() != GrantId{}) {
         last_grants.keep(fnv1a(resource.name()), resource.last);
     }
     if (resource.parent != nullptr) {
         resource.leave_parent();
-        touch(*resource.parent);
+        serving.add_maybe_empty(*resource.parent);
     }
     resources.erase(resource);
     Resource::destroy(&resource);
@@ -135,14 +129,12 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
                    requested_locks.last(1), {});
         requested_locks = requested_locks.first(requested_locks.size() - 1);
     }
-    wait.order = next_order++;
     wait.since = now.wall;
     wait.began = now.boot;
     wait.requested_locks.assign(requested_locks.begin(), requested_locks.end());
     wait.timer.owner = &wait;
     usage.add_waiter(session.uid, lock_model::bytes_of_wait(wait));
-    waits.insert(ticket, std::move(made));
-    enlist(wait);
+    waits.add(std::move(made));
     session.waits.push_back(&wait);
     enqueue(wait);
     // Nobody waits for this one yet, unless it goes ahead of others.
@@ -172,8 +164,9 @@ void LockTable::Core::tell_wanted(const Wait& wait, const Conflicts& conflicts) 
 }
 
 void LockTable::Core::tell_wanted(Session& holder, const Wanted& wanted) {
-    if (holder.wanted.size() == wants_kept) holder.wanted.erase(holder.wanted.begin());
-    holder.wanted.push_back(wanted);
+    if (holder.notices.wanted.size() == wants_kept)
+        holder.notices.wanted.erase(holder.notices.wanted.begin());
+    holder.notices.wanted.push_back(wanted);
     decision->wanted.push_back({holder.id, wanted});
 }
 
@@ -210,21 +203,9 @@ void LockTable::Core::dequeue(Wait& wait) {
         (lock.next != nullptr ? lock.next->previous : extra.last) = lock.previous;
         --extra.waiters;
         if (lock.requested->subtree) --subtree_marks;
-        touch(*lock.requested->resource);
+        serving.add_maybe_empty(*lock.requested->resource);
     }
     wait.locks.clear();
-}
-
-void LockTable::Core::enlist(Wait& wait) {
-    wait.older = youngest_wait;
-    (youngest_wait != nullptr ? youngest_wait->younger : oldest_wait) = &wait;
-    youngest_wait = &wait;
-}
-
-void LockTable::Core::delist(Wait& wait) {
-    if (next_searched == &wait) next_searched = wait.younger;
-    (wait.older != nullptr ? wait.older->younger : oldest_wait) = wait.younger;
-    (wait.younger != nullptr ? wait.younger->older : youngest_wait) = wait.older;
 }
 
 void LockTable::Core::end_wait(Wait& wait) {
@@ -234,8 +215,7 @@ void LockTable::Core::end_wait(Wait& wait) {
         if (wakes(wait)) changed(*requested.resource, requested.subtree);
     }
     dequeue(wait);
-    wait_timers.remove(wait.timer);
-    delist(wait);
+    timers.waits.remove(wait.timer);
     session.waits.erase(
         std::lower_bound(session.waits.begin(), session.waits.end(), wait.order,
                          [](const Wait* one, std::uint64_t order) { return one->order < order; }));
@@ -245,7 +225,7 @@ void LockTable::Core::end_wait(Wait& wait) {
         requests.erase(remembered);
     }
     usage.remove_waiter(session.uid, lock_model::bytes_of_wait(wait));
-    waits.take(wait.ticket);
+    waits.remove(wait);
     if (session.unborn) {
         free_session(session);
     } else {
@@ -259,9 +239,9 @@ void LockTable::Core::arm(Wait& wait, BootTime recheck_at) {
         at = std::min(at, lock_model::patience_end(wait.began, options.slow_wait));
     }
     if (at == BootTime::max()) {
-        wait_timers.remove(wait.timer);
+        timers.waits.remove(wait.timer);
     } else {
-        wait_timers.set(wait.timer, at);
+        timers.waits.set(wait.timer, at);
     }
 }
 
@@ -297,18 +277,14 @@ bool LockTable::Core::reconsider(Wait& wait) {
     if (slow(wait)) note_slow(wait);
     if (wait.patience_ends > now.boot) {
         arm(wait, conflicts.recheck_at);
-    } else if (!wait.overdue) {
-        wait.overdue = true;
-        overdue.emplace_back(wait.order, wait.ticket);
-        std::push_heap(overdue.begin(), overdue.end(), std::greater<>{});
+    } else {
+        serving.add_overdue(wait);
     }
     return false;
 }
 
 void LockTable::Core::lose_patience() {
-    std::pop_heap(overdue.begin(), overdue.end(), std::greater<>{});
-    Wait* const found = waits.find(overdue.back().second);
-    overdue.pop_back();
+    Wait* const found = waits.find(serving.take_overdue());
     if (found == nullptr) return;
     Wait& wait = *found;
     const Conflicts conflicts = find_conflicts(*wait.session, wait.requested_locks, &wait,
@@ -339,26 +315,15 @@ void LockTable::Core::grant_waiting(Wait& wait, const Conflicts& conflicts) {
     end_wait(wait);
 }
 
-void LockTable::Core::recheck(Wait& wait) {
-    if (wait.recheck) return;
-    wait.recheck = true;
-    rechecks.push_back({wait.conversion, wait.order, wait.ticket});
-}
-
-void LockTable::Core::mark_dirty(Resource& resource) {
-    if (resource.dirty || resource.queue() == nullptr) return;
-    resource.dirty = true;
-    dirty.push_back(&resource);
-}
-
 void LockTable::Core::changed(Resource& resource, bool subtree) {
-    mark_dirty(resource);
+    serving.add_queue(resource);
     if (subtree_marks == 0) return;
     for (Resource* above = resource.parent; above != nullptr; above = above->parent)
-        mark_dirty(*above);
+        serving.add_queue(*above);
     if (!subtree) return;
-    for_each_inside(resource,
-                    [&](const Resource& inside) { mark_dirty(const_cast<Resource&>(inside)); });
+    for_each_inside(resource, [&](const Resource& inside) {
+        serving.add_queue(const_cast<Resource&>(inside));
+    });
 }
 
 // Serves a queue from its head. A waiter that stays and whose mode is not read stands in the way of
@@ -371,10 +336,7 @@ void LockTable::Core::serve(Resource& resource) {
         Wait& wait = *lock->wait;
         const bool strong = lock->requested->mode != Mode::read || lock->requested->permits > 0;
         const bool over = reconsider(wait);
-        if (mutated(Mutant::wakes_one_reader) && over && std::erase(dirty, &resource) > 0) {
-            resource.dirty = false;
-            return;
-        }
+        if (mutated(Mutant::wakes_one_reader) && over && serving.remove_queue(resource)) return;
         if (!over && strong) return recheck_own(wait, resource);
         lock = next;
     }
@@ -421,7 +383,7 @@ void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
     if (head.session->waits.size() == 1) return;
     comes_first(head);
     for_own_waits(*head.session, at, false, [&](Wait& wait) {
-        if (&wait != &head && comes_first(wait)) recheck(wait);
+        if (&wait != &head && comes_first(wait)) serving.add_wait(wait);
     });
 }
 
@@ -431,35 +393,36 @@ void LockTable::Core::recheck_covered(const Grant& grant) {
     Session& session = *grant.session;
     if (session.waits.empty() || mutated(Mutant::unwoken_steal)) return;
     for (const Hold& hold : grant.holds()) {
-        for_own_waits(session, *hold.resource, hold.subtree, [this](Wait& wait) { recheck(wait); });
+        for_own_waits(session, *hold.resource, hold.subtree,
+                      [this](Wait& wait) { serving.add_wait(wait); });
     }
 }
 
 // ---- Time ----
 
 void LockTable::Core::serve_time(std::size_t budget) {
-    while (!closure_timers.empty() && closure_timers.top().at <= now.boot) {
-        Timer& timer = closure_timers.top();
-        closure_timers.remove(timer);
+    while (!timers.closures.empty() && timers.closures.top().at <= now.boot) {
+        Timer& timer = timers.closures.top();
+        timers.closures.remove(timer);
         auto& resource = *static_cast<Resource*>(timer.owner);
         changed(resource, false);
-        touch(resource);
+        serving.add_maybe_empty(resource);
     }
-    for (; budget > 0 && !wait_timers.empty() && wait_timers.top().at <= now.boot; --budget) {
-        Timer& timer = wait_timers.top();
-        wait_timers.remove(timer);
+    for (; budget > 0 && !timers.waits.empty() && timers.waits.top().at <= now.boot; --budget) {
+        Timer& timer = timers.waits.top();
+        timers.waits.remove(timer);
         auto& wait = *static_cast<Wait*>(timer.owner);
         if (mutated(Mutant::unwoken_expiry) && wait.patience_ends > now.boot) continue;
-        recheck(wait);
+        serving.add_wait(wait);
     }
 }
 
 void LockTable::Core::sweep(std::size_t budget) {
     std::size_t left = budget;
-    while (left > 0 && !ending_sessions.empty())
-        left -= std::min(left, clean(*ending_sessions.back(), left));
-    while (left > 0 && !grant_timers.empty() && grant_timers.top().at <= now.boot) {
-        auto& grant = *static_cast<Grant*>(grant_timers.top().owner);
+    while (left > 0 && sessions.has_ending())
+        left -= std::min(left, clean(sessions.last_ending(), left));
+    while (left > 0 && !timers.grants.empty() && timers.grants.top().at <= now.boot) {
+        auto& grant = *static_cast<Grant*>(timers.grants.top().owner);
         end_grant(grant, ending_of(grant));
         need(Durability::durable);
         --left;
@@ -469,8 +432,8 @@ void LockTable::Core::sweep(std::size_t budget) {
 
 void LockTable::Core::sweep_sessions(std::size_t budget) {
     std::size_t early = 0;
-    while (budget > 0 && !session_timers.empty() && next_session() <= now.boot) {
-        Timer& timer = session_timers.top();
+    while (budget > 0 && !timers.sessions.empty() && timers.next_session() <= now.boot) {
+        Timer& timer = timers.sessions.top();
         auto& session = *static_cast<Session*>(timer.owner);
         if (session.deadline <= now.boot) {
             ++counts.sessions_expired;
@@ -485,9 +448,9 @@ void LockTable::Core::sweep_sessions(std::size_t budget) {
         if (due - now.boot > max_lead) {
             arm_session(session);
         } else if (++early <= few_early) {
-            session_timers.set(timer, due);
+            timers.sessions.set(timer, due);
         } else {
-            sweeps_from = now.boot + early_pause;
+            timers.sweeps_from = now.boot + early_pause;
         }
     }
 }
@@ -496,18 +459,18 @@ void LockTable::Core::search() {
     serve_queues();
     // With grants left to be cleaned up, or timers to be served, waiters may be grantable that will
     // be served with those.
-    if (!ending_sessions.empty()) return;
-    if (!wait_timers.empty() && wait_timers.top().at <= now.boot) return;
-    Wait* wait = next_searched != nullptr ? next_searched : oldest_wait;
+    if (sessions.has_ending()) return;
+    if (!timers.waits.empty() && timers.waits.top().at <= now.boot) return;
+    Wait* wait = waits.search_from();
     for (std::size_t left = searched_a_step; left > 0 && wait != nullptr; --left) {
         if (!find_conflicts(*wait->session, wait->requested_locks, wait, wait->conversion)
                  .blocked) {
             ++counts.sweep_finds;
-            recheck(*wait);
+            serving.add_wait(*wait);
         }
         wait = wait->younger;
     }
-    next_searched = wait;
+    waits.continue_search_at(wait);
 }
 
 }  // namespace rocklock

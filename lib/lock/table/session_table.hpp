@@ -1,0 +1,89 @@
+// The sessions of a lock table by their ids, and those that have ended and still have grants.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/assert.hpp"
+#include "lock/model/nodes.hpp"
+
+namespace rocklock {
+
+class SessionTable {
+public:
+    using Session = lock_model::Session;
+
+    // Returns null if there is no such session.
+    Session* find(const SessionId& id) const {
+        const auto found = by_id_.find(id);
+        return found != by_id_.end() ? found->second.get() : nullptr;
+    }
+    bool empty() const { return by_id_.empty(); }
+    std::size_t size() const { return by_id_.size(); }
+    // Each element is a pair of the id and the session.
+    auto begin() const { return by_id_.begin(); }
+    auto end() const { return by_id_.end(); }
+
+    // A session that was opened by this run.
+    Session& add_new(std::unique_ptr<Session> made) {
+        made->order = next_order_++;
+        return insert(std::move(made));
+    }
+    // A session from the records of an earlier run.
+    Session& add_recovered(std::unique_ptr<Session> made) {
+        next_order_ = std::max(next_order_, made->order + 1);
+        return insert(std::move(made));
+    }
+    // Frees a session that has no grants and no waits.
+    void remove(const Session& session) {
+        ROCKLOCK_ASSERT(session.first == nullptr && session.waits.empty());
+        by_id_.erase(SessionId(session.id));
+    }
+
+    // Counts the record of an ended session. It stays until the retention removes it.
+    void count_ended() { ++ended_records_; }
+    void forget_ended(std::uint64_t count) { ended_records_ -= std::min(ended_records_, count); }
+    std::uint64_t ended_records() const { return ended_records_; }
+
+    // Adds a session that has ended and whose grants have to be cleaned up.
+    void add_ending(Session& session) {
+        ROCKLOCK_ASSERT(session.ended.has_value());
+        ending_.push_back(&session);
+    }
+    bool has_ending() const { return !ending_.empty(); }
+    Session& last_ending() const { return *ending_.back(); }
+    // Its grants are cleaned up.
+    void finish_ending(const Session& session) { std::erase(ending_, &session); }
+
+private:
+    struct IdHash {
+        using is_avalanching = void;
+        // The ids are random.
+        std::size_t operator()(const SessionId& id) const {
+            std::uint64_t word = 0;
+            std::memcpy(&word, id.bytes.data(), sizeof word);
+            return word * 0x9E3779B97F4A7C15U;
+        }
+    };
+
+    Session& insert(std::unique_ptr<Session> made) {
+        const SessionId id = made->id;
+        const auto [place, added] = by_id_.emplace(id, std::move(made));
+        ROCKLOCK_ASSERT(added);
+        return *place->second;
+    }
+
+    boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, IdHash> by_id_;
+    std::vector<Session*> ending_;
+    std::uint64_t next_order_ = 1;
+    std::uint64_t ended_records_ = 0;
+};
+
+}  // namespace rocklock

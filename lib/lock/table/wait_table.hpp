@@ -1,0 +1,68 @@
+// The waiting requests of a lock table: by ticket, and in the order of their arrival.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "lock/model/nodes.hpp"
+#include "lock/model/ticket_map.hpp"
+
+namespace rocklock {
+
+class WaitTable {
+public:
+    using Wait = lock_model::Wait;
+
+    // Returns null if no request waits under this ticket.
+    Wait* find(Ticket ticket) const { return by_ticket_.find(ticket); }
+    std::size_t size() const { return by_ticket_.size(); }
+    // The list from here, along Wait::younger, has all waits.
+    Wait* oldest() const { return oldest_; }
+
+    // Adds a wait under its ticket as the youngest, and numbers it.
+    Wait& add(std::unique_ptr<Wait> made) {
+        Wait& wait = *made;
+        ROCKLOCK_ASSERT(by_ticket_.find(wait.ticket) == nullptr);
+        wait.order = next_order_++;
+        wait.older = youngest_;
+        (youngest_ != nullptr ? youngest_->younger : oldest_) = &wait;
+        youngest_ = &wait;
+        by_ticket_.insert(wait.ticket, std::move(made));
+        return wait;
+    }
+    // Frees the wait.
+    void remove(Wait& wait) {
+        if (next_searched_ == &wait) next_searched_ = wait.younger;
+        (wait.older != nullptr ? wait.older->younger : oldest_) = wait.younger;
+        (wait.younger != nullptr ? wait.younger->older : youngest_) = wait.older;
+        const std::unique_ptr<Wait> taken = by_ticket_.take(wait.ticket);
+        ROCKLOCK_ASSERT(taken.get() == &wait);
+    }
+    // Changes the ticket of a wait, which keeps its place.
+    void move(Wait& wait, Ticket ticket) {
+        std::unique_ptr<Wait> taken = by_ticket_.take(wait.ticket);
+        ROCKLOCK_ASSERT(taken.get() == &wait);
+        wait.ticket = ticket;
+        by_ticket_.insert(ticket, std::move(taken));
+    }
+
+    // The search for waits that should have been granted (LockTable::Core::search) proceeds in
+    // steps. Returns the wait at which the next step begins: the oldest one if no search is in
+    // progress.
+    Wait* search_from() const { return next_searched_ != nullptr ? next_searched_ : oldest_; }
+    // Null ends the search.
+    void continue_search_at(Wait* next) { next_searched_ = next; }
+    bool searching() const { return next_searched_ != nullptr; }
+
+private:
+    TicketMap<Wait, TicketShares{8, 10}> by_ticket_;
+    Wait* oldest_ = nullptr;
+    Wait* youngest_ = nullptr;
+    Wait* next_searched_ = nullptr;
+    std::uint64_t next_order_ = 1;
+};
+
+}  // namespace rocklock
