@@ -54,7 +54,7 @@ void FramedService::step() {
         MutexLock lock(mutex_);
         const auto now = Steady::now();
         auto until = std::min(next_expiry_, now + max_sleep);
-        if (!connected_) until = std::min(until, next_attempt_);
+        if (!connected_) until = std::min(until, outage_.next_attempt);
         if (next) until = std::min(until, now + (*next - clock_.now().boot));
         if (!completions_.empty()) until = now;
         reader_wakes_at_ = until;
@@ -88,14 +88,14 @@ void FramedService::step() {
 void FramedService::reconnect() {
     {
         MutexLock lock(mutex_);
-        if (closed_ || Steady::now() < next_attempt_) return;
+        if (closed_ || Steady::now() < outage_.next_attempt) return;
     }
     auto socket = FrameSocket::connect(path_, Steady::now() + max_connect);
     MutexLock lock(mutex_);
     if (!socket) {
-        away_ = std::move(socket).error();
-        pause_ = std::min(2 * pause_, max_pause);
-        next_attempt_ = Steady::now() + pause_;
+        outage_.reason = std::move(socket).error();
+        outage_.pause = std::min(2 * outage_.pause, max_pause);
+        outage_.next_attempt = Steady::now() + outage_.pause;
         return;
     }
     receiver_ = {};
@@ -135,11 +135,11 @@ void FramedService::connection_lost(Error why) {
         reader_fd_ = -1;
         socket_ = FrameSocket();
         connected_ = false;
-        away_ = std::move(why);
+        outage_.reason = std::move(why);
         const auto now = Steady::now();
-        if (!crowded) away_since_ = now;
-        pause_ = crowded ? crowded_pause : first_pause;
-        next_attempt_ = now + pause_;
+        if (!crowded) outage_.since = now;
+        outage_.pause = crowded ? crowded_pause : first_pause;
+        outage_.next_attempt = now + outage_.pause;
         for (auto call = asked_.begin(); call != asked_.end();) {
             Asked& asked = call->second;
             if (crowded) asked.was_sent = asked.in_doubt;
@@ -147,10 +147,10 @@ void FramedService::connection_lost(Error why) {
             const bool over = hurry_ || asked.cancelled || (asked.in_doubt && !may_repeat(asked));
             const auto at = call++;
             // One whose caller was told already is not sent again either.
-            if (over) finished.push_back(give_up(at->first, asked, away_));
+            if (over) finished.push_back(give_up(at->first, asked, outage_.reason));
         }
         // Nothing is waited for longer than the daemon is.
-        next_expiry_ = std::min(next_expiry_, away_since_ + options_.patience);
+        next_expiry_ = std::min(next_expiry_, outage_.since + options_.patience);
     }
     deliver(std::move(finished));
 }
@@ -184,16 +184,16 @@ void FramedService::expire() {
         MutexLock lock(mutex_);
         const auto now = Steady::now();
         if (now < next_expiry_) return;
-        const bool long_away = !connected_ && now >= away_since_ + options_.patience;
-        next_expiry_ =
-            !connected_ && !long_away ? away_since_ + options_.patience : Steady::time_point::max();
+        const bool long_away = !connected_ && now >= outage_.since + options_.patience;
+        next_expiry_ = !connected_ && !long_away ? outage_.since + options_.patience
+                                                 : Steady::time_point::max();
         const Error slow(ErrorCode::unreachable, "it is alive, but silent");
         for (auto call = asked_.begin(); call != asked_.end();) {
             const auto at = call++;
             Asked& asked = at->second;
             if (!asked.done) continue;
             if (now >= asked.give_up || long_away) {
-                finished.push_back(give_up(at->first, asked, connected_ ? slow : away_));
+                finished.push_back(give_up(at->first, asked, connected_ ? slow : outage_.reason));
             } else {
                 next_expiry_ = std::min(next_expiry_, asked.give_up);
             }

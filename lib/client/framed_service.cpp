@@ -349,7 +349,7 @@ FramedService::Steady::time_point FramedService::give_up_time(const Call& call) 
 
 std::optional<Error> FramedService::refusal() const {
     if (closed_) return closed_error();
-    if (hurry_ && !connected_) return away_;
+    if (hurry_ && !connected_) return outage_.reason;
     return std::nullopt;
 }
 

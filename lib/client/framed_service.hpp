@@ -132,6 +132,15 @@ private:
         bool closing = false;
         bool over = false;
     };
+    // The state of reconnecting while there is no connection.
+    struct Outage {
+        // The reason why there is no connection.
+        Error reason;
+        Steady::time_point since;
+        Steady::time_point next_attempt;
+        // The time between the last failed attempt and the next one.
+        std::chrono::milliseconds pause{};
+    };
     struct Notifications {
         std::vector<LostNotice> lost;
         std::vector<WantedNotice> wanted;
@@ -202,11 +211,7 @@ private:
     // Nothing waits for a daemon that is away: while connecting, and while closing.
     bool hurry_ ROCKLOCK_GUARDED_BY(mutex_) = true;
     bool closed_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    // Why there is no connection, and since when; when to try again.
-    Error away_ ROCKLOCK_GUARDED_BY(mutex_);
-    Steady::time_point away_since_ ROCKLOCK_GUARDED_BY(mutex_);
-    Steady::time_point next_attempt_ ROCKLOCK_GUARDED_BY(mutex_);
-    std::chrono::milliseconds pause_ ROCKLOCK_GUARDED_BY(mutex_){};
+    Outage outage_ ROCKLOCK_GUARDED_BY(mutex_);
     // No call is given up before this; when the reader wakes by itself.
     Steady::time_point next_expiry_ ROCKLOCK_GUARDED_BY(mutex_) = Steady::time_point::max();
     Steady::time_point reader_wakes_at_ ROCKLOCK_GUARDED_BY(mutex_);
