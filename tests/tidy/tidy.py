@@ -29,6 +29,7 @@ CHECKS = [
     texts.check_file_names,
     sizes.check_file_lengths,
     sizes.check_folder_sizes,
+    sizes.check_class_sizes,
     clang.check_format,
     clang.check_thread_safety,
     clang.check_clang_tidy,
