@@ -9,13 +9,11 @@
 #include <string_view>
 #include <utility>
 
-#include <boost/beast/core/string.hpp>
-
 #include "base/random.hpp"
 #include "daemon/api/http_gate.hpp"
+#include "daemon/api/item_call.hpp"
 #include "daemon/api/lock_headers.hpp"
 #include "daemon/api/signature.hpp"
-#include "daemon/http/gzip.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {
@@ -28,8 +26,6 @@ constexpr std::string_view unknown_operation = "UnknownOperationException";
 constexpr std::string_view stream_target_prefix = "DynamoDBStreams_20120810.";
 constexpr std::size_t max_shown_target = 64;
 constexpr int internal_status = 500;
-// A longer body takes a while to read.
-constexpr std::size_t max_inline_body = 8U << 10;
 
 std::mt19937_64 seeded_generator() {
     const auto bytes = random_bytes<64>();
@@ -111,54 +107,26 @@ HttpAnswer error_answer(const Error& error, const std::function<void(const Error
     return response;
 }
 
-// Without the name of the service and its version; empty where those are others.
-std::string_view operation_of(const HttpRequest& request) {
-    const std::string_view target(request.operation);
-    return target.starts_with(table_target_prefix) ? target.substr(table_target_prefix.size())
-                                                   : std::string_view();
-}
-
-// Unpacks the body where it is packed; an answer where that cannot be.
-std::optional<HttpAnswer> unpack(HttpRequest& request) {
-    using boost::beast::iequals;
-    const auto& coding = request.content_encoding;
-    if (coding.empty() || iequals(coding, "identity")) return std::nullopt;
-    if (!iequals(coding, "gzip")) {
-        return service_error("SerializationException",
-                             "the only Content-Encoding that is understood here is gzip");
+HttpAnswer packing_answer(PackingFault fault) {
+    constexpr std::string_view name = "SerializationException";
+    switch (fault) {
+        case PackingFault::unknown_coding:
+            return service_error(name, "the only Content-Encoding that is understood here is gzip");
+        case PackingFault::damaged:
+            return service_error(name, "the body is no gzip, or not whole");
+        case PackingFault::too_long:
+            break;
     }
-    auto unpacked = unpack_gzip(request.body, http_body_bytes);
-    if (!unpacked) {
-        return service_error("SerializationException", "the body is no gzip, or not whole");
-    }
-    if (unpacked->too_long) {
-        auto response =
-            refusal(413, "RequestTooLargeException", "the body is longer than 16 MB unpacked");
-        response.refused = ErrorCode::malformed;
-        return response;
-    }
-    request.body = std::move(unpacked->bytes);
-    return std::nullopt;
+    auto response =
+        refusal(413, "RequestTooLargeException", "the body is longer than 16 MB unpacked");
+    response.refused = ErrorCode::malformed;
+    return response;
 }
 
-// What is wrong in another way than its body can be is told like everything else.
-bool is_simple(const HttpRequest& request) {
-    return request.body.size() <= max_inline_body && request.content_encoding.empty() &&
-           request.lock_headers.empty() && is_json(request.content_type) &&
-           !check_signature(request);
-}
-
-std::unique_ptr<PendingWrite> begin(const HttpRequest& request, TableService& tables) {
-    const auto operation = operation_of(request);
-    if (!is_write_of_one_item(operation) || !is_simple(request)) return nullptr;
-    const auto body = TableBody::parse(request.body);
-    if (!body) return nullptr;
-    return begin_write(tables, operation, *body);
-}
-
-// The names of all operations, and one for what names none.
+// The names of all operations, and one name for requests without a known operation.
 std::vector<std::string_view> counted_operations() {
-    auto names = table_operations();
+    std::vector<std::string_view> names;
+    for (const TableOperation& operation : table_operations()) names.push_back(operation.name);
     names.emplace_back("other");
     return names;
 }
@@ -172,38 +140,53 @@ bool is_table_request(const HttpRequest& request) {
     return is_sdk_json(request.content_type) && !target.starts_with("Rocklock_");
 }
 
-HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,
+HttpAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
                                 const std::function<void(const Error&)>& failed) {
-    if (!is_json(request.content_type)) {
+    if (!is_json(call.request().content_type)) {
         return {404, "text/plain", {}, "<UnknownOperationException/>\n", ErrorCode::malformed};
     }
-    if (auto problem = unpack(request)) return *std::move(problem);
-    const auto body = TableBody::parse(request.body);
-    if (!body) return error_answer(body.error(), {});
-    const auto operation = operation_of(request);
-    if (!is_table_operation(operation)) return unknown_operation_answer(request.operation);
-    if (const auto problem = check_signature(request)) {
+    if (const auto fault = call.unpack()) return packing_answer(*fault);
+    if (!call.body()) return error_answer(call.body().error(), {});
+    if (call.operation() == nullptr) return unknown_operation_answer(call.request().operation);
+    if (const auto& problem = call.signature_problem()) {
         return service_error(problem->name, problem->message);
     }
-    if (operation == "DescribeEndpoints")
-        return with_headers(200, describe_endpoints(request.host));
-    const auto guards = read_lock_headers(request, operation, locks);
+    const std::string_view operation = call.operation()->name;
+    if (operation == "DescribeEndpoints") {
+        return with_headers(200, describe_endpoints(call.request().host));
+    }
+    const auto guards = read_lock_headers(call.request(), operation, locks);
     if (!guards) return error_answer(guards.error(), failed);
-    const auto call = read_table_call(operation, *body);
-    if (!call) return error_answer(call.error(), {});
-    auto answer = (*call)(tables, *guards);
+    if (!call.call()) return error_answer(call.call().error(), {});
+    auto answer = (*call.call())(tables, *guards);
     if (!answer) return error_answer(answer.error(), failed);
     return with_headers(*std::move(answer));
 }
 
-std::optional<HttpAnswer> answer_from_cache(const HttpRequest& request, TableService& tables) {
-    if (operation_of(request) != "GetItem" || !is_simple(request)) return std::nullopt;
-    const auto body = TableBody::parse(request.body);
-    if (!body) return std::nullopt;
-    auto answer = get_cached_item(tables, *body);
+HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,
+                                const std::function<void(const Error&)>& failed) {
+    ItemCall call(std::move(request));
+    return answer_table_request(call, tables, locks, failed);
+}
+
+std::optional<HttpAnswer> answer_from_cache(ItemCall& call, TableService& tables) {
+    if (call.operation_name() != "GetItem" || !call.is_simple()) return std::nullopt;
+    if (!call.body() || !call.call()) return std::nullopt;
+    auto answer = call.call()->answer_from_cache(tables);
     if (!answer || !*answer) return std::nullopt;
     return with_headers(**std::move(answer));
 }
+
+namespace {
+
+// Returns null if the call has to take the way of answer_table_request().
+std::unique_ptr<PendingWrite> begin_write(ItemCall& call, TableService& tables) {
+    if (!is_write_of_one_item(call.operation_name()) || !call.is_simple()) return nullptr;
+    if (!call.body() || !call.call()) return nullptr;
+    return call.call()->begin_write(tables);
+}
+
+}  // namespace
 
 ItemEndpoint::ItemEndpoint(TableService& tables, LockService& locks,
                            std::function<void(const Error&)> failed,
@@ -216,10 +199,9 @@ ItemEndpoint::ItemEndpoint(TableService& tables, LockService& locks,
       counters_("table_", "operation", operations_),
       threads_(max_concurrent) {}
 
-std::size_t ItemEndpoint::index_of(std::string_view operation) const {
-    const auto last = operations_.end() - 1;
-    return static_cast<std::size_t>(std::find(operations_.begin(), last, operation) -
-                                    operations_.begin());
+std::size_t ItemEndpoint::index_of(const ItemCall& call) const {
+    if (call.operation() == nullptr) return operations_.size() - 1;
+    return static_cast<std::size_t>(call.operation() - table_operations().data());
 }
 
 void ItemEndpoint::count(std::size_t operation, const HttpAnswer& answer,
@@ -227,31 +209,30 @@ void ItemEndpoint::count(std::size_t operation, const HttpAnswer& answer,
     counters_.add(operation, answer.refused, steady_clock::now() - start);
 }
 
-std::optional<HttpAnswer> ItemEndpoint::ask_cache(const HttpRequest& request) {
+std::optional<HttpAnswer> ItemEndpoint::ask_cache(ItemCall& call) {
     const auto start = steady_clock::now();
-    auto answer = answer_from_cache(request, tables_);
-    if (answer) count(index_of(operation_of(request)), *answer, start);
+    auto answer = answer_from_cache(call, tables_);
+    if (answer) count(index_of(call), *answer, start);
     return answer;
 }
 
-void ItemEndpoint::ask(HttpRequest request, Done done) {
-    done = [this, operation = index_of(operation_of(request)), start = steady_clock::now(),
+void ItemEndpoint::ask(std::unique_ptr<ItemCall> call, Done done) {
+    done = [this, operation = index_of(*call), start = steady_clock::now(),
             done = std::move(done)](HttpAnswer answer) {
         count(operation, answer, start);
         done(std::move(answer));
     };
-    if (auto pending = begin(request, tables_)) {
-        return queue({std::move(pending), std::make_unique<HttpRequest>(std::move(request)),
-                      std::move(done)});
+    if (auto pending = begin_write(*call, tables_)) {
+        return queue({std::move(pending), std::move(call), std::move(done)});
     }
-    hand_over(std::move(request), std::move(done));
+    hand_over(std::move(call), std::move(done));
 }
 
-void ItemEndpoint::hand_over(HttpRequest request, Done done) {
-    // What runs can be copied, and a request of many megabytes is better not.
-    auto shared = std::make_shared<HttpRequest>(std::move(request));
+void ItemEndpoint::hand_over(std::unique_ptr<ItemCall> call, Done done) {
+    // A task has to be copyable.
+    auto shared = std::shared_ptr<ItemCall>(std::move(call));
     threads_.run([this, shared = std::move(shared), done = std::move(done)] {
-        done(answer_table_request(std::move(*shared), tables_, &locks_, failed_));
+        done(answer_table_request(*shared, tables_, &locks_, failed_));
     });
 }
 
@@ -287,7 +268,7 @@ bool ItemEndpoint::finish_those_queued() {
 
 void ItemEndpoint::finish(Queued& write) {
     auto answer = write.pending->finish();
-    if (!answer) return hand_over(std::move(*write.request), std::move(write.done));
+    if (!answer) return hand_over(std::move(write.call), std::move(write.done));
     const auto response = write_answer_of(*std::move(answer));
     write.done(response ? with_headers(*response) : error_answer(response.error(), failed_));
 }

@@ -22,6 +22,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/mutex.hpp"
+#include "daemon/api/item_call.hpp"
 #include "daemon/http/http_answer.hpp"
 #include "daemon/http/http_reader.hpp"
 #include "daemon/support/metrics.hpp"
@@ -37,9 +38,12 @@ bool is_table_request(const HttpRequest& request);
 HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,
                                 const std::function<void(const Error&)>& failed);
 
-// The same where it takes some microseconds; nothing where it may take longer, or wait, and where
-// it shows or may need locks.
-std::optional<HttpAnswer> answer_from_cache(const HttpRequest& request, TableService& tables);
+HttpAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
+                                const std::function<void(const Error&)>& failed);
+
+// The same if it takes only some microseconds. None if it may take longer or wait, and if the call
+// presents or may need locks.
+std::optional<HttpAnswer> answer_from_cache(ItemCall& call, TableService& tables);
 
 // Threads:  thread-safe.
 // Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
@@ -50,12 +54,12 @@ public:
     ItemEndpoint(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
                  std::function<void()> flush_soon = {});
 
-    // Any thread, and it is kept for some microseconds only. Nothing: ask().
-    std::optional<HttpAnswer> ask_cache(const HttpRequest& request);
+    // Any thread. Takes some microseconds at most. If it returns none, ask() answers the call.
+    std::optional<HttpAnswer> ask_cache(ItemCall& call);
     using Done = std::function<void(HttpAnswer)>;
 
     // Calls `done` once, from one of its threads or from flush().
-    void ask(HttpRequest request, Done done);
+    void ask(std::unique_ptr<ItemCall> call, Done done);
 
     // Commits the writes that were asked for meanwhile, together, and answers them.
     void flush();
@@ -68,15 +72,14 @@ private:
     // A write that is on its way to the disk.
     struct Queued {
         std::unique_ptr<PendingWrite> pending;
-        // Large, and moved about with the rest.
-        std::unique_ptr<HttpRequest> request;
+        std::unique_ptr<ItemCall> call;
         Done done;
     };
 
-    std::size_t index_of(std::string_view operation) const;
+    std::size_t index_of(const ItemCall& call) const;
     void count(std::size_t operation, const HttpAnswer& answer,
                std::chrono::steady_clock::time_point start);
-    void hand_over(HttpRequest request, Done done);
+    void hand_over(std::unique_ptr<ItemCall> call, Done done);
     void queue(Queued write) ROCKLOCK_EXCLUDES(mutex_);
     void finish_queued() ROCKLOCK_EXCLUDES(mutex_);
     // False: none.

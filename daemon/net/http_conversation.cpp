@@ -144,10 +144,11 @@ void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
 }
 
 void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
-    if (const auto cached = services_.tables->ask_cache(request)) return answer(number, *cached);
-    keep_back(number);
     auto counted = std::make_shared<CountedBytes>(services_.memory, request.body.size());
-    services_.tables->ask(std::move(request),
+    auto call = std::make_unique<ItemCall>(std::move(request));
+    if (const auto cached = services_.tables->ask_cache(*call)) return answer(number, *cached);
+    keep_back(number);
+    services_.tables->ask(std::move(call),
                           [weak = weak_from_this(), number, counted](HttpAnswer answer) {
                               if (const auto self = weak.lock())
                                   self->made(number, std::move(answer));

@@ -67,11 +67,12 @@ constexpr auto write_alone = [](JsonWriter& json, const auto& answer, const auto
 // A typed request, and how its answer is told.
 template <typename Request, typename Ask, typename Write>
 TableCall call_of(Request request, Ask ask, Write write) {
-    return [request = std::move(request), ask, write](
-               TableService& tables, const TableGuards& guards) mutable -> Result<TableAnswer> {
-        show_guards(guards, request);
-        return answer_of(ask(tables, std::as_const(request)), request, write);
-    };
+    return TableCall::Ask(
+        [request = std::move(request), ask, write](
+            TableService& tables, const TableGuards& guards) mutable -> Result<TableAnswer> {
+            show_guards(guards, request);
+            return answer_of(ask(tables, std::as_const(request)), request, write);
+        });
 }
 
 // ---- Tables ----
@@ -148,12 +149,13 @@ TableCall describe_time_to_live(const MemberReader& json) {
 // Answers nothing but that it is done.
 template <typename Request, typename Ask>
 TableCall silent_call(Request request, Ask ask) {
-    return [request = std::move(request), ask](
-               TableService& tables, const TableGuards& /*guards*/) -> Result<TableAnswer> {
-        auto done = ask(tables, request);
-        if (!done) return std::move(done).error();
-        return TableAnswer{};
-    };
+    return TableCall::Ask(
+        [request = std::move(request), ask](TableService& tables,
+                                            const TableGuards& /*guards*/) -> Result<TableAnswer> {
+            auto done = ask(tables, request);
+            if (!done) return std::move(done).error();
+            return TableAnswer{};
+        });
 }
 
 TableCall tag_resource(const MemberReader& json) {
@@ -227,18 +229,10 @@ TableCall describe_limits(const MemberReader& /*json*/) {
 
 template <Kind kind>
 TableCall write_item(const MemberReader& json) {
-    return call_of(
-        table_json::read_write(json, kind),
-        [](TableService& tables, const auto& request) { return tables.write_item(request); },
-        write_alone);
+    return table_json::read_write(json, kind);
 }
 
-TableCall get_item(const MemberReader& json) {
-    return call_of(
-        table_json::read_get(json),
-        [](TableService& tables, const auto& request) { return tables.get_item(request); },
-        write_alone);
-}
+TableCall get_item(const MemberReader& json) { return table_json::read_get(json); }
 
 constexpr auto write_page = [](JsonWriter& json, const Page& page, const auto& request) {
     table_json::write_page(json, page, request.options);
@@ -301,12 +295,7 @@ TableCall no_call(const MemberReader& /*json*/) {
     };
 }
 
-struct Operation {
-    std::string_view name;
-    TableCall (*read)(const MemberReader& json);
-};
-
-constexpr auto operations = std::to_array<Operation>({
+constexpr auto operations = std::to_array<TableOperation>({
     {"BatchGetItem", batch_get},
     {"BatchWriteItem", batch_write},
     {"CreateTable", create_table},
@@ -372,24 +361,18 @@ constexpr auto others = std::to_array<std::string_view>({"BatchExecuteStatement"
                                                          "UpdateKinesisStreamingDestination",
                                                          "UpdateTableReplicaAutoScaling"});
 
-const Operation* find_operation(std::string_view name) {
+}  // namespace
+
+std::span<const TableOperation> table_operations() { return operations; }
+
+const TableOperation* find_table_operation(std::string_view name) {
     const auto* found = std::find_if(operations.begin(), operations.end(),
                                      [&](const auto& known) { return known.name == name; });
     return found == operations.end() ? nullptr : found;
 }
 
-}  // namespace
-
-std::vector<std::string_view> table_operations() {
-    std::vector<std::string_view> names;
-    for (const auto& known : operations) names.push_back(known.name);
-    return names;
-}
-
-bool is_table_operation(std::string_view name) { return find_operation(name) != nullptr; }
-
 bool is_service_operation(std::string_view name) {
-    return is_table_operation(name) ||
+    return find_table_operation(name) != nullptr ||
            std::find(others.begin(), others.end(), name) != others.end();
 }
 
@@ -427,35 +410,36 @@ Result<TableBody> TableBody::parse(std::string_view text) {
     return TableBody(std::move(memory), std::move(json));
 }
 
-Result<TableCall> read_table_call(std::string_view operation, const TableBody& body) {
-    const auto* known = find_operation(operation);
-    if (known == nullptr) {
-        return Error(ErrorCode::malformed, "there is no operation " + std::string(operation));
-    }
+Result<TableCall> read_table_call(const TableOperation& operation, const TableBody& body) {
     RequestFaults faults;
-    auto call = known->read(MemberReader(body.members(), {}, faults));
+    auto call = operation.read(MemberReader(body.members(), {}, faults));
     if (auto fault = faults.first()) return *std::move(fault);
     return call;
 }
 
-std::optional<Result<TableAnswer>> get_cached_item(TableService& tables, const TableBody& body) {
-    RequestFaults faults;
-    const auto request = table_json::read_get(MemberReader(body.members(), {}, faults));
-    if (auto fault = faults.first()) return *std::move(fault);
-    auto answer = tables.get_cached_item(request);
-    if (!answer) return std::nullopt;
-    return answer_of(*std::move(answer), request, write_alone);
+Result<TableAnswer> TableCall::operator()(TableService& tables, const TableGuards& guards) {
+    if (auto* get = std::get_if<GetItem>(&request_)) {
+        show_guards(guards, *get);
+        return answer_of(tables.get_item(*get), *get, write_alone);
+    }
+    if (auto* write = std::get_if<WriteItem>(&request_)) {
+        show_guards(guards, *write);
+        return answer_of(tables.write_item(*write), *write, write_alone);
+    }
+    return std::get<Ask>(request_)(tables, guards);
 }
 
-std::unique_ptr<PendingWrite> begin_write(TableService& tables, std::string_view operation,
-                                          const TableBody& body) {
-    const Kind kind = operation == "PutItem"      ? Kind::put
-                      : operation == "UpdateItem" ? Kind::update
-                                                  : Kind::remove;
-    RequestFaults faults;
-    const auto request = table_json::read_write(MemberReader(body.members(), {}, faults), kind);
-    if (faults.first()) return nullptr;
-    return tables.begin_write(request);
+std::optional<Result<TableAnswer>> TableCall::answer_from_cache(TableService& tables) const {
+    const auto* get = std::get_if<GetItem>(&request_);
+    if (get == nullptr) return std::nullopt;
+    auto answer = tables.get_cached_item(*get);
+    if (!answer) return std::nullopt;
+    return answer_of(*std::move(answer), *get, write_alone);
+}
+
+std::unique_ptr<PendingWrite> TableCall::begin_write(TableService& tables) const {
+    const auto* write = std::get_if<WriteItem>(&request_);
+    return write != nullptr ? tables.begin_write(*write) : nullptr;
 }
 
 Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer) {

@@ -4,12 +4,16 @@
 // docs: semantics of DynamoDB, "Wire protocol".
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <boost/json/value.hpp>
@@ -21,12 +25,10 @@
 namespace rocklock {
 
 class JsonWriter;
+class MemberReader;
 
 inline constexpr std::string_view table_target_prefix = "DynamoDB_20120810.";
 
-// The names of all operations, in order.
-std::vector<std::string_view> table_operations();
-bool is_table_operation(std::string_view name);
 // Whether the service has an operation of that name. It may not be offered here.
 bool is_service_operation(std::string_view name);
 
@@ -69,26 +71,52 @@ struct TableAnswer {
     std::optional<ErrorCode> refused{};
 };
 
-// A request that was read: asks the tables, and has their answer as JSON.
-using TableCall =
-    std::function<Result<TableAnswer>(TableService& tables, const TableGuards& guards)>;
+// A typed request of some operation.
+class TableCall {
+public:
+    using Ask = std::function<Result<TableAnswer>(TableService& tables, const TableGuards& guards)>;
+
+    template <std::invocable<TableService&, const TableGuards&> F>
+    TableCall(F ask) : request_(Ask(std::move(ask))) {}
+    // The operations on one item can also be answered without waiting.
+    TableCall(GetItem get) : request_(std::move(get)) {}
+    TableCall(WriteItem write) : request_(std::move(write)) {}
+
+    // Calls the tables and returns their answer as JSON. May wait. At most once.
+    Result<TableAnswer> operator()(TableService& tables, const TableGuards& guards);
+
+    // For a GetItem: the answer from memory (TableService::get_cached_item()). None for other
+    // operations, and if the item has to be read from storage.
+    std::optional<Result<TableAnswer>> answer_from_cache(TableService& tables) const;
+
+    // For PutItem, UpdateItem and DeleteItem: the write after TableService::begin_write(). Null for
+    // other operations, and if the write has to take the way of operator().
+    std::unique_ptr<PendingWrite> begin_write(TableService& tables) const;
+
+private:
+    std::variant<Ask, GetItem, WriteItem> request_;
+};
+
+// An operation that this API implements.
+struct TableOperation {
+    std::string_view name;
+    // Reads the members of a request. Faults go to the reader.
+    TableCall (*read)(const MemberReader& json);
+};
+
+// All operations, in the order of their names.
+std::span<const TableOperation> table_operations();
+// Returns null if there is no operation of that name.
+const TableOperation* find_table_operation(std::string_view name);
 
 // PutItem, UpdateItem, DeleteItem.
 bool is_write_of_one_item(std::string_view operation);
 
 // Errors: malformed         a member is of another kind of JSON
 //         invalid_argument  it is not as it must be, as far as that needs no table
-Result<TableCall> read_table_call(std::string_view operation, const TableBody& body);
+Result<TableCall> read_table_call(const TableOperation& operation, const TableBody& body);
 
-// A GetItem of what is at hand: TableService::get_cached_item(). Nothing where it is not. Errors:
-// as read_table_call(), and the tables'.
-std::optional<Result<TableAnswer>> get_cached_item(TableService& tables, const TableBody& body);
-
-// A write of one item, begun: TableService::begin_write(). Nothing where it is not, or not as it
-// must be.
-std::unique_ptr<PendingWrite> begin_write(TableService& tables, std::string_view operation,
-                                          const TableBody& body);
-// What came of it.
+// The answer to a write that TableCall::begin_write() began.
 Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer);
 
 // The answer of DescribeEndpoints, which asks no tables: the service is where it was reached.

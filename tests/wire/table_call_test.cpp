@@ -24,7 +24,7 @@ struct World {
     std::string ask(std::string_view operation, std::string_view request) const {
         const auto body = TableBody::parse(request);
         if (!body) return write_table_error(body.error());
-        const auto call = read_table_call(operation, *body);
+        auto call = read_table_call(*find_table_operation(operation), *body);
         if (!call) return write_table_error(call.error());
         const auto answer = (*call)(*tables, {});
         return answer ? answer->body : write_table_error(answer.error());

@@ -46,6 +46,11 @@ struct World {
     }
 };
 
+std::optional<HttpAnswer> cached(HttpRequest request, const World& world) {
+    ItemCall call(std::move(request));
+    return answer_from_cache(call, world.tables);
+}
+
 bool has(const HttpAnswer& answer, const std::string& text) {
     return answer.body.find(text) != std::string::npos;
 }
@@ -123,7 +128,7 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
     world.ask("CreateTable", create);
     world.ask("PutItem", put);
     auto request = request_of("GetItem", R"({"TableName":"things","Key":{"id":{"S":"a"}}})");
-    const auto answer = answer_from_cache(request, world.tables);
+    const auto answer = cached(request, world);
     BOOST_TEST(answer.value().status == 200);
     BOOST_TEST(answer.value().body == R"({"Item":{"id":{"S":"a"}}})");
     BOOST_TEST(has(world.ask("GetItem", request.body), answer.value().body));
@@ -131,27 +136,28 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
 
     // Whether these are right may take a while to tell.
     request.lock_headers = {{"X-Rocklock-Session", "x"}};
-    BOOST_TEST(!answer_from_cache(request, world.tables));
+    BOOST_TEST(!cached(request, world));
     request.lock_headers.clear();
     request.authorization.clear();
-    BOOST_TEST(!answer_from_cache(request, world.tables));
+    BOOST_TEST(!cached(request, world));
     request = request_of("GetItem", R"({"TableName":"nothing","Key":{"id":{"S":"a"}}})");
-    BOOST_TEST(!answer_from_cache(request, world.tables));
+    BOOST_TEST(!cached(request, world));
     request.body = "{";
-    BOOST_TEST(!answer_from_cache(request, world.tables));
+    BOOST_TEST(!cached(request, world));
     request.body = R"({"TableName":5})";
-    BOOST_TEST(!answer_from_cache(request, world.tables));
-    BOOST_TEST(!answer_from_cache(request_of("PutItem", put), world.tables));
-    BOOST_TEST(!answer_from_cache(request_of("Scan", R"({"TableName":"things"})"), world.tables));
+    BOOST_TEST(!cached(request, world));
+    BOOST_TEST(!cached(request_of("PutItem", put), world));
+    BOOST_TEST(!cached(request_of("Scan", R"({"TableName":"things"})"), world));
 }
 
 BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
     World world;
     ItemEndpoint site(world.tables, world.database.service(), {});
     std::promise<std::pair<int, std::thread::id>> promise;
-    site.ask(request_of("ListTables", "{}"), [&](const HttpAnswer& answer) {
-        promise.set_value({answer.status, std::this_thread::get_id()});
-    });
+    site.ask(std::make_unique<ItemCall>(request_of("ListTables", "{}")),
+             [&](const HttpAnswer& answer) {
+                 promise.set_value({answer.status, std::this_thread::get_id()});
+             });
     const auto [status, thread] = promise.get_future().get();
     BOOST_TEST(status == 200);
     BOOST_TEST((thread != std::this_thread::get_id()));
@@ -170,8 +176,9 @@ BOOST_AUTO_TEST_CASE(is_answered_when_its_write_is_committed) {
         for (int i = 0; i < many; ++i) {
             const std::string id = std::to_string(i % 20);
             const auto condition = R"-(,"ConditionExpression":"attribute_not_exists(id)"})-";
-            site.ask(request_of("PutItem", R"({"TableName":"things","Item":{"id":{"S":")" + id +
-                                               R"("}})" + condition),
+            site.ask(std::make_unique<ItemCall>(
+                         request_of("PutItem", R"({"TableName":"things","Item":{"id":{"S":")" + id +
+                                                   R"("}})" + condition)),
                      [&](const HttpAnswer& answer) {
                          const bool failed = has(answer, "ConditionalCheckFailedException");
                          if (!failed) {

@@ -1,0 +1,69 @@
+#include "daemon/api/item_call.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include <boost/beast/core/string.hpp>
+
+#include "base/assert.hpp"
+#include "daemon/api/http_gate.hpp"
+#include "daemon/http/gzip.hpp"
+
+namespace rocklock {
+namespace {
+
+// A longer body takes too long to be parsed on the thread of a connection.
+constexpr std::size_t max_inline_body = 8U << 10;
+
+const TableOperation* operation_of(const HttpRequest& request) {
+    const std::string_view target(request.operation);
+    if (!target.starts_with(table_target_prefix)) return nullptr;
+    return find_table_operation(target.substr(table_target_prefix.size()));
+}
+
+}  // namespace
+
+ItemCall::ItemCall(HttpRequest request)
+    : request_(std::move(request)), operation_(operation_of(request_)) {}
+
+std::string_view ItemCall::operation_name() const {
+    return operation_ != nullptr ? operation_->name : std::string_view();
+}
+
+bool ItemCall::is_simple() {
+    return request_.body.size() <= max_inline_body && request_.content_encoding.empty() &&
+           request_.lock_headers.empty() && is_json(request_.content_type) && !signature_problem();
+}
+
+const std::optional<SignatureProblem>& ItemCall::signature_problem() {
+    if (!std::exchange(signature_checked_, true)) signature_problem_ = check_signature(request_);
+    return signature_problem_;
+}
+
+std::optional<PackingFault> ItemCall::unpack() {
+    using boost::beast::iequals;
+    const auto& coding = request_.content_encoding;
+    if (coding.empty() || iequals(coding, "identity")) return std::nullopt;
+    if (!iequals(coding, "gzip")) return PackingFault::unknown_coding;
+    auto unpacked = unpack_gzip(request_.body, http_body_bytes);
+    if (!unpacked) return PackingFault::damaged;
+    if (unpacked->too_long) return PackingFault::too_long;
+    request_.body = std::move(unpacked->bytes);
+    request_.content_encoding.clear();
+    return std::nullopt;
+}
+
+const Result<TableBody>& ItemCall::body() {
+    if (!body_) body_ = TableBody::parse(request_.body);
+    return *body_;
+}
+
+Result<TableCall>& ItemCall::call() {
+    if (!call_) {
+        ROCKLOCK_ASSERT(operation_ != nullptr && body().has_value());
+        call_ = read_table_call(*operation_, *body());
+    }
+    return *call_;
+}
+
+}  // namespace rocklock
