@@ -14,6 +14,7 @@
 #include "daemon/api/item_call.hpp"
 #include "daemon/api/lock_headers.hpp"
 #include "daemon/api/signature.hpp"
+#include "daemon/http/gzip.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {
