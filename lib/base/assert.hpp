@@ -1,12 +1,13 @@
-// What cannot happen is asserted, also in release builds: a lock table known to be wrong must not
-// grant.
+// Assertions for conditions that must always hold. They stay enabled in release builds: a lock
+// table that is known to be wrong must not grant.
 //
-// Never for input, nor for what a disk or another process may do: those are Errors.
+// Never assert input or what a disk or another process may do. If such a check fails, return an
+// Error.
 #pragma once
 
 namespace rocklock {
 
-// Prints where and what to standard error, and aborts.
+// Prints the source position and the condition to standard error, and aborts.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line) noexcept;
 
 }  // namespace rocklock

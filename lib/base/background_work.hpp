@@ -1,4 +1,4 @@
-// Work that is done meanwhile.
+// Runs a function in the background.
 #pragma once
 
 #include <future>
@@ -8,8 +8,11 @@
 
 namespace rocklock {
 
-// Does `work` on a thread of its own; where none is to be had, on the caller's, when what comes of
-// it is asked for. The future waits for it before it goes.
+// Calls `work` on a thread of its own and returns a future for its result. If no thread can be
+// started, get() of the future calls `work` on the calling thread instead.
+//
+// The destructor of the future waits until a started `work` has returned. If `work` was deferred
+// and get() is never called, `work` never runs.
 template <typename Work>
 std::future<std::invoke_result_t<Work&>> start_background(Work work) {
     try {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-// No value has this bit.
+// Marks an invalid character. No valid value has this bit.
 constexpr std::uint32_t foreign = 0x8000'0000;
 
 constexpr std::array<std::uint32_t, 256> values = [] {
@@ -77,7 +77,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
         bytes[at++] = static_cast<char>(bits & 0xFF);
     }
     if (padding > 0) {
-        // Two or three characters, of which the last has bits too many.
+        // Two or three characters are left. The last one has unused bits.
         std::uint32_t bits = 0;
         for (; i < text.size(); ++i) {
             seen |= value_at(text, i);

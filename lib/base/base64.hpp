@@ -1,4 +1,4 @@
-// base64 with padding (RFC 4648, section 4), as DynamoDB's JSON has binary values.
+// base64 with padding (RFC 4648, section 4), the encoding of binary values in DynamoDB's JSON.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 namespace rocklock {
 
 std::string base64_encode(std::string_view bytes);
-// The same at the end of `out`.
+// Appends the encoding of `bytes` to `out`.
 void append_base64(std::string& out, std::string_view bytes);
 
-// Strict: foreign characters, missing or needless padding and stray low bits are nothing, so that
-// each sequence of bytes has one text.
+// Returns the decoded bytes. Returns nullopt if the text contains an invalid character, wrong
+// padding or unused bits that are not zero: each sequence of bytes has exactly one valid text.
 std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace rocklock

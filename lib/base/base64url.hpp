@@ -11,8 +11,9 @@ namespace rocklock {
 
 std::string base64url_encode(std::span<const std::uint8_t> bytes);
 
-// Strict: padding, foreign characters, impossible lengths and stray low bits are nothing, so that
-// each sequence of bytes has one text.
+// Returns the decoded bytes. Returns nullopt if the text contains padding or an invalid character,
+// has an impossible length, or has unused bits that are not zero: each sequence of bytes has
+// exactly one valid text.
 std::optional<std::string> base64url_decode(std::string_view text);
 
 }  // namespace rocklock

@@ -1,8 +1,8 @@
-// Numbers and strings as bytes, and back.
+// Encodes numbers and strings as bytes, and decodes them.
 //
-// Fixed numbers are big-endian, so that keys made of them sort as the numbers do. A varint holds
-// seven bits a byte, lowest first; the high bit says that more follow. A string is its length as a
-// varint and then its bytes.
+// Numbers of a fixed size are big-endian, so that encoded keys sort as their numbers do. A varint
+// contains seven bits per byte, lowest bits first; if the high bit of a byte is set, another byte
+// follows. A string is its length as a varint, followed by its bytes.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ inline void append_u8(std::string& out, std::uint8_t value) {
     out.push_back(static_cast<char>(value));
 }
 
-// The same value with its bytes in big-endian order, on any machine.
+// Converts between the byte order of the machine and big-endian order.
 template <typename Unsigned>
 Unsigned big_endian_of(Unsigned value) {
     if constexpr (std::endian::native == std::endian::big || sizeof(Unsigned) == 1) {
@@ -46,7 +46,7 @@ inline void append_u32(std::string& out, std::uint32_t value) { append_big_endia
 inline void append_u64(std::string& out, std::uint64_t value) { append_big_endian(out, value); }
 
 inline void append_varint(std::string& out, std::uint64_t value) {
-    // Most are short.
+    // Most varints fit one byte.
     if (value < 0x80) return out.push_back(static_cast<char>(value));
     char bytes[10];
     std::size_t size = 0;
@@ -60,9 +60,11 @@ inline void append_string(std::string& out, std::string_view text) {
     out.append(text);
 }
 
-// Reads from the front of `bytes`, which must outlive it. A read that finds too little, or a varint
-// that is no number or not the shortest form of one, returns nothing, and so does every read after
-// it: check the last one, or ok().
+// Decodes values from the front of `bytes`. The bytes must outlive the reader.
+//
+// A read returns nullopt if too few bytes are left, or if a varint exceeds 64 bits or is not in its
+// shortest form. After that, every read returns nullopt, so it is enough to check the last read or
+// ok().
 class Reader {
 public:
     explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -80,7 +82,7 @@ public:
         return first;
     }
 
-    // A view into the bytes being read.
+    // Returns a view into the bytes of the reader.
     std::optional<std::string_view> bytes(std::size_t size) {
         if (!ok_ || size > rest_.size()) return fail();
         const auto taken = rest_.substr(0, size);
@@ -96,7 +98,8 @@ public:
     }
 
     std::string_view rest() const { return rest_; }
-    // Whether no read has failed; whether, besides, nothing is left.
+    // ok() returns whether all reads succeeded. done() returns whether, in addition, no bytes are
+    // left.
     bool ok() const { return ok_; }
     bool done() const { return ok_ && rest_.empty(); }
 
@@ -110,7 +113,7 @@ private:
         return big_endian_of(value);
     }
 
-    // Of two bytes or more.
+    // Reads a varint of two or more bytes.
     std::optional<std::uint64_t> long_varint() {
         std::uint64_t value = 0;
         std::size_t used = 0;

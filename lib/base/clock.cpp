@@ -38,8 +38,9 @@ std::optional<std::string> read_link(const char* path) {
     return std::string(buffer, static_cast<std::size_t>(size));
 }
 
-// Whether our boot clock is the machine's. timens_offsets shows the time namespace of our future
-// children, which is ours only while the two links agree.
+// Returns whether the boot clock of this process is the machine's, which is not so in a time
+// namespace with an offset. timens_offsets contains the offsets of the namespace of future
+// children. They are the offsets of this process only if both links are equal.
 bool boot_clock_is_the_machines() {
     const auto ours = read_link("/proc/self/ns/time");
     const auto offsets = read_small_file("/proc/self/timens_offsets");
@@ -54,11 +55,13 @@ bool boot_clock_is_the_machines() {
     return false;
 }
 
-// Both clocks are read one after the other, so what lies between them seems to vary by little. It
-// is kept in whole milliseconds, until it differs by more than one: then the wall clock was set, or
-// has drifted so far. A moment of the one clock is thus the same moment of the other, whoever
-// reckons it and whenever. Whether it was set is looked at once a millisecond: a decision reads the
-// time more than once, and two clocks take twice as long.
+// Computes the wall clock as the boot clock plus an offset in whole milliseconds.
+//
+// The offset stays the same until the two clocks differ from it by more than 1 ms, because the wall
+// clock was set or has drifted. So a time of one clock always corresponds to the same time of the
+// other, although two readings in sequence vary a little. The offset is checked at most once per
+// millisecond: a decision reads the time more than once, and reading both clocks takes twice as
+// long.
 class SystemClock final : public Clock {
 public:
     Instant now() override {
@@ -89,8 +92,8 @@ private:
         return std::chrono::abs(apart - kept) > milliseconds{1};
     }
 
-    // Between two readings of the one clock, since we may be held up between that and the other:
-    // what seemed to differ may be as it was.
+    // Measures the offset. Reads the wall clock between two readings of the boot clock, and repeats
+    // this if the thread was preempted in between: a long interval looks like a difference.
     milliseconds measure(milliseconds kept) {
         constexpr std::chrono::microseconds close{100};
         constexpr int max_tries = 10;
@@ -103,13 +106,13 @@ private:
         if (!differs(apart, kept)) return kept;
         const auto found = std::chrono::round<milliseconds>(apart);
         auto known = kept.count();
-        // Of several who find it together one says how far.
+        // If several threads measure a change at the same time, all use the first result.
         if (apart_.compare_exchange_strong(known, found.count())) return found;
         return milliseconds(known);
     }
 
     std::atomic<milliseconds::rep> apart_{0};
-    // The boot clock when that was last compared.
+    // The boot time at which the offset was last checked.
     std::atomic<std::chrono::nanoseconds::rep> looked_{0};
 };
 

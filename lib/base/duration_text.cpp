@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Largest first; "ms" before "m" and "s".
+// Largest first, except that "ms" must be tried before "m".
 constexpr std::array<std::pair<std::string_view, std::int64_t>, 5> units = {{
     {"ms", 1},
     {"d", 86'400'000},

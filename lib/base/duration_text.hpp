@@ -1,4 +1,4 @@
-// Durations as people write and read them.
+// Formats durations for people, and parses them.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,15 @@
 
 namespace rocklock {
 
-// Reads "250ms", "10s", "1m30s", "2h", "7d", and "0". A number without a unit is nothing: nobody
-// remembers which one was meant.
+// Parses "250ms", "10s", "1m30s", "2h", "7d" and "0". Returns nullopt for any other text, also for
+// a number without a unit, because its unit would be ambiguous.
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 
-// In at most two units: "0.3s", "12s", "3m05s", "2h10m", "4d3h". Never negative.
+// Returns the duration in at most two units: "0.3s", "12s", "3m05s", "2h10m", "4d3h". A negative
+// duration is formatted as zero.
 std::string format_duration(std::chrono::milliseconds duration);
 
-// As parse_duration() reads it, exactly.
+// Returns a text from which parse_duration() returns exactly `duration`.
 std::string exact_duration(std::chrono::milliseconds duration);
 
 }  // namespace rocklock

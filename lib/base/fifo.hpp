@@ -1,5 +1,5 @@
-// A queue that keeps its memory: what is large and comes and goes all the time is not allocated one
-// by one. (A std::deque allocates a block for each element of more than some hundred bytes.)
+// A FIFO queue that reuses its memory, for large elements that are pushed and popped all the time.
+// (A std::deque allocates a block for each element of more than some hundred bytes.)
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ public:
     }
     void pop_front() {
         ring_.pop_front();
-        // One that was long once does not stay so.
+        // Frees the memory of a queue that was once long.
         if (ring_.empty() && ring_.capacity() > kept) ring_.set_capacity(0);
     }
 

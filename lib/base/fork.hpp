@@ -1,7 +1,8 @@
-// Whether this process is still the one that made something.
+// Detects whether an object is used in a forked child of the process that created it.
 //
-// After a fork the child has a copy of everything and a right to none of it: threads are gone,
-// mutexes may be held by nobody, files are shared with the parent.
+// After a fork, the child has a copy of all memory, but must not use objects such as an open store:
+// their threads do not exist in the child, their mutexes may be locked forever, and their files are
+// shared with the parent.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,15 @@
 
 namespace rocklock {
 
-// Counts the forks between this process and the first one. Cheap: no system call.
+// Returns the number of forks between this process and the first one that called the function.
+// Cheap: no system call.
 std::uint32_t fork_generation() noexcept;
 
-// Remembers the process it was made in.
+// Remembers the process in which the object was created.
 class MadeHere {
 public:
     MadeHere() : generation_(fork_generation()) {}
-    // Whether this is a child, or a child's child, of that process.
+    // Returns true if the current process is a descendant of the process that created the object.
     bool in_child() const noexcept {
         return generation_ != fork_generation() && !mutated(Mutant::child_goes_on);
     }

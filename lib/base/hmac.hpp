@@ -9,7 +9,8 @@ namespace rocklock {
 
 std::array<std::uint8_t, 32> hmac_sha256(std::string_view key, std::string_view message);
 
-// Whether both are equal, in a time that does not tell where they differ. Lengths are no secret.
+// Returns whether both are equal. If the lengths are equal, the time does not depend on the
+// content.
 bool equal_in_constant_time(std::string_view left, std::string_view right);
 
 }  // namespace rocklock

@@ -1,4 +1,4 @@
-// The error of a request that is wrong in itself.
+// The error for an invalid request.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace rocklock {
 
-// `message` says what is wrong, and what would be right.
+// Returns the error. `message` states which value is invalid and what is allowed.
 inline Error invalid_argument(std::string message) {
     return {ErrorCode::invalid_argument, std::move(message)};
 }

@@ -1,4 +1,4 @@
-// Whether a type is among the alternatives of a variant.
+// Tests at compile time whether a type is an alternative of a variant.
 #pragma once
 
 #include <type_traits>

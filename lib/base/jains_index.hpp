@@ -1,4 +1,4 @@
-// How fairly something is shared.
+// A measure of fairness.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace rocklock {
 
-// Jain's index of the counts: 1 when all are the same, 1/n when one has all (Jain, Chiu, Hawe: A
-// Quantitative Measure of Fairness, 1984). 0 when nobody has anything.
+// Returns Jain's index of the counts: 1 if all are equal, 1/n if one of n has everything, 0 if all
+// are zero (Jain, Chiu, Hawe: A Quantitative Measure of Fairness, 1984).
 inline double jains_index(std::span<const std::uint64_t> counts) {
     double sum = 0;
     double squares = 0;

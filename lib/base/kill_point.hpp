@@ -1,6 +1,6 @@
-// Named moments of a commit at which a test may end the process, to see what is left of it.
+// Named points of a commit at which a test can kill the process, to check what recovery restores.
 //
-// In production nobody sets the hook: passing a point costs one relaxed load.
+// In production, no hook is set; passing a point then costs one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -10,18 +10,18 @@
 namespace rocklock {
 
 enum class KillPoint : std::uint8_t {
-    // Decided, and nothing of it in the log.
+    // The batch is decided; none of it is in the log.
     before_write,
-    // In the log, which the operating system has; not synced.
+    // The batch is in the log, in the cache of the operating system; not synced.
     after_write,
-    // Synced, and nobody was answered.
+    // The batch is synced; no client has received its answer.
     after_sync,
 };
 
 std::string_view to_string(KillPoint point);
 
-// Called by the thread that passes the point, which may hold anything but the mutexes of the lock
-// manager and of the group commit.
+// Called by the thread that passes the point. The thread may hold mutexes, but not those of the
+// lock manager and of the group commit.
 using KillHook = void (*)(KillPoint point);
 
 inline std::atomic<KillHook> kill_hook{nullptr};

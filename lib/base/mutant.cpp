@@ -63,7 +63,7 @@ constexpr std::array mutants{
 
 constexpr Mutant none{0};
 
-// An unknown name ends the program: a test without its mutant would prove nothing.
+// Aborts if the name is unknown: a test without its mutant would prove nothing.
 Mutant chosen_mutant() {
     const char* const chosen = std::getenv("ROCKLOCK_MUTANT");
     if (chosen == nullptr || *chosen == '\0') return none;

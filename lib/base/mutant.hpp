@@ -1,11 +1,12 @@
-// Mutants: known mistakes that a test build can make on purpose, so that each test harness proves
-// that it finds them.
+// Mutants: known mistakes that a test build can make on purpose. A test harness proves that it
+// detects a mistake by failing if the mutant is active.
 //
 // Only a build with -Dmutants=true contains them. The environment variable ROCKLOCK_MUTANT selects
-// one by its name or number. In every other build mutated() is the constant false, and the code
+// one by its name or number. In every other build, mutated() is the constant false, and the code
 // that it guards is not compiled.
 //
-// scripts/mutants has the table of the harnesses that must find each mutant; see docs/testing.md.
+// scripts/mutants contains the table of the harnesses that must detect each mutant; see
+// docs/testing.md.
 #pragma once
 
 #include <cstdint>
@@ -13,99 +14,100 @@
 namespace rocklock {
 
 enum class Mutant : std::uint8_t {
-    // A release is not held to the session that has the grant.
+    // A session can release the grant of another session.
     release_without_grant_test = 1,
-    // The time that passes is read from the wall clock.
+    // Elapsed time is computed from the wall clock instead of the boot clock.
     expiry_on_wall_clock = 2,
-    // A lease does not begin when a waiter is granted, but ran on while it waited.
+    // The lease is not renewed when a waiter is granted; it has been running since the request.
     lease_from_request = 3,
-    // Where the tokens had come to is forgotten with the process.
+    // After a restart, the last fencing token is not restored from the store.
     token_from_memory = 4,
-    // A block of tokens is used before its reservation is synced.
+    // Tokens of a reserved block are used before the reservation is synced.
     token_block_not_synced = 5,
-    // A renewal brings back a session whose lease is over.
+    // A renewal revives a session after the end of its lease.
     renewal_revives = 6,
-    // Of several waiters that could be served together only the first is.
+    // If several waiters can be granted together, only the first one is granted.
     wakes_one_reader = 7,
-    // A reader that has just come does not look at who waits before it.
+    // A new read request ignores the waiters that are ahead of it in the queue.
     reader_overtakes_writer = 8,
-    // A cancelled wait stays in its queue.
+    // The entry of a cancelled wait stays in the queue.
     cancel_leaves_entry = 9,
-    // A set takes what is free at once and waits for the rest.
+    // A waiting set is granted a free resource immediately, and waits for the other resources.
     set_one_by_one = 10,
-    // A holder that waits to be raised is in nobody's way meanwhile.
+    // A grant that waits for its upgrade does not conflict with other requests.
     upgrade_lets_go = 12,
-    // What request ids were used for is forgotten with the process.
+    // After a restart, the request ids and their results are not restored.
     request_forgotten_at_restart = 13,
     // A steal is answered before it is synced.
     lazy_steal = 14,
-    // Leases begin anew after a restart, although the boot is the same.
+    // After a restart, all leases start again, even if the machine has not been rebooted.
     lease_anew_on_same_boot = 15,
-    // Those who hold a resource together share the longest of their leases.
+    // If several sessions hold a resource, all their leases end with the latest one.
     shared_lease = 16,
-    // The parts of a composite key are put one behind the other, with nothing in between.
+    // The parts of a composite key are concatenated without a separator.
     keys_run_together = 17,
-    // A sync that failed is taken for done.
+    // A failed sync is treated as successful.
     sync_error_ignored = 18,
-    // A reader that expires takes the other readers with it.
+    // The expiry of one reader ends the grants of the other readers.
     reader_frees_readers = 19,
-    // To break a grant that has ended breaks the one that came after it on the same name.
+    // A break of a grant that has ended breaks the next grant of the same resource.
     force_by_name = 20,
-    // The wait-for graph knows holders, and nobody who waits.
+    // The wait-for graph contains edges to holders, but none to earlier waiters of the queue.
     soft_edge_missing = 21,
-    // A manager that stood still judges the renewals that came meanwhile as of now.
+    // After a stall, a renewal that arrived in time is refused, because it is judged by the current
+    // time.
     late_renewals_refused = 22,
-    // A loss is told when it is decided.
+    // A lost grant is reported when it is decided, not after the decision is durable.
     told_before_durable = 23,
-    // A child of the process that made something takes it for its own.
+    // A forked child uses an object of its parent as its own.
     child_goes_on = 24,
 
-    // Each way of being woken, left out.
+    // 25 to 31: one of the events that must wake waiters does not wake them.
     unwoken_release = 25,
     unwoken_expiry = 26,
     unwoken_downgrade = 27,
     unwoken_cancel = 28,
-    // A steal, or any other grant, is what its session's other requests may have waited for.
+    // Also: a new grant does not wake the other requests of its session that it covers.
     unwoken_steal = 29,
     unwoken_session_end = 30,
     unwoken_set_withdrawal = 31,
-    // What was to happen by time is not set up again after a restart.
+    // The timers of the sessions are not set again after a restart.
     unwoken_restart = 32,
 
-    // A server that stood still decides at once what it finds in its sockets.
+    // After a stall, a server decides at once, before it has read the requests in its sockets.
     stall_unseen = 33,
 
-    // An event is told when it is decided.
+    // An event is reported when it is decided, not after the decision is durable.
     event_before_durable = 34,
-    // Of a grant's end nobody who watches is told.
+    // Watches receive no event for the expiry of a grant.
     event_missing = 35,
 
-    // A write of one item is committed whatever the item has become since it was read.
+    // A write of one item is committed even if the item has changed since it was read.
     write_unguarded = 36,
-    // So is the last action of a transaction.
+    // The same for the last action of a transaction.
     last_action_unguarded = 37,
-    // What a transaction only checks may change until it is committed.
+    // An item that a transaction only checks may change before the commit.
     check_unguarded = 38,
-    // A transaction is two commits.
+    // A transaction is executed in two commits.
     transaction_torn = 39,
-    // A transaction's token is stored behind it, in another commit.
+    // The token of a transaction is stored in a separate, later commit.
     token_behind = 40,
-    // Each item of TransactGetItems is read at a moment of its own.
+    // TransactGetItems reads each item from a different snapshot.
     reads_of_many_moments = 41,
 
-    // A guarded write is judged when it is decided, and not as it is committed: what becomes of the
-    // grant meanwhile, and the end of its lease.
+    // A guarded write is checked only when it is decided, not when it is committed. The first
+    // mutant ignores changes of the grant in between, the second one the end of its lease.
     guard_judged_early = 42,
     lease_end_ignored = 43,
 
-    // Every hang-up of a client is taken to mean that it left all answers unread.
+    // When a client disconnects, all its answers are treated as unread.
     hang_up_revokes = 44,
-    // Damage in what was synced to a log is taken for a write that a power cut tore.
+    // Damage in a synced part of a log is treated as a write that was torn by a power failure.
     synced_damage_recovered = 45,
 };
 
 #ifdef ROCKLOCK_MUTANTS
-// Whether it is the bug that the environment names; asked once.
+// Returns whether the environment variable selects `mutant`. The variable is read once.
 bool mutated(Mutant mutant) noexcept;
 #else
 constexpr bool mutated(Mutant /*mutant*/) noexcept { return false; }

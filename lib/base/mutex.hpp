@@ -1,6 +1,8 @@
-// Mutex, MutexLock and CondVar: the standard ones, with clang's thread-safety annotations.
+// Mutex, MutexLock and CondVar: wrappers of the standard classes with clang's thread-safety
+// annotations.
 //
-// A member that a mutex guards says so, and clang proves that it is never touched without:
+// A member is annotated with the mutex that guards it. Clang then reports every access without that
+// mutex:
 //
 //     Mutex mutex_;
 //     int count_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
@@ -17,16 +19,17 @@
 #define ROCKLOCK_ANNOTATION(x)
 #endif
 
-// On a type: it is a mutex; it holds one for its lifetime.
+// For a class: it is a mutex; its objects hold a mutex for their lifetime.
 #define ROCKLOCK_CAPABILITY(name) ROCKLOCK_ANNOTATION(capability(name))
 #define ROCKLOCK_SCOPED_CAPABILITY ROCKLOCK_ANNOTATION(scoped_lockable)
-// On a member: the mutex that guards it; the mutex that guards what it points to.
+// For a member: the mutex that guards it; the mutex that guards the object it points to.
 #define ROCKLOCK_GUARDED_BY(mutex) ROCKLOCK_ANNOTATION(guarded_by(mutex))
 #define ROCKLOCK_PT_GUARDED_BY(mutex) ROCKLOCK_ANNOTATION(pt_guarded_by(mutex))
-// On a mutex: the order in which two are taken.
+// For a mutex: the order in which two mutexes must be locked.
 #define ROCKLOCK_ACQUIRED_BEFORE(...) ROCKLOCK_ANNOTATION(acquired_before(__VA_ARGS__))
 #define ROCKLOCK_ACQUIRED_AFTER(...) ROCKLOCK_ANNOTATION(acquired_after(__VA_ARGS__))
-// On a function: call it with the mutex held; without; it takes it; it gives it back.
+// For a function: whether the caller must hold the mutex (REQUIRES) or must not (EXCLUDES), and
+// whether the function locks it (ACQUIRE, TRY_ACQUIRE) or unlocks it (RELEASE).
 #define ROCKLOCK_REQUIRES(...) ROCKLOCK_ANNOTATION(requires_capability(__VA_ARGS__))
 #define ROCKLOCK_EXCLUDES(...) ROCKLOCK_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define ROCKLOCK_ACQUIRE(...) ROCKLOCK_ANNOTATION(acquire_capability(__VA_ARGS__))
@@ -34,7 +37,7 @@
 #define ROCKLOCK_TRY_ACQUIRE(...) ROCKLOCK_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define ROCKLOCK_ASSERT_HELD(...) ROCKLOCK_ANNOTATION(assert_capability(__VA_ARGS__))
 #define ROCKLOCK_RETURN_CAPABILITY(mutex) ROCKLOCK_ANNOTATION(lock_returned(mutex))
-// On a function whose locking the analysis cannot follow; say why beside it.
+// For a function that the analysis cannot follow. Give the reason in a comment.
 #define ROCKLOCK_NO_THREAD_SAFETY_ANALYSIS ROCKLOCK_ANNOTATION(no_thread_safety_analysis)
 
 namespace rocklock {
@@ -54,7 +57,7 @@ private:
     std::mutex mutex_;
 };
 
-// Holds a mutex for its scope, or until unlock().
+// Holds a mutex until the end of the scope, or until unlock().
 class ROCKLOCK_SCOPED_CAPABILITY MutexLock {
 public:
     explicit MutexLock(Mutex& mutex) ROCKLOCK_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
@@ -78,7 +81,8 @@ private:
     bool held_ = true;
 };
 
-// Waits give the mutex back while they wait, and may return early for no reason: wait in a loop.
+// A condition variable. A wait unlocks the mutex while it waits. It may return spuriously, so wait
+// in a loop.
 class CondVar {
 public:
     CondVar() = default;
@@ -91,7 +95,7 @@ public:
         lock.release();
     }
 
-    // Returns false once `duration` has passed.
+    // Returns false if `duration` has passed.
     template <typename Rep, typename Period>
     bool wait_for(Mutex& mutex, std::chrono::duration<Rep, Period> duration)
         ROCKLOCK_REQUIRES(mutex) {

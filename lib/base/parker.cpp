@@ -22,9 +22,9 @@ std::uint32_t Parker::park() noexcept {
 }
 
 void Parker::unpark(std::uint32_t word) noexcept {
-    // Not std::atomic::notify_one(): the sleeper may see the word and be gone before it is called.
-    // The kernel only takes the address for a name, and whoever sleeps there next bears a false
-    // alarm.
+    // Not std::atomic::notify_one(): as soon as the word is stored, the other thread may return
+    // from park() and destroy this object. The kernel uses the address only as a key, so the worst
+    // result of a late wake is a spurious wakeup of another thread that waits at the same address.
     auto* const address = &word_;
     word_.store(word, std::memory_order_release);
     syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);

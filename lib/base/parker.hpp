@@ -1,4 +1,4 @@
-// Where one thread sleeps until another one tells it something.
+// Lets one thread sleep until another thread passes it a word.
 #pragma once
 
 #include <atomic>
@@ -6,18 +6,18 @@
 
 namespace rocklock {
 
-// Threads: park() by the one thread that waits; unpark() once, by one other.
-// Lifetime: may end as soon as park() returns, although unpark() may still be running.
+// Threads: one thread calls park(); one other thread calls unpark(), once. Lifetime: the object may
+// be destroyed as soon as park() returns, even if unpark() is still running.
 class Parker {
 public:
     Parker() = default;
     Parker(const Parker&) = delete;
     Parker& operator=(const Parker&) = delete;
 
-    // Sleeps until there is a word, and returns it.
+    // Blocks until unpark() is called, and returns its word.
     std::uint32_t park() noexcept;
 
-    // Wakes the sleeper with a word, which must not be 0.
+    // Wakes the thread in park(). `word` must not be 0.
     void unpark(std::uint32_t word) noexcept;
 
 private:

@@ -18,7 +18,8 @@ constexpr WallTime earliest{std::chrono::sys_days{std::chrono::year{0} / 1 / 1}}
 constexpr WallTime latest{std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} + days{1} -
                           milliseconds{1}};
 
-// Takes digits off the front of the text; nothing unless there are exactly `count`.
+// Removes `count` digits from the front of the text and returns their value. Returns nullopt if
+// there are fewer.
 std::optional<int> take_number(std::string_view& text, std::size_t count) {
     if (text.size() < count) return std::nullopt;
     int value = 0;
@@ -36,7 +37,8 @@ bool take(std::string_view& text, char wanted) {
     return true;
 }
 
-// The milliseconds of ".125"; further digits are cut off.
+// Returns the milliseconds of ".125"; further digits are ignored. Returns 0 if there is no
+// fraction.
 std::optional<milliseconds> take_fraction(std::string_view& text) {
     if (!take(text, '.')) return milliseconds{0};
     int value = 0;

@@ -1,4 +1,4 @@
-// Times as people read them: RFC 3339 in UTC with milliseconds, "2026-11-21T09:30:00.125Z".
+// Times as text: RFC 3339 in UTC with milliseconds, "2026-11-21T09:30:00.125Z".
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@
 
 namespace rocklock {
 
-// Years before 0 and after 9999 are shown as the nearest one that can be written.
+// Formats a time. A time before the year 0 or after the year 9999 is formatted as the nearest one
+// within these years.
 std::string format_time(WallTime time);
 
-// Reads that form, with any number of digits of a second or none. An offset other than Z is
-// nothing.
+// Parses that format with any number of fractional digits, or none; digits after the third are
+// ignored. Returns nullopt if the text is invalid or has another offset than Z.
 std::optional<WallTime> parse_time(std::string_view text);
 
 }  // namespace rocklock

@@ -1,4 +1,4 @@
-// The refusal of a request beyond a limit of one user (UserLimits).
+// The error of a request that exceeds a limit per user (UserLimits).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace rocklock {
 // The user of all clients over TCP, which the kernel does not identify.
 inline constexpr std::uint32_t tcp_user = std::numeric_limits<std::uint32_t>::max();
 
-// Returns limit_exceeded: the user has `has` of `what`, and the operator can raise `option`.
+// Returns limit_exceeded. The message states that the user has `has` of `what` and which `option`
+// raises the limit `max`.
 Error user_limit_exceeded(std::uint32_t uid, std::string_view what, std::uint64_t has,
                           std::uint64_t max, std::string_view option);
 
