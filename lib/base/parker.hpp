@@ -6,8 +6,8 @@
 
 namespace rocklock {
 
-// Threads: one thread calls park(); one other thread calls unpark(), once. Lifetime: the object may
-// be destroyed as soon as park() returns, even if unpark() is still running.
+// Threads:  one thread calls park(); one other thread calls unpark(), once.
+// Lifetime: the object may be destroyed as soon as park() returns, even while unpark() still runs.
 class Parker {
 public:
     Parker() = default;

@@ -14,18 +14,18 @@
 namespace rocklock {
 namespace {
 
-// What a parked waiter is told.
+// The words that a parked waiter receives.
 constexpr std::uint32_t word_done = 1;
 constexpr std::uint32_t word_lead = 2;
 constexpr std::uint32_t word_failed = 3;
 
-// So many rounds a leader makes for others, while there is no sync in them, before it hands over:
-// waking another thread costs more than a small write.
+// The number of rounds after which a leader hands over. Until then, it also leads rounds that are
+// only for others and need no sync, since waking another thread costs more than a small write.
 constexpr int rounds_for_others = 8;
 
-// So often a waiter lets others run before it is parked. They add to the queue meanwhile, and a
-// small write is over sooner than a thread is put to sleep and woken: worth a factor of 1.7 with 64
-// threads that ask for `written`.
+// How often a waiter yields before it is parked. Other threads add to the queue meanwhile, and a
+// small write takes less time than parking and waking a thread. With 64 threads that wait for
+// `written`, this raises the throughput by a factor of 1.7.
 constexpr int yields_before_parking = 4;
 
 constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
@@ -53,7 +53,8 @@ GroupCommit::Waiter* GroupCommit::WaiterList::pop() {
     return waiter;
 }
 
-// A deferred caller whose commit is done comes only when relief was asked for, and gives it.
+// Removes and returns the first waiter with a deferred commit. Such a waiter is parked only if
+// relief was wanted, and can lead although its commit is done.
 GroupCommit::Waiter* GroupCommit::WaiterList::pop_deferred() {
     WaiterList others;
     Waiter* found = nullptr;
@@ -78,7 +79,7 @@ GroupCommit::GroupCommit(Engine& engine, Clock& clock, bool durable_when_written
 
 CommitNumber GroupCommit::enqueue(Batch batch, Durability durability, Verdict* verdict) {
     const bool deferred = durability == Durability::deferred;
-    // Its wait() may return before it is judged.
+    // wait() for a deferred commit may return before the commit is checked.
     ROCKLOCK_ASSERT(!deferred || verdict == nullptr);
     MutexLock lock(mutex_);
     ++last_;
@@ -98,7 +99,7 @@ bool GroupCommit::passed(CommitNumber number, Durability durability) const {
 Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
     if (passed(number, durability)) return {};
     const bool deferred = durability == Durability::deferred;
-    // Whoever leads now looks at the queue again before leaving, and finds this commit in it.
+    // The current leader checks the queue again before it stops, and finds this commit.
     if (deferred && leading_.load(std::memory_order_acquire) &&
         !relief_wanted_.load(std::memory_order_relaxed)) {
         return {};
@@ -123,7 +124,8 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             relief_wanted_ = false;
             parked_.push(&self);
         } else {
-            // The others in the queue are waited for by their owners, who want more and will lead.
+            // The other queued commits will be awaited by their callers, which need more durability
+            // and will lead.
             if (deferred && queue_.size() > deferred_queued_) return {};
             leading_.store(true, std::memory_order_release);
             leader = true;
@@ -145,12 +147,12 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
     }
 }
 
-// The sync is not the leader's: a leader that syncs keeps all others from writing for as long.
+// This thread syncs, not the leader: a leader that syncs blocks all other writers meanwhile.
 Result<void> GroupCommit::sync_through(CommitNumber number) {
     if (!engine_.syncs_concurrently()) return wait(number, Durability::durable);
     if (passed(number, Durability::durable)) return {};
     if (auto written = wait(number, Durability::written); !written) return written;
-    // Before the sync: what is written during it may not be part of it.
+    // Read before the sync: commits that are written during the sync may not be part of it.
     const CommitNumber through = written_through();
     Result<void> synced = engine_.sync();
     if (mutated(Mutant::sync_error_ignored)) synced = {};
@@ -171,8 +173,8 @@ bool GroupCommit::done(CommitNumber number, Durability durability) const {
            failed_.load(std::memory_order_acquire);
 }
 
-// Returns once the leader's own commit, which is in `group`, is done and somebody else leads, or
-// nobody has to.
+// Leads rounds until the leader's own commit, which is in `group`, is done and either another
+// thread leads or no leader is needed.
 Result<void> GroupCommit::lead(Group group) {
     for (int round = 1;; ++round) {
         Result<void> written = write_group(group);
@@ -181,7 +183,7 @@ Result<void> GroupCommit::lead(Group group) {
             MutexLock lock(mutex_);
             outcome = finish_round(group, written, round >= rounds_for_others);
         }
-        // The next leader first, whose work is what the others wait for.
+        // Wake the next leader first, because the remaining waiters depend on its work.
         if (outcome.successor != nullptr) outcome.successor->parker.unpark(word_lead);
         while (Waiter* waiter = outcome.done.pop()) waiter->parker.unpark(word_done);
         while (Waiter* waiter = outcome.failed.pop()) waiter->parker.unpark(word_failed);
@@ -189,10 +191,10 @@ Result<void> GroupCommit::lead(Group group) {
         group.commits.clear();
         MutexLock lock(mutex_);
         if (spare_.capacity() < group.commits.capacity()) spare_.swap(group.commits);
-        // What failed in a later round was not the leader's own.
+        // The error of a later round does not concern the leader's own commit.
         if (!written && round == 1) return written;
         if (!outcome.go_on) return {};
-        // Those who want a sync are parked, and lead next.
+        // Without a sync: a waiter that needs one is parked and becomes the next leader.
         group = take(everything, false);
     }
 }
@@ -243,7 +245,7 @@ Result<void> GroupCommit::write_group(Group& group) {
 
 Result<std::optional<Error>> GroupCommit::judge_commit(const Group& group, std::size_t index,
                                                        BootTime now) {
-    // Most groups have no precondition in them, and never come here.
+    // Most groups contain no preconditions and skip this.
     for (; overlaid_ < accepted_.size(); ++overlaid_) remember_writes(*accepted_[overlaid_]);
     return judge(group.commits[index].batch, now, [this](Family family, std::string_view key) {
         const auto pending = overlay_.find(Key{family, key});
@@ -275,7 +277,7 @@ GroupCommit::WaiterList GroupCommit::take_done() {
         if (passed(waiter->number, waiter->durability)) {
             done.push(waiter);
         } else if (waiter->durability == Durability::deferred) {
-            // Goes first: it must not wait for the sync of the one before it.
+            // To the front, since it must not wait for the sync of another waiter.
             rest.push_front(waiter);
         } else {
             rest.push(waiter);
@@ -316,7 +318,7 @@ bool GroupCommit::sync_parked() const {
 
 void GroupCommit::fail_now(const Error& error) {
     if (failure_) return;
-    // An orderly end is no failure of the engine.
+    // An orderly close is not a failure of the engine.
     if (error.code != ErrorCode::closing) engine_.failed(error);
     failure_ = error;
     queue_.clear();

@@ -1,32 +1,34 @@
-// The queue in front of an engine: many callers, one writer at a time, one sync for all that wait.
+// The commit queue in front of an engine: many callers, one writer at a time, and one sync for all
+// waiting commits.
 //
-// There is no committer thread. Whoever waits while nobody writes becomes the leader: takes all
-// that is queued, judges it in order, writes it as one, syncs if anyone asked for that, and wakes
-// those who are done and nobody else. An idle store thus costs its caller no hand-over, and a busy
-// one shares the sync.
+// There is no committer thread. If a caller of wait() finds no leader, it becomes the leader: it
+// takes all queued commits, checks their preconditions in order, writes them together, syncs if a
+// waiter needs that, and wakes only the waiters whose commits are done. An idle store therefore
+// needs no hand-over between threads, and in a busy store many commits share one sync.
 //
-//               wait(), nobody leads
+//               wait(), no leader
 //     idle ──────────────────────────────► leading: lead()
 //      ▲                                     │ take(): the queue
 //      │                                     ▼
-//      │                                   write_group(): judge, write, sync; no mutex held
+//      │                                   write_group(): check, write, sync; no mutex held
 //      │                                     │
-//      │ nobody parked,                      ▼
-//      │ no deferred commit queued         finish_round(): who is done, who leads next
+//      │ no waiter parked,                   ▼
+//      │ no deferred commit queued         finish_round(): finds done waiters, the next leader
 //      └─────────────────────────────────────┤
 //                                            ├─► leading, the same thread: another round, for
-//                                            │   deferred commits, or small ones of the parked
-//                                            └─► leading, a parked thread: it wants a sync, or
-//                                                this one has led for others long enough
+//                                            │   deferred commits, or for parked waiters that need
+//                                            │   no sync
+//                                            └─► leading, a parked thread: it needs a sync, or the
+//                                                leader has led rounds_for_others rounds
 //
-// What holds in each state:
-//   idle      no waiter is parked, and no commit is queued whose wait() has been called: nothing is
-//             left that nobody will write
-//   leading   exactly one thread uses the engine; numbers up to `written_through` are applied in
-//             order
-//   failed    (once, and for ever) nothing is queued, nothing is parked, nobody leads again
+// Invariants of each state:
+//   idle      no waiter is parked, and no commit is queued whose wait() has been called: each such
+//             commit has a leader
+//   leading   exactly one thread uses the engine; the commits up to `written_through` are applied,
+//             in order
+//   failed    (permanently) the queue is empty, no waiter is parked, and no thread leads again
 //
-// A commit counts as passed once it is judged, whether its preconditions held or not.
+// A commit counts as passed when it has been checked, even if its preconditions did not hold.
 #pragma once
 
 #include <atomic>
@@ -45,7 +47,8 @@
 
 namespace rocklock {
 
-// What a leader needs of a store. Called by one thread at a time, but for concurrent syncs.
+// The operations that a leader needs from a store. Called by one thread at a time, except for
+// concurrent syncs.
 class Engine {
 public:
     Engine() = default;
@@ -53,20 +56,20 @@ public:
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
 
-    // The version of the key's value; nothing when it is absent.
+    // Returns the version of the key's value, or nullopt if the key is absent.
     virtual Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) = 0;
 
-    // Applies these batches in order, so that readers see each of them wholly or not at all; and
-    // then syncs, if asked to, all that was ever written. After an error any prefix of them may
-    // have happened.
+    // Applies these batches in order; readers see each batch completely or not at all. If `sync` is
+    // true, then syncs everything that was ever written. After an error, any prefix of the batches
+    // may have been applied.
     virtual Result<void> write(std::span<Batch* const> batches, bool sync) = 0;
 
-    // Syncs what was written without.
+    // Syncs everything that was written without a sync.
     virtual Result<void> sync() = 0;
     // Whether another thread may call sync() while the leader writes or syncs.
     virtual bool syncs_concurrently() const { return false; }
 
-    // Hears of the first failure, before anyone else does.
+    // Called at the first failure, before any caller is notified of it.
     virtual void failed(const Error& error) = 0;
 };
 
@@ -74,25 +77,25 @@ public:
 // Lifetime: borrows the engine and the clock.
 class GroupCommit {
 public:
-    // `durable_when_written`: the engine has no disk, and a write is all the durability there is.
+    // `durable_when_written`: the engine has no disk, so that a written commit counts as durable.
     GroupCommit(Engine& engine, Clock& clock, bool durable_when_written);
 
-    // These five are Storage's.
+    // Implement the functions of Storage with the same names.
     CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict);
     Result<void> wait(CommitNumber number, Durability durability);
     Result<void> sync_through(CommitNumber number);
     bool done(CommitNumber number, Durability durability) const;
     std::optional<Error> failure() const;
 
-    // Fails closed, as the first failed write does. Used for a corruption found by a reader.
+    // Fails the store permanently, like a failed write. Used when a reader finds corruption.
     void fail(const Error& error);
 
-    // Waits for all that is queued, durably. What comes afterwards fails with `closing`.
+    // Makes all queued commits durable. Later commits fail with `closing`.
     Result<void> close();
 
-    // One round by hand, for whoever decides himself when things happen: judges and writes the
-    // first `limit` queued commits, and syncs all that is written if asked to. Nobody may be
-    // leading.
+    // Executes one round on the calling thread, for tests that choose the order of events: checks
+    // and writes the first `limit` queued commits, and syncs everything that is written if `sync`
+    // is true. No thread may be leading.
     Result<void> step(std::size_t limit, bool sync);
 
     std::size_t queued() const;
@@ -105,14 +108,14 @@ private:
         Verdict* verdict;
         bool deferred;
     };
-    // Lives on the stack of the thread that is parked in it.
+    // Allocated on the stack of the thread that is parked in it.
     struct Waiter {
         CommitNumber number;
         Durability durability;
         Waiter* next = nullptr;
         Parker parker{};
     };
-    // First in, first out.
+    // A FIFO list.
     struct WaiterList {
         Waiter* first = nullptr;
         Waiter* last = nullptr;
@@ -129,13 +132,14 @@ private:
     struct KeyHash {
         std::size_t operator()(const Key& key) const noexcept;
     };
-    // What was taken from the queue, and what became of it.
+    // The commits that one round has taken from the queue.
     struct Group {
         std::vector<Pending> commits;
         CommitNumber through = 0;
         bool sync = false;
     };
-    // Who is told what after a round.
+    // The waiters that are notified after a round. `successor` becomes the next leader. If `go_on`
+    // is true, the leader continues with another round.
     struct Outcome {
         WaiterList done;
         WaiterList failed;
@@ -150,7 +154,7 @@ private:
     Result<std::optional<Error>> judge_commit(const Group& group, std::size_t index, BootTime now);
     void remember_writes(const Batch& batch);
     void advance(const Group& group) ROCKLOCK_REQUIRES(mutex_);
-    // Parts the parked into those who are done and those who wait on.
+    // Removes the waiters whose commits are done from the parked ones and returns them.
     WaiterList take_done() ROCKLOCK_REQUIRES(mutex_);
     bool sync_parked() const ROCKLOCK_REQUIRES(mutex_);
     Outcome finish_round(const Group& group, const Result<void>& written, bool hand_over)
@@ -164,28 +168,29 @@ private:
 
     mutable Mutex mutex_;
     std::vector<Pending> queue_ ROCKLOCK_GUARDED_BY(mutex_);
-    // An emptied vector with its memory, for the next leader.
+    // An empty vector whose memory the next leader reuses.
     std::vector<Pending> spare_ ROCKLOCK_GUARDED_BY(mutex_);
     CommitNumber last_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t deferred_queued_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
-    // The last commit that must be synced.
+    // The last commit for which a sync was requested.
     CommitNumber sync_wanted_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     WaiterList parked_ ROCKLOCK_GUARDED_BY(mutex_);
-    // A failure found by somebody else while a leader is at work, who may still be leaving
-    // verdicts.
+    // A failure that another thread has reported while a leader is active. The leader applies it
+    // after its round, since it may still be writing verdicts.
     std::optional<Error> found_ ROCKLOCK_GUARDED_BY(mutex_);
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
 
-    // Changed with the mutex held, read without.
+    // Changed only with the mutex held; read without it.
     std::atomic<bool> leading_{false};
     std::atomic<bool> failed_{false};
-    // A leader who has served others for long asks the next deferred caller to take over.
+    // Set by a leader that has led rounds for others long enough and found no parked waiter: the
+    // next caller with a deferred commit takes over.
     std::atomic<bool> relief_wanted_{false};
     std::atomic<CommitNumber> written_{0};
     std::atomic<CommitNumber> synced_{0};
 
-    // The leader's own: the batches to write, and what they will have written (absent: deleted).
-    // The latter is filled from the first commit on that has preconditions.
+    // Used by the leader only: the batches to write, and the versions that they will have written
+    // (none if deleted). Versions are collected from the first commit with preconditions on.
     std::vector<Batch*> accepted_;
     std::unordered_map<Key, std::optional<std::uint64_t>, KeyHash> overlay_;
     std::size_t overlaid_ = 0;

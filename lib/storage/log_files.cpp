@@ -26,19 +26,21 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-// How much is laid out at once, and written with the next sync.
+// The number of bytes that are written in advance at a time. The next sync includes them.
 constexpr std::uint64_t laid_out_bytes = 256U << 10;
-// A log that is synced less often than so many times in that space grows as it is written.
+// A log is extended in advance only if it has been synced at least this often since the last time.
 constexpr std::uint32_t syncs_worth_it = 4;
-// Behind a record without a kind RocksDB looks for the next one, as if nothing were missing.
+// RocksDB skips a header whose record type is zero, as if no record were missing. This invalid type
+// replaces the zero at a gap, so that RocksDB detects it.
 constexpr char no_kind_at_all = '\xFF';
 
 bool is_log(const std::string& path) { return path.ends_with(".log"); }
 
-// How many bytes of records a log has. Threads: one adds, others read.
+// The number of bytes of records in a log. Threads: one thread adds, others read.
 using Written = std::shared_ptr<std::atomic<std::uint64_t>>;
 
-// An own handle of the same file, since RocksDB's does not tell its number.
+// Writes zeros ahead of the records of a log. Uses a file descriptor of its own, since RocksDB's
+// file objects do not expose theirs.
 class SpaceAhead {
 public:
     explicit SpaceAhead(const std::string& path)
@@ -49,8 +51,8 @@ public:
         if (file_ >= 0) ::close(file_);
     }
 
-    // Before `size` more bytes are written. What fails here is told by the write itself, if it
-    // matters.
+    // Called before `size` more bytes are written. Ignores errors: if they matter, the write itself
+    // fails.
     void prepare(std::uint64_t size) {
         const std::uint64_t needed = written_ + size;
         if (needed <= until_ || syncs_.load() < syncs_worth_it || file_ < 0) return;
@@ -71,14 +73,14 @@ public:
         written_ = size;
         until_ = std::min(until_, size);
     }
-    // Threads: any.
+    // Threads: thread-safe.
     void synced() { ++syncs_; }
 
 private:
     const int file_;
     std::uint64_t written_ = 0;
     std::uint64_t until_ = 0;
-    // It pays from the first sync on.
+    // Preallocation begins after the first sync.
     std::atomic<std::uint32_t> syncs_{syncs_worth_it - 1};
 };
 
@@ -137,7 +139,7 @@ private:
     LogRecovery& recovery_;
 };
 
-// A log as far as it was written.
+// Reads a log up to its last written byte.
 class ReadLog final : public rocksdb::FSSequentialFileOwnerWrapper {
 public:
     ReadLog(std::unique_ptr<FSSequentialFile> file, const LogTail& tail)
@@ -207,7 +209,8 @@ public:
         return status;
     }
 
-    // As much as can be read: who copies a log reads that much.
+    // Returns the size without the zeros at the end, so that a copy of a log reads exactly its
+    // records.
     IOStatus GetFileSize(const std::string& path, const IOOptions& options, std::uint64_t* size,
                          IODebugContext* debug) override {
         if (!is_log(path)) return target()->GetFileSize(path, options, size, debug);
@@ -218,7 +221,8 @@ public:
     }
 
 private:
-    // Beside whoever writes the log a gap closes while one looks: one that stays is one.
+    // If another process writes the log meanwhile, a gap may be filled between two reads. A gap is
+    // real only if two measurements in a row find it.
     IOStatus find_tail(const std::string& path, LogTail& tail, IODebugContext* debug) const {
         for (;;) {
             const auto gap = tail.gap();
@@ -228,7 +232,7 @@ private:
         }
     }
 
-    // The log that was begun before this one, if it is still there.
+    // Syncs the previous log, if it still exists.
     IOStatus sync_last(IODebugContext* debug) {
         std::string last;
         Written written;

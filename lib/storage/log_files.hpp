@@ -1,14 +1,14 @@
-// RocksDB's logs, made for being synced often.
+// RocksDB's logs, adapted for frequent syncs.
 //
-// A file that grows has the file system write a record of its own with each sync, for the new
-// length and the new blocks: an fdatasync of 200 bytes more takes half as long again as one of 200
-// bytes that were there already. So a log that is synced has space laid out before it, written with
-// zeros, and its records are written over them.
+// If a sync follows an append, the file system must also write metadata, for the new length and the
+// new blocks: an fdatasync after appending 200 bytes takes 1.5 times as long as one after
+// overwriting 200 bytes. So a log that is synced often is extended with zeros in advance, and its
+// records overwrite the zeros.
 //
-// A log is begun when the one before it is on the disk: of what was never synced a power cut leaves
-// a beginning, and nothing from behind a part that is missing.
+// A new log is created only after the previous one is synced. So a power failure preserves a prefix
+// of the unsynced records, and no record after a missing one.
 //
-// Where zeros are met in a reading, see log_tail.hpp.
+// log_tail.hpp explains how a reader deals with the zeros.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,9 @@
 
 namespace rocklock {
 
-// For one store; outlives its database. `target` does all the rest. `recovery` is told of syncs and
-// judges the logs that are read; it outlives the result.
+// Returns the environment of one store. It must outlive the database. All other operations are
+// passed to `target`. `recovery` is notified of syncs and judges the logs that are read; it must
+// outlive the result.
 std::unique_ptr<rocksdb::Env> make_log_env(
     LogRecovery& recovery,
     const std::shared_ptr<rocksdb::FileSystem>& target = rocksdb::FileSystem::Default());

@@ -77,7 +77,7 @@ IOStatus LogRecovery::collect(FileSystem& files, const std::string& path, std::s
         std::string later;
         const std::string file = (std::filesystem::path(directory) / name).string();
         auto status = rocksdb::ReadFileToString(&files, file, &later);
-        // Another process that has the store open may remove it.
+        // Another process that has the store open may have removed the file.
         if (status.IsNotFound() || status.IsPathNotFound()) continue;
         if (!status.ok()) return status;
         if (note(later)) evidence.all = true;

@@ -1,13 +1,12 @@
-// How far the logs of a store are synced: recorded while they are written, judged when they are
-// recovered.
+// Records how far the logs of a store are synced, and uses this to judge the logs at recovery.
 //
 //     commit ── sync ── commit with a mark ── sync ── commit with a mark ── …      sync_marks.hpp
 //                       │                             │
 //                       └ all before it is synced     └ all before it is synced
 //
-// At recovery, damage before the last known sync is corruption: a power cut cannot cause it. Damage
-// after it may be a write that was torn. RocksDB then recovers the log up to the damage, and the
-// bytes that it leaves out are counted.
+// At recovery, damage before the last known sync is corruption, because a power failure cannot
+// cause it. Damage after it may be a torn write. RocksDB then recovers the log up to the damage,
+// and the discarded bytes are counted.
 #pragma once
 
 #include <atomic>
@@ -23,36 +22,38 @@
 
 namespace rocklock {
 
-// The number in the file name of a log; nothing for other files.
+// Returns the number in the file name of a log, or nullopt if the file is not a log.
 std::optional<std::uint64_t> log_number(const std::string& path);
 
 // Threads: thread-safe. begin(), end() and judge() are called by the thread that opens the store.
 class LogRecovery {
 public:
-    // Logs that are read from now on are judged, until end(). `key` is that of the marks. If
-    // `thorough`, all records are verified; else only a log that does not end cleanly is judged,
-    // and RocksDB verifies the records.
+    // From now on until end(), logs are judged when they are read. `key` is the key of the sync
+    // marks. If `thorough` is true, all records are verified. Otherwise only a log without a clean
+    // end is judged, and RocksDB verifies the records.
     void begin(std::uint64_t key, bool thorough);
     void end() { active_ = false; }
     bool active() const { return active_; }
 
-    // Before RocksDB replays the log at `path`. Errors: Corruption, if bytes are damaged or missing
-    // that had been synced; those of reading.
+    // Called before RocksDB replays the log at `path`. Errors: Corruption if synced bytes are
+    // damaged or missing; read errors.
     rocksdb::IOStatus judge(rocksdb::FileSystem& files, const std::string& path, bool clean);
 
-    // How many bytes at the end of the logs the recovery left out.
+    // Returns how many bytes at the end of the logs recovery has discarded.
     std::uint64_t discarded() const { return discarded_; }
 
-    // A log was synced up to `bytes`.
+    // Records that a log is synced up to `bytes`.
     void synced(std::uint64_t log, std::uint64_t bytes);
-    // The mark for the next commit; nothing if no sync was completed since the last one.
+    // Returns the mark for the next commit, or nullopt if no sync was completed since the last
+    // mark.
     std::optional<SyncMark> take_mark();
 
 private:
     struct Evidence {
-        // How far the log is known to be synced.
+        // The number of bytes of the log that are known to be synced.
         std::uint64_t synced = 0;
-        // A later log has marks: it was begun after this one had been synced completely.
+        // Whether a later log contains marks. Such a log was created after this one had been synced
+        // completely.
         bool all = false;
     };
 
@@ -62,7 +63,7 @@ private:
     std::atomic<bool> active_{false};
     std::uint64_t key_ = 0;
     bool thorough_ = false;
-    // A log was cut: nothing in later ones is replayed.
+    // Whether a log was cut at its damage. Later logs are then not replayed.
     bool cut_ = false;
     std::atomic<std::uint64_t> discarded_{0};
 

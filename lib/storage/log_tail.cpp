@@ -17,7 +17,7 @@ std::size_t length_in(std::string_view header) {
     return byte_at(header, length_at) | std::size_t{byte_at(header, length_at + 1)} << 8;
 }
 
-// How long it is without the zeros at its end.
+// Returns the length without trailing zeros.
 std::size_t written_of(std::string_view bytes) {
     const auto last = bytes.find_last_not_of('\0');
     return last == std::string_view::npos ? 0 : last + 1;
@@ -33,7 +33,8 @@ std::string_view LogTail::record_at(std::string_view rest) {
     return known && size <= rest.size() ? rest.substr(0, size) : std::string_view();
 }
 
-// CRC-32C of kind and payload, rotated and shifted so that it is none of a text with one in it.
+// CRC-32C of type and payload, masked: rotated, plus a constant. RocksDB masks stored checksums
+// because a CRC of data that contains CRCs is weak.
 bool LogTail::sound(std::string_view record) {
     boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
     crc.process_bytes(record.data() + kind_at, record.size() - kind_at);
@@ -78,7 +79,9 @@ void LogTail::note_written(std::string_view rest, std::uint64_t from) {
 
 std::uint64_t LogTail::end() const {
     if (!zeros_ || gap()) return length_;
-    // Of a header a part.
+    // If the last record is damaged, it was probably written only partly. Its trailing zeros are
+    // then cut off, so that RocksDB finds a record that ends too early. If part of a header
+    // follows, the end is after that part.
     if (written_ > *zeros_ || last_.empty() || sound(last_)) return written_;
     return last_end_ - (last_.size() - written_of(last_));
 }

@@ -1,19 +1,19 @@
-// Where a log of RocksDB ends that was written into space laid out before it.
+// Finds the end of a RocksDB log that was extended with zeros in advance.
 //
-// A log is a row of blocks of 32 KB with records in them, none of which goes over the end of its
-// block: four bytes of checksum, two of length, one of kind, and the payload. What is left of a
-// block behind its last record, less than a header, is zero. (RocksDB's documentation: "Write Ahead
-// Log File Format".)
+// A log is a sequence of blocks of 32 KB. A block contains records, none of which crosses its end:
+// four bytes of checksum, two of length, one of type, and the payload. If less than a header is
+// left after the last record of a block, these bytes are zero. (RocksDB's documentation: "Write
+// Ahead Log File Format".)
 //
 //     ┌────────┬────────┬─────────┬──────────────────────┐
-//     │ record │ record │ rec 0 0 │ 0 0 0 0 0 0 0 0 0 0  │     laid out, and not written
+//     │ record │ record │ rec 0 0 │ 0 0 0 0 0 0 0 0 0 0  │     zeros, not yet overwritten
 //     └────────┴────────┴─────────┴──────────────────────┘
-//                           ▲ here it ends
+//                           ▲ end
 //
-// Without the space behind it such a file would end there by itself, and RocksDB's ways of recovery
-// are made for that: a record that the end of the file cuts short is a write that was not finished,
-// one with a wrong checksum is damage. Zeros would make the former into the latter, and zeros in
-// the midst of a log are passed over.
+// RocksDB's recovery modes assume that a log ends with its last written byte: a record that is cut
+// short by the end of the file is an unfinished write, and a record with a wrong checksum is
+// damage. With zeros at the end, an unfinished write would look like damage, and RocksDB would skip
+// zeros in the middle of a log. So LogTail computes where the file would end without the zeros.
 #pragma once
 
 #include <cstddef>
@@ -29,28 +29,31 @@ class LogTail {
 public:
     static constexpr std::size_t block_bytes = 32'768;
     static constexpr std::size_t header_bytes = 7;
-    // In a header: the byte that says the kind of its record, zero for none.
+    // The offset of the record type in a header. Type zero means that there is no record.
     static constexpr std::size_t kind_at = 6;
 
-    // Whole records, and the first, middle and last parts of one.
+    // Complete records, and the first, middle and last fragments of a record.
     enum class Kind : char { whole = 1, first, middle, last };
 
-    // The record, with its header, that `rest` of a block begins with. Empty if there is none: its
-    // kind is unknown, or it is longer than `rest`.
+    // Returns the record, including its header, at the beginning of `rest`, the remainder of a
+    // block. Returns an empty view if there is none: the type is unknown, or the record is longer
+    // than `rest`.
     static std::string_view record_at(std::string_view rest);
-    // Whether the checksum in the header of a record is that of its bytes.
+    // Returns whether the checksum in the header matches the record.
     static bool sound(std::string_view record);
 
-    // The next block: of block_bytes, but for the last one of the file.
+    // Reads the next block. Each block has block_bytes bytes; only the last one of the file may be
+    // shorter.
     void read(std::string_view block);
 
-    // How much of the file was written: up to there it reads as if nothing had been laid out.
+    // Returns the number of bytes that were written. A reader must treat this as the end of the
+    // file.
     std::uint64_t end() const;
-    // The header of zeros behind which something was written, which happens to what was not synced
-    // when the power is cut; or by damage.
+    // Returns the offset of a zero header that is followed by written bytes, if there is one.
+    // Unsynced data may have such a gap after a power failure; otherwise it is damage.
     std::optional<std::uint64_t> gap() const;
-    // Whether all records could be followed and nothing comes after the last one, whose checksum is
-    // right. Of the records before it only the headers were looked at.
+    // Returns whether all records can be followed, no data comes after the last one, and the
+    // checksum of the last one is right. The checksums of the other records are not verified.
     bool clean() const;
 
 private:
@@ -58,14 +61,14 @@ private:
     void note_written(std::string_view rest, std::uint64_t from);
 
     std::uint64_t length_ = 0;
-    // The last record: all of it, and where it ends.
+    // The bytes of the last record, and the offset of its end.
     std::string last_;
     std::uint64_t last_end_ = 0;
-    // The first header without a kind.
+    // The offset of the first header with type zero.
     std::optional<std::uint64_t> zeros_;
-    // Behind the last byte from `zeros_` on that is not zero.
+    // The offset after the last nonzero byte from `zeros_` on.
     std::uint64_t written_ = 0;
-    // A record that cannot be followed: RocksDB says what is wrong with it.
+    // Whether a record cannot be followed. RocksDB reports the reason when it reads the log.
     bool strange_ = false;
 };
 
