@@ -11,8 +11,8 @@ namespace {
 
 enum class Direction : std::uint8_t { forwards, backwards };
 
-// Reads ahead a little, more each time, so that a short look costs little and a long walk few
-// locks.
+// Reads a block of rows at a time. The blocks grow, so that a short scan reads little and a long
+// scan locks the mutex rarely.
 class MemoryCursor final : public Snapshot::Cursor {
 public:
     struct Range {
@@ -24,7 +24,7 @@ public:
     MemoryCursor(const MemoryImage& image, MemoryImage::Moment moment, Range range,
                  Direction direction)
         : image_(image), moment_(moment), direction_(direction), range_(std::move(range)) {
-        // An empty range, whatever the keys.
+        // The range contains no key.
         empty_ = !range_.last.empty() && range_.last <= range_.first;
         fetch();
     }
@@ -37,12 +37,13 @@ public:
         if (++at_ < rows_.size() || rows_.size() < limit_) return;
         std::string seen = std::move(rows_.back().first);
         if (direction_ == Direction::forwards) {
-            // The first key behind this one.
+            // The first key after the last row.
             range_.first = std::move(seen);
             range_.first.push_back('\0');
         } else {
             range_.last = std::move(seen);
-            // The empty key is the first of all, and as a limit it would be none.
+            // No key is smaller than the empty key; as an upper limit, it would mean that there is
+            // none.
             empty_ = range_.last.empty();
         }
         limit_ = std::min<std::size_t>(2 * limit_, 256);
@@ -64,7 +65,7 @@ private:
     const MemoryImage& image_;
     const MemoryImage::Moment moment_;
     const Direction direction_;
-    // What is left of it.
+    // The part of the range that is not yet read.
     Range range_;
     bool empty_ = false;
     std::size_t limit_ = 8;
@@ -136,7 +137,8 @@ void MemoryImage::apply(std::span<Batch* const> batches) {
     }
 }
 
-// The first that is not less. Most keys come in order, so it is looked for beside the last new one.
+// Returns the first key that is not less than `key`. Since most keys are inserted in order, first
+// checks the neighbours of the last inserted key.
 MemoryImage::Map::iterator MemoryImage::place_of(Map& map, Family family,
                                                  const std::string& key) const {
     const auto& near = near_[static_cast<std::size_t>(family)];
@@ -158,7 +160,7 @@ void MemoryImage::put(Map& map, Family family, Write& write) {
         return;
     }
     State& state = found->second;
-    // Only a snapshot since the present state began can see it.
+    // Only a snapshot that is not older than the current state can see it.
     const bool seen = !snapshots_.empty() && *snapshots_.rbegin() >= state.since;
     if (seen) {
         auto older = std::make_unique<State>(std::exchange(state, State{}));
@@ -201,7 +203,7 @@ void MemoryImage::prune() {
 }
 
 bool MemoryImage::prune_state(State& state) const {
-    // Each kept state is the newest one that some snapshot, or the present, can see.
+    // Keeps each state that is the newest one that a snapshot, or the present, can see.
     State* kept = &state;
     while (kept->older != nullptr) {
         State& older = *kept->older;

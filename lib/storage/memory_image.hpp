@@ -1,8 +1,8 @@
-// Ordered bytes in memory, with snapshots: one map a family, and as many old states of a key as
-// snapshots can see.
+// An ordered key-value store in memory with snapshots: one map per family, and for each key the old
+// states that open snapshots can see.
 //
-// A key holds its newest state and, behind it, older ones, each with the number of the write that
-// made it. While no snapshot is open nothing old is kept, and a write is an assignment.
+// A key has its newest state and a list of older ones. Each state has the number of the write that
+// created it. While no snapshot is open, no old states are kept, and a write is an assignment.
 #pragma once
 
 #include <array>
@@ -32,31 +32,33 @@ public:
 
     std::optional<std::string> get(Family family, std::string_view key,
                                    Moment moment = present) const;
-    // The version of the key's value; nothing when it is absent.
+    // Returns the version of the key's value, or nullopt if the key is absent.
     std::optional<std::uint64_t> version(Family family, std::string_view key) const;
 
-    // Writes all of them in one moment, and takes the strings out of them.
+    // Applies all batches at the same moment. Moves the strings out of them.
     void apply(std::span<Batch* const> batches);
 
-    // A snapshot of the present. Must end before the image does.
+    // Returns a snapshot of the current state. It must end before the image.
     std::unique_ptr<Snapshot> snapshot();
 
-    // For snapshots: names the present and keeps it readable, until it is closed.
+    // For snapshots: returns the current moment and keeps its state readable until
+    // close_snapshot().
     Moment open_snapshot();
     void close_snapshot(Moment moment);
 
     using Row = std::pair<std::string, std::string>;
-    // The first `limit` rows of the moment in [first, last); an empty `last` is no limit.
+    // Returns the first `limit` rows in [first, last) at `moment`. If `last` is empty, there is no
+    // upper limit.
     std::vector<Row> rows(Family family, std::string_view first, std::string_view last,
                           std::size_t limit, Moment moment) const;
-    // The last ones, the greatest key first.
+    // As rows(), but returns the last `limit` rows, in descending order.
     std::vector<Row> rows_back(Family family, std::string_view first, std::string_view last,
                                std::size_t limit, Moment moment) const;
 
 private:
     struct State {
         Moment since = 0;
-        // Without: deleted.
+        // None if the key is deleted.
         std::optional<std::string> value;
         std::unique_ptr<State> older;
     };
@@ -67,7 +69,8 @@ private:
     Map::iterator place_of(Map& map, Family family, const std::string& key) const
         ROCKLOCK_REQUIRES(mutex_);
     void prune() ROCKLOCK_REQUIRES(mutex_);
-    // Drops what no snapshot sees; false when nothing is left of the key.
+    // Removes the states that no snapshot can see. Returns false if none is left and the key is
+    // absent.
     bool prune_state(State& state) const ROCKLOCK_REQUIRES(mutex_);
 
     Map& map(Family family) ROCKLOCK_REQUIRES(mutex_) {
@@ -79,13 +82,13 @@ private:
 
     mutable Mutex mutex_;
     std::array<Map, family_count> maps_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Where the last new key of a family lies, while nothing was erased from it since.
+    // The last inserted key of each family. None if a key was erased since.
     std::array<std::optional<Map::iterator>, family_count> near_ ROCKLOCK_GUARDED_BY(mutex_);
     Moment now_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::multiset<Moment> snapshots_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The keys with older states, or that are kept though deleted.
+    // The keys that have older states, and the deleted keys that are kept for snapshots.
     std::set<std::pair<Family, std::string>> burdened_ ROCKLOCK_GUARDED_BY(mutex_);
-    // So many of them make it worth while to look for what can go.
+    // When this many keys are burdened, closing a snapshot prunes them.
     std::size_t prune_at_ ROCKLOCK_GUARDED_BY(mutex_) = 64;
 };
 

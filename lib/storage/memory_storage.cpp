@@ -1,4 +1,4 @@
-// The store in memory: the reference for the others, and enough for a store that need not outlive
+// The store in memory: the reference for other stores, and sufficient if the store need not outlive
 // its process.
 #include <memory>
 

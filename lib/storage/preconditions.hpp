@@ -1,4 +1,4 @@
-// Judging the preconditions of one batch.
+// Checks the preconditions of a batch.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,14 @@
 
 namespace rocklock {
 
-// What a batch is told that came too late; and the one whose precondition did not hold.
+// Return the error of a batch that came after its deadline, and of one whose precondition did not
+// hold.
 Error deadline_passed();
 Error precondition_failed(const Precondition& precondition);
 
-// `version_of_key(family, key)` returns a Result with the present version of a key, or nothing
-// where it is absent. The answer is nothing when the batch may be applied, or why not. Errors:
-// those of the lookup.
+// Returns nullopt if the batch may be applied, otherwise the reason why not.
+// `version_of_key(family, key)` returns a Result with the current version of a key, or nullopt if
+// the key is absent. Errors: those of `version_of_key`.
 template <typename VersionOfKey>
 Result<std::optional<Error>> judge(const Batch& batch, BootTime now,
                                    const VersionOfKey& version_of_key) {

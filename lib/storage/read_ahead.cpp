@@ -29,7 +29,7 @@ void ReadAhead::next() {
 }
 
 Result<void> ReadAhead::status() const {
-    // What stands here was read.
+    // The current record was read before any error.
     if (valid()) return {};
     return cursor_->status();
 }

@@ -1,4 +1,4 @@
-// For whoever walks through very many records and has work with each: others are fetched meanwhile.
+// Prefetching for long scans whose records take time to process.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace rocklock {
 
-// The records of a cursor, some thousands of them at a time: while the caller works at those, a
-// thread of its own fetches the next ones. Few records are fetched at once, without a thread.
+// Reads the records of a cursor in large blocks. While the caller processes one block, a background
+// thread reads the next one. If all records fit into the first block, no thread is started.
 //
 // Threads:  one at a time, as any cursor.
-// Lifetime: borrows the snapshot that the cursor is of.
-// Errors:   as of the cursor, behind what was fetched before.
+// Lifetime: borrows the snapshot of the cursor.
+// Errors:   as the cursor, after all records that were read before the error.
 class ReadAhead final : public Snapshot::Cursor {
 public:
     static constexpr std::size_t max_records = 16'384;
@@ -36,23 +36,24 @@ private:
         std::size_t key_end;
         std::size_t end;
     };
-    // One behind the other.
+    // Keys and values, concatenated.
     struct Records {
         std::vector<Record> records;
         std::string bytes;
     };
 
-    // Uses the memory of those before.
+    // Reads the next block; reuses the memory of `into`.
     Records fetch(Records into) const;
     void fetch_more();
     std::size_t start() const { return at_ == 0 ? 0 : fetched_.records[at_ - 1].end; }
 
-    // The thread's, while there is one: the cursor, and records that were worked at.
+    // Used by the background thread while it runs: the cursor, and the previous block, whose memory
+    // it reuses.
     const std::unique_ptr<Snapshot::Cursor> cursor_;
     Records spent_;
     Records fetched_;
     std::size_t at_ = 0;
-    // Without a state: there are no more.
+    // The next block. Invalid if there are no more records.
     std::future<Records> more_;
 };
 

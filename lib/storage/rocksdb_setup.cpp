@@ -16,16 +16,16 @@
 namespace rocklock {
 namespace {
 
-// The files that RocksDB keeps open: a quarter of what the process may have, so that there is room
-// for those it opens while it writes, and for the rest of the process.
+// Returns how many files RocksDB keeps open: a quarter of the limit of the process. The rest is for
+// the files that RocksDB opens while it writes, and for the rest of the process.
 int max_open_files() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
     return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 16, 256));
 }
 
-// RocksDB's diary is not kept: what goes wrong comes back as a Status, and an open that fails is to
-// leave nothing behind.
+// Disables RocksDB's info log. Errors are returned as a Status, and an open that fails must not
+// leave files behind.
 class NoDiary final : public rocksdb::Logger {
 public:
     NoDiary() : Logger(rocksdb::InfoLogLevel::FATAL_LEVEL) {}
@@ -55,8 +55,8 @@ rocksdb::ColumnFamilyOptions family_options(const RocksdbOptions& options,
     result.write_buffer_size = options.write_buffer_bytes;
     result.arena_block_size = 64u << 10;
     result.compression = rocksdb::kNoCompression;
-    // Most keys come in order within their kind, which is their first byte: a place near the last
-    // one is found without a search from the top.
+    // Most keys are inserted in order within their kind, which is their first byte. With a hint per
+    // kind, RocksDB finds the position near the previous key without a search from the top.
     result.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
     return result;
 }
@@ -69,7 +69,7 @@ Error to_error(const rocksdb::Status& status) {
         return Error(ErrorCode::no_space,
                      "the disk is full: make room, then open the store again (" + text + ")");
     }
-    // A file may not grow: RocksDB has no code of its own for that.
+    // RocksDB has no code of its own for a file that must not grow.
     if (status.IsIOError() && text.find(std::generic_category().message(EFBIG)) != text.npos) {
         return Error(ErrorCode::no_space,
                      "a file may not become larger: raise the process's limit (ulimit -f), then "
@@ -114,16 +114,16 @@ rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating
     result.stats_dump_period_sec = 0;
     result.stats_persist_period_sec = 0;
     result.skip_stats_update_on_db_open = true;
-    // All corruption is an error at once, and none is repaired by leaving things out.
+    // Corruption is always reported, and never repaired by leaving out data.
     result.paranoid_checks = true;
-    // The group commit in front is the only writer.
+    // The group commit is the only writer.
     result.allow_concurrent_memtable_write = false;
     result.enable_write_thread_adaptive_yield = false;
-    // A commit is in the operating system before it counts as written.
+    // A commit must have reached the operating system before it counts as written.
     result.manual_wal_flush = false;
-    // What a crash leaves must be a prefix of the commits.
+    // After a crash, a prefix of the commits must be recovered.
     result.wal_recovery_mode = recovery_mode(log_end);
-    // Bounds what the next open has to replay: memory not yet in files, and the log behind it.
+    // Limits how much the next open has to replay: unflushed memory and its log.
     result.db_write_buffer_size = options.write_buffer_bytes;
     result.max_total_wal_size = 2 * options.write_buffer_bytes;
     result.max_open_files = max_open_files();

@@ -1,4 +1,4 @@
-// How Rocklock sets RocksDB up: its options and families, and its errors in our words.
+// Rocklock's options and families of RocksDB, and the conversion of RocksDB's errors.
 #pragma once
 
 #include <array>
@@ -22,27 +22,25 @@ inline constexpr std::array<const char*, family_count> family_names = {"meta", "
                                                                        "locks", "history"};
 
 Error to_error(const rocksdb::Status& status);
-// The same of an open that failed, which says more: the files are there, and one that is not was
-// lost.
+// Returns the error of a failed open. In an existing store, a missing file means corruption.
 Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory);
 
-// How much of a log that ends in damage may be given up.
+// Which damage at the end of a log is tolerated when the store is opened.
 enum class LogEnd : std::uint8_t {
-    // As long as the machine runs, nothing but the very last record can be incomplete, because the
-    // process was killed in the midst of it; damage anywhere else would be bytes once promised and
-    // now lost.
+    // The process was killed, but the machine kept running: only the very last record can be
+    // incomplete. Damage anywhere else is the loss of bytes that were reported as written.
     killed,
-    // After a power cut the end of the log, which was never synced, may be damaged in any way: read
-    // up to there.
+    // After a power failure, the unsynced end of the log may be damaged in any way. The log is read
+    // up to the damage.
     power_cut,
-    // Nothing: every byte must be right.
+    // No damage is tolerated.
     whole,
 };
 
-// `env` outlives the database.
+// Returns the options. `env` must outlive the database.
 rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end,
                                     rocksdb::Env& env);
-// For the default family and ours, which have the same options.
+// Returns the descriptors of the default family and of ours. All have the same options.
 std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const RocksdbOptions& options);
 
 }  // namespace rocklock

@@ -1,9 +1,9 @@
-// The store on disk, on RocksDB.
+// The store on disk, based on RocksDB.
 //
-// What makes it a safe place for locks is few things: one log for all families, written by one
-// leader in the order of the commits, so that what a crash leaves is a prefix of them; a check of
-// every byte read; and failing closed. None of RocksDB's transactions: their locks live in memory,
-// per transaction, and expire on the wall clock.
+// It is safe for locks because of a few properties: one log for all families, written by one leader
+// in the order of the commits, so that a crash leaves a prefix of the commits; a checksum of every
+// byte read; and failing closed. RocksDB's transactions are not used: their locks exist in memory
+// only, per transaction, and expire on the wall clock.
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@
 namespace rocklock {
 namespace {
 
-// 2: a session may end with the record of its grant. A store of format 1 has nothing that is not in
-// format 2 as well.
+// In format 2, the end of a session can be part of the record of its grant. Every store of format 1
+// is also valid in format 2.
 constexpr std::uint32_t format = 2;
 
 // RocksDB and the handles of its families.
@@ -47,7 +47,7 @@ public:
     Database& operator=(const Database&) = delete;
     ~Database() {
         if (!db_) return;
-        // A child of the process that opened it must not touch its files or wait for its threads.
+        // A child of the process must not use the database's files or wait for its threads.
         if (made_here_.in_child()) {
             std::ignore = db_.release();
             std::ignore = env_.release();
@@ -64,7 +64,7 @@ public:
         if (options.purpose == Purpose::check) log_end = LogEnd::whole;
         const auto whole = database_options(options, creating, log_end, *env_);
         const auto families = family_descriptors(options);
-        // A database without an identity has no marks either.
+        // A database without the file IDENTITY has no sync marks.
         std::string identity;
         std::ignore =
             rocksdb::ReadFileToString(env_.get(), directory.database() + "/IDENTITY", &identity);
@@ -85,7 +85,8 @@ public:
         return {};
     }
 
-    // What the next commit states about syncs; nothing if there is no news. Threads: one at a time.
+    // Returns the sync mark for the next commit, or null if there is no new one. Threads: one at a
+    // time.
     const std::string* sync_mark() const {
         const auto mark = recovery_.take_mark();
         if (!mark) return nullptr;
@@ -106,7 +107,7 @@ private:
         while (text.ends_with('\n')) text.pop_back();
         return text;
     }
-    // RocksDB has made the identity of a new database.
+    // Called after the open, since RocksDB creates the identity of a new database.
     void read_mark_key() {
         std::string identity;
         std::ignore = db_->GetDbIdentity(identity);
@@ -139,7 +140,7 @@ private:
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;
 };
 
-// Reads, at a snapshot or in the present. A corruption that anybody finds fails the store.
+// Reads from a snapshot or the current state. If a read finds corruption, the store fails.
 class RocksdbReader {
 public:
     RocksdbReader(const Database& database, GroupCommit& group)
@@ -154,7 +155,7 @@ public:
         return report(status);
     }
 
-    // Looks at no file.
+    // Never reads a file.
     CachedValue get_cached(Family family, std::string_view key, std::size_t max_bytes) const {
         rocksdb::ReadOptions options;
         options.read_tier = rocksdb::kBlockCacheTier;
@@ -195,7 +196,7 @@ public:
     }
 
     void start(Family family, Direction direction) {
-        // RocksDB wants bounds in order.
+        // RocksDB requires ordered bounds.
         if (!last_.empty() && last_ <= first_) return;
         direction_ = direction;
         iterator_.reset(
@@ -264,7 +265,7 @@ private:
     rocksdb::ReadOptions options_;
 };
 
-// What a child gets, which may read no more than it may write.
+// The snapshot of a child process, which must not read either.
 class NoSnapshot final : public Snapshot {
 public:
     explicit NoSnapshot(Error error) : error_(std::move(error)) {}
@@ -324,8 +325,8 @@ public:
         if (const std::string* const mark = database_.sync_mark()) {
             if (const auto added = group_.PutLogData(*mark); !added.ok()) return to_error(added);
         }
-        // RocksDB writes and syncs in one call, which has no point in between. So a watched write
-        // is two calls, which leave the same in the log.
+        // RocksDB writes and syncs in one call. If a test watches kill points, the write is split
+        // into two calls, with the same result in the log.
         const bool apart = kill_points_watched();
         rocksdb::WriteOptions options;
         options.sync = sync && !apart;
@@ -349,7 +350,7 @@ public:
 
     bool syncs_concurrently() const override { return true; }
 
-    // To remove a file needs no space.
+    // Removing a file needs no space.
     void failed(const Error&) override { directory_.remove_marker(); }
 
 private:
@@ -375,7 +376,7 @@ public:
     RocksdbStorage(std::unique_ptr<StoreDirectory> directory, Clock& clock)
         : clock_(clock), directory_(std::move(directory)), group_(engine_, clock, false) {}
 
-    // Before anything else. Errors: those of open_rocksdb_storage().
+    // Must be called first. Errors: as open_rocksdb_storage().
     Result<void> open(const RocksdbOptions& options);
 
     CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
@@ -426,7 +427,7 @@ private:
     Clock& clock_;
     MadeHere made_here_;
     const pid_t opened_by_ = getpid();
-    // In this order: the lock is the last to go.
+    // The order matters: directory_, which holds the lock, is destroyed last.
     std::unique_ptr<StoreDirectory> directory_;
     Database database_;
     RocksdbEngine engine_{database_, *directory_};
@@ -445,7 +446,7 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
     if (auto opened = database_.open(*directory_, options, same_boot); !opened) return opened;
     if (auto checked = check_format(); !checked) return checked;
     suspect_ = directory_->existing() && !marker;
-    // What was made to look is taken away again.
+    // Without keep(), a reader removes the files that it has created.
     if (options.purpose != Purpose::use) return {};
     if (!suspect_ && !same_boot) {
         if (auto marked = directory_->write_marker(boot_id); !marked) return marked;

@@ -6,7 +6,7 @@
 namespace rocklock {
 namespace {
 
-// A key for people: bytes that cannot be printed as \x and two digits.
+// Returns the key as printable text. Other bytes are written as \x and two digits.
 std::string printable(std::string_view key) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
@@ -26,7 +26,7 @@ std::string printable(std::string_view key) {
 }  // namespace
 
 Result<void> Storage::commit(Batch batch, Durability durability) {
-    // A deferred batch may be judged after wait() has returned, when the verdict is gone.
+    // A deferred batch may be checked after wait() has returned, when the verdict no longer exists.
     const bool judged = !batch.preconditions.empty() || batch.not_after.has_value();
     if (judged && durability == Durability::deferred) durability = Durability::written;
     Verdict verdict;

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view partial = "db.partial";
 
-// Closes when it goes.
+// Closes the file in its destructor.
 class File {
 public:
     explicit File(int number) : number_(number) {}
@@ -42,7 +42,8 @@ private:
     int number_;
 };
 
-// The directory that is to hold a copy, ours while this lives.
+// The directory that will contain a copy. The object holds the lock on it, and its destructor
+// removes an incomplete copy.
 class Place {
 public:
     explicit Place(std::string path) : path_(std::move(path)) {}
@@ -105,7 +106,7 @@ Result<void> Place::require_outside() const {
     return {};
 }
 
-// RocksDB makes a checkpoint beside where it is to be.
+// RocksDB creates a checkpoint in a temporary directory next to the target.
 bool is_rest(const std::string& name) {
     return name == partial || name == std::string(partial) + ".tmp";
 }
@@ -146,7 +147,7 @@ Result<void> Place::complete() {
     return {};
 }
 
-// Into a database that nobody has open, synced.
+// Writes the marks, synced, into a database that no process has open.
 Result<void> write_marks(const std::string& database, const std::vector<Write>& marks) {
     LogRecovery recovery;
     const auto env = make_log_env(recovery);

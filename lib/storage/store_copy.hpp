@@ -1,10 +1,10 @@
-// Copies of a store: taken from one that is open, and put where a store is to be.
+// Copies of a store: creates them from an open store or a directory of files.
 //
-// A copy lies in a directory as a store does, but was never open. It holds the marks of whoever had
-// it made, so that the first to open it knows it for a copy.
+// A copy has the layout of a store that was never open. It contains marks of the caller, so that
+// the first process that opens it recognizes it as a copy.
 //
-//     <directory>/db.partial   while it is made: no store, and nothing opens it
-//                 db           complete: synced, and renamed in one step
+//     <directory>/db.partial   an incomplete copy; it is not a store, and no function opens it
+//                 db           the complete copy: synced, then renamed in one step
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,30 @@
 
 namespace rocklock {
 
-// Lets `fill` make a database at the path it is given, writes `marks` into it, and makes it the one
-// in `directory`. What was left by one that was interrupted is removed first; what a failed one
-// made is removed too.
+// Calls `fill` to create a database at the given path, writes `marks` into it, and renames it to
+// the database of `directory`. First removes the remains of an interrupted copy. If the copy fails,
+// its remains are removed.
 //
-// Errors: invalid_argument (`directory` holds anything), store_in_use (another copy is being made
-//         there), and those of `fill` and the disk.
+// Errors: invalid_argument  `directory` is not empty, lies in a store, or cannot be created
+//         store_in_use      another copy is being made there
+//         and those of `fill` and of the disk
 Result<void> make_copy(const std::string& directory, const std::vector<Write>& marks,
                        const std::function<Result<void>(const std::string& database)>& fill);
 
-// How many bytes are done, of how many.
+// Called with the number of bytes that are copied, and of all bytes.
 using CopyProgress = std::function<void(std::uint64_t done, std::uint64_t whole)>;
 
-// Copies the files of one directory into another, which is made, and syncs them. Errors: io_error,
-// no_space, read_only.
+// Copies the files of directory `from` into the new directory `to`, and syncs them. Errors: as
+// system_error().
 Result<void> copy_files(const std::string& from, const std::string& to,
                         const CopyProgress& progress);
 
-// The files of a directory, and their bytes. Errors: io_error.
+// The number of files in a directory, and their bytes.
 struct DirectorySize {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
 };
+// Subdirectories are not counted. Errors: as system_error().
 Result<DirectorySize> size_of_directory(const std::string& path);
 
 }  // namespace rocklock

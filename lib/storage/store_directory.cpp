@@ -22,8 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The locks of this process. flock() belongs to an open file, which a fork shares: a child that
-// outlives its parent would keep the store locked, so it closes them. 0 is a free place.
+// The locks of this process. A lock by flock() belongs to an open file, which a fork shares. A
+// child that outlives its parent would therefore keep the store locked, so the child closes these
+// files. 0 is a free slot.
 std::array<std::atomic<int>, 256> locks_of_this_process;
 
 void close_locks_in_child() {
@@ -51,7 +52,7 @@ void forget_lock(int descriptor) {
     }
 }
 
-// Closes when it goes.
+// Closes the file in its destructor.
 class Descriptor {
 public:
     explicit Descriptor(int number) : number_(number) {}
@@ -140,9 +141,11 @@ Result<std::unique_ptr<StoreDirectory>> StoreDirectory::prepare(const std::strin
         const bool used = locked.error().code == ErrorCode::store_in_use;
         if (!used || use != Use::beside) return locked.error();
     }
-    // Again: it may have been made, or closed in disgrace, before the lock was ours.
+    // Checks again: before the lock was taken, another process may have created the store, or
+    // removed SYNCED after a failure.
     if (auto looked = store->inspect(create_if_missing); !looked) return looked.error();
-    // Before RocksDB makes it with the process's umask: the directory above may be open to others.
+    // Creates the directory here, since RocksDB would apply the umask of the process, and the
+    // parent directory may be accessible to other users.
     const bool creates = !store->existing_ && writable && use == Use::write;
     if (creates && mkdir(store->database().c_str(), 0700) != 0 && errno != EEXIST) {
         return system_error("cannot make the directory " + store->database(), errno);
@@ -159,7 +162,7 @@ Result<void> StoreDirectory::find_or_make(bool create_if_missing) {
     if (errno != ENOENT) return system_error("cannot open " + path_, errno);
     if (!create_if_missing)
         return Error(ErrorCode::not_a_store, "there is no store at " + path_ + "; check the path");
-    // For its owner alone: a store holds the key that proves who owns a session.
+    // Accessible to its owner only: a store contains the key that proves the ownership of sessions.
     if (mkdir(path_.c_str(), 0700) == 0) {
         made_directory_ = true;
         return sync_directory(parent_of(path_));
@@ -173,7 +176,7 @@ Result<void> StoreDirectory::inspect(bool create_if_missing) {
     if (!names) return std::move(names).error();
     names->erase("lost+found");
     const bool has_marker = names->contains("SYNCED");
-    // A copy has a database and nothing else of ours; what somebody put beside it does no harm.
+    // A copy consists of a database only. Other files next to the database do no harm.
     const bool is_ours =
         has_marker || (names->contains("rocklock.pid") && names->contains("db")) || has_database();
     if (!is_ours) {
@@ -190,7 +193,7 @@ Result<void> StoreDirectory::inspect(bool create_if_missing) {
         if (auto looked = inspect_database(); !looked) return looked;
     }
     if (existing_) return {};
-    // A store whose database was taken away is not to be mistaken for a new one.
+    // If its database is missing, a store must not be mistaken for a new one.
     if (has_marker)
         return Error(ErrorCode::corrupt, database() + "/CURRENT is missing; restore a backup");
     if (!create_if_missing)
@@ -213,7 +216,7 @@ Result<void> StoreDirectory::inspect_database() {
         if (is_table_or_log(name)) {
             return Error(ErrorCode::corrupt, database() + "/CURRENT is missing; restore a backup");
         }
-        // What a creation that was interrupted leaves.
+        // The files of an interrupted creation.
         if (name == "LOCK" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
             name.ends_with(".dbtmp")) {
             continue;
@@ -249,11 +252,11 @@ Result<void> StoreDirectory::take_lock() {
     return {};
 }
 
-// Where we may not write: whoever has the store open has locked the same file.
+// If the directory is not writable, locks the file that the process with the open store has locked.
 Result<void> StoreDirectory::lock_for_reading(Use use) {
     const int number = open(pid_file().c_str(), O_RDONLY | O_CLOEXEC);
     if (number >= 0) return lock_file(number);
-    // Nobody has ever had it open; or nobody can say, which is enough for a glance.
+    // The store was never open, or the file is not readable. The latter is accepted for `beside`.
     if (errno == ENOENT || use == Use::beside) return {};
     return system_error("cannot open " + pid_file(), errno);
 }
@@ -286,7 +289,7 @@ StoreDirectory::~StoreDirectory() {
         if (made_directory_) rmdir(path_.c_str());
         return;
     }
-    // The child's handler has closed it.
+    // The fork handler has already closed the lock in the child.
     if (made_here_.in_child()) return;
     if (!kept_) {
         std::error_code ignored;

@@ -1,9 +1,11 @@
-// The directory of a store: whose it is, whether it is one, and what its last run left behind.
+// The directory of a store: who has it open, whether it contains a store, and how its last run
+// ended.
 //
-//     <directory>/rocklock.pid   locked by the process that has the store open; holds its pid
-//                 SYNCED         there unless a write or a sync failed; holds the boot id of the
-//                                last open
-//                 db/            RocksDB's
+//     <directory>/rocklock.pid   locked by the process that has the store open; contains its pid
+//                 SYNCED         exists unless a write or a sync has failed; contains the boot id
+//                 of
+//                                the last open
+//                 db/            the files of RocksDB
 #pragma once
 
 #include <cstdint>
@@ -17,19 +19,21 @@
 
 namespace rocklock {
 
-// `what` failed, with errno `number`. Code: read_only, no_space, not_a_store or io_error.
+// Returns an error for the failure of `what` with the given errno. Code: read_only, no_space,
+// not_a_store or io_error.
 Error system_error(const std::string& what, int number);
 
-// Threads:  one thread, but for remove_marker().
-// Lifetime: the store is this process's until it ends. What prepare() made in vain is removed then,
-//           unless keep() was called. In a child of the process it does nothing.
+// Threads:  one thread, except for remove_marker().
+// Lifetime: locks the store until it is destroyed. The destructor removes the files that prepare()
+//           has created, unless keep() was called. In a child of the process, it does nothing.
 class StoreDirectory {
 public:
-    // Who takes the lock: one who writes; one who looks, and needs no permission to write there; or
-    // one who goes without when another process has it.
+    // write:  locks the store; fails if the directory is not writable.
+    // look:   locks the store; needs no permission to write.
+    // beside: as `look`, but continues without the lock if another process has it.
     enum class Use : std::uint8_t { write, look, beside };
 
-    // Looks at the directory, makes it if it may, and takes the lock.
+    // Checks the directory, creates it if `create_if_missing` is true, and locks it.
     // Errors: store_in_use, not_a_store, read_only, corrupt, no_space, io_error.
     static Result<std::unique_ptr<StoreDirectory>> prepare(const std::string& directory,
                                                            bool create_if_missing,
@@ -39,16 +43,16 @@ public:
     ~StoreDirectory();
 
     std::string database() const { return path_ + "/db"; }
-    // Whether RocksDB has been here before.
+    // Returns whether the directory contained a database before.
     bool existing() const { return existing_; }
     void keep() { kept_ = true; }
 
-    // The boot id in SYNCED; nothing without the file.
+    // Returns the boot id in SYNCED, or none if the file does not exist.
     const std::optional<std::string>& marker() const { return marker_; }
-    // Makes the file anew, and its entry in the directory durable.
+    // Writes SYNCED and makes it and its directory entry durable.
     Result<void> write_marker(const std::string& boot_id);
     void remove_marker() noexcept;
-    // From now on remove_marker() does nothing: whoever only looks changes nothing.
+    // Disables remove_marker(), for a reader that must not change the store.
     void leave_marker() { leaves_marker_ = true; }
 
 private:
@@ -77,7 +81,7 @@ private:
     std::optional<std::string> marker_;
 };
 
-// The process that holds RocksDB's own lock on `database`, if there is one.
+// Returns the process that holds RocksDB's own lock on `database`, if there is one.
 std::optional<std::int64_t> holder_of_database(const std::string& database);
 
 }  // namespace rocklock

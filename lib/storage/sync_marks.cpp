@@ -16,8 +16,9 @@ std::uint64_t check_of(std::uint64_t key, const SyncMark& mark) {
     return (mixed ^ mixed >> 32 ^ mark.bytes) * 0x9E3779B97F4A7C15U;
 }
 
-// The payloads of all blocks. A record that does not fit into its block is continued behind the
-// header at the beginning of the next one, so a mark within it is in one piece here.
+// Returns the payloads of all blocks without the header at the beginning of each block. A record
+// that does not fit into its block continues after the header of the next one, so that a mark
+// within it is contiguous in the result.
 std::string without_block_headers(std::string_view log) {
     std::string stream;
     stream.reserve(log.size());
@@ -64,7 +65,7 @@ std::vector<SyncMark> find_sync_marks(std::uint64_t key, std::string_view log) {
 
 LogExtent measure_log(std::string_view log) {
     LogExtent extent;
-    // Within a record that does not fit into one block.
+    // Whether the next record must continue one that did not fit into its block.
     bool continued = false;
     std::size_t place = 0;
     while (place + LogTail::header_bytes <= log.size()) {

@@ -26,23 +26,24 @@ struct SyncMark {
     bool operator==(const SyncMark&) const = default;
 };
 
-// `identity` is the content of the file IDENTITY of the database.
+// Returns the key of the marks. `identity` is the content of the file IDENTITY of the database.
 std::uint64_t sync_mark_key(std::string_view identity);
 
-// The bytes of a mark, in `out`, whose memory is reused.
+// Writes the bytes of a mark to `out`, whose memory is reused.
 void encode_sync_mark(std::uint64_t key, const SyncMark& mark, std::string& out);
 
-// All marks in the bytes of one log, wherever it is damaged.
+// Returns all marks in the bytes of one log, even if parts of it are damaged.
 std::vector<SyncMark> find_sync_marks(std::uint64_t key, std::string_view log);
 
 struct LogExtent {
-    // Up to the end of the last complete record before the first damage.
+    // The end of the last complete record before the first damage.
     std::uint64_t intact = 0;
-    // Up to the last byte that is not zero, or `intact` if that is more.
+    // The end of the last byte that is not zero, or `intact` if that is greater.
     std::uint64_t written = 0;
 };
 
-// Verifies the checksums of all records of a log from its beginning.
+// Verifies the checksums of a log's records from the beginning, and returns how far they are
+// intact.
 LogExtent measure_log(std::string_view log);
 
 }  // namespace rocklock
