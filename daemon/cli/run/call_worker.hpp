@@ -1,5 +1,4 @@
-// Makes calls in a thread of its own, so that whoever has a command to watch need not wait for
-// them.
+// Makes calls to a Manager on a separate thread, so that the caller can watch a command meanwhile.
 #pragma once
 
 #include <condition_variable>
@@ -12,8 +11,10 @@
 
 namespace rocklock {
 
-// One call at a time. start(), busy() and take() belong to one thread.
-// Lifetime: the manager must outlive it. The destructor withdraws a call that is under way.
+// Makes one call at a time.
+//
+// Threads: one thread calls start(), busy() and take(). Lifetime: the manager must outlive it. The
+// destructor cancels a running call and waits for its end.
 class CallWorker {
 public:
     explicit CallWorker(Manager& manager);
@@ -21,14 +22,14 @@ public:
     CallWorker& operator=(const CallWorker&) = delete;
     ~CallWorker();
 
-    // Not while busy().
+    // Starts a call. Must not be called while busy() returns true.
     void start(Call call, std::optional<std::chrono::steady_clock::time_point> deadline = {});
-    // From start() until take() has given the answer.
+    // Returns true from start() until take() has returned the reply.
     bool busy() const { return busy_; }
-    // Readable when there is an answer to take.
+    // Returns a descriptor that is readable if take() would return a reply.
     int fd() const { return event_; }
     std::optional<Result<Reply>> take();
-    // Asks the call under way to give up; its answer comes all the same, soon.
+    // Requests cancellation of the running call. take() still returns its reply, usually an error.
     void withdraw() { stop_.request_stop(); }
 
 private:
@@ -45,7 +46,7 @@ private:
     std::optional<Call> call_;
     CallLimits limits_;
     std::optional<Result<Reply>> reply_;
-    // Last: it uses all of the above.
+    // Declared last because the thread uses all members above.
     std::thread thread_;
 };
 

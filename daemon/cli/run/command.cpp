@@ -31,11 +31,12 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return all;
 }
 
-// Between fork and exec: only what is safe in a copy of a process with threads.
+// Runs between fork() and exec(). It may only call async-signal-safe functions, because the parent
+// process can have several threads.
 [[noreturn]] void become_command(const Execution& execution) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // Our parent may have died before that took effect.
+    // The parent may have died before prctl() took effect.
     if (::getppid() != execution.parent) ::_exit(1);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2,
                              SIGTTOU, SIGTTIN, SIGTSTP}) {
@@ -71,7 +72,7 @@ Result<Command> Command::prepare(std::vector<std::string> words,
     const bool interactive = ::isatty(STDIN_FILENO) == 1;
     const auto pid = ::fork();
     if (pid == 0) {
-        // Else it would hold its own gate open.
+        // Otherwise the child would keep its own pipe open and never see its end.
         ::close(gate[1]);
         become_command(execution);
     }
@@ -83,7 +84,7 @@ Result<Command> Command::prepare(std::vector<std::string> words,
         ::close(verdict[0]);
         return Error(ErrorCode::io_error, std::string("cannot fork: ") + std::strerror(reason));
     }
-    // Both do it: whoever comes first, signals to the group arrive.
+    // Parent and child both call setpgid(). The group then exists before either of them continues.
     ::setpgid(pid, pid);
     return Command(pid, gate[1], verdict[0], interactive);
 }
@@ -119,7 +120,8 @@ int Command::go() {
     return size == sizeof reason ? reason : 0;
 }
 
-// A Ctrl-Z may come before it has become the command: nobody would send it on.
+// Waits until execve() has succeeded or failed. A Ctrl-Z can stop the child before that. Because no
+// other code continues it then, this loop sends SIGCONT.
 void Command::wait_for_verdict() const {
     constexpr int period_ms = 20;
     pollfd verdict{verdict_, POLLIN, 0};
@@ -156,15 +158,15 @@ bool Command::in_foreground() const {
     return interactive_ && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
 }
 
-// From the background it would stop us.
+// If this process is in the background, tcsetpgrp() would stop it.
 void Command::give_terminal() const {
     if (in_foreground()) ::tcsetpgrp(STDIN_FILENO, pid_);
 }
 
 void Command::take_terminal() const {
-    // In the background it is somebody else's.
+    // If another group is in the foreground, the terminal is not ours to take.
     if (!interactive_ || ::tcgetpgrp(STDIN_FILENO) != pid_) return;
-    // Asked for from the background, it would stop us.
+    // A process in the background that calls tcsetpgrp() is stopped unless it ignores SIGTTOU.
     const auto before = ::signal(SIGTTOU, SIG_IGN);
     ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
     ::signal(SIGTTOU, before);

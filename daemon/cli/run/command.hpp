@@ -1,10 +1,11 @@
-// The command that runs under a lock: started, but held back until its lock is ready for it.
+// The child process that executes the command of `rocklock run`. It is forked before its lock is
+// ready and executes the command only after go().
 //
 //     Command::prepare() ──► forked, waiting ──go()──► running ──► ended
-//                               └─ we die, or ~Command ──► it ends without having run
+//                               └─ parent dies, or ~Command ──► ends without executing the command
 //
-// It gets a process group of its own, so that it can be stopped with all that it starts, and the
-// kernel kills it when we die: nothing goes on under a lock that nobody renews.
+// The child has its own process group, so that a signal reaches all processes that it starts. The
+// kernel kills the child when the parent dies, because the lock is then not renewed any more.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +20,12 @@ namespace rocklock {
 
 class Command {
 public:
-    // Forks. Call it on the thread that lives longest: the kernel takes the end of that thread for
-    // ours. Errors: io_error.
+    // Forks a child that waits for go().
+    //
+    // The child is killed when the thread that calls prepare() ends (PR_SET_PDEATHSIG applies to
+    // the thread). Call it on the main thread.
+    //
+    // Errors: io_error   a pipe or the process cannot be created
     static Result<Command> prepare(std::vector<std::string> words,
                                    std::vector<std::string> environment);
 
@@ -30,30 +35,33 @@ public:
 
     pid_t pid() const { return pid_; }
 
-    // Lets it run. Gives the errno of a command that cannot be executed; 0 when it runs.
+    // Executes the command. Returns 0 if it runs, or the errno of execve() if it cannot be
+    // executed.
     int go();
 
-    // To its whole process group.
+    // Sends the signal to all processes of the command's process group.
     void signal_group(int signal) const;
 
     struct Change {
         enum class Kind { ended, stopped } kind = Kind::ended;
-        // As waitpid() gives it.
+        // As returned by waitpid().
         int status = 0;
     };
-    // What has happened to it since; nothing when nothing has.
+    // Returns the next change of the child's state, or nullopt if there is none.
     std::optional<Change> poll();
 
-    // Whether some process of its group, itself aside, is still there. Only for those that are our
-    // descendants and whose parents have gone, see PR_SET_CHILD_SUBREAPER.
+    // Returns whether a process of the group is still running. Call it after the command has ended.
+    // It finds only children of this process, so descendants of the command are found only if
+    // PR_SET_CHILD_SUBREAPER is set.
     bool group_alive() const;
 
-    // Hands the terminal to it when we have one and are in its foreground; takes it back when it is
-    // the command's.
+    // give_terminal() makes the command's process group the foreground group of the terminal if
+    // standard input is a terminal and this process is in the foreground. take_terminal() reverses
+    // it if the command's group is in the foreground.
     void give_terminal() const;
     void take_terminal() const;
     bool in_foreground() const;
-    // Whether our standard input is a terminal.
+    // Whether standard input is a terminal.
     bool interactive() const { return interactive_; }
 
 private:
@@ -63,9 +71,9 @@ private:
         : pid_(pid), gate_(gate), verdict_(verdict), interactive_(interactive) {}
 
     pid_t pid_ = -1;
-    // Closed: do not run. A byte: run.
+    // The child executes the command if it reads a byte, and exits if the pipe is closed.
     int gate_ = -1;
-    // The errno of a failed execution comes back here.
+    // The child writes the errno of a failed execve() to this pipe.
     int verdict_ = -1;
     bool interactive_ = false;
     bool ended_ = false;

@@ -12,7 +12,8 @@
 namespace rocklock {
 namespace {
 
-// Errors: invalid_argument, unless it is a whole number in the range.
+// Returns the value of the option, or `otherwise` if it is absent. Errors: invalid_argument if it
+// is not a whole number from 0 to `largest`.
 Result<int> number_option(const Arguments& arguments, std::string_view name, int otherwise,
                           int largest) {
     const auto text = arguments.get(name);

@@ -65,7 +65,7 @@ std::string mode_of(const Grant& grant) {
     return first.permits > 0 ? "permits" : std::string(word(first.mode));
 }
 
-// The variables that tell a command of its lock; those of an outer `run` are replaced.
+// Returns our environment with the variables of the lock; those of an outer `run` are replaced.
 std::vector<std::string> environment_of(const RunPlan& plan, const Grant& grant,
                                         const SessionInfo& session, const std::string& socket) {
     std::string resources;
@@ -91,7 +91,7 @@ std::vector<std::string> environment_of(const RunPlan& plan, const Grant& grant,
         if (!replaced) all.emplace_back(text);
     }
     for (auto& [name, value] : ours) {
-        // A store of our own has no socket to talk to.
+        // A store that this process opened itself has no socket.
         if (value.empty() && name == "ROCKLOCK_SOCKET") continue;
         all.push_back(std::move(name.append("=").append(value)));
     }
@@ -108,7 +108,7 @@ public:
     int run();
 
 private:
-    // What next_event() found; several may be true.
+    // The events that next_event() found. Several can be set.
     struct Events {
         std::vector<int> signals;
         bool child = false;
@@ -135,7 +135,7 @@ private:
     std::string ended_before(const Result<Reply>& reply);
 
     Events next_event(std::optional<BootTime> until);
-    // One margin before the lock may be somebody else's.
+    // The time to stop the command: one margin before another session can get the lock.
     BootTime stop_at() const {
         const auto margin = std::max(smallest_margin, session_.lease / 10);
         return deadline_ - std::min(margin, session_.lease / 4);
@@ -149,13 +149,13 @@ private:
     const RunPlan& plan_;
     const int signals_;
     const int timer_;
-    // Acquires and renews; looks around, and releases.
+    // Acquires and renews. `helper_` queries the blocker and releases.
     CallWorker worker_;
     CallWorker helper_;
 
     Grant grant_;
     SessionInfo session_;
-    // Until when the lock is ours for certain.
+    // Until this time, no other session can hold the lock.
     BootTime deadline_;
     BootTime renew_at_;
     BootTime renewal_sent_;
@@ -191,7 +191,7 @@ int Runner::run() {
     return status;
 }
 
-// Sleeps until a signal, an answer, or the time comes.
+// Waits for a signal, a reply or the time `until`, whichever comes first.
 Runner::Events Runner::next_event(std::optional<BootTime> until) {
     itimerspec when{};
     if (until) {
@@ -219,7 +219,7 @@ Runner::Events Runner::next_event(std::optional<BootTime> until) {
     return events;
 }
 
-// Gives an exit status when there is no lock.
+// Acquires the lock. Returns nullopt if the lock is held, otherwise an exit status.
 std::optional<int> Runner::wait_for_lock() {
     Acquire acquire;
     acquire.opens.emplace();
@@ -242,7 +242,7 @@ std::optional<int> Runner::wait_for_lock() {
                 return refused({ErrorCode::io_error, "the daemon's answer makes no sense"});
             }
             accept_grant(std::move(*grant));
-            // A signal that came together with the lock ends it before it has begun.
+            // If a signal arrived together with the grant, the lock is released and nothing is run.
             if (events.signals.empty()) return std::nullopt;
             release();
             return exit_status::signalled + events.signals.front();
@@ -293,7 +293,7 @@ int Runner::signalled_while_waiting(int signal) {
         next_event(limit);
         auto reply = worker_.take();
         if (!reply) continue;
-        // The lock may have been faster than the signal.
+        // The lock may have been granted before the signal was handled.
         const auto* grant = *reply ? std::get_if<Grant>(&**reply) : nullptr;
         if (grant != nullptr && grant->own_session) {
             accept_grant(*grant);
@@ -304,7 +304,7 @@ int Runner::signalled_while_waiting(int signal) {
     return exit_status::signalled + signal;
 }
 
-// Asks who holds what we wait for, one resource after the other until one is held.
+// Queries the holder of the next resource. show_blocker() continues until a resource has one.
 void Runner::notice_waiting() {
     if (plan_.quiet || helper_.busy() || shown_ >= plan_.locks.size()) return;
     helper_.start(Call{ShowLock{plan_.locks[shown_].resource}, {}, {}});
@@ -335,8 +335,8 @@ int Runner::start_command() {
         return exit_status::internal;
     }
     command_.emplace(*std::move(command));
-    // Before it runs, so that killing us leaves no command without its lock, nor a lock without
-    // both.
+    // Join first: the session then lasts until both processes have ended. If this process is
+    // killed, the lock is held until the command has ended, and not longer.
     if (auto joined = join_session(); !joined) {
         complain(explain(joined.error(), system_clock().now().wall));
         const int status = exit_status::of(joined.error());
@@ -360,12 +360,12 @@ Result<void> Runner::join_session() {
     limits.deadline = steady_at(stop_at());
     auto joined = manager_.ask<SessionInfo>(Call{join, session_.secret, command_->pid()}, limits);
     if (joined) return {};
-    // Another pid namespace: we alone stand for the session then.
+    // The daemon cannot find the process in another pid namespace. Only ours is bound then.
     if (joined.error().code == ErrorCode::invalid_argument) return {};
     return std::move(joined).error();
 }
 
-// Until the command has ended: renews, passes signals on, and stops it when the lock is lost.
+// Until the command ends: renews, forwards signals, and stops the command if the lock is lost.
 int Runner::watch_command() {
     const auto ended = [this] { return status_ && !(plan_.wait_group && command_->group_alive()); };
     on_child(*command_);
@@ -384,13 +384,13 @@ int Runner::watch_command() {
         if (const auto reply = worker_.take()) on_renewed(*reply, renewal_sent_);
         for (const int signal : events.signals) {
             command_->signal_group(signal);
-            // One that is stopped hears of its end only when it goes on.
+            // A stopped process handles the signal only after it is continued.
             if (signal != SIGUSR1 && signal != SIGUSR2) command_->signal_group(SIGCONT);
         }
         if (events.child) on_child(*command_);
     }
     command_->take_terminal();
-    // What the release says may be the first we hear of an end by somebody else.
+    // The reply to the release may be the first report that another session has ended the grant.
     release();
     if (lost_ && plan_.on_lost != OnLost::ignore) {
         report("lost");
@@ -418,9 +418,9 @@ void Runner::on_child(Command& command) {
         }
         const int signal = WSTOPSIG(change->status);
         if (!command.interactive() || signal == SIGSTOP) continue;
-        // Ctrl-Z, or it wants the terminal from the background: the shell that waits for us must
-        // see us stop as well. The lease runs on. Unless the shell gave us the terminal meanwhile,
-        // which it cannot know to be wanted further down.
+        // Ctrl-Z, or access to the terminal from the background. Stop as well, so that the shell
+        // notices; the lease continues to run. If the command wanted the terminal and we are in the
+        // foreground, the terminal is passed on instead.
         const bool ours = signal != SIGTSTP && command.in_foreground();
         command.take_terminal();
         if (!ours) ::raise(SIGSTOP);
@@ -445,11 +445,11 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
             if (lost.grant == grant_.id) lose("it was " + describe_ending(lost.ending), true);
         }
         tell_who_asks(renewed->wanted);
-        // No renewal pushes the end that a maximum hold sets.
+        // Renewals do not extend a grant beyond its `cap`, which max_hold sets.
         const auto cap = grant_.cap.value_or(BootTime::max());
         deadline_ =
             std::max(deadline_, std::min({renewed->deadline, sent_at + session_.lease, cap}));
-        // Some jitter, downwards, so that what started together does not renew together.
+        // Up to a quarter earlier at random: programs started together do not renew together.
         const auto jitter = random_bytes<1>()[0] % 64;
         renew_at_ = now + session_.lease / 3 * (256 - jitter) / 256;
         return;
@@ -460,13 +460,13 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
         case ErrorCode::not_owner:
             lose(why_lost(reply.error()), true);
             return;
-        // Anything else may pass: the lease decides.
+        // Other errors can be temporary. Retry until the lease ends.
         default:
             renew_at_ = now + std::min(milliseconds{100}, session_.lease / 10);
     }
 }
 
-// Who only waits is nobody's concern here: they have the lock when the command has ended.
+// Reports requests to take over, but not plain waiters: they get the lock after the command.
 void Runner::tell_who_asks(const std::vector<Wanted>& wanted) {
     if (lost_) return;
     for (const auto& ask : wanted) {
@@ -485,7 +485,7 @@ void Runner::tell_who_asks(const std::vector<Wanted>& wanted) {
     }
 }
 
-// Asks how the grant ended, briefly: the command is to be stopped now.
+// Queries how the grant ended. Waits at most 200 ms, because the command must be stopped now.
 std::string Runner::why_lost(const Error& error) {
     CallLimits limits;
     limits.deadline = steady_clock::now() + milliseconds{200};
@@ -526,13 +526,13 @@ void Runner::lose(const std::string& why, bool certain) {
         case OnLost::term:
             complain("the lock on " + name + " is lost: " + why + "; stopping the command");
             command_->signal_group(SIGTERM);
-            // One that is stopped hears it only when it goes on.
+            // A stopped process handles the signal only after it is continued.
             command_->signal_group(SIGCONT);
             kill_at_ = boot_now() + grace;
     }
 }
 
-// Bounded: what cannot be released in time is left to the lease, and to the end of our process.
+// Waits at most `max_release`; after that the lock ends with its lease or with this process.
 void Runner::release() {
     if (certainly_lost_ || std::exchange(release_sent_, true)) return;
     while (helper_.busy() && !helper_.take()) {
@@ -555,7 +555,7 @@ void Runner::release() {
              " was lost while the command ran: " + why);
 }
 
-// How the lock had ended when it was to be released; empty when it had not.
+// Returns how the lock had ended before the release, or an empty string if the release ended it.
 std::string Runner::ended_before(const Result<Reply>& reply) {
     if (!reply) {
         if (exit_status::of(reply.error()) != exit_status::lost) return {};

@@ -1,13 +1,14 @@
-// `rocklock run`: lock, run a command, release.
+// `rocklock run`: acquires a lock, runs a command, and releases the lock.
 //
-//     waiting ──granted──► command starts ──► running ──ended──► releasing ──► its status
-//        │                                      │ lease not renewed in time, or lost
+//     waiting ──granted──► command starts ──► running ──ended──► releasing ──► its exit status
+//        │                                      │ lease not renewed in time, or lock lost
 //        ├─ refused ──► 75                      └──► stopping: TERM, after 5 s KILL ──► 76
 //        └─ signal ──► 128 + n
 //
-// While running, the session is renewed every third of its lease. The lease counts from the moment
-// before a renewal was sent, and the command is stopped one margin before that ends: whatever
-// became of the daemon, nothing runs under a lock that somebody else may have.
+// While the command runs, the session is renewed after each third of its lease. The local deadline
+// is computed from the time before a renewal was sent, and the command is stopped one margin before
+// the deadline. Therefore the command does not run under a lock that another session may hold, even
+// if the daemon has stopped.
 #pragma once
 
 #include <chrono>
@@ -29,23 +30,24 @@ struct RunPlan {
     std::vector<std::string> command;
     std::string principal;
     std::string note;
-    // None: what the class of the resources says.
+    // None: the lease of the class of the resources applies.
     std::optional<std::chrono::milliseconds> lease;
     std::chrono::milliseconds patience{};
     OnLost on_lost = OnLost::term;
-    // The exit status when the lock is not to be had.
+    // The exit status if the lock was not acquired.
     int busy_status = exit_status::busy;
-    // Where to tell what happened, as JSON; -1: nowhere.
+    // The descriptor to which events are written as lines of JSON; -1: none.
     int status_fd = -1;
-    // Keep the lock until the whole process group has ended.
+    // If true, the lock is held until all processes of the command's process group have ended.
     bool wait_group = false;
     bool quiet = false;
 };
 
-// Blocks the signals that it passes on; call this before any other thread is started.
+// Blocks the signals that are forwarded to the command. Call it before other threads are started.
 void block_signals_to_pass_on();
 
-// Returns the exit status. Call it on the main thread.
+// Acquires the lock, runs the command and releases the lock. Returns the exit status of the
+// program. Call it on the main thread.
 int run_under_lock(Manager& manager, const RunPlan& plan);
 
 }  // namespace rocklock
