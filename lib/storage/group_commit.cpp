@@ -23,9 +23,9 @@ constexpr std::uint32_t word_failed = 3;
 // only for others and need no sync, since waking another thread costs more than a small write.
 constexpr int rounds_for_others = 8;
 
-// How often a waiter yields before it is parked. Other threads add to the queue meanwhile, and a
-// small write takes less time than parking and waking a thread. With 64 threads that wait for
-// `written`, this raises the throughput by a factor of 1.7.
+// The number of times that a waiter yields before it is parked. Other threads add to the queue
+// meanwhile, and a small write takes less time than parking and waking a thread. With 64 threads
+// that wait for `written`, this raises the throughput by a factor of 1.7.
 constexpr int yields_before_parking = 4;
 
 constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();

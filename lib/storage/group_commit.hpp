@@ -3,7 +3,7 @@
 //
 // There is no committer thread. If a caller of wait() finds no leader, it becomes the leader: it
 // takes all queued commits, checks their preconditions in order, writes them together, syncs if a
-// waiter needs that, and wakes only the waiters whose commits are done. An idle store therefore
+// waiter needs that, and wakes only the waiters with completed commits. An idle store therefore
 // needs no hand-over between threads, and in a busy store many commits share one sync.
 //
 //               wait(), no leader
@@ -22,8 +22,8 @@
 //                                                leader has led rounds_for_others rounds
 //
 // Invariants of each state:
-//   idle      no waiter is parked, and no commit is queued whose wait() has been called: each such
-//             commit has a leader
+//   idle      no waiter is parked, and wait() is called for no queued commit: each such commit
+//             has a leader
 //   leading   exactly one thread uses the engine; the commits up to `written_through` are applied,
 //             in order
 //   failed    (permanently) the queue is empty, no waiter is parked, and no thread leads again
@@ -154,7 +154,7 @@ private:
     Result<std::optional<Error>> judge_commit(const Group& group, std::size_t index, BootTime now);
     void remember_writes(const Batch& batch);
     void advance(const Group& group) ROCKLOCK_REQUIRES(mutex_);
-    // Removes the waiters whose commits are done from the parked ones and returns them.
+    // Removes the parked waiters with completed commits and returns them.
     WaiterList take_done() ROCKLOCK_REQUIRES(mutex_);
     bool sync_parked() const ROCKLOCK_REQUIRES(mutex_);
     Outcome finish_round(const Group& group, const Result<void>& written, bool hand_over)
@@ -168,7 +168,7 @@ private:
 
     mutable Mutex mutex_;
     std::vector<Pending> queue_ ROCKLOCK_GUARDED_BY(mutex_);
-    // An empty vector whose memory the next leader reuses.
+    // An empty vector; the next leader reuses its memory.
     std::vector<Pending> spare_ ROCKLOCK_GUARDED_BY(mutex_);
     CommitNumber last_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t deferred_queued_ ROCKLOCK_GUARDED_BY(mutex_) = 0;

@@ -8,8 +8,7 @@
 
 namespace rocklock {
 
-// Return the error of a batch that came after its deadline, and of one whose precondition did not
-// hold.
+// Return the error of a batch that came after its deadline, and of a failed precondition.
 Error deadline_passed();
 Error precondition_failed(const Precondition& precondition);
 

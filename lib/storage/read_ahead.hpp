@@ -1,4 +1,4 @@
-// Prefetching for long scans whose records take time to process.
+// Prefetching for long scans with records that take time to process.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +47,8 @@ private:
     void fetch_more();
     std::size_t start() const { return at_ == 0 ? 0 : fetched_.records[at_ - 1].end; }
 
-    // Used by the background thread while it runs: the cursor, and the previous block, whose memory
-    // it reuses.
+    // Used by the background thread while it runs: the cursor, and the previous block. It
+    // reuses the memory of that block.
     const std::unique_ptr<Snapshot::Cursor> cursor_;
     Records spent_;
     Records fetched_;

@@ -1,10 +1,9 @@
-// The directory of a store: who has it open, whether it contains a store, and how its last run
-// ended.
+// The directory of a store: which process has it open, whether it contains a store, and how its
+// last run ended.
 //
 //     <directory>/rocklock.pid   locked by the process that has the store open; contains its pid
-//                 SYNCED         exists unless a write or a sync has failed; contains the boot id
-//                 of
-//                                the last open
+//                 SYNCED         exists unless a write or a sync has failed; contains the
+//                                boot id of the last open
 //                 db/            the files of RocksDB
 #pragma once
 

@@ -3,12 +3,12 @@
 // The first commit after a sync carries a mark: "log N was synced up to byte X when this was
 // written". A mark is log data of a write batch (WriteBatch::PutLogData), which RocksDB stores in
 // the log and otherwise ignores, so it needs no write and no sync of its own. On recovery a mark
-// that follows a damaged record tells damage from a write that a power cut tore: bytes before X
-// had been synced, so a power cut cannot have taken them.
+// that follows a damaged record distinguishes damage from a torn write: bytes before X had been
+// synced, so a power cut cannot have destroyed them.
 //
 // A mark begins with a key that is derived from the identity of the database and that clients
-// cannot know. So a value that a client stores is never taken for a mark, and marks can be searched
-// for in bytes whose records can no longer be followed.
+// cannot know. So a value that a client stores is never taken for a mark, and marks can be found
+// even in bytes in which records can no longer be followed.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace rocklock {
 struct SyncMark {
     // The number of the log, which is its file name.
     std::uint64_t log = 0;
-    // How many bytes from its beginning are synced.
+    // The number of bytes from its beginning that are synced.
     std::uint64_t bytes = 0;
     bool operator==(const SyncMark&) const = default;
 };
@@ -29,7 +29,7 @@ struct SyncMark {
 // Returns the key of the marks. `identity` is the content of the file IDENTITY of the database.
 std::uint64_t sync_mark_key(std::string_view identity);
 
-// Writes the bytes of a mark to `out`, whose memory is reused.
+// Writes the bytes of a mark to `out`, and reuses its memory.
 void encode_sync_mark(std::uint64_t key, const SyncMark& mark, std::string& out);
 
 // Returns all marks in the bytes of one log, even if parts of it are damaged.

@@ -13,10 +13,11 @@ public:
 
     std::string of_table(std::string_view table) const;
     std::string of_index(std::string_view table, std::string_view index) const;
-    // Of a key that tables are encrypted with: of its id or alias, or as it is where it is an ARN.
-    // That of the account's own where it is empty.
+    // Returns the ARN of an encryption key, given its id, alias or ARN. If `key` is empty, returns
+    // the ARN of the account's own key.
     std::string of_key(std::string_view key) const;
-    // The name alone, of a name or of an ARN; nothing where it is one of another region or account.
+    // Returns the table name in `table`, a name or an ARN. Returns nullopt for an ARN of another
+    // region or account.
     std::optional<std::string_view> name_of(std::string_view table) const;
 
 private:
@@ -24,7 +25,7 @@ private:
     std::string key_prefix_;
 };
 
-// Whether it has the form of a table's ARN, of whatever region and account.
+// Returns whether the text has the form of a table's ARN, in any region and account.
 bool is_table_arn(std::string_view text);
 
 }  // namespace rocklock::table

@@ -1,4 +1,4 @@
-// Which resource an item of a bound table belongs to.
+// The mapping from the items of a bound table to resources.
 #pragma once
 
 #include <optional>
@@ -13,21 +13,23 @@ namespace rocklock::table {
 
 struct KeyParts;
 
-// Of a key: equal values have equal texts, and others of the same type have others.
+// Returns a key value as text. Equal values have equal texts; different values of the same type
+// have different texts.
 std::string text_of_key(const AttributeValue& value);
 
-// `orders/{OrderId}`: text, and attributes of the key in braces. Without braces it is one name for
-// the whole table.
+// A template such as `orders/{OrderId}`: text, and key attributes in braces. Without braces, it is
+// one resource for the whole table.
 class ResourceTemplate {
 public:
-    // Errors: invalid_argument  a brace without its other one, braces around what is no attribute
-    //                           of the key, or no text at all
+    // Errors: invalid_argument  a brace is unmatched, a name in braces is not an attribute of the
+    //                           key, or the text is empty
     static Result<ResourceTemplate> parse(std::string_view text, const KeyParts& key);
 
     const std::string& text() const { return text_; }
-    // Of an item, or of its key.
+    // Returns the resource of an item, given the item or its key.
     std::string resource_of(const AttributeMap& item) const;
-    // Of all items that have these attributes; nothing where it depends on others.
+    // Returns the resource of all items that have these attributes, or nullopt if it depends on
+    // other attributes.
     std::optional<std::string> resource_of_all(const AttributeMap& known) const;
 
 private:

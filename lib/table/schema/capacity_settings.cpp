@@ -8,12 +8,12 @@
 namespace rocklock::table {
 namespace {
 
-// What the service gives a new table or index on demand.
+// The warm throughput of a new on-demand table or index in DynamoDB.
 constexpr std::int64_t warm_read_units = 12'000;
 constexpr std::int64_t warm_write_units = 4'000;
 constexpr std::int64_t no_limit = -1;
 
-// "table", or "index: name" and "index : name", as the service has it in one fault and in others.
+// Returns "table", or "index: name" or "index : name": DynamoDB's error texts differ in this.
 std::string shown(const SettingsOwner& owner, std::string_view colon) {
     if (owner.index.empty()) return "table";
     return std::string("index").append(colon).append(owner.index);

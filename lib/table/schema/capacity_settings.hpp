@@ -1,5 +1,5 @@
 // OnDemandThroughput, WarmThroughput and SSESpecification: settings that are stored and described
-// and that nothing else depends on, with the service's faults.
+// but have no other effect. Errors have the texts of DynamoDB.
 #pragma once
 
 #include <optional>
@@ -10,27 +10,28 @@
 
 namespace rocklock::table {
 
-// Whose settings are checked, for the texts of faults.
+// The table or index of the settings, for error texts.
 struct SettingsOwner {
-    // Empty: the table's.
+    // The name of the index; empty for the table.
     std::string_view index;
-    // Whether it is being created, else changed.
+    // True if the table or index is being created, false if it is being changed.
     bool is_new = false;
 };
 
-// The warm throughput that is described: at least what the throughput implies, and what was stored.
+// Returns the described warm throughput: the maximum of the stored value and the value that
+// `throughput` implies.
 WarmThroughput warm_throughput(BillingMode billing, const ProvisionedThroughput& throughput,
                                const WarmThroughput& stored);
 
-// Stores in `place` the limits that are given, and removes those that are -1.
+// Stores the given limits in `place`. If the table or index is not new, -1 removes a limit.
 std::optional<Error> set_on_demand(OnDemandThroughput& place, const OnDemandThroughput& given,
                                    BillingMode billing, const SettingsOwner& owner);
 
-// Stores in `place` what is given, which must not be less than `current`, what is described now.
+// Stores the given values in `place`. They must not be less than `current`, the described values.
 std::optional<Error> set_warm(WarmThroughput& place, const WarmThroughput& given,
                               const WarmThroughput& current, const SettingsOwner& owner);
 
-// Stores in `place` what is given, which must be a change.
+// Stores `given` in `place`. Returns an error if it changes nothing.
 std::optional<Error> change_encryption(ServerSideEncryption& place,
                                        const ServerSideEncryption& given);
 

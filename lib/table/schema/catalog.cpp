@@ -10,10 +10,11 @@ namespace rocklock::table {
 namespace {
 
 constexpr std::size_t rows_per_step = 1'000;
-// The memory of a definition with its counters, beside twice its record.
+// The estimated memory of a definition with its counters, in addition to twice the size of its
+// record.
 constexpr std::int64_t definition_bytes = 2'048;
 
-// The value of a key that is there or not, and whose number does not matter.
+// Returns the value of a key that carries no other information than its existence.
 std::string mark(std::uint64_t version) {
     std::string value;
     append_u64(value, version);
@@ -118,7 +119,7 @@ Result<SchemaPointer> Catalog::replace(const SchemaPointer& before, Schema after
     Batch batch;
     const auto version = versions_.next();
     if (!version) return Error(version.error());
-    // The rows of indexes that are not there any more.
+    // The rows of deleted indexes must be removed.
     for (const IndexSchema& index : before->indexes) {
         if (after.index(index.name)) continue;
         batch.writes.push_back(

@@ -1,7 +1,8 @@
 // The tables of a store: their definitions, in memory and in storage.
 //
-// Definitions are never changed, only replaced: who has one may go on with it. A write has the
-// definition's version as a precondition, so none is committed by a definition that is out of date.
+// A definition is never changed, only replaced, so a caller can continue to use the one that it
+// has. Each write has the version of the definition as a precondition, so a write that was decided
+// with an outdated definition is not committed.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ namespace rocklock::table {
 
 using SchemaPointer = std::shared_ptr<const Schema>;
 
-// Threads:    thread-safe; changes of definitions come one after the other.
+// Threads:    thread-safe; changes of definitions are serialized.
 // Lifetime:   borrows storage, versions, ARNs and users.
 // Durability: a changed definition is synced before it is returned.
 class Catalog {
@@ -35,31 +36,33 @@ public:
 
     // Reads all definitions. Errors: corrupt, newer_format; those of Storage
     Result<void> open();
-    // Tables that are found by their names beside those of the store, and in no list of them;
-    // before anybody looks for one.
+    // Adds system tables. find() returns them, but lists do not contain them. Must be called before
+    // the first find().
     void add_system(std::vector<SchemaPointer> schemas) { system_ = std::move(schemas); }
 
-    // By its name or its ARN. Nothing where there is no such table.
+    // Returns the table with this name or ARN, or null if it does not exist.
     SchemaPointer find(std::string_view table) const;
-    // Up to `limit` names behind `after`, in order.
+    // Returns up to `limit` names after `after`, in order.
     std::vector<std::string> names(std::string_view after, std::size_t limit) const;
 
-    // Gives it its numbers and adds it. Errors: resource_in_use; limit_exceeded: the user's bytes;
-    // those of Storage
+    // Assigns the numbers of the table and adds it. Errors: resource_in_use; limit_exceeded if the
+    // user's bytes exceed the limit; those of Storage
     Result<SchemaPointer> add(Schema schema);
-    // In place of `before`. Errors: precondition_failed: another one came first; those of Storage
+    // Replaces `before`. Errors: precondition_failed if the definition was replaced meanwhile;
+    // those of Storage
     Result<SchemaPointer> replace(const SchemaPointer& before, Schema after);
     // Errors: as replace()
     Result<void> remove(const SchemaPointer& before);
 
-    // What deleted tables and indexes have left, to be removed.
+    // The rows of a deleted table or index that are still to be removed.
     struct Leavings {
         std::uint32_t table = 0;
-        // 0: all of the table.
+        // 0: all rows of the table.
         std::uint16_t index = 0;
     };
     Result<std::vector<Leavings>> leavings() const;
-    // Removes rows in steps, and then the note that there are some. May be called again.
+    // Removes the rows in steps, then the record of them. Can be called again if it was
+    // interrupted.
     Result<void> clear(const Leavings& leavings);
 
     std::vector<SchemaPointer> all() const;
@@ -76,7 +79,7 @@ private:
     const Arns& arns_;
     UserData& users_;
     std::vector<SchemaPointer> system_;
-    // Held over the commit of a change of definitions. Taken before mutex_.
+    // Held while a change of definitions is committed. Locked before mutex_.
     Mutex changing_ ROCKLOCK_ACQUIRED_BEFORE(mutex_);
     mutable Mutex mutex_;
     std::map<std::string, SchemaPointer, std::less<>> tables_ ROCKLOCK_GUARDED_BY(mutex_);

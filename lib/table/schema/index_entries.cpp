@@ -40,7 +40,7 @@ Result<void> check_part(const IndexSchema& index, const KeyAttribute& part,
     return check_key_value(value, part);
 }
 
-// An entry as it lies in storage.
+// An entry as it is stored.
 struct Entry {
     std::string key;
     Item item;

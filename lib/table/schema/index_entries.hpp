@@ -1,7 +1,7 @@
-// The entries of secondary indexes: what an item has in them, and what a write changes there.
+// The entries of secondary indexes: which entry an item has, and which entries a write changes.
 //
-// An item without an attribute of the index's key, or with one of another type, has no entry. Only
-// items that were there before their index can have the latter.
+// An item has no entry if it lacks an attribute of the index's key, or if that attribute has
+// another type. The latter is possible only for items that are older than their index.
 #pragma once
 
 #include <map>
@@ -17,30 +17,33 @@
 
 namespace rocklock::table {
 
-// An S or B without bytes: no key may be that.
+// Returns whether the value is an empty string or binary value, which is not allowed as a key.
 bool is_empty_key(const AttributeValue& value);
 
 bool has_entry(const IndexSchema& index, const Item& item);
-// The attributes of the item that the entry holds.
+// Returns the attributes of the item that its entry contains.
 Item entry_of(const Schema& schema, const IndexSchema& index, const Item& item);
 
-// What a write costs in the indexes, by their names: those that it touches.
+// The write units that a write consumes in the indexes that it changes, by the names of the
+// indexes.
 using IndexUnits = std::map<std::string, double>;
 
-// From `before` to `after`, each nullptr where there is no item; adds to the changes.
+// Adds to `changes` the changes of entries when an item changes from `before` to `after`; null
+// means no item. Returns the consumed units.
 IndexUnits change_entries(const Schema& schema, const Item* before, const Item* after,
                           std::uint64_t version, RowChanges& changes);
-// The entry of one index alone.
+// Returns the entry of the item in one index, or nullopt if it has none.
 std::optional<Write> new_entry(const Schema& schema, const IndexSchema& index, const Item& item,
                                std::uint64_t version);
 
-// Whether values may be keys of the indexes: all of them, or those that differ from `before`.
+// Checks whether the item's values can be keys of the indexes. If `before` is given, only changed
+// values are checked.
 //
-// Errors: invalid_argument  the first fault, in the service's words
+// Errors: invalid_argument with DynamoDB's text for the first invalid value
 Result<void> check_index_keys(const Schema& schema, const Item& item, const Item* before);
 
-// The fault of document paths that go into a key attribute of the table or of one of its indexes:
-// keys are scalars. `nested` are the attributes that the paths go into.
+// Returns an error if a document path leads into a key attribute of the table or of an index: keys
+// are scalars. `nested` contains the attributes that paths lead into.
 std::optional<Error> check_key_paths(const Schema& schema,
                                      const std::vector<std::string_view>& nested);
 

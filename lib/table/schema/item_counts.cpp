@@ -14,10 +14,10 @@
 namespace rocklock::table {
 namespace {
 
-// The number of the table's own rows, in the place of an index's.
+// The index number that stands for the table's own rows.
 constexpr std::uint16_t own_rows = 0;
 
-// What a row takes beside its attributes, as the service bills storage.
+// The bytes of a row in addition to its attributes, as DynamoDB bills storage.
 constexpr std::int64_t row_bytes = 100;
 
 using Key = std::pair<std::uint32_t, std::uint16_t>;
@@ -149,7 +149,7 @@ Result<bool> RowCounter::step(std::size_t& rows_left) {
         if (!*walked) return false;
         next_.clear();
     }
-    // Another count may have come first.
+    // Another counter may have finished first.
     if (schema_->item_counts->sound.exchange(true)) return true;
     for (const Part& part : parts_) {
         part.item_counts->add(part.count - part.count_at_first, part.bytes - part.bytes_at_first);

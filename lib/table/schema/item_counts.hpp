@@ -1,8 +1,8 @@
-// How many rows a table or an index has, and how many bytes: what descriptions tell.
+// The number and size of the rows of a table or an index, as they are shown in descriptions.
 //
-// They are kept in memory: whoever has committed a write adds what it changed, which costs it two
-// additions. An orderly end of the service stores them, and the next one begins with those. After a
-// crash they are those of the last orderly end, not `sound`, until the rows have been counted.
+// They are kept in memory: after a commit, the writer adds its changes. An orderly shutdown stores
+// the counts, and the next start reads them. After a crash, the counts of the last orderly shutdown
+// are used; they are not `sound` until the rows have been counted.
 #pragma once
 
 #include <atomic>
@@ -21,23 +21,24 @@ struct DataUse;
 struct Schema;
 struct IndexSchema;
 
-// The number and size of the rows of a table, or of the entries of an index. It outlives changes of
-// the definition, and counts towards the user of the table until its end.
+// The number and size of the rows of a table, or of the entries of an index. Shared by all
+// definitions of the table. Counted towards the user of the table until it is destroyed.
 //
-// Threads: thread-safe, once charge() was called.
+// Threads: thread-safe after charge() was called.
 struct ItemCounts {
     ItemCounts() = default;
     ItemCounts(const ItemCounts&) = delete;
     ItemCounts& operator=(const ItemCounts&) = delete;
     ~ItemCounts();
 
-    // Counts it towards a user from now on, null: towards none. Does nothing the second time.
+    // Counts the rows towards a user from now on; null means no user. Has no effect if there is a
+    // user already.
     void charge(const std::shared_ptr<DataUse>& user);
     void add(std::int64_t more, std::int64_t more_bytes);
 
     std::atomic<std::int64_t> count{0};
     std::atomic<std::int64_t> bytes{0};
-    // Whether nothing was missed; with a table's, its indexes' are meant too.
+    // Whether the counts are exact. The value of a table applies to its indexes, too.
     std::atomic<bool> sound{true};
     std::shared_ptr<DataUse> use;
     // Whether the rows are the drafts of a user.
@@ -52,16 +53,17 @@ struct CountChange {
 
 void apply(const std::vector<CountChange>& changes);
 
-// What a change adds to the bytes of a user: a row takes more than its attributes.
+// Returns the number of bytes that a change adds to its user. A row counts more than its
+// attributes.
 std::int64_t bytes_of(const CountChange& change);
 
-// What one or several writes change: the rows, and the figures behind them.
+// The rows that one or more writes change, and the resulting changes of counts.
 struct RowChanges {
     std::vector<Write> writes;
     std::vector<CountChange> count_changes;
 };
 
-// What is to be committed, and what of figures it changes then.
+// A batch to commit, and the changes of counts that apply after the commit.
 struct Decision {
     Batch batch;
     std::vector<CountChange> count_changes;
@@ -69,24 +71,24 @@ struct Decision {
 
 void append(RowChanges changes, Decision& decision);
 
-// All figures as they are stored, and back into those of the tables that are there: of those that
-// were stored as not sound, or not at all, it is said that they are not.
+// Encodes the counts of all tables, and restores them. decode_item_counts() marks a table's counts
+// as not sound if they were stored as not sound or not stored.
 std::string encode_item_counts(const std::vector<std::shared_ptr<const Schema>>& tables,
                                bool sound);
 // Errors: corrupt
 Result<void> decode_item_counts(const std::optional<std::string>& record,
                                 const std::vector<std::shared_ptr<const Schema>>& tables);
 
-// Counts the rows of a table and of its indexes, in steps, as of the moment at which it began, and
-// then puts the figures right by what it found. What was just being written at that moment may be
-// counted twice, or not at all.
+// Counts the rows of a table and of its indexes in a snapshot, in steps, and then corrects the
+// counts. Writes that were being committed when the snapshot was taken may be counted twice or not
+// at all.
 //
 // Threads: one at a time. Lifetime: must end before the storage does.
 class RowCounter {
 public:
     RowCounter(const Storage& storage, std::shared_ptr<const Schema> schema);
 
-    // Counts rows as long as some are left. True when the figures are right.
+    // Counts up to `rows_left` rows and decrements it. Returns true when the counts are corrected.
     //
     // Errors: those of Snapshot; corrupt
     Result<bool> step(std::size_t& rows_left);
@@ -107,7 +109,7 @@ private:
     std::unique_ptr<Snapshot> snapshot_;
     std::vector<Part> parts_;
     std::size_t part_ = 0;
-    // Where in that part it goes on; empty: at its beginning.
+    // The key in the current part at which the count continues; empty: at the beginning.
     std::string next_;
 };
 

@@ -8,8 +8,8 @@
 namespace rocklock::table {
 namespace {
 
-// Where an item has item_format: the writer comes first. Who knows of no writers takes it for a
-// newer format.
+// Stored instead of item_format if the writer of an item is stored before it. Older versions that
+// do not store writers report it as a newer format.
 constexpr char writer_mark = 0x40;
 static_assert(writer_mark > item_format);
 

@@ -1,5 +1,5 @@
-// Where things lie in storage, and the form of a stored item. docs/storage_format.md, "Tables",
-// has each byte.
+// The keys of stored data, and the encoding of items. docs/storage_format.md, "Tables", describes
+// each byte.
 //
 //     items   table, 4 bytes │ partition │ range key                      version │ [writer] │ item
 //     index   table, 4 bytes │ index, 2 bytes │ partition │ range key
@@ -21,22 +21,22 @@ namespace rocklock::table {
 
 std::string table_record_key(std::string_view table);
 inline constexpr std::string_view table_record_prefix = "table ";
-// Written before the rows of a deleted table are removed, and removed behind them; the number of an
-// index is 0 where the whole table goes.
+// Written when a table or an index is deleted, and deleted after its rows are removed. `index` is 0
+// for a whole table.
 std::string leavings_key(std::uint32_t table, std::uint16_t index);
 inline constexpr std::string_view leavings_prefix = "data leavings ";
-// The numbers that are taken: of versions, of tables.
+// The next free numbers: of versions, of tables.
 inline constexpr std::string_view versions_key = "data versions";
 inline constexpr std::string_view tables_key = "data tables";
-// How many rows there are: figures.hpp.
+// The counts of rows: item_counts.hpp.
 inline constexpr std::string_view item_counts_key = "data figures";
 
-// What all rows of a table, or of one of its indexes, begin with.
+// Returns the prefix of all rows of a table or of one of its indexes.
 std::string row_prefix(const Schema& schema, const IndexSchema* index);
 std::string row_prefix(std::uint32_t table, std::uint16_t index);
 inline Family row_family(const IndexSchema* index) { return index ? Family::index : Family::items; }
 
-// Of an item, by it or by its key; it has the attributes of the key.
+// Returns the key of a row. `item` is an item or its key; it must have the attributes of the key.
 std::string row_key(const Schema& schema, const IndexSchema* index, const Item& item);
 
 struct StoredItem {
@@ -45,7 +45,7 @@ struct StoredItem {
     std::optional<LastWrite> last_write{};
 };
 
-// What an item is written with.
+// The metadata that is stored with an item.
 struct Stamp {
     std::uint64_t version = 0;
     std::optional<LastWrite> last_write{};

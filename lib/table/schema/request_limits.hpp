@@ -1,17 +1,18 @@
-// How much one request may ask for, as in the service.
+// The limits of one request, as in DynamoDB.
 #pragma once
 
 #include <cstddef>
 
 namespace rocklock::table {
 
-// Of BatchWriteItem.
+// BatchWriteItem.
 inline constexpr std::size_t max_batch_writes = 25;
-// Of BatchGetItem, in all tables together.
+// BatchGetItem, for all tables together.
 inline constexpr std::size_t max_batch_keys = 100;
-// Of a transaction, a reading one too.
+// TransactWriteItems and TransactGetItems.
 inline constexpr std::size_t max_actions = 100;
-// Of a row that is read, decided on and told in some microseconds.
+// The maximum size of a cached row that the calling thread processes itself: this takes a few
+// microseconds.
 inline constexpr std::size_t small_row_bytes = 16U << 10;
 
 }  // namespace rocklock::table

@@ -13,7 +13,8 @@ std::vector<KeyElement> elements(const KeyParts& key) {
     return list;
 }
 
-// Those who write add in any order, so for a moment it may be less than nothing.
+// Returns the count, or 0 if it is negative: concurrent writers add in any order, so it may be
+// temporarily negative.
 std::uint64_t non_negative(const std::atomic<std::int64_t>& item_counts) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(item_counts.load(), 0));
 }

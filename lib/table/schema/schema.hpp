@@ -1,5 +1,5 @@
-// A table as the operations need it: what its keys are, which indexes it has, and the numbers that
-// its rows and theirs lie under.
+// The definition of a table as the operations use it: its keys, its indexes, and the numbers in the
+// storage keys of its rows.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 
 namespace rocklock::table {
 
-// The attributes of a key: one, or two with a range key.
+// The attributes of a key: the hash key, and a range key if there is one.
 struct KeyParts {
     AttributeDefinition hash;
     std::optional<AttributeDefinition> range;
@@ -33,7 +33,7 @@ struct KeyParts {
         if (!range) return std::nullopt;
         return KeyAttribute{range->name, range->type, KeyRole::range};
     }
-    // One or two of them.
+    // Returns one or two attributes.
     std::vector<KeyAttribute> list() const;
     expression::KeySchema schema() const { return {hash_attribute(), range_attribute()}; }
     bool has(std::string_view attribute) const {
@@ -44,7 +44,7 @@ struct KeyParts {
 enum class IndexKind : std::uint8_t { local, global };
 
 struct IndexSchema {
-    // Its entries lie under it. No other index of the table, before or after, has the same.
+    // Part of the storage keys of its entries. Never reused for another index of the table.
     std::uint16_t number = 0;
     IndexKind kind = IndexKind::global;
     std::string name;
@@ -52,20 +52,20 @@ struct IndexSchema {
     IndexProjection projection;
     ProvisionedThroughput throughput;
     OnDemandThroughput on_demand;
-    // As far as it is more than the throughput implies: warm_throughput().
+    // Only the part that exceeds what the throughput implies: warm_throughput().
     WarmThroughput warm;
     IndexStatus status = IndexStatus::active;
-    // The same in each definition of the table that has this index.
+    // Shared by all definitions of the table that have this index.
     std::shared_ptr<ItemCounts> item_counts = std::make_shared<ItemCounts>();
 };
 
-// The tables of the system's own have the numbers from here on; stored ones begin at 1.
+// The numbers of system tables begin here; those of stored tables begin at 1.
 inline constexpr std::uint32_t first_system_number = 0xFFFF'FF00;
 
 struct Schema {
-    // Of the record, and so of the whole definition: it changes with every change of it.
+    // The version of the stored record. It changes with every change of the definition.
     std::uint64_t version = 0;
-    // Its rows lie under it. No other table, before or after, has the same.
+    // Part of the storage keys of its rows. Never reused for another table.
     std::uint32_t number = 0;
     std::string name;
     std::string id;
@@ -74,9 +74,9 @@ struct Schema {
     BillingMode billing = BillingMode::provisioned;
     ProvisionedThroughput throughput;
     OnDemandThroughput on_demand;
-    // As of an index.
+    // As in IndexSchema.
     WarmThroughput warm;
-    // When it was last made, or changed, to be on demand.
+    // The time when the table was created with on-demand billing, or last changed to it.
     std::optional<WallTime> on_demand_since;
     ServerSideEncryption encryption;
     bool deletion_protection = false;
@@ -84,36 +84,36 @@ struct Schema {
     std::uint16_t next_index = 1;
     std::vector<IndexSchema> indexes;
     std::map<std::string, std::string> tags;
-    // Whose items expire; empty: they do not.
+    // The attribute with the expiry time of items; empty if items do not expire.
     std::string ttl_attribute;
-    // To locks.
+    // The binding of the table to resources.
     std::optional<Binding> binding;
-    // Whose bytes its rows count towards; none: nobody's.
+    // The user that the table's bytes are counted towards; none: no user.
     std::optional<std::uint32_t> user;
-    // Of a system's table: whether transactions may have conditions of it.
+    // For a system table: whether transactions may have conditions on its rows.
     bool can_be_checked = false;
-    // The same in each definition of the table.
+    // Shared by all definitions of the table.
     std::shared_ptr<ItemCounts> item_counts = std::make_shared<ItemCounts>();
-    // The bytes of the definition itself; the same in each definition of the table.
+    // The bytes of the definition itself. Shared by all definitions of the table.
     std::shared_ptr<ItemCounts> definition = std::make_shared<ItemCounts>();
 
-    // One of the system's own, which is only read: system_tables.hpp.
+    // Returns whether this is a read-only system table: system_tables.hpp.
     bool is_system() const { return number >= first_system_number; }
     const IndexSchema* index(std::string_view index_name) const;
     bool has_local_index() const;
-    // Whether an entry of the index holds this attribute.
+    // Returns whether the entries of the index contain this attribute.
     bool projects(const IndexSchema& index, std::string_view attribute) const;
 };
 
-// Of all attributes that are keys of the table or of an index.
+// Returns all attributes that are keys of the table or of an index.
 std::vector<AttributeDefinition> definitions_of(const Schema& schema);
 
 TableDescription describe(const Schema& schema, const Arns& arns);
 
-// The key of an item: of the table, or with the attributes of the index before it.
+// Returns the key of an item: first the index's attributes if `index` is given, then the table's.
 AttributeMap key_of(const Schema& schema, const IndexSchema* index, const Item& item);
 
-// As it is stored, and back. Errors: corrupt.
+// Encode and decode the stored record. Errors: corrupt.
 std::string encode_schema(const Schema& schema);
 Result<Schema> decode_schema(std::string_view table, std::string_view value);
 

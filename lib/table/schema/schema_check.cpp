@@ -17,7 +17,7 @@ constexpr std::int64_t max_units = 40'000;
 constexpr std::size_t max_key_name_bytes = 255;
 constexpr std::size_t max_projected = 20;
 
-// Of tables of our own, which show locks.
+// The prefix of system tables, which show locks.
 constexpr std::string_view reserved_prefix = "rocklock.";
 
 using Definitions = std::vector<AttributeDefinition>;
@@ -122,7 +122,7 @@ std::optional<Error> check_units(const ProvisionedThroughput& throughput) {
                  "40,000 units per table");
 }
 
-// On demand there is none.
+// Returns zero units for on-demand billing.
 Result<ProvisionedThroughput> throughput_of(BillingMode billing,
                                             const std::optional<ProvisionedThroughput>& given) {
     if (billing == BillingMode::pay_per_request) {
@@ -136,7 +136,7 @@ Result<ProvisionedThroughput> throughput_of(BillingMode billing,
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is "
             "PROVISIONED");
     }
-    // Beyond the limit is a fault of the request here, whatever an account may have elsewhere.
+    // A value above the limit is reported as invalid_argument here, not as limit_exceeded.
     if (auto error = check_units(*given)) {
         error->code = ErrorCode::invalid_argument;
         return *std::move(error);
@@ -226,7 +226,7 @@ std::optional<Error> IndexAdder::check_local(const IndexSchema& index) const {
         ", table hash key: " + schema_.key.hash.name);
 }
 
-// Of a global one.
+// For a global index.
 std::optional<Error> IndexAdder::set_throughput(IndexSchema& index,
                                                 const SecondaryIndex& given) const {
     if (schema_.billing == BillingMode::pay_per_request && given.throughput) {
@@ -335,8 +335,8 @@ std::string requested_units(const ProvisionedThroughput& now, const ProvisionedT
            text("Write", now.write_units, asked.write_units);
 }
 
-// What a call may change at once: throughput, of the table and its indexes, with or without the
-// mode; or one index that comes or goes; or the protection; or the class; or the encryption.
+// Checks that a request changes only one of these: throughput and billing mode, of the table and
+// its indexes; one new or deleted index; the protection; the class; the encryption.
 std::optional<Error> check_one_change(const UpdateTable& request) {
     bool throughput = request.billing || request.throughput || request.on_demand || request.warm;
     bool comes_or_goes = false;
@@ -355,7 +355,7 @@ std::optional<Error> check_one_change(const UpdateTable& request) {
         "that is created or deleted; DeletionProtectionEnabled; TableClass; SSESpecification");
 }
 
-// What becomes provisioned has throughput everywhere.
+// If a table becomes provisioned, all its global indexes must have a throughput.
 std::optional<Error> check_provisioned(const Schema& before, const Schema& after) {
     if (before.billing == after.billing || after.billing != BillingMode::provisioned) {
         return std::nullopt;
@@ -406,7 +406,7 @@ std::vector<IndexSchema>::iterator find_global(Schema& schema, std::string_view 
     });
 }
 
-// The definitions that the request gives must agree with those that keys use already.
+// Returns an error if a given definition contradicts one that is already used by a key.
 std::optional<Error> check_agreement(const Schema& schema, const Definitions& given) {
     const auto known = definitions_of(schema);
     for (const auto& attribute : given) {
@@ -520,7 +520,7 @@ bool changes_nothing(const UpdateTable& request) {
            !request.table_class && !request.on_demand && !request.warm && !request.encryption;
 }
 
-// Of a new table whose throughput is known.
+// For a new table, after its throughput is set.
 std::optional<Error> set_settings(Schema& schema, const CreateTable& request) {
     schema.encryption = request.encryption;
     const SettingsOwner owner{{}, true};

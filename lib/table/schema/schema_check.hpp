@@ -1,4 +1,4 @@
-// From the requests for tables to their definitions, with the service's faults.
+// Converts requests for tables into definitions. Errors have the texts of DynamoDB.
 #pragma once
 
 #include <string_view>
@@ -10,17 +10,17 @@
 
 namespace rocklock::table {
 
-// Whether a table's name is kept for tables of our own.
+// Returns whether the name is reserved for system tables.
 bool is_reserved(std::string_view name);
 
-// What the request says a table should be; without number, version, id and time.
+// Returns the definition that the request describes, without number, version, id and time.
 //
-// Errors: invalid_argument  the first fault, in the service's words
+// Errors: invalid_argument with DynamoDB's text for the first error in the request
 Result<Schema> schema_of(const CreateTable& request);
 
-// The definition as it is after the request. A new index is `creating`.
+// Returns the definition after the request is applied. A new index has the status `creating`.
 //
-// Errors: invalid_argument, limit_exceeded, resource_not_found: the first fault
+// Errors: invalid_argument, limit_exceeded, resource_not_found, for the first error in the request
 Result<Schema> schema_after(const Schema& before, const UpdateTable& request);
 
 }  // namespace rocklock::table

@@ -1,4 +1,4 @@
-// The definition of a table as it is stored: an item, whose attributes have the names below.
+// The stored record of a table's definition: an item whose attributes have the names below.
 #include <array>
 #include <utility>
 
@@ -24,7 +24,7 @@ void encode_throughput(AttributeMap& out, const ProvisionedThroughput& throughpu
     out.set("write_units", whole(throughput.write_units));
 }
 
-// Those that are set, under the name and "_read" or "_write".
+// Encodes the units that are set, under the name with the suffix "_read" or "_write".
 template <typename Units>
 void encode_units(AttributeMap& out, const std::string& name, const Units& read,
                   const Units& write) {
@@ -57,7 +57,7 @@ AttributeValue encode_index(const IndexSchema& index) {
     return out;
 }
 
-// Reads members of a map. A member that is not as it should be is remembered.
+// Reads the members of a map. If a member is invalid, sets `damaged` and returns a default value.
 class RecordReader {
 public:
     explicit RecordReader(bool& damaged) : damaged_(damaged) {}
@@ -133,7 +133,8 @@ private:
     bool& damaged_;
 };
 
-// A table that was written before this was stored has been on demand since it was made.
+// Records from older versions do not contain the time. The table has then been on demand since its
+// creation.
 void read_on_demand_since(const AttributeMap& map, RecordReader& reader, Schema& schema) {
     if (map.contains("on_demand_since")) {
         schema.on_demand_since =

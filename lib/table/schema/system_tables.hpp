@@ -1,8 +1,8 @@
-// Tables of the system's own: their rows lie nowhere, and are made as they are asked for. The
-// tables know how to ask; `database` answers from the lock manager.
+// System tables: their rows are not stored, but computed when they are read. This interface defines
+// how to query them; `database` implements it with data from the lock manager.
 //
-// They are read as any table is, with the same expressions, pages and limits, and written by
-// nobody. Hash keys are strings, range keys whole numbers.
+// They are read like any other table, with the same expressions, pages and limits, and cannot be
+// written. Hash keys are strings, range keys are integers.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@ struct SystemTable {
     std::string name;
     AttributeDefinition hash;
     std::optional<AttributeDefinition> range;
-    // Whether SystemRow::rests_on says all that a row rests on, so that a transaction can be
-    // committed on condition of it.
+    // Whether SystemRow::rests_on names everything that a row depends on, so that a transaction can
+    // have a condition on the row.
     bool can_be_checked = false;
 };
 
-// The places of rows in the order in which they are read.
+// Computes sort positions for rows: the order in which they are read.
 class RowOrder {
 public:
-    // What all rows of the table begin with.
+    // `prefix` is the common prefix of all rows of the table.
     explicit RowOrder(std::string prefix) : prefix_(std::move(prefix)) {}
 
     std::string place(std::string_view hash) const;
@@ -42,14 +42,14 @@ private:
     std::string prefix_;
 };
 
-// A row as it was at the moment of a look; or that there was none.
+// A row at the time of the query, or the fact that there was none.
 struct SystemRow {
     struct Record {
         Family family{};
         std::string key;
     };
     std::optional<Item> item;
-    // As long as none of these is written, and until the moment, there is such a row, or none.
+    // The row stays as it is until `until`, as long as none of these records is written.
     std::vector<Record> rests_on;
     BootTime until = BootTime::max();
 };
@@ -59,16 +59,16 @@ class SystemTables {
 public:
     // The key of one row. Lifetime: borrows it.
     struct Key {
-        // Its place among tables().
+        // The index of the table in tables().
         std::size_t table = 0;
         const AttributeMap* key = nullptr;
     };
-    // Rows of one table: first <= place < last; an empty `last` is no limit. Lifetime: borrows the
-    // order.
+    // The rows of one table with first <= place < last; if `last` is empty, there is no upper
+    // limit. Lifetime: borrows the order.
     struct Range {
         std::size_t table = 0;
         const RowOrder* order = nullptr;
-        // All of them have this hash key.
+        // If set, all rows have this hash key.
         std::optional<std::string> hash;
         std::string first;
         std::string last;
@@ -81,14 +81,14 @@ public:
     SystemTables& operator=(const SystemTables&) = delete;
     virtual ~SystemTables() = default;
 
-    // Always the same.
+    // Always returns the same list.
     virtual const std::vector<SystemTable>& tables() const = 0;
-    // All of them as of one instant, in the order of the keys.
+    // Returns the rows at one instant, in the order of the keys.
     //
-    // Errors: invalid_argument  one of the tables is not kept here
+    // Errors: invalid_argument  one of the tables does not exist here
     //         those of the lock manager and of the storage
     virtual Result<std::vector<SystemRow>> get(const std::vector<Key>& keys) = 0;
-    // The first `most` of the range, in its direction. Errors: as get().
+    // Returns the first `most` rows of the range, in its direction. Errors: as get().
     virtual Result<std::vector<Item>> scan(const Range& range) = 0;
 };
 

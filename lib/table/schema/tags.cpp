@@ -12,15 +12,15 @@ constexpr std::size_t max_tags = 50;
 constexpr std::size_t max_key_bytes = 128;
 constexpr std::size_t max_value_bytes = 256;
 
-// Characters, not bytes, of text in UTF-8.
+// Returns the number of characters, not bytes, of a UTF-8 text.
 std::size_t length(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
         return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
     }));
 }
 
-// Of ASCII letters, digits, blanks and the service's special characters. All other characters of
-// Unicode are taken for letters.
+// Returns whether the text consists of ASCII letters, digits, blanks and DynamoDB's special
+// characters. All other Unicode characters are accepted as letters.
 bool is_tag_text(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char byte) {
         const auto code = static_cast<unsigned char>(byte);

@@ -1,4 +1,4 @@
-// The tags of tables, and what is allowed of them.
+// The tags of tables, and their limits.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace rocklock::table {
 
-// The first fault of tags that are to be given; not of how many a table has then.
+// Returns the first error in tags that are to be added. Does not check the number of tags.
 std::optional<Error> check_tags(const Tags& tags);
-// The fault of a table that has more tags than it may.
+// Returns an error if a table would have too many tags.
 std::optional<Error> check_tag_count(const Tags& tags);
 
 }  // namespace rocklock::table

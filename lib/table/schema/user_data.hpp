@@ -1,8 +1,8 @@
-// What the tables and the drafts of each user take, and the limits on it (UserLimits).
+// The bytes and drafts that each user stores, and their limits (UserLimits).
 //
-// A table counts towards the user that created it, whoever writes to it; a draft towards the user
-// whose write was refused. Both are counted where tables count their rows (ItemCounts), so a
-// restart finds the same numbers without reading the data.
+// A table counts towards the user that created it, independently of its writers. A draft counts
+// towards the user of the refused write. Both are part of the counts of rows (ItemCounts), so that
+// they are known after a restart without reading the data.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace rocklock::table {
 
-// What one user has: bytes of tables, indexes, definitions and drafts. Thread-safe.
+// The bytes of one user: tables, indexes, definitions and drafts. Thread-safe.
 struct DataUse {
     explicit DataUse(std::uint32_t user) : uid(user) {}
 
@@ -34,21 +34,21 @@ class UserData {
 public:
     explicit UserData(const UserLimits& limits) : limits_(limits) {}
 
-    // Whether there is any limit. Without one, nothing is counted.
+    // Returns whether there is any limit. If there is none, nothing is counted.
     bool counts() const { return limits_.drafts != 0 || limits_.table_bytes != 0; }
 
-    // Returns where the user's data is counted, or null if nothing is counted or there is no user.
+    // Returns the counter of the user's bytes, or null if nothing is counted or there is no user.
     std::shared_ptr<DataUse> of(std::optional<std::uint32_t> user);
-    // Returns what counts the user's drafts, or null as of().
+    // Returns the counter of the user's drafts, or null as of().
     std::shared_ptr<ItemCounts> drafts_of(std::optional<std::uint32_t> user);
 
-    // In order of uids, those that have any.
+    // Returns the usage of all users that store anything, in the order of their uids.
     std::vector<UserTableUsage> all() const;
 
-    // The refusal of changes that take the bytes or the drafts of a user beyond its limit. What
-    // takes away as much as it adds is never refused.
+    // Returns an error if the changes exceed a user's limit of bytes or drafts. Changes that add
+    // nothing in total are never refused.
     std::optional<Error> check(const std::vector<CountChange>& changes) const;
-    // The refusal of `bytes` more.
+    // Returns an error if `bytes` more exceed the user's limit.
     std::optional<Error> check_bytes(const DataUse* use, std::int64_t bytes) const;
 
 private:

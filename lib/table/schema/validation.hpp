@@ -1,4 +1,4 @@
-// What is wrong with a request, in the words of the service.
+// Errors of invalid requests, with the texts of DynamoDB.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,24 @@
 
 namespace rocklock::table {
 
-// An invalid_argument with that text.
+// Returns invalid_argument with that text.
 Error validation_error(std::string text);
 // "One or more parameter values were invalid: <text>".
 Error invalid_parameter(std::string_view text);
 // "1 validation error detected: Value '<value>' at '<path>' failed to satisfy constraint: <rule>".
 Error constraint(std::string_view value, std::string_view path, std::string_view rule);
 
-// What calls for data and what calls about tables say of one that is not there.
+// The errors for a missing table: of operations on items, and of operations on tables.
 Error no_such_resource();
 Error no_such_table(std::string_view table);
-// Of a change to a table of the system's own.
+// The error for a change of a system table.
 Error only_read(std::string_view table);
 
-// The fault of a table's or an index's name, whose parameter is `path`.
+// Returns an error if the name of a table or index is invalid. `path` names the parameter.
 std::optional<Error> check_name(std::string_view name, std::string_view path);
-// The same of a table's, which may be its ARN.
+// As check_name(), but also accepts the ARN of a table.
 std::optional<Error> check_table(std::string_view name_or_arn, std::string_view path);
-// The fault of a number that must lie in first..last.
+// Returns an error if a number is not in first..last.
 std::optional<Error> check_range(std::int64_t value, std::int64_t first, std::int64_t last,
                                  std::string_view path);
 

@@ -1,9 +1,10 @@
-// The versions of items: one counter for the whole store, so that no two writes ever have the same,
-// and whoever saw an item with some version sees a greater one after each write of it.
+// The versions of items: one counter for the whole store. No two writes have the same version, and
+// each write of an item increases its version.
 //
-// Numbers are taken from the disk in large blocks. They begin no lower than the wall clock says
-// (seconds times 2^21), so that a store that was put back from a copy does not give those again
-// that it gave after the copy was made. All stay below 2^53, as JSON wants it.
+// Numbers are reserved on disk in large blocks. They begin at least at a value computed from the
+// wall clock (seconds times 2^21): a store that is restored from a copy does not repeat versions
+// that were used after the copy was made. All versions are below 2^53, the limit of exact integers
+// in JSON.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ public:
     // Errors: corrupt; those of Storage::get()
     Result<void> open(WallTime now);
 
-    // One that is greater than all that were ever given. Once in a million it waits for the disk.
+    // Returns a version greater than all previous ones. Waits for the disk when a block is used up,
+    // once in 2^20 calls.
     //
     // Errors: those of Storage::commit()
     Result<std::uint64_t> next();
@@ -35,7 +37,7 @@ private:
     Storage& storage_;
     Mutex mutex_;
     std::uint64_t next_ ROCKLOCK_GUARDED_BY(mutex_) = 1;
-    // The first one that nobody has put down as taken.
+    // The first version that is not reserved on disk.
     std::uint64_t reserved_ ROCKLOCK_GUARDED_BY(mutex_) = 1;
 };
 
