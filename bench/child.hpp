@@ -1,4 +1,5 @@
-// Runs this program again, to measure a process from its beginning, or one that is killed.
+// Starts this program again as a child process. For measurements that need a fresh process, or one
+// that is killed.
 #pragma once
 
 #include <string>
@@ -6,14 +7,15 @@
 
 namespace rocklock::bench {
 
-// Whether this process is such a child; its arguments begin at argv[2].
+// Returns whether this process is such a child. If so, its arguments begin at argv[2].
 bool is_child(int argc, char** argv);
 
-// Runs this program with these arguments, and reads the numbers of its first line. It must end
-// well, or be `killed`.
+// Runs this program with these arguments and returns the numbers on its first line of output. If
+// the child fails, this program prints a message and ends. A child fails if it prints no line, if
+// its exit status is not 0 or, with `killed`, if no signal ended it.
 std::vector<double> run_child_process(std::vector<std::string> arguments, bool killed = false);
 
-// In the child: says the numbers that the parent reads.
+// For the child: prints the numbers that run_child_process() returns to the parent.
 void tell_parent(const std::vector<double>& numbers);
 
 }  // namespace rocklock::bench

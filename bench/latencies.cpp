@@ -8,7 +8,7 @@ namespace rocklock::bench {
 
 void Latencies::record(std::chrono::nanoseconds duration) {
     const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0));
-    // Below 32 ns each has a bucket of its own.
+    // Each value below 32 ns has its own bucket.
     const auto power = static_cast<std::size_t>(std::bit_width(value / parts));
     const std::size_t low = power == 0 ? value : (value >> (power - 1)) - parts;
     ++buckets_[std::min(power * parts + low, buckets_.size() - 1)];
@@ -32,7 +32,7 @@ double Latencies::quantile_us(double share) const {
         if (passed < wanted) continue;
         const std::size_t power = i / parts;
         const std::size_t low = i % parts;
-        // The end of the bucket.
+        // The upper end of the bucket.
         const double end = power == 0 ? static_cast<double>(low)
                                       : std::ldexp(static_cast<double>(low + parts + 1),
                                                    static_cast<int>(power) - 1);

@@ -1,4 +1,4 @@
-// Many durations, as counts in buckets.
+// A histogram of durations.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace rocklock::bench {
 
-// Buckets that are a thirty-second of a power of two wide: a quantile is off by 3 % at most, and a
-// recording costs a few instructions and no memory.
+// The width of a bucket is a thirty-second of a power of two. A quantile is therefore off by at
+// most 3 %, and record() takes a few instructions and allocates no memory.
 //
 // Threads: one at a time.
 class Latencies {
@@ -18,7 +18,8 @@ public:
     void add(const Latencies& other);
 
     std::uint64_t count() const { return count_; }
-    // In microseconds: what a share of them does not exceed. Zero where there is none.
+    // Returns the duration in microseconds that the given share of the durations does not exceed,
+    // or zero if there are none.
     double quantile_us(double share) const;
     double max_us() const { return static_cast<double>(max_) / 1000; }
 

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Three digits that count, and k or M.
+// Prints three significant digits, with the suffix k or M.
 std::string short_number(double value) {
     const char* suffix = "";
     if (value >= 1e6) {
@@ -70,7 +70,7 @@ double rate(std::size_t threads, std::chrono::milliseconds duration,
     const auto start = Clock::now();
     std::this_thread::sleep_for(duration);
     stop = true;
-    // What is under way is finished, and counts.
+    // The operations that are in progress complete, and are counted.
     running.clear();
     const double seconds = seconds_since(start);
     std::uint64_t sum = 0;
@@ -103,7 +103,7 @@ Row compare(Row row, std::size_t rounds, const std::function<double()>& ours,
     std::vector<double> their_values;
     std::vector<double> ratios;
     for (std::size_t round = 0; round <= rounds; ++round) {
-        // Who is first changes, so that neither always finds what the other leaves.
+        // The order alternates, so that neither contestant always runs after the other.
         double our_value = 0;
         double their_value = 0;
         if (round % 2 == 0) our_value = ours();

@@ -1,9 +1,8 @@
-// Measuring: threads that do a thing over and over, rounds of two contestants in turn, and what is
-// told of them.
+// Measuring and reporting: threads that repeat an operation, and rounds of two contestants in turn.
 //
-// On a machine that others use too a rate by itself says little. So the contestants of a row take
-// turns in every round, each round gives one ratio, and what counts is the median of the ratios,
-// with their range.
+// On a machine that other programs use, a rate alone means little. Therefore, the contestants of a
+// row take turns in each round, and each round gives one ratio. The result is the median of the
+// ratios, with their range.
 #pragma once
 
 #include <chrono>
@@ -19,7 +18,8 @@ namespace rocklock::bench {
 
 double seconds_since(std::chrono::steady_clock::time_point start);
 
-// How many times a second `once(thread)` is done by so many threads together.
+// Lets `threads` threads repeat `once(thread)` for `duration`. Returns the number of calls per
+// second of all threads together.
 double rate(std::size_t threads, std::chrono::milliseconds duration,
             const std::function<void(std::size_t thread)>& once);
 
@@ -27,40 +27,40 @@ struct Spread {
     double median = 0;
     double low = 0;
     double high = 0;
-    // Each round's, in their order.
+    // The values in the order of the rounds.
     std::vector<double> rounds{};
 };
 Spread spread_of(std::vector<double> values);
 
-// base/jains_index.hpp.
+// See base/jains_index.hpp.
 double jains_index(const std::vector<std::uint64_t>& counts);
 
-// One line of the table.
+// A line of the table.
 struct Row {
     std::string name;
     std::string unit;
     Spread ours;
-    // What it is compared with; without, the row stands for itself.
+    // The contestant that Rocklock is compared with. If empty, the row has no ratio.
     std::string against;
     Spread theirs;
-    // How many times better than it.
+    // How many times better Rocklock is.
     Spread ratio;
-    // What the ratio, or without one the value, is to reach.
+    // The target of the ratio or, if the row has no ratio, of the value.
     std::optional<double> target;
-    // Without a ratio: a smaller value is better.
+    // For a row without a ratio: whether a smaller value is better.
     bool less_is_better = false;
 
     bool reached() const;
 };
 
-// Measures both in turn, after one round that does not count. Each returns a value of which more is
-// better.
+// Measures both in turn, after a warm-up round that is not counted. Each function must return a
+// value for which greater is better.
 Row compare(Row row, std::size_t rounds, const std::function<double()>& ours,
             const std::function<double()>& theirs);
 
-// The table, in Markdown.
+// Prints the rows as a Markdown table.
 void print_table(std::ostream& out, const std::vector<Row>& rows);
-// One JSON object on one line.
+// Prints one JSON object on one line.
 void print_json(std::ostream& out, const Row& row);
 
 }  // namespace rocklock::bench

@@ -1,4 +1,4 @@
-// What the programs of bench/ have in common: their arguments, and how their rows are told.
+// The common part of the benchmark programs: their arguments, and the output of their rows.
 #pragma once
 
 #include <chrono>
@@ -14,29 +14,29 @@ namespace rocklock::bench {
 
 // [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR] [--only WORD]
 struct CommonOptions {
-    // A moment each, to see that it works.
+    // Whether to measure each row for a moment only, to check that the program works.
     bool quick = false;
     bool json = false;
     std::size_t rounds = 5;
-    // Of one measurement.
+    // The duration of one measurement.
     std::chrono::milliseconds duration{1000};
     std::string directory;
-    // Only rows with this in their name.
+    // Only rows whose names contain this text are measured.
     std::string only;
 };
 
-// The value of the argument that was just read.
+// Returns the value of the argument that was just read. Ends the program if there is none.
 using NextValue = std::function<const char*()>;
-// Takes an argument that not all programs have; false where there is no such one.
+// Handles an argument of a single program. Returns false if the argument is unknown.
 using OwnArgument = std::function<bool(std::string_view word, const NextValue& value)>;
 
-// Says how the program is called, and ends it, where the arguments are wrong. `own_usage` names the
-// arguments of this program alone.
+// Parses the arguments. If they are wrong, it prints the usage and ends the program. `own_usage`
+// describes the additional arguments of this program.
 CommonOptions read_arguments(int argc, char** argv, const std::string& own_usage = {},
                              const OwnArgument& own = {});
 
-// The rows of a run. Each is told when it is there: as JSON, or in short on stderr with the table
-// of all of them at the end.
+// The rows of a run. Prints each row when it is added: as JSON, or in short form on stderr. Without
+// JSON, finish() prints the table of all rows.
 class Report {
 public:
     explicit Report(const CommonOptions& options) : options_(options) {}

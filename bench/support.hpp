@@ -1,4 +1,4 @@
-// What the benchmarks of an embedded store have in common.
+// The common functions of the benchmarks of embedded stores.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace rocklock::bench {
 
-// Says what failed, and ends the program.
+// Prints a message and ends the program.
 [[noreturn]] void give_up(const std::string& what, const std::string& why);
 
 template <typename T>
@@ -21,7 +21,7 @@ inline void must(const Result<void>& result, const char* what) {
     if (!result) give_up(what, result.error().message);
 }
 
-// A folder of its own, removed with all that is in it.
+// A new folder. The destructor removes it with its contents.
 class Folder {
 public:
     explicit Folder(const std::string& under);
@@ -34,7 +34,7 @@ private:
     std::string path_;
 };
 
-// Of this process.
+// Returns the resident memory of this process.
 std::size_t resident_bytes();
 
 }  // namespace rocklock::bench

@@ -1,4 +1,4 @@
-// Redis and memcached.
+// Lock clients for Redis and memcached.
 #include <array>
 
 #include "daemon/client.hpp"
@@ -38,7 +38,7 @@ private:
             return true;
         }
         if (!waits_) return take_line(asks_ ? "+OK" : ":1");
-        // The length of the list, which is 0 when another was waiting.
+        // The response to RPUSH is the length of the list: 0 if another client was waiting.
         const auto end = received_.find("\r\n");
         if (end == std::string::npos) return false;
         received_.erase(0, end + 2);

@@ -12,7 +12,7 @@ namespace rocklock::bench {
 
 void give_up(const std::string& why) {
     std::cerr << "bench: " << why << std::endl;
-    // Other threads are at work.
+    // Does not run destructors, because other threads are still running.
     std::_Exit(1);
 }
 
@@ -22,7 +22,7 @@ Client::Client(int fd) : fd_(fd) {
 
 Client::~Client() { ::close(fd_); }
 
-// Requests are short: a socket that is waited for has room for one.
+// The socket is blocking. Requests are short, so the send buffer has room for one.
 void Client::send(std::string_view bytes) const {
     while (!bytes.empty()) {
         const auto size = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -1,5 +1,6 @@
-// A client of a server, as a machine that is driven by what its socket has to read: many of them
-// share a thread, so that what is measured is the server and not the threads of its clients.
+// A client of a server as a state machine that is driven by the readable events of its socket. One
+// thread drives many clients, so that the measurement shows the cost of the server and not of the
+// client threads.
 #pragma once
 
 #include <memory>
@@ -8,10 +9,11 @@
 
 namespace rocklock::bench {
 
-// Says what failed, and ends the program.
+// Prints the message and ends the program.
 [[noreturn]] void give_up(const std::string& why);
 
-// A connection to one server.
+// A connection to one server. Ends the program if the server closes the connection or sends an
+// unexpected response.
 class Client {
 public:
     explicit Client(int fd);
@@ -21,18 +23,17 @@ public:
 
     int fd() const { return fd_; }
 
-    // Takes what has come: whether the answer to the last request is whole. One that is not what it
-    // must be ends the program.
+    // Reads the available bytes. Returns whether the response to the last request is complete.
     bool on_readable();
-    // Waits for an answer.
+    // Blocks until the response to the last request is complete.
     void await();
 
 protected:
     void send(std::string_view bytes) const;
-    // Takes a whole answer off received_, if there is one.
+    // Removes one response from received_ and returns true if a complete one is there.
     virtual bool take_answer() = 0;
-    // Of line-based servers: takes a line off received_, if there is a whole one, which must be
-    // this.
+    // For line-based protocols: removes one line from received_ and returns true if a complete one
+    // is there. Ends the program if the line differs from `line`.
     bool take_line(std::string_view line);
 
     std::string received_;
@@ -43,31 +44,32 @@ private:
     const int fd_;
 };
 
-// What a lock is in the server's language.
+// A client that locks and unlocks in the protocol of its server.
 class LockClient : public Client {
 public:
     using Client::Client;
 
-    // Asks for the resource: one that is free, or one for which it waits in the server's queue.
+    // Sends a request for the lock of `resource`. If `waits`, the request waits in the server's
+    // queue; otherwise, the resource must be free.
     virtual void ask(const std::string& resource, bool waits) = 0;
-    // Gives it back.
+    // Sends a request to release the lock.
     virtual void give_back(const std::string& resource) = 0;
 };
 
-// A lock call over frames; a session for each client.
+// Acquire and release in frames, with one session per client.
 std::unique_ptr<LockClient> rocklock_client(int fd);
-// The same as JSON over HTTP.
+// Acquire and release as JSON over HTTP.
 std::unique_ptr<LockClient> rocklock_http_client(int fd);
-// SET NX PX and DEL; what is waited for is a list with one token, BLPOP and RPUSH.
+// SET NX PX and DEL. A lock that clients wait for is a list with one element: BLPOP and RPUSH.
 std::unique_ptr<LockClient> redis_client(int fd);
-// add and delete; it has no queues.
+// `add` and `delete`. memcached has no queues.
 std::unique_ptr<LockClient> memcached_client(int fd);
-// A row that is locked by SELECT … FOR UPDATE from BEGIN to COMMIT, over its own protocol.
+// A row, locked by SELECT … FOR UPDATE from BEGIN to COMMIT, over PostgreSQL's own protocol.
 std::unique_ptr<LockClient> postgres_row_client(int fd);
-// pg_advisory_lock and pg_advisory_unlock, which nothing keeps.
+// pg_advisory_lock and pg_advisory_unlock. Advisory locks are not stored on disk.
 std::unique_ptr<LockClient> postgres_advisory_client(int fd);
-// A transaction that puts a key that is absent, and a delete, over its JSON gateway; what is waited
-// for is a lock of its lock service.
+// A transaction that puts a key if it is absent, and a delete, over etcd's JSON gateway. If the
+// client must wait, it uses etcd's lock service instead.
 std::unique_ptr<LockClient> etcd_client(int fd);
 
 }  // namespace rocklock::bench

@@ -1,4 +1,4 @@
-// The servers that are known here, and how each is started.
+// The servers that can be measured, and the command that starts each.
 #include <netinet/in.h>
 #include <pwd.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// One that nobody uses now.
+// Returns a port that no process uses at the moment.
 int free_port() {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -31,7 +31,8 @@ int free_port() {
     return ntohs(address.sin_port);
 }
 
-// Servers that do not run as root run as this user.
+// Some servers refuse to run as root. Returns the user that runs them instead, or null if this
+// process does not run as root.
 const char* unprivileged_user() { return ::geteuid() == 0 ? "postgres" : nullptr; }
 
 Words as_user(const char* user, Words command) {
@@ -46,7 +47,8 @@ Words as_user(const char* user, Words command) {
     return words;
 }
 
-// Where Debian keeps the programs of a PostgreSQL server; empty: none.
+// Returns the folder in which Debian installs the programs of a PostgreSQL server, or an empty
+// string if there is none.
 std::string postgres_programs() {
     std::error_code ignored;
     std::string newest;
@@ -68,7 +70,8 @@ void add_rocklock(std::vector<Contestant>& all, const std::string& program,
         const Words store =
             kind == "in memory" ? Words{"--memory"} : Words{"--db", place, "--durability", kind};
         command.insert(command.end(), store.begin(), store.end());
-        // All clients are one user here. What it uses is counted, and not limited.
+        // All clients have the same user here. The resources of a user are counted, but the limits
+        // are out of reach.
         for (const std::string limit : {"sessions", "grants", "waiters", "lock-bytes",
                                         "connections", "drafts", "table-bytes"}) {
             command.insert(command.end(), {"--max-user-" + limit, "1000000000000"});
@@ -159,7 +162,7 @@ void add_dynamodb_local(std::vector<Contestant>& all, const std::string& folder,
     for (const bool keeps : {false, true}) {
         const auto place = directory + (keeps ? "/dynamodb-local" : "/dynamodb-local-memory");
         const int port = free_port();
-        // It leaves a file where it runs.
+        // The server writes a file to its working directory.
         Contestant contestant{
             .name = keeps ? "DynamoDB Local, on file" : "DynamoDB Local, in memory",
             .prepare = {"mkdir", place},

@@ -1,4 +1,4 @@
-// Clients at work: each asks again as soon as it is answered.
+// Drives clients that send the next request as soon as they receive a response.
 #pragma once
 
 #include <chrono>
@@ -10,16 +10,16 @@
 
 namespace rocklock::bench {
 
-// What one client does.
+// The work of one client.
 struct Work {
     Client* client = nullptr;
-    // Asks for the next thing: at the beginning, and after each answer. False: nothing is asked
-    // any more. `stop` says that it should come to an end.
+    // Sends the next request: called at the start and after each response. Returns false if it sent
+    // none because the work is complete. If `stop`, the work must end as soon as possible.
     std::function<bool(bool stop)> go_on;
 };
 
-// Shares the work out among so many threads, lets them run for so long, and waits until each has
-// come to its end. Returns the seconds that it took.
+// Distributes the work over at most `threads` threads. Sets `stop` after `duration`, and waits
+// until the work of each client is complete. Returns the elapsed seconds.
 double drive(const std::vector<Work>& all, std::size_t threads, std::chrono::milliseconds duration);
 
 }  // namespace rocklock::bench

@@ -1,4 +1,5 @@
-// etcd, through the JSON gateway of its API (version 3): HTTP/1.1 with keep-alive.
+// A lock client for etcd that uses the JSON gateway of its API (version 3) over HTTP/1.1 with
+// keep-alive.
 #include <cstdlib>
 
 #include <openssl/evp.h>

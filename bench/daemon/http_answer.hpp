@@ -1,4 +1,4 @@
-// Answers over HTTP/1.1 that tell their length.
+// HTTP/1.1 responses with a Content-Length, and requests.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,15 @@ namespace rocklock::bench {
 struct HttpAnswer {
     bool accepted = false;
     std::string_view body;
-    // Of the whole answer.
+    // The size of the whole response, header included.
     std::size_t bytes = 0;
 };
 
-// The first answer in what was received, once it is whole. Lifetime: borrows it.
+// Returns the first response in `received`, or none if it is not complete yet. Ends the program if
+// it has no Content-Length. Lifetime: the result borrows `received`.
 std::optional<HttpAnswer> take_http_answer(const std::string& received);
 
-// A whole request to POST it; `more` has header lines of its own, each with its end.
+// Returns a complete POST request. `more` contains additional header lines, each with its line end.
 std::string http_request(std::string_view target, std::string_view more, std::string_view body);
 
 }  // namespace rocklock::bench

@@ -15,13 +15,14 @@ struct Worker {
     std::string resource;
     bool waits = false;
     bool asked = false;
-    // The last request was to give back.
+    // Whether the last request was a release.
     bool gives_back = false;
     Clock::time_point asked_at;
     std::uint64_t pairs = 0;
     Latencies latencies;
 
-    // Everybody who holds something gives it back, so that nobody's wait is left.
+    // If `stop`, a client that holds the lock releases it first, so that no other client waits
+    // forever.
     bool go_on(bool stop) {
         if (gives_back) {
             ++pairs;

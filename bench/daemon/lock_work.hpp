@@ -1,4 +1,4 @@
-// Clients that take locks of a server and give them back.
+// Clients that acquire and release locks of a server.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@
 namespace rocklock::bench {
 
 enum class Wanted : std::uint8_t {
-    // Each its own resource, which is free.
+    // Each client locks its own resource, which is free.
     own,
-    // All the same one, for which they wait in the server's queue.
+    // All clients lock the same resource and wait for it in the server's queue.
     the_same,
 };
 
 struct LockRun {
     double seconds = 0;
-    // Pairs of one acquire and one release, by client.
+    // The number of pairs of one acquire and one release, per client.
     std::vector<std::uint64_t> pairs;
-    // From the request to the grant.
+    // The time from a request to its grant.
     Latencies waits;
 
     double pairs_a_second() const;
@@ -32,8 +32,8 @@ struct LockRun {
 
 using ConnectLocks = std::function<std::unique_ptr<LockClient>()>;
 
-// So many clients, each with a connection of its own, which so many threads drive: each asks when
-// it is answered.
+// Measures `clients` clients, each with its own connection, which `threads` threads drive. Each
+// client sends its next request when it receives a response.
 LockRun measure_locks(const ConnectLocks& connect, Wanted wanted, std::size_t clients,
                       std::size_t threads, std::chrono::milliseconds duration);
 

@@ -1,14 +1,14 @@
-// bench_daemon: how fast the daemon locks over its socket, in frames, beside servers that people
-// use for locks, where they are installed.
+// bench_daemon: the speed of the daemon's locks over its socket, compared with servers that are
+// commonly used for locks. Servers that are not installed are left out.
 //
 //     bench_daemon PROGRAM [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR]
 //                  [--only WORD] [--threads N] [--dynalite PROGRAM] [--dynamodb-local FOLDER]
 //
-// A pair is one acquire and one release of a free resource. Each client has a connection of its own
-// and asks when it is answered; so many threads drive all of them (1). In the hand-off sixteen
-// clients want one resource, and wait in the server's queue. Beside servers with DynamoDB's API the
-// rows are calls for items over HTTP. docs/performance.md says what the rows mean and holds the
-// last results.
+// A pair is one acquire and one release of a free resource. Each client has its own connection and
+// sends its next request when it receives a response; `--threads` threads (1) drive all clients. In
+// the hand-off rows, sixteen clients wait for one resource in the server's queue. The rows for
+// servers with DynamoDB's API measure calls for items over HTTP. docs/performance.md explains the
+// rows and has the latest results.
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct Options {
     std::size_t rounds = 5;
     milliseconds duration{1000};
     std::string directory = std::filesystem::temp_directory_path().string();
-    // Only rows with this in their name.
+    // Only rows whose names contain this text are measured.
     std::string only;
     std::size_t threads = 1;
     bool json = false;
@@ -58,7 +58,7 @@ public:
         : options_(std::move(options)),
           place_(options_.directory + "/bench_daemon." + std::to_string(::getpid())) {
         std::filesystem::create_directories(place_);
-        // Servers that do not run as root make their folders in it.
+        // Servers that do not run as root create their folders in this directory.
         std::filesystem::permissions(place_, std::filesystem::perms::all);
     }
     Bench(const Bench&) = delete;
@@ -76,10 +76,10 @@ private:
     void pairs(const std::string& ours, const std::string& theirs, std::size_t clients,
                double target);
     void hand_off(const std::string& ours, const std::string& theirs, std::optional<double> target);
-    // Calls for items over HTTP.
+    // Measures calls for items over HTTP.
     void calls(TableWork work, const std::string& ours, const std::string& theirs,
                std::optional<double> target, Way way = Way::port);
-    // A server that can be measured with tables, and has one.
+    // Returns a running server with a filled table, or null if the server cannot be measured.
     const Server* table_server(const std::string& name);
     void tables();
     void add(Row row);
@@ -87,12 +87,13 @@ private:
     const Options options_;
     const std::string place_;
     std::map<std::string, std::unique_ptr<Server>> servers_;
-    // Those with a table.
+    // The names of the servers whose table has been filled.
     std::set<std::string> filled_;
     std::vector<Row> rows_;
 };
 
-// Started when it is wanted first. All that were started stay: idle ones cost next to nothing.
+// Returns the server with this name; starts it at the first call. It keeps running afterwards,
+// because an idle server costs almost no processor time.
 const Server& Bench::server(const std::string& name) {
     auto& found = servers_[name];
     if (found) return *found;
@@ -174,7 +175,7 @@ const Server* Bench::table_server(const std::string& name) {
     if (!filled_.insert(name).second) return &found;
     const auto connect = [&found] { return found.connect_soon(Way::port); };
     fill_table(connect, table_clients);
-    // Some compile what is called often.
+    // Warms up the server: some compile code that runs often.
     for (const auto work : {TableWork::get, TableWork::put, TableWork::pair}) {
         measure_table(connect, work, table_clients, options_.threads, 3 * options_.duration);
     }
@@ -203,7 +204,8 @@ void Bench::calls(TableWork work, const std::string& ours, const std::string& th
     row.unit = what + "/s";
     row.against = theirs;
     row.target = target;
-    // How many for a second of the server's processor time. Others on the machine count less there.
+    // The number of calls per second of the server's processor time. Other load on the machine
+    // affects this value less than the elapsed time.
     std::vector<double> our_thrift;
     std::vector<double> their_thrift;
     const auto rate = [&](const Server* server, std::vector<double>& thrift) {

@@ -1,5 +1,5 @@
-// PostgreSQL, in the simple queries of its protocol (version 3.0), with a user who needs no
-// password.
+// Lock clients for PostgreSQL. They use the simple queries of its protocol (version 3.0), and a
+// user without a password.
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -10,7 +10,7 @@ namespace rocklock::bench {
 namespace {
 
 std::string number_of(const std::string& resource) {
-    // Within the range of an advisory lock's key.
+    // Shifted so that the number fits into the key of an advisory lock.
     return std::to_string(std::hash<std::string>{}(resource) >> 2);
 }
 
@@ -27,7 +27,7 @@ public:
 
     void ask(const std::string& resource, bool /*waits*/) override {
         if (advisory_) return query("SELECT pg_advisory_lock(" + number_of(resource) + ")");
-        // A row for the resource is there from the first time on.
+        // The first request of the client inserts the row of its resource.
         if (!std::exchange(inserted_, true)) {
             query("INSERT INTO locks VALUES ('" + resource + "') ON CONFLICT DO NOTHING");
             await();
@@ -52,7 +52,7 @@ private:
 
     void query(const std::string& text) { send(message('Q', text + '\0')); }
 
-    // Everything up to "ready for the next query".
+    // Removes all messages up to "ready for query".
     bool take_answer() override {
         while (received_.size() >= 5) {
             std::uint32_t size = 0;

@@ -1,4 +1,4 @@
-// The lock API as JSON over HTTP.
+// A lock client for Rocklock's API as JSON over HTTP.
 #include <cstdlib>
 #include <utility>
 
@@ -50,7 +50,7 @@ private:
         return rest_from('"' + member + "\":\"", "\"");
     }
 
-    // The beginning of each request's body.
+    // The start of each request's body: the proof of the session.
     std::string proof_;
     std::string answer_;
 };

@@ -32,7 +32,7 @@ using Words = std::vector<std::string>;
 constexpr std::chrono::seconds patience_with_ends{10};
 constexpr std::chrono::seconds patience_with_starts{60};
 const char* const no_process = "there is no room for another process";
-// As a shell has it.
+// The exit status that a shell uses if a program cannot be started.
 constexpr int not_started = 127;
 
 sockaddr_in loopback(int port) {
@@ -67,7 +67,7 @@ bool installed(const std::string& program) {
     return false;
 }
 
-// A process and those that it has started.
+// Returns the process and its child processes.
 std::vector<int> family_of(int pid) {
     std::vector<int> family{pid};
     const std::string number = std::to_string(pid);
@@ -83,13 +83,14 @@ double seconds_of(int pid) {
     return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
-// Of the processes that it started and that have ended: in hundredths of a second, which is what
-// the kernel tells of them (proc(5), cutime and cstime).
+// Returns the processor time of the child processes that have ended. The kernel reports it in clock
+// ticks, usually hundredths of a second (proc(5), cutime and cstime).
 double seconds_of_ended(int pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string line;
     std::getline(file, line);
-    // The name, which is in brackets, may have anything in it.
+    // The name is in parentheses and may contain any character, so the text after the last `)` is
+    // parsed.
     std::istringstream members(line.substr(std::min(line.rfind(')'), line.size() - 1) + 1));
     std::string word;
     for (int member = 3; member < 16; ++member) members >> word;
@@ -99,9 +100,10 @@ double seconds_of_ended(int pid) {
     return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-// In the child: never comes back.
+// Runs in the child after fork(). Does not return.
 [[noreturn]] void become(char* const* words, const std::string& directory, pid_t parent) {
-    // Whatever ends us, ends it. A parent that ended meanwhile is no parent any more.
+    // The kernel kills this process when its parent ends. If the parent ended before the call, its
+    // process id has changed.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) std::_Exit(not_started);
     const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -111,7 +113,8 @@ double seconds_of_ended(int pid) {
     std::_Exit(not_started);
 }
 
-// -1: it can't be started. By the main thread, whose end would be theirs.
+// Returns the process id, or -1 if fork() fails. Must be called by the main thread:
+// PR_SET_PDEATHSIG kills the child when the thread that started it ends.
 int spawn(const Words& command, const std::string& directory = {}) {
     Words words = command;
     std::vector<char*> arguments;
@@ -123,14 +126,14 @@ int spawn(const Words& command, const std::string& directory = {}) {
     return child;
 }
 
-// Leaves it to be waited for.
+// Returns whether the process has ended. Does not reap it.
 bool has_ended(int pid) {
     siginfo_t info{};
     const auto id = static_cast<id_t>(pid);
     return ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-// How a process has ended, for people.
+// Returns a readable description of an exit status.
 std::string ending_of(int status) {
     if (WIFSIGNALED(status)) {
         return "it was ended by signal " + std::to_string(WTERMSIG(status));
@@ -157,7 +160,7 @@ Server::Server(Contestant contestant) : contestant_(std::move(contestant)) { sta
 Server::~Server() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGINT);
-    // A virtual machine for Java was seen not to end for as long as one waited.
+    // Some servers do not end after SIGINT: a Java virtual machine was seen to run on indefinitely.
     for (const auto until = Steady::now() + patience_with_ends; Steady::now() < until;) {
         if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
         std::this_thread::sleep_for(milliseconds{10});

@@ -1,4 +1,5 @@
-// The servers that are measured: each is started here, in a directory of its own, and ended here.
+// The servers that are measured. Each Server starts its server in a separate directory and stops
+// it.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +13,35 @@
 
 namespace rocklock::bench {
 
-// Of memory, that a process has now; what it shares with others counts in parts.
+// Returns the memory of a process in megabytes, or 0 if it is unknown. Shared pages count in
+// proportion (Pss).
 double megabytes_of(int pid);
 
-// What a contestant is: how its server is started, and what its clients say.
+// The description of a server: how to start it, and which client talks to it.
 struct Contestant {
     std::string name;
-    // What makes its store, run to its end before; may be none.
+    // A command that creates the store and must end successfully before `command` starts. May be
+    // empty.
     std::vector<std::string> prepare{};
     std::vector<std::string> command{};
-    // Where it runs; empty: here.
+    // The working directory of the server. Empty: that of this process.
     std::string directory{};
-    // A Unix socket; a port of this machine; or both.
+    // The server listens on a Unix socket, on a local port, or on both.
     std::string socket{};
     int port = 0;
-    // None: it is measured with tables only.
+    // Null if the server is measured with tables only.
     std::function<std::unique_ptr<LockClient>(int fd)> client{};
-    // What must be said once before clients wait for one resource; may be none.
+    // Bytes that are sent once before clients wait for one resource, such as the request that adds
+    // the token to the list in Redis. May be empty.
     std::string makes_queue{};
 };
 
-// By which of them it is reached. With only one of them that is it.
+// The transport that a client connects to. If the server has only one, that one is used.
 enum class Way : std::uint8_t { socket, port };
 
 class Server {
 public:
-    // Errors: a reason why it can't be measured, in `why_not`.
+    // Starts the server. If that fails, why_not() returns the reason.
     explicit Server(Contestant contestant);
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -45,16 +49,17 @@ public:
 
     const std::string& name() const { return contestant_.name; }
     const std::string& why_not() const { return why_not_; }
-    // The path of its Unix socket; empty: none.
+    // Returns the path of its Unix socket, or an empty path if it has none.
     const std::string& socket() const { return contestant_.socket; }
     std::unique_ptr<LockClient> connect() const;
-    // A socket that is connected.
+    // Returns a connected socket, or -1 if the server ends or does not listen in time.
     int connect_soon(Way way) const;
-    // Of processors, that it and the processes that it started have used so far.
+    // Returns the processor time that the server and its child processes have used so far.
     double processor_seconds() const;
-    // Of memory, that they have now; what they share counts once.
+    // Returns the memory of the server and its child processes now. Pages that they share count
+    // once.
     double megabytes() const;
-    // Of memory, that it alone has now.
+    // Returns the resident memory of the server process alone.
     std::size_t resident_bytes() const;
 
 private:
@@ -66,15 +71,16 @@ private:
     int pid_ = -1;
 };
 
-// Where the programs are that are not found by themselves.
+// The programs to measure that are not found by their default name.
 struct Programs {
     std::string rocklock;
     std::string dynalite = "dynalite";
-    // The folder with DynamoDBLocal.jar; empty: none.
+    // The folder with DynamoDBLocal.jar. Empty: DynamoDB Local is not measured.
     std::string dynamodb_local{};
 };
 
-// All that is known here, by name, under a directory that is theirs.
+// Returns all servers that can be measured, each with its name. `directory` must not be used by
+// others.
 std::vector<Contestant> contestants(const Programs& programs, const std::string& directory);
 
 }  // namespace rocklock::bench

@@ -1,5 +1,6 @@
-// DynamoDB's API over HTTP, as an SDK speaks it: HTTP/1.1 with keep-alive, JSON, and a header with
-// a signature, which none of the servers here checks.
+// A client of DynamoDB's API over HTTP that sends requests as an SDK does: HTTP/1.1 with
+// keep-alive, JSON, and a header with a signature. None of the measured servers verifies the
+// signature.
 #pragma once
 
 #include <string>
@@ -9,16 +10,16 @@
 
 namespace rocklock::bench {
 
-// A whole request of that operation.
+// Returns a complete HTTP request for this operation.
 std::string table_request(std::string_view operation, std::string_view body);
 
 class TableClient final : public Client {
 public:
     using Client::Client;
 
-    // An answer that does not begin like this ends the program.
+    // Sends the request. Ends the program if the response does not begin with `answer_begin`.
     void ask(const std::string& request, std::string_view answer_begin);
-    // Waits for the answer, which may be a refusal.
+    // Waits for the response and returns its body, which may be an error of the API.
     std::string call(std::string_view operation, std::string_view body);
 
 private:

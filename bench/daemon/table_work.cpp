@@ -20,7 +20,7 @@ std::string name_of(std::size_t client, std::size_t item) {
     return "orders/" + std::to_string(100'000 + client) + "/" + std::to_string(100'000 + item);
 }
 
-// The row of a lock: six attributes, 170 bytes.
+// An item as used for a lock: six attributes, 170 bytes.
 std::string item(const std::string& name) {
     return R"({"id":{"S":")" + name +
            R"("},"holder":{"S":"billing-worker-3"},"expired_at":{"N":"1795284000"},)"
@@ -33,14 +33,15 @@ std::string key(const std::string& name) {
 
 std::string put(const std::string& name) { return R"({"TableName":"bench","Item":)" + item(name); }
 
-// One client, with its requests made before.
+// One client. Its requests are built in advance, outside of the measured time.
 class Asker {
 public:
     Asker(int socket, TableWork work, std::size_t number) : client_(socket) {
         for (std::size_t i = 0; i < items_per_client; ++i) add(work, name_of(number, i));
     }
 
-    // The requests of one piece of work go together.
+    // Sends the next request. If `stop`, it returns false at the end of a piece of work, so that
+    // the requests of one piece always complete together.
     bool go_on(bool stop) {
         const bool between = next_ % requests_per_piece_ == 0;
         if (between && asked_) ++pieces_;

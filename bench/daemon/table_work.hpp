@@ -1,4 +1,4 @@
-// What is measured of tables over HTTP.
+// The table operations that are measured over HTTP.
 #pragma once
 
 #include <chrono>
@@ -9,19 +9,19 @@
 namespace rocklock::bench {
 
 enum class TableWork : std::uint8_t {
-    // GetItem of items that are there.
+    // GetItem of existing items.
     get,
     // PutItem that replaces an item.
     put,
-    // A lock as people make it of an item: a PutItem on condition that there is none, and a
-    // DeleteItem on condition that it is one's own. Both together count as one.
+    // A lock that is implemented with an item: PutItem if the item does not exist, then DeleteItem
+    // if the caller owns it. Both together count as one piece of work.
     pair,
 };
 
-// A socket connected to the server.
+// Returns a socket that is connected to the server.
 using Connect = std::function<int()>;
 
-// Makes a table with the items of so many clients.
+// Creates a table with the items of `clients` clients.
 void fill_table(const Connect& connect, std::size_t clients);
 struct TableRun {
     double pieces = 0;

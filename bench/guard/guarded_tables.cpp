@@ -66,7 +66,7 @@ GuardedTables::GuardedTables(const std::string& folder, Durability durability, s
              {},
              std::vector<std::uint64_t>(items_of_a_thread)});
     }
-    // They share their syncs.
+    // The threads fill their items in parallel, so that commits share their syncs.
     std::vector<std::jthread> fill;
     for (std::size_t thread = 0; thread < threads; ++thread) {
         fill.emplace_back([this, thread] { fill_place(thread); });

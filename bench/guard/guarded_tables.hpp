@@ -1,5 +1,5 @@
-// What guards are measured on: the same items in a table that is bound to resources and in one that
-// is not.
+// The tables on which guards are measured: the same items in a table that is bound to resources and
+// in one that is not.
 #pragma once
 
 #include <cstddef>
@@ -11,36 +11,37 @@
 
 namespace rocklock::bench {
 
-// Ratios of rates: a guarded write costs at most 1.3 times the other, a read of a bound table 1.2.
+// Ratios of rates: a guarded write may cost at most 1.3 times as much as the other one, and a read
+// of a bound table 1.2 times.
 inline constexpr double guarded_write_target = 1 / 1.3;
 inline constexpr double bound_read_target = 1 / 1.2;
 
-// Which of the two tables.
 enum class Table : std::uint8_t { bound, unbound };
 
-// Sixty-four items a thread in each table. Of those in the bound one each thread holds the locks.
+// Each thread has 64 items in each table, and holds the locks of its items in the bound table.
 //
-// Threads: thread-safe, where each names itself.
+// Threads: thread-safe if each thread passes its own number.
 class GuardedTables {
 public:
-    // In a folder; in memory, where that is empty.
+    // Opens a store in `folder`, or in memory if `folder` is empty.
     GuardedTables(const std::string& folder, Durability durability, std::size_t threads);
 
-    // The next of the thread's items, into the unbound table.
+    // Writes the thread's next item to the unbound table.
     void put(std::size_t thread) { put(thread, places_[thread].next()); }
-    // Into the bound one, showing its lock.
+    // Writes the next item to the bound table and presents its lock.
     void put_guarded(std::size_t thread) { put_guarded(thread, places_[thread].next()); }
-    // Into the unbound one, if it has the version that it is known to have.
+    // Writes the next item to the unbound table on condition that its version is the last one seen.
     void put_on_version(std::size_t thread);
-    // The next sixteen in one commit, which show their locks in the bound table.
+    // Writes the next sixteen items in one commit. In the bound table, each write presents its
+    // lock.
     void transact(Table table, std::size_t thread);
     void get(Table table, std::size_t thread);
-    // All of a thread's items.
+    // Queries all items of a thread.
     void query(Table table, std::size_t thread);
 
 private:
-    // What a thread has: a session, the locks of all its items in the bound table, the versions of
-    // those in the other, and which item is next.
+    // The state of a thread: its session, the locks of its items in the bound table, the versions
+    // of its items in the unbound one, and the index of the next item.
     struct Place {
         Session session;
         std::vector<Guard> guards;

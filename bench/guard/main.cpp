@@ -1,9 +1,9 @@
-// bench_guard: what guards cost: a write that shows a lock beside one that shows nothing, and a
-// plain read of a table that is bound to resources beside one of a table that is not.
+// bench_guard: the cost of guards. Compares a write that presents a lock with one that presents
+// none, and a plain read of a table that is bound to resources with one of an unbound table.
 //
 //     bench_guard [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR] [--only WORD]
 //
-// docs/performance.md says what the rows mean and holds the last results.
+// docs/performance.md explains the rows and has the latest results.
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -29,7 +29,7 @@ public:
 
 private:
     using Once = std::function<void(GuardedTables& tables, std::size_t thread)>;
-    // What is done, and what that is compared with.
+    // An operation and the one that it is compared with.
     struct Pair {
         std::string name;
         Once once;
@@ -38,7 +38,7 @@ private:
         double target = 0;
     };
 
-    // Both in the same store, in turn.
+    // Measures both in the same store, in turn.
     void row(const Pair& pair, Durability durability, std::size_t threads);
     void write_rows(Durability durability, std::size_t threads);
     void read_rows(std::size_t threads);

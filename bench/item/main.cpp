@@ -1,12 +1,11 @@
-// bench_item: how long it takes to read, write, copy, store and find items, on one thread, without
-// a table or a disk.
+// bench_item: the time to parse, print, copy, store and find items, on one thread, without a table
+// or a disk.
 //
 //     bench_item [--quick] [--rounds N] [--only TEXT]
 //
-// Each row is one operation on a whole item or number. It is done over and over for some
-// milliseconds, and that as often as there are rounds: told are the median of the rounds and the
-// fastest of them, in nanoseconds of the processor's time, beside the size in bytes of what is read
-// or written.
+// Each row is one operation on a whole item or number. A round repeats it for some milliseconds. A
+// row reports the median and the fastest round in nanoseconds of processor time, and the size in
+// bytes of the data that is read or written.
 #include <time.h>
 
 #include <algorithm>
@@ -39,18 +38,19 @@ using std::chrono::nanoseconds;
 struct Options {
     std::size_t rounds = 9;
     milliseconds duration{50};
-    // Only rows with this in their name.
+    // Only rows whose names contain this text are measured.
     std::string only;
 };
 
-// What this thread has had of the processor: others on the machine count less than on a clock.
+// Returns the processor time of this thread. Other load on the machine affects it less than the
+// elapsed time.
 nanoseconds time_used() {
     timespec used{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     return std::chrono::seconds(used.tv_sec) + nanoseconds(used.tv_nsec);
 }
 
-// What operations return is added up here, lest they be left out.
+// Adds up the results of the operations, so that the compiler cannot remove them.
 std::uint64_t sink = 0;
 
 class Bench {
@@ -59,12 +59,12 @@ public:
         std::printf("| operation | bytes | ns, median | ns, fastest |\n|---|---|---|---|\n");
     }
 
-    // `once` returns something that depends on all it did.
+    // Measures `once`, which must return a value that depends on everything it did.
     template <typename Once>
     void row(const std::string& name, std::size_t bytes, const Once& once) {
         if (name.find(options_.only) == std::string::npos) return;
         std::vector<double> times;
-        // One that does not count.
+        // A round that is not counted.
         round(once);
         for (std::size_t i = 0; i < options_.rounds; ++i) times.push_back(round(once));
         std::sort(times.begin(), times.end());
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    // Nanoseconds an operation.
+    // Returns nanoseconds per operation.
     template <typename Once>
     double round(const Once& once) {
         const auto begin = time_used();
@@ -91,12 +91,12 @@ private:
     const Options options_;
 };
 
-// The row of a lock, as people keep them in DynamoDB.
+// An item as used for a lock in DynamoDB.
 constexpr std::string_view small_item = R"({
     "pk":{"S":"orders/42"},"owner_id":{"S":"billing-worker-3"},"expired_at":{"N":"1795284000"},
     "token":{"N":"3706140701491200"},"status":{"S":"normal"},"version":{"N":"17"}})";
 
-// An order of six lines, about a kilobyte of JSON.
+// Returns an order of six lines, about a kilobyte of JSON.
 std::string large_item() {
     std::string lines;
     for (int line = 1; line <= 6; ++line) {
@@ -228,6 +228,6 @@ int main(int count, char** arguments) {
     items(bench, "order", large_item());
     keys(bench);
     numbers(bench);
-    // Never so, which the compiler cannot know.
+    // Never true, but the compiler cannot know that; so it must compute `sink`.
     return sink == 0 ? 1 : 0;
 }

@@ -14,7 +14,7 @@ namespace rocklock::bench {
 namespace {
 
 constexpr std::size_t names_per_thread = 1024;
-// Long enough that no renewal falls into a measurement.
+// So long that no session is renewed during a measurement.
 constexpr std::chrono::hours lease{1};
 
 Database open_database(Kind kind, const std::string& folder) {
@@ -24,7 +24,7 @@ Database open_database(Kind kind, const std::string& folder) {
     return must(Database::open(folder, options), "open");
 }
 
-// Passes everything on to a store in memory, and notes the writes.
+// Forwards everything to a store in memory, and records the writes.
 class NotingStorage final : public Storage {
 public:
     explicit NotingStorage(std::vector<Write>& noted)

@@ -1,5 +1,5 @@
-// Who is measured: Rocklock as a program embeds it, RocksDB doing the same writes by itself, and
-// the least that could be called a lock table.
+// The contestants: Rocklock embedded in a program, RocksDB with the same writes, and a minimal lock
+// table.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace rocklock::bench {
 
-// Names of 24 bytes that no other thread uses: "orders/…", or without a '/'.
+// Names of 24 bytes that no other thread uses: "orders/…", or without a '/' if `flat`.
 class Names {
 public:
     static constexpr std::size_t bytes = 24;
@@ -32,23 +32,24 @@ private:
 };
 std::string name_of(std::size_t number, bool flat);
 
-// The bytes of the two writes that a pair comes to.
+// The sizes of the two writes of an acquire and release.
 struct PairSizes {
     std::size_t key = 0;
     std::size_t acquire = 0;
     std::size_t release = 0;
 };
-// As the library writes them, seen by a storage that looks at what goes through it.
+// Returns the sizes that the library writes, recorded by a storage between the library and its
+// store.
 PairSizes measure_pair_sizes();
 
 enum class Kind { durable, written, memory };
 
-// Rocklock in this process: a session and names for each thread.
+// Rocklock in this process, with one session and one set of names per thread.
 class Embedded {
 public:
     Embedded(Kind kind, const std::string& folder, std::size_t threads);
     void pair(std::size_t thread);
-    // A set of so many, as one grant.
+    // Acquires a set of `count` resources as one grant, and releases it.
     void set(std::size_t thread, std::size_t count);
     Database& database() { return database_; }
     Session& session(std::size_t thread) { return sessions_[thread]; }
@@ -59,8 +60,8 @@ private:
     std::vector<Names> names_;
 };
 
-// RocksDB with its own defaults: the same two writes a pair, the first one synced where a grant is
-// durable.
+// RocksDB with default options and the same two writes per pair. If `synced`, the first write is
+// synced to disk, as a durable grant is.
 class RawRocksdb {
 public:
     RawRocksdb(bool synced, const std::string& folder, std::size_t threads, PairSizes sizes);
@@ -68,7 +69,7 @@ public:
     RawRocksdb(const RawRocksdb&) = delete;
     RawRocksdb& operator=(const RawRocksdb&) = delete;
     void pair(std::size_t thread);
-    // Only the first of the two.
+    // Performs only the first of the two writes.
     void put(std::size_t thread);
 
 private:
@@ -76,7 +77,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// A sharded hash map of names and owners: no queues, leases, tokens, sessions or history.
+// A sharded hash map from names to owners, without queues, leases, tokens, sessions or history.
 class BareTable {
 public:
     explicit BareTable(std::size_t threads);

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Threads that all want one resource. What they note is touched by the holder only.
+// Threads that all want the same resource. Only the holder accesses the results.
 class Relay {
 public:
     Relay(Embedded& embedded, std::size_t threads) : embedded_(embedded), counts_(threads) {
@@ -38,7 +38,7 @@ public:
         }
     }
 
-    // When all have stopped.
+    // Must be called after all threads have stopped.
     HandOff result(double seconds) && {
         HandOff result;
         result.hand_offs_a_second = static_cast<double>(latencies_.size()) / seconds;

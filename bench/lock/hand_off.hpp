@@ -1,5 +1,5 @@
-// Many threads that all want one resource: how long it takes from the release by one until the next
-// one has it, and how evenly they get it.
+// Many threads that want the same resource: measures the time from one thread's release until the
+// next thread holds the resource, and how evenly the threads get it.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,11 @@
 namespace rocklock::bench {
 
 struct HandOff {
-    // From the call of release to the return of the next acquire, at the median.
+    // The median time from the call of release() to the return of the next acquire().
     double latency_us = 0;
     double hand_offs_a_second = 0;
-    // Jain's index: 1 when all threads got it equally often, 1/threads when one got it always.
+    // Jain's index: 1 if all threads got the resource equally often, 1/threads if one thread always
+    // got it.
     double fairness = 0;
 };
 HandOff measure_hand_off(Kind kind, const std::string& folder, std::size_t threads,

@@ -25,14 +25,14 @@ Database open_store(const std::string& folder) {
 
 int child_memory(const std::string& folder, std::size_t locks, bool flat) {
     Database database = open_store(folder);
-    // What the first requests of all allocate is not any lock's.
+    // The first requests allocate memory that belongs to no lock; it must not be counted.
     hold_locks(database, locks, 1, flat);
     const std::size_t before = resident_bytes();
     hold_locks(database, 0, locks, flat);
     const double each = (static_cast<double>(resident_bytes()) - static_cast<double>(before)) /
                         static_cast<double>(locks);
     tell_parent({each});
-    // The end of the process frees it all faster.
+    // Skips destructors: the end of the process frees the memory faster.
     std::_Exit(0);
 }
 

@@ -1,5 +1,5 @@
-// A store with very many held locks: the memory of each, and how soon it grants again after a
-// restart. Each is measured in a process of its own.
+// A store with a very large number of held locks: the memory per lock, and the time from a restart
+// to the first grant. Each measurement runs in a separate process.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,23 @@
 
 namespace rocklock::bench {
 
-// Bytes of resident memory a held lock, in a store on disk.
+// Returns the bytes of resident memory per held lock in a store on disk.
 double measure_memory(const std::string& folder, std::size_t locks, bool flat);
 
-// Takes the locks of so many names, the first of them with this number, in sessions of a thousand
-// each, and lets go of all: they stay for an hour, and nothing of them outside of the store.
+// Acquires the locks of `locks` names, numbered from `first`, in sessions of a thousand locks each,
+// and detaches them all. The locks stay held for an hour, without objects of this program.
 void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat);
 
 enum class End { closed, killed };
-// Fills a store with so many, and ends its process in this way.
+// Fills a store with `locks` locks in a child process, which ends as `end` says.
 void fill_store(const std::string& folder, std::size_t locks, End end);
-// Opens it in a process of its own, which ends without closing it: seconds until the first grant.
+// Opens the store in a child process, which ends without closing it. Returns the seconds until the
+// first grant.
 double measure_first_grant(const std::string& folder);
-// Both of them.
+// Calls fill_store() and measure_first_grant().
 double measure_open(const std::string& folder, std::size_t locks, End end);
 
-// What those processes do. The status to exit with.
+// The main function of these child processes. Returns the exit status.
 int run_child(int argc, char** argv);
 
 }  // namespace rocklock::bench

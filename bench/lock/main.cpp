@@ -1,9 +1,9 @@
-// bench_lock: how fast Rocklock locks, embedded in a program, beside RocksDB doing the same writes
-// by itself and beside the least that could be called a lock table.
+// bench_lock: the speed of Rocklock's locks, embedded in a program, compared with RocksDB doing the
+// same writes and with a minimal lock table.
 //
 //     bench_lock [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR] [--only WORD]
 //
-// docs/performance.md says what the rows mean and holds the last results.
+// docs/performance.md explains the rows and has the latest results.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -57,7 +57,7 @@ void Bench::pairs_on_disk(bool durable, std::size_t threads, std::optional<doubl
     if (!report_.wanted(row.name)) return;
     row.unit = "pairs/s";
     row.target = target;
-    // With one thread a durable pair waits for one write: that of the grant.
+    // With one thread, a durable pair waits for a single write: that of the grant.
     const bool one_put = durable && threads == 1;
     row.against = one_put ? "RocksDB, one synced Put" : "RocksDB, the same two writes";
     const Folder our_folder(options_.directory);
@@ -87,7 +87,7 @@ void Bench::pairs_in_memory(std::size_t threads, double target) {
     report_.add(compare(
         std::move(row), options_.rounds,
         [&] {
-            // Anew each time: a store in memory keeps its history.
+            // A new store for each round, because a store in memory keeps its history.
             Embedded ours(Kind::memory, {}, threads);
             return rate(threads, options_.duration, [&](std::size_t thread) { ours.pair(thread); });
         },

@@ -1,7 +1,8 @@
-"""Bars of medians for each word, lying, with their ranges and values; the names of the series above.
+"""Bar charts: horizontal bars of medians for each word, with their ranges and values. The legend is
+above.
 
-The length of a bar says how much it is, so bars stand on zero and a linear scale. Where the smallest
-would not be seen there are points on a logarithmic scale instead.
+The length of a bar shows its value, so bars begin at zero on a linear scale. If the smallest value
+would be invisible, the chart has points on a logarithmic scale instead.
 """
 
 import canvas
@@ -17,7 +18,7 @@ WORD_WIDTH = 180
 NARROW_WORD_WIDTH = 110
 VALUE_SIZE = 11.5
 VALUE_WIDTH = 60
-# By how many times values may differ and have bars.
+# If the values differ by a larger factor, the chart has points instead of bars.
 FURTHEST = 100
 NOTE = "{} are medians of the rounds; the thin lines reach from the lowest round to the highest."
 
@@ -65,7 +66,7 @@ class BarChart:
             self.canvas.note(NOTE.format("Points" if self.scale.log else "Bars"))
 
     def _places(self):
-        """The middle of each word's group, and where each of its bars begins."""
+        """Returns the middle of each word's group and the start of each of its bars."""
         places = {}
         y = self.top + BETWEEN_GROUPS / 2
         for word, points in self.groups.items():
@@ -95,7 +96,7 @@ class BarChart:
         self.canvas.y = draw.title(self.bottom + 40, title, (self.left + self.right) / 2) + 22
 
     def _value(self, word, name, y):
-        """A bar, or a point where the scale is logarithmic, with its range and its value."""
+        """Draws a bar, or a point if the scale is logarithmic, with its range and value."""
         draw, point, mark = self.canvas, self.groups[word][name], self.marks[name]
         end = self.scale.position(point.median)
         low, high = self.scale.position(point.low), self.scale.position(point.high)
@@ -108,7 +109,7 @@ class BarChart:
                            width=float(max(abs(end - start), 1)), height=BAR, **canvas.filling(mark))
             draw.add("title", bar).text = canvas.clean(tip)
         if point.low < point.high:
-            # On the bar and beyond it to be seen.
+            # The range line has a halo, so that it is visible both on the bar and beyond it.
             path = f"M{low:.1f} {middle - 4:.1f}v8m0 -4H{high:.1f}m0 -4v8"
             draw.add("path", d=path, kind="rl-halo", fill="none", stroke_width=3)
             draw.add("path", d=path, kind="rl-range", fill="none")

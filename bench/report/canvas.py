@@ -1,4 +1,4 @@
-"""What all charts are drawn on: SVG, its letters, its frame of titles and notes."""
+"""The common base of all charts: SVG elements, text, and a frame with title and notes."""
 
 import re
 import xml.etree.ElementTree as xml
@@ -9,14 +9,14 @@ import marks
 SVG = "http://www.w3.org/2000/svg"  # tidy: meant
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', Helvetica, Arial, sans-serif"
 WIDTH = 760
-# For a telephone.
+# For phones.
 NARROW_WIDTH = 380
 MARGIN = 20
 TITLE_SIZE = 17
 LEGEND_SIZE = 12.5
 SIZE = 13
 NOTE_SIZE = 11.5
-# What XML does not know.
+# Characters that XML does not allow.
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 ARROWS = {("more", True): "more is better\u00a0↑", ("less", True): "less is better\u00a0↓",
@@ -33,7 +33,7 @@ def number(value):
 
 class Canvas:
     def __init__(self, chart, identity, narrow=False):
-        """`identity` is part of the ids in it, and so to be its own on a page."""
+        """`identity` becomes part of the ids in the picture, so it must be unique on a page."""
         self.width = NARROW_WIDTH if narrow else WIDTH
         self.root = xml.Element("svg", {"xmlns": SVG, "class": "rl-narrow" if narrow else "rl-wide", "role": "img",
                                         "font-family": FONT, "font-size": str(SIZE),
@@ -41,25 +41,26 @@ class Canvas:
         xml.SubElement(self.root, "title", {"id": f"{identity}-title"}).text = clean(chart.title)
         self._description = xml.SubElement(self.root, "desc", {"id": f"{identity}-desc"})
         self._back = xml.SubElement(self.root, "rect", {"class": "rl-back", "rx": "6"})
-        # How far down it is drawn.
+        # The vertical position at which the next element is drawn.
         self.y = 12.0
         for line in lettering.wrap(clean(chart.title), TITLE_SIZE, self.room(), bold=True):
             self.y += 23
             self.text(MARGIN, self.y, line, size=TITLE_SIZE, bold=True)
 
     def room(self):
-        """The width between the margins."""
+        """Returns the width between the margins."""
         return self.width - 2 * MARGIN
 
     def add(self, tag, parent=None, **attributes):
-        """An element; numbers are rounded, `_` in a name stands for `-`, and `kind` is its class."""
+        """Adds an element. Numbers are rounded, `_` in a name becomes `-`, and `kind` is the
+        class."""
         named = {("class" if name == "kind" else name.replace("_", "-")):
                  number(value) if isinstance(value, float) else str(value)
                  for name, value in attributes.items() if value != ""}
         return xml.SubElement(self.root if parent is None else parent, tag, named)
 
     def text(self, x, y, text, kind="rl-text", anchor="start", size=SIZE, bold=False, parent=None):
-        """A line of text, of which y is where letters stand."""
+        """Adds a line of text; `y` is its baseline."""
         element = self.add("text", parent, x=float(x), y=float(y), kind=kind,
                            text_anchor="" if anchor == "start" else anchor,
                            font_size="" if size == SIZE else size,
@@ -67,7 +68,7 @@ class Canvas:
         element.text = clean(text)
 
     def lines(self, x, middle, lines, kind="rl-text", anchor="start", size=SIZE, bold=False):
-        """Lines of text around a height."""
+        """Adds lines of text, centred vertically on `middle`."""
         step = size * 1.25
         y = middle - step * (len(lines) - 1) / 2 + size * 0.35
         for line in lines:
@@ -79,14 +80,14 @@ class Canvas:
                  **more)
 
     def axis_break(self, x, y, upright):
-        """Two strokes across an axis that goes on elsewhere; `upright`: across one that stands."""
+        """Draws two strokes across an axis to mark a break; `upright`: the axis is vertical."""
         for shift in (-3, 3):
             path = (f"M{x - 5:.1f} {y + shift + 2:.1f}l10 -4" if upright
                     else f"M{x + shift - 2:.1f} {y + 5:.1f}l4 -10")
             self.add("path", d=path, kind="rl-axis", fill="none", stroke_width=1.5)
 
     def group(self, mark):
-        """What is drawn in it has the colour of the mark."""
+        """Adds a group. The elements in it are drawn in the colour of `mark`."""
         return self.add("g", kind=f"rl-{mark.colour}", fill="currentColor", stroke="currentColor")
 
     def marker(self, group, mark, x, y, tip=""):
@@ -96,7 +97,8 @@ class Canvas:
             xml.SubElement(path, "title").text = clean(tip)
 
     def legend(self, looks, swatches):
-        """Each series with its marker, or with a swatch, as many on a line as fit."""
+        """Draws the name of each series with its marker, or with a swatch, as many per line as
+        fit."""
         x = MARGIN
         self.y += 28
         for name, mark in looks.items():
@@ -118,8 +120,9 @@ class Canvas:
         self.y += 2
 
     def title(self, y, text, middle=None):
-        """The title of an axis, in as many lines as it takes; around `middle`, or from the margin.
-        Returns where the last stands."""
+        """Draws the title of an axis in as many lines as it needs: centred on `middle`, or from the
+        margin if there is none. Returns the position of the last line.
+        """
         for index, line in enumerate(lettering.wrap(clean(text), SIZE, self.room())):
             y += 17 * bool(index)
             if middle is None:
@@ -131,14 +134,15 @@ class Canvas:
         return y
 
     def note(self, text):
-        """Small, at the foot."""
+        """Adds small text at the bottom."""
         for line in lettering.wrap(clean(text), NOTE_SIZE, self.room()):
             self.text(MARGIN, self.y, line, "rl-soft", size=NOTE_SIZE)
             self.y += 16
 
     def finish(self, description, alone):
-        """The text of the picture; `alone`: in a file of its own, else in a page that has the
-        style."""
+        """Returns the picture as text. `alone`: for a file of its own, with the style; otherwise,
+        the page contains the style.
+        """
         height = number(round(self.y + 6))
         self.root.set("viewBox", f"0 0 {self.width} {height}")
         if alone:
@@ -155,12 +159,13 @@ class Canvas:
 
 
 def filling(mark):
-    """How a bar is filled: paler where its colour comes a second time."""
+    """Returns the fill attributes of a bar: paler if its colour is used for the second time."""
     return {"fill_opacity": 0.15 + 0.15 * (mark.dash - 1)} if mark.dash else {"stroke": "none"}
 
 
 def axis_title(what, scale, better, upright):
-    """The quantity, its kind of scale, and which way is better."""
+    """Returns the title of an axis: the quantity, the kind of scale, and which direction is
+    better."""
     what += (" (log scale; 0 lies apart)" if scale.zero else " (log scale)") if scale.log else ""
     arrow = ARROWS.get((better, upright))
     return f"{what} – {arrow}" if arrow else what

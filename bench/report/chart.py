@@ -1,4 +1,4 @@
-"""Charts of a scenario as SVG."""
+"""The charts of a scenario as SVG."""
 
 import figures
 import marks
@@ -11,7 +11,7 @@ def file_name(scenario, chart):
 
 
 def describe(chart, names):
-    """What the picture shows, for those who do not see it."""
+    """Returns a text description of the chart for readers who cannot see it."""
     lines = [f"{chart.y} over {chart.x}." if chart.x else f"{chart.y}."]
     if chart.better:
         lines.append(f"{chart.better.capitalize()} is better.")
@@ -26,13 +26,14 @@ def describe(chart, names):
 
 
 def drawn(scenario):
-    """The charts of which something was measured."""
+    """Returns the charts that have points."""
     return [chart for chart in scenario.charts if chart.points]
 
 
 def draw(scenario, chart, alone=True, narrow=False):
-    """The text of the picture; `alone`: in a file of its own, else in a page that has the style;
-    `narrow`: for a telephone."""
+    """Returns the picture as text. `alone`: for a file of its own; otherwise, the page contains the
+    style. `narrow`: for phones.
+    """
     looks = marks.marks(point.series for one in scenario.charts for point in one.points)
     kind = BarChart if chart.x_scale == "words" else LineChart
     picture = kind(chart, looks, f"{scenario.name}-{chart.name}{'-narrow' * narrow}", narrow)

@@ -1,8 +1,10 @@
-"""How numbers are written."""
+"""Formats numbers."""
 
 
 def _digits(value, significant):
-    """In plain decimals, with so many digits that count; whole numbers are not rounded."""
+    """Formats without an exponent, with this many significant digits; whole numbers are not
+    rounded.
+    """
     if value == 0:
         return "0"
     if abs(value) < 10 ** significant:
@@ -17,7 +19,9 @@ def _digits(value, significant):
 
 
 def short(value):
-    """Three digits that count, below one two, and k, M or G: 0.012, 1.20, 3076, 12.0k."""
+    """Formats with three significant digits (two if below 1) and k, M or G: 0.012, 1.20, 3076,
+    12.0k.
+    """
     size = abs(value)
     if 0 < size < 1e-6:
         return f"{value:.2e}"
@@ -28,7 +32,7 @@ def short(value):
 
 
 def spread(spread_, unit=""):
-    """The median, and the range where there is one, or that there was but one round."""
+    """Formats the median and the range, if there is one. Marks a value of a single round."""
     if len(spread_.rounds) == 1:
         return f"{short(spread_.median)}{unit} (one round)"
     if spread_.low == spread_.high:
@@ -37,7 +41,7 @@ def spread(spread_, unit=""):
 
 
 def tick(value):
-    """A value at an axis, exactly: 0.5, 256, 1024, 1.5k, 10k, 1M."""
+    """Formats a value at an axis exactly: 0.5, 256, 1024, 1.5k, 10k, 1M."""
     size = abs(value)
     if size >= 1e15 or 0 < size < 1e-6:
         return f"{value:g}"
@@ -49,7 +53,7 @@ def tick(value):
 
 
 def duration(seconds):
-    """0:07, 12:34, 1:02:03."""
+    """Formats seconds: 0:07, 12:34, 1:02:03."""
     minutes, seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

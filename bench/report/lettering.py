@@ -1,7 +1,7 @@
-"""How much room letters take, and how labels share it.
+"""The width of text, and the placement of labels.
 
-A browser knows which letters it has; here their widths are guessed, as those of DejaVu Sans, which
-is wider than most.
+The fonts of the browser are unknown, so widths are estimated from DejaVu Sans, which is wider than
+most fonts.
 """
 
 import re
@@ -13,7 +13,7 @@ BOLD = 1.13
 
 
 def width(text, size, bold=False):
-    """In pixels."""
+    """Returns the estimated width in pixels."""
     letters = sum(0 if unicodedata.combining(letter) else
                   1.05 if unicodedata.east_asian_width(letter) in "WF" else
                   NARROW.get(letter, 0.64) for letter in text)
@@ -21,7 +21,7 @@ def width(text, size, bold=False):
 
 
 def _pieces(word, size, bold, limit):
-    """A word that is wider than the limit, in pieces that are not."""
+    """Splits a word that is wider than the limit into pieces that are not."""
     piece = ""
     for letter in word:
         if piece and width(piece + letter, size, bold) > limit:
@@ -32,7 +32,7 @@ def _pieces(word, size, bold, limit):
 
 
 def wrap(text, size, limit, bold=False):
-    """The text in lines no wider than the limit; at least one."""
+    """Splits the text into lines that are not wider than the limit. Returns at least one line."""
     lines = [""]
     for word in re.split(r"[ \t\n\r]+", text.strip()):
         for piece in _pieces(word, size, bold, limit):
@@ -47,8 +47,9 @@ def wrap(text, size, limit, bold=False):
 
 
 def share(wanted, heights, low, high):
-    """Where the middle of each label goes, so that none meets another: as near as can be to where
-    it is wanted, in that order, between `low` and `high` if they have the room."""
+    """Returns the middle of each label, so that no two labels overlap: as close as possible to the
+    wanted positions, in their order, and between `low` and `high` if there is enough room.
+    """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     places = [0.0] * len(wanted)
     edge = low

@@ -1,4 +1,6 @@
-"""Lines of medians over a number, with their ranges, each with its name where it ends."""
+"""Line charts: lines of medians over a number, with their ranges and a label at the end of each
+line.
+"""
 
 import itertools
 
@@ -10,7 +12,7 @@ from marks import DASHES
 from scale import Scale
 
 PLOT_HEIGHT = 300
-# From the frame to the outermost points.
+# The distance from the frame to the outermost points.
 INSET = 14
 LABEL_SIZE = 12.5
 LABEL_STEP = LABEL_SIZE * 1.25
@@ -54,7 +56,7 @@ class LineChart:
                        self.right - INSET, tight=True)
 
     def x_ticks(self):
-        """What was measured if its labels have room, else what the scale says."""
+        """Returns the measured values if their labels fit, otherwise the ticks of the scale."""
         for ticks in (sorted({point.x for point in self.chart.points}), self.x.ticks):
             kept = []
             edge = -1e9
@@ -69,7 +71,7 @@ class LineChart:
 
     def draw(self):
         self._axes()
-        # The heavy lines first, so that a thin one is to be seen on them.
+        # Draws the heavy lines first, so that a thin line on top of one is visible.
         for name in self.series:
             self._line(name)
         if not self.narrow:
@@ -114,8 +116,9 @@ class LineChart:
                                            f"at {figures.tick(point.x)} {self.chart.x}")
 
     def _parts(self, points):
-        """The places of the points that a line joins. Where zero lies apart none leads from it to
-        another value."""
+        """Returns the groups of points that a line connects. If the scale has a separate position
+        for zero, no line connects a zero to another value.
+        """
         for _, part in itertools.groupby(points, lambda point: self.y.zero and point.median <= 0):
             places = [(self.x.position(point.x), self.y.position(point.median)) for point in part]
             if len(places) > 1:
@@ -129,8 +132,8 @@ class LineChart:
             mark = self.marks[name]
             group = self.canvas.group(mark)
             last = self.x.position(self.series[name][-1].x)
-            # From the end of a line that goes on to the edge; a line that ends before is known by
-            # its marker.
+            # Connects the label to the end of a line that reaches the edge. A line that ends before
+            # is identified by its marker.
             if last > self.right - INSET - 1:
                 self.canvas.line(last + 8, end, self.right + 6, middle, "", group,
                                  stroke_opacity=0.5)

@@ -1,4 +1,6 @@
-"""On what, with what and when it is measured: the line `run` of the results."""
+"""The environment of a measurement (machine, software versions, time): the `run` line of the
+results.
+"""
 
 import datetime
 import glob
@@ -10,7 +12,7 @@ import shutil
 import subprocess
 import zipfile
 
-# How each says which version it is.
+# The command that prints the version of each contestant.
 VERSIONS = {
     "RocksDB": ["pkg-config", "--modversion", "rocksdb"],
     "Redis": ["redis-server", "--version"],
@@ -18,14 +20,14 @@ VERSIONS = {
     "PostgreSQL": ["postgres", "--version"],
     "etcd": ["etcd", "--version"],
 }
-# Options of a build whose figures count.
+# The build options that valid measurements require.
 FIT = {"optimization": ("2", "3"), "b_sanitize": ("none",), "b_coverage": ("False",),
        "mutants": ("False",)}
 VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 
 def said(*command):
-    """The output of a command; nothing where it cannot be had."""
+    """Returns the output of a command, or an empty string if it fails."""
     try:
         return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, timeout=10, text=True, errors="replace",
@@ -52,7 +54,7 @@ def memory_gb():
 
 
 def file_system(directory, mounts=None):
-    """The kind of the file system that a directory lies on, as `ext4`."""
+    """Returns the type of the file system of a directory, such as `ext4`."""
     place = os.path.realpath(directory)
     best, kind = "", "unknown"
     for line in (mounts or read("/proc/self/mountinfo")).splitlines():
@@ -60,14 +62,16 @@ def file_system(directory, mounts=None):
         if len(before.split()) < 5 or not after:
             continue
         point = re.sub(r"\\(\d{3})", lambda found: chr(int(found.group(1), 8)), before.split()[4])
-        # Of two at one place the later lies above.
+        # If two file systems are mounted at the same place, the later one hides the other.
         if len(point) >= len(best) and os.path.commonpath([point, place]) == point:
             best, kind = point, after.split()[0]
     return kind
 
 
 def version_of_dynalite(program):
-    """What the package of a program says that lies in it, or is linked to from elsewhere."""
+    """Returns the version in the package.json next to the program, or next to the target if the
+    program is a link.
+    """
     place = shutil.which(program or "dynalite")
     package = read(pathlib.Path(os.path.realpath(place)).parent / "package.json") if place else ""
     found = re.search(r'"version":\s*"([^"]+)"', package)
@@ -75,7 +79,7 @@ def version_of_dynalite(program):
 
 
 def version_of_dynamodb_local(folder):
-    """What its archive has in its name, or in its manifest."""
+    """Returns the version in the name of the archive or in its manifest."""
     for archive in sorted(pathlib.Path(folder).glob("DynamoDBLocal*.jar")) if folder else []:
         in_name = VERSION.search(archive.stem)
         if in_name:
@@ -92,13 +96,13 @@ def version_of_dynamodb_local(folder):
 
 
 def versions(dynalite=None, dynamodb_local=None):
-    """The version of each contestant that says it."""
+    """Returns the version of each contestant for which it can be determined."""
     found = {"dynalite": version_of_dynalite(dynalite),
              "DynamoDB Local": version_of_dynamodb_local(dynamodb_local)}
     found = {name: version for name, version in found.items() if version}
     for name, command in VERSIONS.items():
         if name == "PostgreSQL":
-            # Debian does not put it into PATH.
+            # Debian does not add this folder to PATH.
             programs = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))
             command = [*programs[-1:], *command[len(programs[-1:]):]]
         version = VERSION.search(said(*command))
@@ -108,14 +112,14 @@ def versions(dynalite=None, dynamodb_local=None):
 
 
 def commit(root):
-    """The commit of the sources, and whether they have been changed since."""
+    """Returns the commit of the sources, and whether they have been changed since."""
     name = said("git", "-C", str(root), "rev-parse", "--short=12", "HEAD").strip()
     changed = said("git", "-C", str(root), "status", "--porcelain", "--untracked-files=no").strip()
     return name, bool(changed)
 
 
 def build(root):
-    """How what is measured was built; `unfit` says why its figures would mislead."""
+    """Returns the build options. `unfit` names the options that make measurements misleading."""
     place = root / "build"
     try:
         options = {option["name"]: option["value"]
@@ -134,7 +138,7 @@ def build(root):
 
 
 def run_record(root, directory, settings, versions_):
-    """The line `run`. What names a place on this machine is left out of it."""
+    """Returns the `run` line. It contains no paths of this machine."""
     name, changed = commit(root)
     return {
         "kind": "run",
@@ -144,7 +148,7 @@ def run_record(root, directory, settings, versions_):
         "memory_gb": memory_gb(),
         "kernel": f"{os.uname().sysname} {os.uname().release}",
         "file_system": file_system(directory),
-        # Of the minute before; what others do then they may do on.
+        # The load of the last minute. It shows how busy other programs kept the machine.
         "load_before": round(os.getloadavg()[0], 2),
         "commit": name,
         "changed_since": changed,
@@ -155,7 +159,7 @@ def run_record(root, directory, settings, versions_):
 
 
 def _told_settings(settings):
-    """The settings of a run, for people."""
+    """Returns the settings of a run as readable text."""
     rounds, each = settings.get("rounds"), settings.get("seconds")
     if not all(isinstance(value, (int, float)) for value in (rounds, each)):
         return ", ".join(f"{name} {value}" for name, value in settings.items())
@@ -165,7 +169,7 @@ def _told_settings(settings):
 
 
 def facts(run):
-    """Pairs of what is told of a run, for people."""
+    """Returns the facts about a run as pairs of readable texts."""
     def get(name, kind, default):
         value = run.get(name)
         return value if isinstance(value, kind) else default

@@ -1,8 +1,9 @@
-"""How series look: colours that are told apart without seeing red or green, a marker of its own for
-each, and heavier lines for Rocklock's.
+"""The appearance of the series: colours that people with red-green blindness can distinguish, a
+different marker for each series, and heavier lines for Rocklock.
 
-A contestant looks the same in all charts, since its name decides: of which family it is, and how it
-keeps what it is told. Names of no family have what is left.
+A contestant looks the same in all charts, because its name determines its appearance: the family
+determines the colour, and the durability determines the variant. Names that belong to no family get
+the remaining colours.
 """
 
 import itertools
@@ -10,21 +11,23 @@ import math
 import re
 from dataclasses import dataclass
 
-# On white, and on dark: apart (a distance of 20 and more in CIELAB) for all eyes, with those that
-# lack one of the three kinds of cones, and with a contrast of 3 and more.
+# For a light and a dark background. Any two colours have a distance of at least 20 in CIELAB, also
+# for people who lack one of the three kinds of cones, and a contrast of at least 3 to the
+# background.
 COLOURS = [("#0058cf", "#0083ef"), ("#d77c00", "#ee6600"), ("#739d65", "#7eed95"),
            ("#8e0076", "#e8b1ff"), ("#6e5200", "#fffb69"), ("#199ae1", "#d5fff5"),
            ("#571c17", "#a76243"), ("#a28b9f", "#737f91"), ("#180024", "#7830fc"),
            ("#000084", "#8454a8")]
 DASHES = ["", "7 4", "2 3"]
 
-# Each family with its colour, which is its marker too. The first that a name begins with counts.
+# Each family with the index of its colour and marker. The first pattern that matches a name
+# applies.
 FAMILIES = [(re.compile(pattern), colour) for pattern, colour in (
     (r"(Rocklock|daemon)\b.*\bHTTP\b", 9), (r"(Rocklock,? )?embedded\b", 5),
     (r"(Rocklock|daemon)\b", 0), (r"Redis\b", 1), (r"PostgreSQL\b", 2), (r"etcd\b", 3),
     (r"memcached\b", 4), (r"(RocksDB|raw)\b", 6), (r"dynalite\b", 7), (r"DynamoDB\b", 8))]
 OURS = (0, 5, 9)
-# The variants of a family: durable, handed to the operating system, in memory.
+# The variants of a family: durable, written to the operating system, in memory.
 KEEPING = [re.compile(pattern) for pattern in (
     r"\bdurable\b|\balways synced\b|\brow lock\b|\bon file\b|\bLevelDB\b",
     r"\bwritten\b|\bevery second\b", r"\bin memory\b|\bno log\b|\badvisory lock\b")]
@@ -52,19 +55,19 @@ STYLE = """
 @dataclass
 class Mark:
     colour: int
-    # Which shape, and which dashes.
+    # The indexes of the shape and of the dash pattern.
     shape: int
     dash: int
     heavy: bool
 
 
 def family(series):
-    """The colour of a name's family; None: it is of none."""
+    """Returns the colour of the family that a name belongs to, or None."""
     return next((colour for pattern, colour in FAMILIES if pattern.match(series)), None)
 
 
 def _variant(series):
-    """Which variant of its family a name tells of; None: of none."""
+    """Returns the variant that a name mentions, or None."""
     return next((variant for variant, words in enumerate(KEEPING) if words.search(series)), None)
 
 
@@ -73,12 +76,12 @@ def is_ours(series):
 
 
 def in_order(series):
-    """Rocklock's first, else as they came."""
+    """Returns Rocklock's series first, and the others in their original order."""
     return sorted(dict.fromkeys(series), key=lambda name: not is_ours(name))
 
 
 def marks(series):
-    """A mark for each series of a scenario's charts, in order."""
+    """Returns a mark for each series of a scenario's charts, in order."""
     names = in_order(series)
     looks = {}
 
@@ -87,7 +90,7 @@ def marks(series):
                            if (colour, variant) not in looks.values())
 
     known = [name for name in names if family(name) is not None]
-    # Who tells its variant has it whoever else there is, and then who bears the plain name.
+    # A name with a variant always gets that variant. Plain names choose next.
     for name in sorted(known, key=lambda name: (_variant(name) is None, "," in name)):
         take(name, family(name), _variant(name) or 0)
     left = sorted(set(range(len(COLOURS))) - set(map(family, known))) or range(len(COLOURS))
@@ -107,7 +110,8 @@ def _polygon(corners, radius, turn, inner=None):
     return points
 
 
-# As many as colours, and no multiple of three: so variants of one colour differ.
+# As many shapes as colours, and not a multiple of three, so that the variants of a colour have
+# different shapes.
 SHAPES = [
     None,  # A circle.
     _polygon(4, 1.25, 45),
@@ -123,7 +127,7 @@ SHAPES = [
 
 
 def shape_path(shape, x, y, radius):
-    """The path of a marker around a place."""
+    """Returns the path of a marker at a position."""
     points = SHAPES[shape]
     if points is None:
         return (f"M{x - radius:.1f} {y:.1f}a{radius} {radius} 0 1 0 {2 * radius} 0"

@@ -1,4 +1,6 @@
-"""What --save and --output write: the results, a picture a chart, a page and its Markdown."""
+"""Writes the files of --save and --output: the results, one picture per chart, an HTML page, and
+Markdown.
+"""
 
 import html
 import pathlib
@@ -54,7 +56,7 @@ small { color: var(--soft); white-space: nowrap; }
   td[data-head]::before { content: attr(data-head) ": "; color: var(--soft); } }
 nav ol { padding-left: 1.6em; columns: 20em 2; }
 """
-# What stands behind a median.
+# The range that follows a median.
 RANGE = re.compile(r"\([-+.\dekMG]+–[-+.\dekMG]+\)|\(one round\)")
 HOW_TO_READ = ("Each value is the median of the rounds, with the lowest and the highest in brackets; where "
                "there was but one round it is the value of that, and the brackets say so. "
@@ -78,14 +80,14 @@ def _attributes(head, kind):
 
 
 def _kind(name, cell):
-    """The class of a cell by the name of its column, or by its verdict."""
+    """Returns the class of a cell, determined by the name of its column or by its verdict."""
     if name == "":
         return "short" if table.is_bad(cell) else "reached" if cell == "reached" else ""
     return "ratio" if name == "ratio" else ""
 
 
 def _cell(text):
-    """Ranges in small letters."""
+    """Returns the cell as HTML, with ranges in small text."""
     return RANGE.sub(r"<small>\g<0></small>", _escaped(text))
 
 
@@ -145,13 +147,13 @@ def _scenario(scenario, main_run):
 
 
 def main_run(found):
-    """The run that most scenarios are of."""
+    """Returns the run that most scenarios belong to."""
     runs = [scenario.run for scenario in found.scenarios]
     return max(runs, key=runs.count, default={})
 
 
 def page(found):
-    """The page, which needs no other file."""
+    """Returns the HTML page. It needs no other files."""
     run = main_run(found)
     scenarios = found.scenarios
     out = ["<!DOCTYPE html>", "<html lang=\"en\">", "<head>", "<meta charset=\"utf-8\">",
@@ -198,7 +200,7 @@ def _markdown_scenario(scenario, run):
 
 
 def markdown(found):
-    """The same for a repository's browser, with the pictures beside it."""
+    """Returns the same as Markdown for a repository's browser. It refers to the picture files."""
     run = main_run(found)
     out = ["# Benchmarks", "",
            f"{table.summary(found.scenarios)}. All of it is written by `scripts/bench --save`: "
@@ -215,7 +217,7 @@ def markdown(found):
 
 
 def kept(folder):
-    """The results that a folder has; none where there is no such file."""
+    """Returns the results that a folder contains; empty results if there is no such file."""
     path = pathlib.Path(folder) / "results.jsonl"
     if not path.exists():
         return results.Results()
@@ -229,7 +231,7 @@ def _pictures(found):
 
 
 def write(found, folder):
-    """Writes all of it, and removes the pictures of what was kept there and is no more."""
+    """Writes all files, and removes the pictures of charts that no longer exist."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     new = _pictures(found)

@@ -1,4 +1,5 @@
-"""Runs bench_scenarios, one scenario a process, and reads its lines as they come."""
+"""Runs bench_scenarios in a separate process for each scenario, and reads its lines as they
+arrive."""
 
 import contextlib
 import os
@@ -10,17 +11,17 @@ import time
 
 import results
 
-# The last words of a scenario that are kept as the reason of its failure.
+# The number of last stderr lines that are reported if a scenario fails.
 LAST_WORDS = 6
 LIMIT_S = 3600
 
 
 class Failed(Exception):
-    """A scenario, or the program, did not do what it should; says why."""
+    """A scenario or the program failed; the message gives the reason."""
 
 
 def listed(program):
-    """The scenarios that a program knows, by name in its order."""
+    """Returns the scenarios of a program by name, in its order."""
     try:
         done = subprocess.run([program, "--list"], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace", timeout=60, check=False)
@@ -48,7 +49,7 @@ def _ending(status):
 
 @contextlib.contextmanager
 def uninterrupted():
-    """The signals that end a run wait meanwhile."""
+    """Blocks the signals that end a run during the `with` block."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK,
                                     {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
@@ -58,20 +59,21 @@ def uninterrupted():
 
 
 class _Running:
-    """The process of a scenario and what it says, line by line."""
+    """The process of a scenario, and the lines that it prints."""
 
     def __init__(self, command):
         self.lines = queue.SimpleQueue()
-        # A server that was left behind holds them, so the end of the process is what counts.
+        # The number of pipes that are still open. A server that outlives the scenario keeps them
+        # open, so the run ends with the process, not with its pipes.
         self.open_pipes = 2
-        # A group of its own, so that it can be ended with the servers that it has started.
+        # A process group of its own, so that the servers that it starts can be killed with it.
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, errors="replace",
                                         process_group=0)
         self.readers = [threading.Thread(target=self._read, args=pipe, daemon=True) for pipe in
                         (("out", self.process.stdout), ("err", self.process.stderr))]
         self.arrived = threading.Event()
-        # Signals go to the main thread, which says when it can be interrupted.
+        # The readers block the signals, so that only the main thread receives them.
         with uninterrupted():
             for reader in self.readers:
                 reader.start()
@@ -84,8 +86,9 @@ class _Running:
         self.arrived.set()
 
     def hear(self, listener, patience_s):
-        """Gives the listener the lines that are there, after waiting for a first one or for the end. An
-        interruption comes before or after them: a line that was taken is heard."""
+        """Passes the available lines to the listener; first waits up to `patience_s` for a line or
+        for the end. Signals are blocked while lines are taken, so an interruption loses none.
+        """
         if self.open_pipes:
             self.arrived.wait(patience_s)
         with uninterrupted():
@@ -112,7 +115,7 @@ class _Running:
             pass
 
     def stop(self):
-        """Ends it, and what it has left behind."""
+        """Ends the process and the processes that it has left running."""
         if self.process.poll() is None:
             self._signal(signal.SIGTERM)
             try:
@@ -126,7 +129,7 @@ class _Running:
 
 
 class _Listener:
-    """Puts the lines of a scenario into the results, and keeps what was wrong with them."""
+    """Adds the lines of a scenario to the results, and records the first error in them."""
 
     def __init__(self, name, found, progress):
         self.name, self.found, self.progress = name, found, progress
@@ -153,7 +156,7 @@ class _Listener:
         self.found.add(record)
 
     def judge(self, status, too_long):
-        """Why the scenario failed; nothing: it did not."""
+        """Returns the reason why the scenario failed, or an empty string if it succeeded."""
         if too_long:
             return f"it did not end within {too_long:g} s"
         if status != 0:
@@ -166,8 +169,9 @@ class _Listener:
 
 
 def measure(command, scenario, found, progress, limit_s=LIMIT_S):
-    """Runs a scenario, which is as it is listed, and adds its lines to the results. Returns why it
-    failed, or nothing. What it had measured when it is interrupted is kept."""
+    """Runs a scenario and adds its lines to the results. Returns the reason of a failure, or an
+    empty string. If the run is interrupted, the results so far are kept.
+    """
     why = "interrupted"
     try:
         why = _listen(command, _Listener(scenario.name, found, progress), progress, limit_s)

@@ -1,4 +1,4 @@
-"""Tells how far a run is: one line that changes on a terminal, a line each elsewhere."""
+"""Shows the progress of a run: one changing line on a terminal, otherwise one line per event."""
 
 import shutil
 import time
@@ -19,14 +19,14 @@ class Progress:
             self.out.write(text)
             self.out.flush()
         except OSError:
-            # A terminal that was closed ends no measurement before what there is has been kept.
+            # A closed terminal must not stop the measurement, whose results are saved later.
             pass
 
     def _write(self, text):
         self._put(text + "\n")
 
     def scenario(self, title):
-        """The next one begins."""
+        """Begins the next scenario."""
         self.number += 1
         self.title, self.last = title, ""
         if self.terminal:
@@ -35,13 +35,13 @@ class Progress:
             self._write(f"{self._where()} {title}, after {self._gone()}")
 
     def said(self, line):
-        """What the program tells of itself."""
+        """Shows a line of the program's stderr."""
         self.last = " ".join(line.split())
         if not self.terminal:
             self._write(f"    {self.last}")
 
     def tick(self):
-        """The time goes on."""
+        """Updates the elapsed time."""
         if self.terminal:
             text = f"{self._where()} {self.title}  {self._gone()}  {self.last}"
             text = "".join(letter if letter.isprintable() else " " for letter in text)
@@ -49,7 +49,7 @@ class Progress:
             self._put(f"\r\033[K{text}")
 
     def ended(self, why):
-        """The scenario is over."""
+        """Ends the scenario; reports the reason if it failed."""
         if why:
             self._clear()
             self._write(f"{self._where()} {self.title}: failed: {why}")

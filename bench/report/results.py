@@ -1,7 +1,7 @@
-"""What was measured: the lines that bench_scenarios prints, read, checked and kept.
+"""The results: the lines that bench_scenarios prints, parsed, validated and stored.
 
-A file of results is these lines, with a line of the kind `run` before the scenarios that were
-measured in that run, and a line of the kind `failed` after what a scenario that failed had measured.
+A results file consists of these lines. A line of the kind `run` precedes the scenarios of each run.
+A line of the kind `failed` follows the lines of a scenario that failed.
 """
 
 import json
@@ -9,12 +9,12 @@ import math
 import re
 from dataclasses import dataclass, field
 
-# A part of the name of a file.
+# A part of a file name.
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 class Misunderstood(Exception):
-    """A line is not what it should be; says why."""
+    """A line is invalid; the message gives the reason."""
 
 
 @dataclass
@@ -22,14 +22,14 @@ class Spread:
     median: float
     low: float
     high: float
-    # The value of each round, in order; empty: not told.
+    # The value of each round, in order; empty if unknown.
     rounds: list[float] = field(default_factory=list, kw_only=True)
 
 
 @dataclass
 class Point(Spread):
     series: str
-    # A number, or a word where the chart's x_scale is `words`.
+    # A number, or a word if the chart's x_scale is `words`.
     x: float | str
 
 
@@ -42,7 +42,7 @@ class Chart:
     x_scale: str
     y: str
     y_scale: str
-    # `more`, `less` or nothing.
+    # `more`, `less` or empty.
     better: str
     points: list[Point] = field(default_factory=list)
 
@@ -54,18 +54,18 @@ class Row:
     ours: Spread
     against: str = ""
     theirs: Spread | None = None
-    # How many times better than they; None: the row stands for itself.
+    # How many times better Rocklock is; None if the row has no ratio.
     ratio: Spread | None = None
-    # What the ratio, or without one the value, is to reach.
+    # The target of the ratio or, if there is no ratio, of the value.
     target: float | None = None
     reached: bool | None = None
-    # Without a ratio: `less` where the target is not to be passed.
+    # Without a ratio: `less` if the target is a maximum.
     better: str = ""
 
 
 @dataclass
 class Step:
-    """All that was measured of a contestant at one x."""
+    """All metrics of a contestant at one x."""
     x: str
     contestant: str
     # By name, in order.
@@ -87,11 +87,11 @@ class Scenario:
     rows: list[Row] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    # Why it failed; empty: it did not.
+    # The reason of a failure; empty if the scenario succeeded.
     failed: str = ""
-    # The line of its run; empty: not known.
+    # The line of its run; empty if unknown.
     run: dict = field(default_factory=dict)
-    # Its lines as they came.
+    # Its lines in the order of arrival.
     records: list[dict] = field(default_factory=list)
 
 
@@ -100,7 +100,7 @@ def _no_number(text):
 
 
 def parse(line):
-    """The object that a line is."""
+    """Returns the JSON object of a line."""
     try:
         record = json.loads(line, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -204,14 +204,14 @@ def _step(record):
 
 
 class Results:
-    """Scenarios in the order in which they came."""
+    """Scenarios in the order of arrival."""
 
     def __init__(self):
         self.scenarios = []
         self._run = {}
 
     def add(self, record):
-        """Takes a line. Raises Misunderstood where it is not what it should be."""
+        """Adds a line. Raises Misunderstood if the line is invalid."""
         kind = _text(record, "kind")
         if kind == "run":
             self._run = record
@@ -255,11 +255,11 @@ class Results:
         return next((scenario for scenario in self.scenarios if scenario.name == name), None)
 
     def fail(self, name, why):
-        """A scenario that has been told of has failed."""
+        """Marks a known scenario as failed."""
         self.add({"kind": "failed", "scenario": name, "why": why})
 
     def lines(self):
-        """The lines of a file with all of it."""
+        """Returns the lines of a results file with all scenarios."""
         last = {}
         for scenario in self.scenarios:
             if scenario.run != last:
@@ -273,7 +273,7 @@ def to_line(record):
 
 
 def read(lines):
-    """What lines tell. Raises Misunderstood with the number of the line."""
+    """Parses lines. Raises Misunderstood, with the number of the line, if one is invalid."""
     results = Results()
     for number, line in enumerate(lines, 1):
         try:
@@ -285,9 +285,11 @@ def read(lines):
 
 
 def merged(old, new, order):
-    """The scenarios of both, the new ones instead of the old; in the order of the names."""
+    """Returns the scenarios of both; a new scenario replaces the old one. The order is that of
+    `order`.
+    """
     scenarios = {scenario.name: scenario for scenario in [*old.scenarios, *new.scenarios]}
     both = Results()
-    # What is known no more is left behind.
+    # Scenarios that no longer exist are dropped.
     both.scenarios = [scenarios[name] for name in order if name in scenarios]
     return both

@@ -1,8 +1,9 @@
-"""Measures how locks behave in scenarios, beside what else is installed, and shows it.
+"""Measures how locks behave in scenarios, compares them with other installed servers, and shows the
+results.
 
-Each scenario is measured by a process of its own, one after the other. At the end there is one table
-of ratios with their ranges on stdout; on stderr, how far it is. What was measured last is kept in
-build/bench/results.jsonl, as far as it came.
+Each scenario runs in a separate process, one after the other. The command reports its progress on
+stderr. At the end, it prints a table of ratios with their ranges to stdout. The latest results are
+kept in build/bench/results.jsonl, even if the run was interrupted.
 """
 
 import argparse
@@ -25,9 +26,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAVED = ROOT / "docs/benchmarks"
 SCENARIOS = ROOT / "build/bench/bench_scenarios"
 ROCKLOCK = ROOT / "build/daemon/rocklock"
-# What is measured without options; --quick has its own.
+# The defaults. --quick has its own.
 DEFAULTS = {"rounds": 5, "seconds": 0.3}
-# What is not for --from.
+# The options that cannot be combined with --from.
 MEASURING = ("rounds", "seconds", "quick", "directory", "dynalite", "dynamodb_local", "scenarios")
 MOST_ROUNDS = 1000
 MOST_SECONDS = 3600
@@ -69,7 +70,8 @@ def folder(text):
 def writable(text):
     path = folder(text)
     try:
-        # Who may do what is not all: a file system can be one that is only read.
+        # Permissions alone do not show whether a directory is writable: the file system can be
+        # read-only.
         with tempfile.TemporaryDirectory(dir=path):
             return path
     except OSError as error:
@@ -77,7 +79,7 @@ def writable(text):
 
 
 def dynalite(text):
-    """Where it is; a name is looked for in PATH."""
+    """Returns the path of dynalite. A plain name is left as it is and looked up in PATH later."""
     if "/" not in text:
         return text
     if not os.path.isfile(text) or not os.access(text, os.X_OK):
@@ -93,7 +95,7 @@ def dynamodb_local(text):
 
 
 def output(text):
-    """A folder that can be written, or made."""
+    """Checks that `text` is a folder that is writable or can be created."""
     path = pathlib.Path(text)
     place = path.absolute()
     while not os.path.lexists(place):
@@ -151,7 +153,7 @@ def read_arguments(words):
 
 
 def complete(arguments):
-    """Puts in what follows from the others, and refuses what does not go together."""
+    """Sets the options that follow from others, and rejects combinations that are not allowed."""
     measuring = [option for option in MEASURING if getattr(arguments, option)]
     if arguments.source and measuring:
         options = ", ".join("--" + option.replace("_", "-") for option in measuring)
@@ -174,7 +176,9 @@ def give_up(why, status=2):
 
 
 def build():
-    """Only what is measured; and together where nothing was built before, in a third of the time."""
+    """Builds only the programs that are needed. With unity files, a first build takes a third of
+    the time.
+    """
     words = [str(ROOT / "scripts/build")]
     for made in (SCENARIOS, ROCKLOCK):
         words += ["--target", str(made.relative_to(ROOT / "build"))]
@@ -186,7 +190,9 @@ def build():
 
 
 def chosen(names, known):
-    """The scenarios of these names, in the order of what is known; all without any."""
+    """Returns the scenarios with these names, in the order of `known`; all scenarios if there are
+    no names.
+    """
     unknown = [name for name in dict.fromkeys(names) if name not in known]
     if unknown:
         give_up(f"there is no scenario {', '.join(unknown)}. There are: {', '.join(known)}")
@@ -206,29 +212,31 @@ def command(arguments, name, place):
 
 
 def settings(arguments):
-    """How it is measured; of --quick, what it was told besides."""
+    """Returns the settings of the measurement. With --quick, only those that the user gave
+    explicitly.
+    """
     found = {option: getattr(arguments, option) for option in ("rounds", "seconds")
              if getattr(arguments, option) is not None}
     return found | ({"quick": "yes: the figures mean nothing"} if arguments.quick else {})
 
 
 def limit_s(arguments):
-    """How long a scenario may take: longer where more is measured than by itself."""
+    """Returns the time limit of a scenario. It grows with rounds and seconds above the defaults."""
     usual = DEFAULTS["rounds"] * DEFAULTS["seconds"]
     asked = (arguments.rounds or DEFAULTS["rounds"]) * (arguments.seconds or DEFAULTS["seconds"])
     return program.LIMIT_S * max(1, asked / usual)
 
 
 def measure(arguments, wanted, found):
-    """Measures them one after the other; whether it was let do so to the end."""
+    """Measures one scenario after the other. Returns False if it was interrupted."""
     progress = Progress(sys.stderr, len(wanted))
     try:
         for scenario in wanted.values():
             progress.scenario(scenario.title)
-            # Whatever becomes of it, its stores go with it.
+            # The scenario's stores are removed even if it fails.
             with tempfile.TemporaryDirectory(prefix="rocklock-bench-", dir=arguments.directory,
                                              ignore_cleanup_errors=True) as place:
-                # Servers that do not run as root make their folders in it.
+                # Servers that do not run as root need access to this directory.
                 os.chmod(place, 0o755)
                 words = command(arguments, scenario.name, place)
                 progress.ended(program.measure(words, scenario, found, progress, limit_s(arguments)))
@@ -247,7 +255,7 @@ def last_results(arguments):
 
 
 def keep(arguments, found):
-    """So that nothing is lost that took long to measure."""
+    """Saves the results after each scenario, so that an interruption does not lose them."""
     last_results(arguments).write_text("".join(found.lines()), encoding="utf-8")
 
 
@@ -293,13 +301,13 @@ def interrupted(*_):
 
 def handle_signals():
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # Under nohup it is ignored, and is to be.
+        # nohup ignores this signal; it must stay ignored.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, interrupted)
 
 
 def kept_before(arguments):
-    """What the folder has that is to be written."""
+    """Returns the results that the output folder contains."""
     if not arguments.output:
         return results.Results()
     try:
@@ -312,7 +320,7 @@ def kept_before(arguments):
 
 
 def known_scenarios(arguments):
-    """What can be measured, after it is built."""
+    """Builds the program if needed, and returns the scenarios that it can run."""
     if not arguments.scenarios:
         if not SCENARIOS.exists():
             print("It is built first, which takes some minutes.", file=sys.stderr, flush=True)
@@ -324,7 +332,9 @@ def known_scenarios(arguments):
 
 
 def measure_anew(arguments):
-    """What was measured, with what the folder had before; and whether all went well."""
+    """Measures. Returns the new results merged with those of the output folder, and whether a
+    scenario failed.
+    """
     before = kept_before(arguments)
     known = known_scenarios(arguments)
     wanted = chosen(arguments.scenario, known)

@@ -1,13 +1,14 @@
-"""Where a value lies on an axis, and which values the axis names."""
+"""Maps values to positions on an axis, and chooses the values that the axis labels."""
 
 import math
 
-# Between the place of zero and the smallest value of a logarithmic axis, in pixels.
+# The distance in pixels between zero and the smallest value of a logarithmic axis.
 ZERO_GAP = 26
 
 
 def linear_ticks(low, high, about=6):
-    """Multiples of 1, 2 or 5 times a power of ten, from at most `low` to at least `high`."""
+    """Returns multiples of 1, 2 or 5 times a power of ten, from at most `low` to at least
+    `high`."""
     if high <= low:
         high = low + (abs(low) or 1)
     raw = (high - low) / about
@@ -15,7 +16,7 @@ def linear_ticks(low, high, about=6):
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
     first = math.floor(low / step + 1e-9)
     last = math.ceil(high / step - 1e-9)
-    # Decimals as many as the step has, so that 3 · 0.1 is 0.3.
+    # Rounds to as many decimals as the step has, so that 3 · 0.1 is 0.3.
     decimals = max(0, -math.floor(math.log10(step)))
     return [round(number * step, decimals) for number in range(first, last + 1)]
 
@@ -27,8 +28,9 @@ def _enclosing(candidates, low, high):
 
 
 def log_ticks(low, high):
-    """Powers of ten where there are many; between them 2 and 5; from at most `low` to at least
-    `high`, both positive."""
+    """Returns ticks from at most `low` to at least `high`, both positive: powers of ten for a large
+    range, otherwise also 2 and 5 times these.
+    """
     first, last = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
     decades = math.log10(high / low)
     if decades < 0.3:
@@ -39,7 +41,7 @@ def log_ticks(low, high):
     if decades > 2.5:
         step = max(1, math.ceil(decades / 8))
         ticks = _enclosing(powers, low, high)
-        # Counted from above, with a last one below all.
+        # Counted from the top; then more ticks are added until one is at or below `low`.
         kept = ticks[::-1][::step][::-1]
         while kept[0] > low * (1 + 1e-9):
             kept.insert(0, float(f"1e{round(math.log10(kept[0])) - step}"))
@@ -51,14 +53,16 @@ def log_ticks(low, high):
 
 
 class Scale:
-    """From values to pixels, of which `start` is where the axis begins.
+    """Maps values to pixels. The axis begins at `start`.
 
-    A logarithmic axis has a place of its own for zero where there is one, apart from its values, and
-    becomes linear where something is below.
+    A logarithmic axis has a separate position for zero if there are zeros. If a value is negative,
+    the axis is linear.
     """
 
     def __init__(self, kind, values, start, end, from_zero=False, tight=False):
-        """`from_zero`: a linear axis begins at zero. `tight`: the axis ends where the values do."""
+        """`from_zero`: a linear axis begins at zero. `tight`: the axis ends at the outermost
+        values.
+        """
         positive = [value for value in values if value > 0]
         self.log = kind == "log" and min(values) >= 0 and bool(positive)
         self.zero = self.log and len(positive) < len(values)
@@ -82,7 +86,7 @@ class Scale:
             self.ticks = [0.0, *self.ticks]
 
     def broken(self):
-        """Where the axis is to be shown broken, between zero and the smallest value."""
+        """Returns the position of the break between zero and the smallest value."""
         return self.start + math.copysign(ZERO_GAP / 2, self.end - self.start)
 
     def position(self, value):

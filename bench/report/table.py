@@ -1,4 +1,4 @@
-"""The table: aligned for a terminal, in Markdown elsewhere."""
+"""The table of results: aligned for a terminal, otherwise in Markdown."""
 
 import re
 import unicodedata
@@ -7,18 +7,20 @@ import figures
 
 COMPARED = ["scenario", "what", "Rocklock", "against", "ratio", "to reach", ""]
 ALONE = ["scenario", "what", "Rocklock", "to reach", ""]
-# From how many figures on only the first has its range where there is little room.
+# If a step has at least this many metrics, the short form shows the range of the first one only.
 MANY = 3
 
 
 def verdict(row):
-    """reached or short, where there is a target; and slower, where the ratio is below 1."""
+    """Returns `reached` or `short` if the row has a target, and `slower` if the ratio is below
+    1."""
     words = [] if row.target is None else ["reached" if row.reached else "short"]
     return ", ".join(words + ["slower"] * bool(row.ratio and row.ratio.median < 1))
 
 
 def is_bad(told):
-    """Whether a verdict is one that is to be seen: where a target below 1 is reached it is not."""
+    """Returns whether a verdict needs attention. `reached, slower` does not: the target is below
+    1."""
     return told in ("short", "short, slower", "slower")
 
 
@@ -43,26 +45,27 @@ def ratio(row):
 
 
 def compared_lines(scenarios):
-    """The cells of the rows with a ratio, in the order of COMPARED."""
+    """Returns the cells of the rows with a ratio, in the order of COMPARED."""
     return [[scenario.name, row.name, ours(row), theirs(row), ratio(row), to_reach(row), verdict(row)]
             for scenario in scenarios for row in scenario.rows if row.ratio]
 
 
 def alone_lines(scenarios):
-    """The cells of the rows without a ratio, in the order of ALONE."""
+    """Returns the cells of the rows without a ratio, in the order of ALONE."""
     return [[scenario.name, row.name, ours(row), to_reach(row), verdict(row)]
             for scenario in scenarios for row in scenario.rows if not row.ratio]
 
 
 def step_head(scenario):
-    """What the columns of the steps are called."""
+    """Returns the column names of the steps."""
     x = scenario.charts[0].x if scenario.charts else ""
     names = dict.fromkeys(name for step in scenario.steps for name in step.figures)
     return [x or "what", "contestant", *names]
 
 
 def step_lines(scenario, short=False):
-    """All that was measured of a scenario, in the order of step_head; `short`: without most ranges."""
+    """Returns all metrics of a scenario, in the order of step_head(). `short`: without most
+    ranges."""
     names = step_head(scenario)[2:]
     short = short and len(names) >= MANY
 
@@ -75,7 +78,7 @@ def step_lines(scenario, short=False):
 
 
 def left_out(scenarios):
-    """Each contestant that was left out with its reason, and the scenarios that miss it."""
+    """Returns each contestant that was left out, with the reason and the scenarios that lack it."""
     found = {}
     for scenario in scenarios:
         for one in scenario.left_out:
@@ -86,7 +89,7 @@ def left_out(scenarios):
 
 
 def summary(scenarios):
-    """How many rows reached what they were to reach, and how many have no target."""
+    """Returns the number of rows that reached their target, and of rows without a target."""
     every = [row for scenario in scenarios for row in scenario.rows]
     rows = [row for row in every if row.target is not None]
     reached = sum(row.reached for row in rows)
@@ -100,7 +103,7 @@ def summary(scenarios):
 
 
 def markdown_text(text):
-    """A text that Markdown shows as it is."""
+    """Escapes a text so that Markdown shows it unchanged."""
     text = re.sub(r"[\\`*_\[\]|~]", r"\\\g<0>", " ".join(text.split()))
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -119,18 +122,18 @@ def markdown(head, lines):
 
 
 def _columns(text):
-    """How many columns of a terminal a text takes."""
+    """Returns the number of terminal columns that a text needs."""
     return sum(0 if unicodedata.combining(letter) else
                2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _printable(text):
-    """Without what would move the cursor or colour the terminal."""
+    """Replaces characters that would move the cursor or colour the terminal."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def aligned(head, lines, bold=False):
-    """In columns; what is short or slower in bold letters."""
+    """Returns aligned columns. Rows that are short or slower are bold if `bold`."""
     head, *lines = [[_printable(cell) for cell in line] for line in [head, *lines]]
     widths = [max(map(_columns, column)) for column in zip(head, *lines)]
     out = []
@@ -143,7 +146,7 @@ def aligned(head, lines, bold=False):
 
 
 def lines_of(scenarios, terminal=False, bold=False):
-    """All there is to print, line by line."""
+    """Returns all lines to print."""
     out = []
 
     def section(title, head, lines):

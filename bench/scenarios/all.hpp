@@ -1,4 +1,4 @@
-// The scenarios, each in a file of its own.
+// The scenarios. Each is defined in a file of the same name.
 #pragma once
 
 #include "scenarios/scenario.hpp"

@@ -34,7 +34,7 @@ Item with(Item account, std::int64_t more) {
     return account;
 }
 
-// From the first to the second.
+// Moves `sum` from the account `from` to the account `to`.
 struct Transfer {
     std::size_t from = 0;
     std::size_t to = 0;

@@ -1,4 +1,4 @@
-// A bank whose clerks transfer money between accounts, with and without locks.
+// A bank whose clerks transfer money between accounts, with optimistic or with pessimistic locks.
 #pragma once
 
 #include <chrono>
@@ -12,23 +12,24 @@
 
 namespace rocklock::bench {
 
-// The same accounts in a table that is bound to locks and in one that is not.
+// Has the same accounts in a table that is bound to locks and in one that is not.
 //
 // Threads: thread-safe. Lifetime: borrows the database.
 class Bank {
 public:
     Bank(Database& database, std::size_t accounts);
 
-    // Of the first so many accounts two, and a sum from one to the other; between reading and
-    // saving the clerk thinks. Repeated until it is done; what is repeated is counted as in vain.
+    // Both functions transfer a random sum between two of the first `among` accounts, and wait for
+    // `thinks` between reading and saving.
     //
-    // Reads, and saves if nobody has changed either account since.
+    // This one reads, and saves if neither account has changed since. If one has, it counts the
+    // attempt in Worker::in_vain and retries.
     void transfer_optimistically(Worker& worker, std::size_t among,
                                  std::chrono::microseconds thinks);
-    // Locks both, reads, saves, and gives them back with the save.
+    // Locks both accounts, reads them, saves, and releases the locks with the save.
     void transfer_under_locks(Worker& worker, std::size_t among, std::chrono::microseconds thinks);
 
-    // Money that is gone, or came from nowhere, ends the program.
+    // Ends the program if the sum of all accounts has changed.
     void audit();
 
 private:

@@ -1,4 +1,4 @@
-// One lock for an order and all that belongs to it, or one for each of its members.
+// Compares one lock for an order and its members with one lock for each member.
 #include <numeric>
 #include <string>
 
@@ -9,14 +9,14 @@ namespace rocklock::bench {
 namespace {
 
 constexpr std::size_t members = 64;
-// Orders that sixteen editors share.
+// The number of orders that sixteen editors share.
 constexpr std::size_t shared_orders = 16;
 constexpr std::size_t editors = 16;
 constexpr std::chrono::microseconds edit_takes{1000};
 
 std::string order_of(std::size_t number) { return "orders/" + std::to_string(1000 + number); }
 
-// So many of its members, the same one never twice, in order of their names.
+// Returns `count` different members of the order, sorted by name.
 std::vector<std::string> draw_members(Worker& worker, const std::string& order, std::size_t count) {
     std::vector<std::string> names;
     std::size_t left = count;
@@ -58,7 +58,7 @@ std::vector<Guard> take_each(Worker& worker, const std::string& order, std::size
     return guards;
 }
 
-// Each editor its own orders, one after the other.
+// One editor that edits one order after the other; no order is shared.
 Contender of_one(Database& database, const std::string& name, std::size_t count,
                  std::chrono::milliseconds duration, Take how) {
     return {name, [=, &database] {
@@ -69,7 +69,7 @@ Contender of_one(Database& database, const std::string& name, std::size_t count,
             }};
 }
 
-// Editors who share the orders.
+// Editors that share the orders.
 Contender of_many(Database& database, const std::string& name, std::size_t count,
                   std::chrono::milliseconds duration, Take how) {
     return {name, [=, &database] {

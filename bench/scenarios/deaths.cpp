@@ -1,4 +1,4 @@
-// Holders that die with what they hold.
+// Clients that die while they hold a lock.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -19,8 +19,7 @@ constexpr std::size_t resources = 16;
 constexpr std::chrono::milliseconds lease{300};
 constexpr std::chrono::microseconds held{1000};
 
-// A client with a connection and a session of its own, which leaves both as a process does that is
-// killed.
+// A client with its own connection and session. It abandons both as a killed process does.
 class Mortal {
 public:
     Mortal(const std::string& socket, Bound bound) : socket_(socket), bound_(bound) { be_born(); }
@@ -44,7 +43,7 @@ public:
 
 private:
     void be_born() {
-        // That of the one before is closed.
+        // Closes the previous connection.
         database_.emplace(must(Database::connect(socket_), "connect"));
         OpenSession open;
         open.principal = "mortal";
@@ -71,7 +70,8 @@ Contender of_mortals(const std::string& socket, const std::string& name, Bound b
                      std::size_t deaths, std::chrono::milliseconds duration) {
     return {name, [=] {
                 static std::atomic<int> rounds{0};
-                // What the dead of the round before still hold is not wanted any more.
+                // Each round uses different names, because dead clients of the previous round still
+                // hold some.
                 const std::string place = "round-" + std::to_string(++rounds) + "/";
                 std::vector<std::unique_ptr<Mortal>> mortals;
                 std::vector<std::mt19937_64> random;

@@ -16,7 +16,7 @@ std::string threads_of(std::size_t count) {
 void compare_on_disk(Setting& setting, Store store, std::size_t threads, double target) {
     static const PairSizes sizes = measure_pair_sizes();
     const bool durable = store == Store::durable;
-    // With one thread a durable pair waits for one write: that of the grant.
+    // With one thread, a durable pair waits for a single write: that of the grant.
     const bool one_put = durable && threads == 1;
     Embedded ours(durable ? Kind::durable : Kind::written, setting.folder(), threads);
     RawRocksdb theirs(durable, setting.folder(), threads, sizes);
@@ -42,7 +42,7 @@ void compare_in_memory(Setting& setting, std::size_t threads) {
     const auto rounds = setting.in_turn(
         {{"Rocklock",
           [&] {
-              // Anew each time: a store in memory keeps its history.
+              // A new store for each round, because a store in memory keeps its history.
               Embedded ours(Kind::memory, {}, threads);
               return count_without(threads, setting.duration(),
                                    [&](std::size_t thread) { ours.pair(thread); });

@@ -1,4 +1,4 @@
-// Very many leases that end at the same moment.
+// A large number of leases that end at the same time.
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr double latest_target_ms = 10;
 constexpr double ended_target = 257'000;
-// Of each kind.
+// The maximum number of probes of each kind.
 constexpr std::size_t max_probes = 1000;
 
 BootTime now() { return system_clock().now().boot; }
@@ -29,7 +29,7 @@ Session open_prober(Database& database) {
     return must(database.open_session("prober", options), "open a session");
 }
 
-// So many sessions with one lock each.
+// `count` sessions with one lock each.
 class Leases {
 public:
     Leases(Database& database, std::size_t count)
@@ -41,10 +41,10 @@ public:
         return *std::max_element(deadlines_.begin(), deadlines_.end());
     }
 
-    // False where it took longer than that.
+    // Acquires all locks with leases that end at `end`. Returns false if that took too long.
     bool take_until(BootTime end) {
         const bool all = submit_until(end);
-        // Whose answers are still to come needs this object.
+        // The callbacks of pending requests use this object, so it waits for all of them.
         for (std::size_t i = 0; i < at_once; ++i) under_way_.acquire();
         return all && now() + milliseconds{100} < end;
     }
@@ -78,8 +78,8 @@ private:
     std::counting_semaphore<at_once> under_way_{at_once};
 };
 
-// Some of them are wanted by others: by those who wait before the end, and by those who ask first
-// when it has come. How long after it are they granted?
+// Measures how long after the end of a lease its resource is granted to another session. Half of
+// the probes wait for a resource before its lease ends; the others request a resource afterwards.
 class Probes {
 public:
     Probes(Database& database, const Leases& leases)
@@ -129,18 +129,20 @@ private:
     LockService& service_;
     Session session_;
     const std::size_t each_;
-    // By the one thread that completes.
+    // Accessed only by the thread that completes requests.
     Latencies waited_;
     std::atomic<std::size_t> answered_{0};
     Latencies asked_;
 };
 
-// How fast they can be taken, so that all of them are before they end; none at first.
+// The time that one acquire takes, learned from earlier attempts. Used to choose an end that all
+// acquires precede.
 struct Speed {
     double seconds_each = 1e-4;
 };
 
-// None where the machine was too slow.
+// Returns none if the acquires were not complete in time. The caller then retries with the adjusted
+// speed.
 std::optional<Sample> end_together(Setting& setting, std::size_t count, Speed& speed) {
     Database database = setting.open(Store::written);
     Leases leases(database, count);
@@ -175,7 +177,7 @@ std::optional<Sample> end_together(Setting& setting, std::size_t count, Speed& s
     return sample;
 }
 
-// As many keys that end at once, until Redis has removed them.
+// Lets `count` keys expire at the same time, and measures until Redis has removed them.
 std::optional<Sample> end_together(const Server& redis, std::size_t count) {
     using Wall = std::chrono::system_clock;
     RedisStore store(redis.connect_soon(Way::socket));
@@ -254,7 +256,7 @@ void run(Setting& setting) {
     measure(setting, setting.few<std::size_t>(10'000, 1'000), setting.rounds(), speed);
     if (setting.quick()) return;
     measure(setting, 100'000, std::min<std::size_t>(3, setting.rounds()), speed);
-    // Minutes, most of them to take the leases.
+    // Takes minutes, mostly to acquire the leases.
     measure(setting, 1'000'000, std::min<std::size_t>(3, setting.rounds()), speed);
 }
 

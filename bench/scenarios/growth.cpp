@@ -1,4 +1,4 @@
-// How the cost of a pair grows: with the locks that are held, and with the connections.
+// The cost of a pair as the number of held locks and the number of connections grow.
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -16,11 +16,11 @@
 namespace rocklock::bench {
 namespace {
 
-// Names that no pair uses.
+// Names from this number on are not used by the measured pairs.
 constexpr std::size_t first_held = 100'000'000;
 constexpr std::size_t threads = 16;
 constexpr std::uint64_t memory_for_all = std::uint64_t{6} << 30;
-// The most that a pair may cost at the last step, as the share of it that the first costs.
+// The target for the last step: its rate is at least this share of the rate of the first step.
 constexpr double growth_target = 1 / 1.5;
 
 struct Filled {
@@ -40,7 +40,7 @@ Contender of_pairs(Filled& filled, std::chrono::milliseconds duration) {
             }};
 }
 
-// What a machine has available, by the kernel's own estimate; 0 where it does not tell.
+// Returns the memory that the kernel estimates to be available, or 0 if it is unknown.
 std::uint64_t available_bytes() {
     std::ifstream lines("/proc/meminfo");
     std::string name;
@@ -51,7 +51,7 @@ std::uint64_t available_bytes() {
     return 0;
 }
 
-// All of them are in memory together.
+// The stores of all sizes are in memory at the same time.
 std::vector<std::size_t> sizes(Setting& setting) {
     auto sizes = setting.few<std::vector<std::size_t>>({10'000, 100'000, 1'000'000, 10'000'000},
                                                        {1'000, 2'000});
@@ -62,7 +62,7 @@ std::vector<std::size_t> sizes(Setting& setting) {
     return sizes;
 }
 
-// All stores are there at once, and take turns.
+// Keeps all stores open, and measures them in turn.
 void measure_held(Setting& setting) {
     std::vector<std::unique_ptr<Filled>> all;
     std::vector<Contender> contenders;
@@ -91,7 +91,7 @@ void measure_held(Setting& setting) {
         rounds.back(), rounds.front());
 }
 
-// Each of ours with the one whose promise is the same.
+// Compares each kind of Rocklock store with the Redis configuration of the same durability.
 void compare_at(Setting& setting, const std::string& connections,
                 const std::vector<Contender>& contenders, const Setting::Rounds& rounds) {
     for (const auto& [ours, theirs] :

@@ -1,4 +1,4 @@
-// Writes that show a lock, and reads of tables that are bound to resources.
+// Writes that present a lock, and reads of tables that are bound to resources.
 #include <string>
 
 #include "guard/guarded_tables.hpp"

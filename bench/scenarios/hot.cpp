@@ -1,4 +1,4 @@
-// One resource that all want.
+// One resource that all clients want.
 #include <string>
 
 #include "scenarios/all.hpp"
@@ -42,7 +42,7 @@ void measure(Setting& setting, Store store, const std::vector<std::string>& othe
         fair.target = 0.99;
         setting.row(fair);
     }
-    // Once more, as neighbours in time.
+    // Measures 2 and 256 clients again, in turn, so that other load affects both alike.
     std::vector<Contender> few_and_many;
     for (const std::size_t clients : {2, 256}) {
         add_clients(few_and_many, setting, "Rocklock, " + kind, {Wanted::the_same, clients});

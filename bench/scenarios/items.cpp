@@ -1,4 +1,4 @@
-// Calls for items, as an SDK for DynamoDB sends them.
+// Calls for items as an SDK for DynamoDB sends them.
 #include <set>
 #include <string>
 
@@ -49,20 +49,20 @@ Connect connection_of(const Server& server) {
     return [&server] { return server.connect_soon(Way::port); };
 }
 
-// Of a server with a table, which has been used for a while: some compile what is called often.
+// Starts servers, fills their tables and warms them up: some servers compile code that runs often.
 class TableServers {
 public:
     explicit TableServers(Setting& setting) : setting_(setting) {}
 
     const Server* find(const std::string& name, TableWork work) {
         const Server* const server = setting_.server(name);
-        // The others are compared with ours.
+        // Without Rocklock there is no comparison; other servers are optional.
         if (server == nullptr && name.starts_with("Rocklock")) {
             give_up("measure", name + " cannot be started");
         }
         if (server == nullptr) return nullptr;
         const auto connect = connection_of(*server);
-        // What is put and deleted again need not be there before.
+        // Items that each piece of work puts and deletes need not exist before.
         const std::size_t filled =
             work == TableWork::pair ? 1 : setting_.few(max_clients, compared_at);
         if (filled_.insert(name).second) fill_table(connect, filled);

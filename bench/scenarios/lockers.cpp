@@ -29,7 +29,7 @@ void add_clients(std::vector<Contender>& contenders, Setting& setting, const std
                  const Locking& locking) {
     const bool ours = name.starts_with("Rocklock");
     const Server* const server = setting.server(name);
-    // Its place among the rounds would be another's.
+    // Rocklock cannot be left out, because the comparisons find its rounds by their index.
     if (server == nullptr && ours) give_up("measure", name + " cannot be started");
     if (server == nullptr) return;
     const bool over_http = locking.speech == Speech::http;
@@ -55,7 +55,7 @@ Contender EmbeddedLocker::contender(Wanted wanted, std::size_t threads,
                                     std::chrono::milliseconds duration) {
     return {"Rocklock embedded", [this, wanted, threads, duration] {
                 if (store_ == Store::memory) {
-                    // Anew each time: a store in memory keeps its history.
+                    // A new store for each round, because a store in memory keeps its history.
                     database_ = must(Database::in_memory(), "open in memory");
                 }
                 auto names = names_of_all(threads);

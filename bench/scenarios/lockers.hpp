@@ -1,4 +1,4 @@
-// Contenders that take locks and give them back.
+// Contenders that acquire and release locks.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace rocklock::bench {
 
-// How the clients of a server speak to it.
+// The protocol that the clients of a server use.
 enum class Speech : std::uint8_t {
-    // As bench_daemon's do: Rocklock's in frames.
+    // As in bench_daemon. For Rocklock: frames.
     its_own,
-    // Rocklock's as JSON over HTTP, on the same socket.
+    // For Rocklock: JSON over HTTP, on the same socket.
     http,
 };
 
@@ -26,12 +26,13 @@ struct Locking {
     Speech speech = Speech::its_own;
 };
 
-// Adds the clients of a server, where it can be started. One thread drives all of them.
+// Adds the clients of a server if it can be started. One thread drives all clients. If a Rocklock
+// server cannot be started, it ends the program.
 void add_clients(std::vector<Contender>& contenders, Setting& setting, const std::string& name,
                  const Locking& locking);
 
-// A store of this process's: so many threads, each of which has a session, and takes names of its
-// own or all the same one.
+// A store in this process. Each thread has a session and acquires its own names, or all threads
+// acquire the same name.
 class EmbeddedLocker {
 public:
     EmbeddedLocker(Setting& setting, Store store) : store_(store), database_(setting.open(store)) {}
@@ -43,7 +44,7 @@ private:
     Database database_;
 };
 
-// RocksDB's own locks: a pessimistic transaction that puts the owner, and one that removes it.
+// RocksDB's own locks: one pessimistic transaction puts the owner, another one removes it.
 class TransactionDb {
 public:
     TransactionDb(const std::string& folder, bool synced);
@@ -58,10 +59,11 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Threads without sessions, each doing it over and over; each time is waited for as a whole.
+// Lets threads without sessions repeat `once`. The sample contains the duration of each call.
 Sample work_without(std::size_t threads, std::chrono::milliseconds duration,
                     const std::function<void(std::size_t thread)>& once);
-// The same, where looking at the clock would take longer than what is done: its waits are unknown.
+// As work_without(), but without the durations: reading the clock would take longer than the
+// operation.
 Sample count_without(std::size_t threads, std::chrono::milliseconds duration,
                      const std::function<void(std::size_t thread)>& once);
 

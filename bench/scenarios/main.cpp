@@ -1,11 +1,12 @@
-// bench_scenarios: how locks behave when many want the same thing.
+// bench_scenarios: the behaviour of locks under contention.
 //
 //     bench_scenarios [--list] [--quick] [--rounds N] [--seconds S] [--directory DIR]
 //                     [--program ROCKLOCK] [--dynalite PROGRAM] [--dynamodb-local FOLDER]
 //                     [SCENARIO...]
 //
-// One JSON object a line: the scenarios, and their points and rows as they are measured; how far it
-// is on stderr. scripts/bench makes the table, the charts and the page of it.
+// Prints one JSON object per line: the scenarios, and their points and rows as they are measured.
+// Reports its progress on stderr. scripts/bench creates the table, the charts and the page from
+// this output.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Optimistic and pessimistic locks, from no conflict to nothing but conflicts.
+// Optimistic and pessimistic locks, from no conflicts to conflicts only.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t clerks = 16;
 constexpr std::chrono::microseconds thinks{1000};
 
-// How many accounts, and how much better the optimistic ones did there.
+// A number of accounts, and the ratio of the optimistic rate to the pessimistic one.
 struct Step {
     double accounts = 0;
     double ratio = 0;
@@ -23,7 +23,8 @@ Contender of_clerks(Database& database, const std::string& name, std::chrono::mi
     return {name, [=, &database] { return work(database, clerks, duration, once); }};
 }
 
-// Where both did as well: between two steps a straight line, as the chart has it.
+// Returns the number of accounts at which both rates are equal, or none if they never are.
+// Interpolates between two steps on logarithmic scales, as the chart does.
 std::optional<double> crossing(const std::vector<Step>& steps) {
     for (std::size_t i = 1; i < steps.size(); ++i) {
         const double before = std::log(steps[i - 1].ratio);

@@ -8,7 +8,7 @@ namespace rocklock::bench {
 namespace {
 
 constexpr std::size_t clients = 16;
-// Work done under the lock, reading or writing.
+// The duration of the work under the lock, for readers and writers.
 constexpr std::chrono::microseconds held{1000};
 
 enum class How : std::uint8_t { read_and_write, write_only };

@@ -8,7 +8,7 @@
 namespace rocklock::bench {
 namespace {
 
-// Requests that are sent before the first answer is read.
+// The number of requests that are sent before the first response is read.
 constexpr std::size_t at_once = 1000;
 
 std::string text_of(const std::vector<std::string>& words) {
@@ -54,7 +54,7 @@ void RedisStore::save() {
 }
 
 bool RedisStore::answers() {
-    // One line, whether it is free or not.
+    // The response is one line, whether the name is free or not.
     ask({"SETNX", "a name that may be free", "first"});
     const auto said = await_answer();
     if (said.starts_with("-LOADING")) return false;
@@ -69,7 +69,7 @@ std::string RedisStore::await_answer() {
     return answer_;
 }
 
-// All that is asked here is answered in one line.
+// Each request of this class has a response of one line.
 bool RedisStore::take_answer() {
     const auto end = received_.find("\r\n");
     if (end == std::string::npos) return false;

@@ -1,4 +1,4 @@
-// Redis with very many keys.
+// Redis with a large number of keys.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace rocklock::bench {
 
-// A connection to it.
+// A connection to the server.
 class RedisStore final : public Client {
 public:
     using Client::Client;
 
-    // So many keys with the names of locks and their owner, which all end then, where that is
-    // given.
+    // Creates `count` keys with the names of locks and an owner. If `end` is given, all keys expire
+    // then.
     void fill(std::size_t count, std::optional<WallTime> end = {});
-    // How many there are now, in its own words.
+    // Returns the number of keys that Redis reports.
     std::uint64_t keys();
-    // Writes all of them to its file, which it loads when it starts.
+    // Writes all keys to the RDB file, which Redis loads when it starts.
     void save();
-    // Whether it answers who wants a lock, and does not say that it is still loading.
+    // Returns whether Redis answers a lock request. Returns false while it is loading its file.
     bool answers();
 
 private:

@@ -1,4 +1,4 @@
-// Sessions that renew themselves, and what is left for others.
+// Sessions that renew themselves, and the performance that is left for other requests.
 #include <string>
 #include <thread>
 
@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 struct Place {
     std::string name;
     Database database;
-    // None: everything is in this process.
+    // Null if everything is in this process.
     const Server* daemon = nullptr;
 
     double used() const {
@@ -21,8 +21,8 @@ struct Place {
     }
 };
 
-// Opens so many in the time from one renewal of a session to the next, so that their renewals are
-// spread over it.
+// Opens `count` sessions, spread over the interval between two renewals of a session, so that their
+// renewals are spread in the same way.
 std::vector<Session> open_sessions(Setting& setting, Database& database, std::size_t count) {
     SessionOptions options;
     options.lease = std::chrono::milliseconds{setting.few(30'000, 300)};
@@ -37,7 +37,7 @@ std::vector<Session> open_sessions(Setting& setting, Database& database, std::si
     return sessions;
 }
 
-// While nobody does anything else.
+// Measures the renewals while there is no other load.
 void measure_renewals(Setting& setting, Place& place, std::size_t count) {
     const std::string x = std::to_string(count);
     std::vector<double> processors;
@@ -59,7 +59,7 @@ void measure_renewals(Setting& setting, Place& place, std::size_t count) {
     row.name = place.name + ", renewals of " + x + " sessions";
     row.unit = "renewals/s";
     row.ours = spread_of(renewals);
-    // A tenth less may be chance.
+    // Ten percent fewer may be chance.
     row.target = 0.9 * static_cast<double>(count) / 10;
     setting.row(row);
 }
@@ -97,7 +97,8 @@ void measure(Setting& setting, Place place, const std::vector<std::size_t>& coun
         }
         setting.progress(place.name + ", " + x);
         if (count != counts.back()) continue;
-        // Nothing is measured after these: they are left to their leases, which takes no answers.
+        // This was the last measurement. The sessions are left to their leases, because closing
+        // them takes one request each.
         for (Session& session : sessions) session.detach();
     }
 }
@@ -106,7 +107,7 @@ void run(Setting& setting) {
     const auto counts =
         setting.few<std::vector<std::size_t>>({1, 1'000, 10'000, 100'000}, {1, 100});
     measure(setting, {"embedded, written", setting.open(Store::written)}, counts);
-    // The connection first, which starts the daemon.
+    // Connects first, which also starts the daemon.
     Place daemon{"daemon, written", setting.connect(Store::written)};
     daemon.daemon = setting.server("Rocklock, written");
     measure(setting, std::move(daemon), counts);

@@ -1,4 +1,4 @@
-// Stores with very many held locks, which are opened again.
+// Reopens stores with a large number of held locks.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@
 namespace rocklock::bench {
 namespace {
 
-// The share of Redis' that it may be at most, as how many times better it is then.
+// The targets: at most 0.6 times the time and 0.5 times the memory of Redis, as ratios.
 constexpr double restart_target = 1 / 0.6;
 constexpr double memory_target = 1 / 0.5;
 
@@ -26,7 +26,7 @@ Sample sample_of(double seconds) {
     return sample;
 }
 
-// A store that was left in one way, opened again and again: each time a copy of it.
+// A store that was closed, or whose process was killed. Each measurement opens a copy of it.
 class LeftStore {
 public:
     LeftStore(Setting& setting, std::size_t locks, End end)
@@ -39,7 +39,7 @@ public:
         return sample_of(measure_first_grant(copy.path));
     }
 
-    // From the start of the program on.
+    // Measures from the start of the program.
     Sample start_daemon() {
         const Contestant contestant = setting_.contestant("Rocklock, written", folder_);
         const Copy copy(*this, "wr");
@@ -71,7 +71,8 @@ private:
     const std::string folder_;
 };
 
-// Redis with as many keys, and no log: it writes them to its file once, and loads that.
+// Redis with as many keys and without a log. It writes the keys to its file once, and loads the
+// file at each start.
 class LeftRedis {
 public:
     LeftRedis(Setting& setting, std::size_t keys)
@@ -80,10 +81,10 @@ public:
         why_not_ = server.why_not();
         if (!why_not_.empty()) return;
         RedisStore store(server.connect_soon(Way::socket));
-        // What the first requests of all allocate is not any key's.
+        // The first requests allocate memory that belongs to no key; it must not be counted.
         store.answers();
         const auto before = static_cast<double>(server.resident_bytes());
-        // With an end, as locks have.
+        // The keys expire, as locks do.
         store.fill(keys, std::chrono::time_point_cast<std::chrono::milliseconds>(
                              std::chrono::system_clock::now() + std::chrono::hours{1}));
         bytes_each_ =
@@ -95,7 +96,7 @@ public:
     const std::string& why_not() const { return why_not_; }
     double bytes_each() const { return bytes_each_; }
 
-    // From the start of the program on.
+    // Measures from the start of the program.
     Sample start_again() {
         const auto start = std::chrono::steady_clock::now();
         const Server server(contestant_);
@@ -135,7 +136,7 @@ void measure(Setting& setting, std::size_t locks) {
     const auto rounds =
         setting.measure(std::to_string(locks), contenders, {{"restart", seconds_of}});
     if (!redis.why_not().empty()) return;
-    // Targets are for a million.
+    // The targets apply to a million locks.
     const bool counts = locks >= 1'000'000;
     const auto target = [&](double ratio) {
         return counts ? std::optional<double>(ratio) : std::nullopt;

@@ -1,4 +1,4 @@
-// What one contestant did in one round.
+// The results of one contestant in one round.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,18 @@ namespace rocklock::bench {
 
 struct Sample {
     double seconds = 0;
-    // What was done, by each client.
+    // The number of completed operations, per client.
     std::vector<std::uint64_t> done;
-    // How long each had to be waited for.
+    // The durations of the operations that clients wait for.
     Latencies waits;
-    // Of this process, and its memory when all was done.
+    // The processor time of this process during the round, and its memory at the end.
     double processor_seconds = 0;
     double megabytes = 0;
-    // Of the server, and its memory when all was done; nothing where there is none.
+    // The processor time of the server during the round, and its memory at the end. Zero if there
+    // is no server.
     double server_processor_seconds = 0;
     double server_megabytes = 0;
-    // Some scenarios count what was in vain, and waits of another kind.
+    // For some scenarios: the number of failed attempts, and durations of a second kind.
     std::uint64_t in_vain = 0;
     Latencies other_waits;
 
@@ -31,18 +32,18 @@ struct Sample {
 };
 
 double rate_of(const Sample& sample);
-// Microseconds.
+// The median and the 99th percentile of the waits, in microseconds.
 double half_of(const Sample& sample);
 double one_of_a_hundred_of(const Sample& sample);
-// jains_index() of what the clients got.
+// Returns jains_index() of the operations per client.
 double fairness_of(const Sample& sample);
-// Microseconds of processor time for each that was done: of this process and the server; of each.
+// Return microseconds of processor time per operation: of clients and server together, and of each.
 double thrift_of(const Sample& sample);
 double thrift_of_clients(const Sample& sample);
 double thrift_of_server(const Sample& sample);
 double megabytes_of_process(const Sample& sample);
 double megabytes_of_server(const Sample& sample);
-// Of all that was tried, what was in vain, in percent.
+// Returns the percentage of all attempts that failed.
 double waste_of(const Sample& sample);
 
 using Metric = std::function<double(const Sample&)>;
@@ -53,11 +54,11 @@ class Server;
 struct Contender {
     std::string name;
     std::function<Sample()> round;
-    // Whose processor time and memory count too; may be none.
+    // The server whose processor time and memory are included. May be null.
     const Server* server = nullptr;
 };
 
-// The same, with the server that it asks.
+// Returns `contender` with this server.
 Contender served_by(const Server* server, Contender contender);
 
 }  // namespace rocklock::bench

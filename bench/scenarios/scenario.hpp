@@ -1,12 +1,14 @@
-// Scenarios: what many do who want the same, and what is told of it.
+// Scenarios: many clients that want the same resources, and the metrics that are reported.
 //
-//     bench_scenarios ──► Scenario::run(Setting&) ──► points and rows, one JSON object a line
+//     bench_scenarios ──► Scenario::run(Setting&) ──► points and rows, one JSON object per line
 //
-// scripts/bench runs each in a process of its own, and makes the table, the charts and the page.
+// scripts/bench runs each scenario in a separate process, and creates the table, the charts and the
+// page.
 //
-// To add one: write a file with a function that returns a Scenario, name the function in all.hpp
-// and in the list of main.cpp, and the file in bench/meson.build. Setting::measure() lets the
-// contestants take turns and tells the points of the charts; compare() tells a row of ratios.
+// To add a scenario: write a file with a function that returns a Scenario, add the function to
+// all.hpp and to the list in main.cpp, and add the file to bench/meson.build. Setting::measure()
+// lets the contestants take turns and prints the points of the charts; compare() prints a row with
+// ratios.
 #pragma once
 
 #include <chrono>
@@ -39,7 +41,7 @@ struct Chart {
     Scale x_scale = Scale::log;
     std::string y;
     Scale y_scale = Scale::log;
-    // "more", "less", or neither.
+    // "more" or "less" is better; empty if neither is.
     std::string better;
 };
 
@@ -56,34 +58,36 @@ class Setting;
 struct Scenario {
     std::string name;
     std::string title;
-    // What is done, and what to look for.
+    // A description for readers: the operations, and how to interpret the results.
     std::string says;
     std::vector<Chart> charts;
     std::function<void(Setting&)> run;
-    // Whose waits Sample has, where they are not everybody's.
+    // The kind of requests whose durations are in Sample::waits, such as "readers". Empty: all
+    // requests. The same for Sample::other_waits.
     std::string waits_of{};
     std::string other_waits_of{};
 };
 
-// In the order in which they are told.
+// Returns the scenarios in the order in which they run.
 const std::vector<Scenario>& scenarios();
 
-// The kinds of a store.
+// The kinds of store.
 enum class Store : std::uint8_t { memory, written, durable };
 std::string_view name_of(Store store);
 
-// A row that compares.
+// A row that compares two contestants.
 struct Comparison {
     std::string name;
     std::string unit;
     std::string against;
-    // What the ratio is to reach.
+    // The target of the ratio.
     std::optional<double> target = std::nullopt;
     bool less_is_better = false;
     Metric metric = rate_of;
 };
 
-// What a scenario runs with, and where it tells what it found.
+// The environment of a scenario: creates stores and servers, runs the contestants, and prints the
+// results.
 class Setting {
 public:
     Setting(const Scenario& scenario, const Settings& settings);
@@ -94,7 +98,7 @@ public:
     bool quick() const { return settings_.quick; }
     std::size_t rounds() const { return settings_.rounds; }
     std::chrono::milliseconds duration() const { return settings_.duration; }
-    // Of these values only one, where a moment is all there is.
+    // Returns a single value of the list in a quick run, otherwise the list.
     template <typename T>
     std::vector<T> some(std::vector<T> values) const {
         return quick() ? std::vector<T>{values[values.size() / 2]} : values;
@@ -104,38 +108,40 @@ public:
         return quick() ? quickly : normally;
     }
 
-    // A store of this process's, in a folder that goes with the scenario.
+    // Opens an embedded store in a folder that is removed after the scenario.
     Database open(Store store);
-    // That of a daemon, through its socket.
+    // Connects to a daemon with such a store through its socket. Starts the daemon at the first
+    // call.
     Database connect(Store store);
-    // Of a daemon or another server, as bench_daemon calls it: started when it is wanted first.
-    // None, and told, where it cannot be.
+    // Returns the daemon or server with this name of bench_daemon, and starts it at the first call.
+    // Returns null, and reports the server as left out, if it cannot be started.
     const Server* server(const std::string& name);
-    // The same, to be started and ended by the scenario itself, in a folder that it names.
+    // Returns the description of a server that the scenario starts and stops itself, in `folder`.
     Contestant contestant(const std::string& name, const std::string& folder) const;
-    // Tells that one is not measured.
+    // Reports that a contestant is not measured, and why.
     void leave_out(const std::string& name, const std::string& why) const;
-    // A folder that goes with the scenario.
+    // Creates a folder that is removed after the scenario.
     std::string folder();
 
-    // Each contestant once a round, in turn, after a round that does not count.
+    // Runs each contestant once per round, in turn, after a warm-up round that is not counted.
     using Rounds = std::vector<std::vector<Sample>>;
     Rounds in_turn(const std::vector<Contender>& contenders) const;
-    // That a step of the scenario is done.
+    // Reports on stderr that a step of the scenario is complete.
     void progress(const std::string& step) const;
-    // The same; and each of the charts gets a point of each contestant. `what` tells steps with the
-    // same x and the same contestants apart.
+    // As in_turn(). Also adds a point for each contestant to each of the charts. `what`
+    // distinguishes steps with the same x and the same contestants.
     using Charts = std::vector<std::pair<std::string, Metric>>;
     Rounds measure(const std::string& x, const std::vector<Contender>& contenders,
                    const Charts& charts, const std::string& what = {});
 
-    // All that the samples have, for the page; measure() tells it of each contestant.
+    // Prints all metrics of the samples for the page. measure() calls it for each contestant.
     void figures(const std::string& x, const std::string& contestant,
                  const std::vector<Sample>& samples) const;
 
     void point(const std::string& chart, const std::string& series, const std::string& x,
                const std::vector<double>& values);
-    // How many times better ours is than theirs.
+    // Prints a row with the ratio of our values to theirs, so that a greater ratio is better for
+    // us.
     void compare(const Comparison& what, const std::vector<Sample>& ours,
                  const std::vector<Sample>& theirs);
     void row(const Row& row);
@@ -150,7 +156,7 @@ private:
     std::map<std::string, std::unique_ptr<Server>> servers_;
 };
 
-// The line of a scenario.
+// Prints the line that describes a scenario.
 void print_scenario(const Scenario& scenario);
 
 }  // namespace rocklock::bench

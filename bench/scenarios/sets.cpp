@@ -28,7 +28,7 @@ void as_one(Worker& worker, std::size_t size) {
     ++worker.done;
 }
 
-// In one order for all: nobody waits in a ring.
+// Acquires the resources one by one in a global order, so that no deadlock can occur.
 void in_order(Worker& worker, std::size_t size) {
     std::vector<Guard> guards;
     const auto start = std::chrono::steady_clock::now();
@@ -40,7 +40,8 @@ void in_order(Worker& worker, std::size_t size) {
     ++worker.done;
 }
 
-// As they come: whoever would close a ring is refused, gives all back, and begins again.
+// Acquires the resources one by one in random order. A request that would close a cycle is refused;
+// the worker then releases all its locks and starts again.
 void as_they_come(Worker& worker, std::size_t size) {
     auto names = draw(worker, size);
     std::shuffle(names.begin(), names.end(), worker.random);

@@ -53,7 +53,7 @@ void write(JsonWriter& json, std::string_view name, const Spread& spread) {
     json.end_object();
 }
 
-// A round, and what it took of the server and of memory.
+// Runs a round, and adds the memory and the processor time of the server to its sample.
 Sample round_of(const Contender& contender) {
     const Server* const server = contender.server;
     const double used = server == nullptr ? 0 : server->processor_seconds();
@@ -69,7 +69,7 @@ bool all_finite(const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); });
 }
 
-// What is told of everything that is measured, as far as it was.
+// Returns the metrics to report: those for which the samples have values.
 using Figures = std::vector<std::pair<std::string, Metric>>;
 Figures figures_of(const Scenario& scenario, const std::vector<Sample>& samples) {
     const auto any = [&](const auto& has) {
@@ -110,7 +110,7 @@ Figures figures_of(const Scenario& scenario, const std::vector<Sample>& samples)
     return figures;
 }
 
-// Begins what is told of a scenario.
+// Begins a JSON line about a scenario.
 JsonWriter line_of(std::string_view kind, std::string_view scenario) {
     JsonWriter json;
     json.begin_object();
@@ -163,7 +163,7 @@ Setting::Setting(const Scenario& scenario, const Settings& settings)
       settings_(settings),
       place_(settings.directory + "/bench_scenarios." + std::to_string(::getpid())) {
     std::filesystem::create_directories(place_);
-    // Servers that do not run as root make their folders in it.
+    // Servers that do not run as root create their folders in this directory.
     std::filesystem::permissions(place_, std::filesystem::perms::all);
 }
 
@@ -222,7 +222,7 @@ Setting::Rounds Setting::in_turn(const std::vector<Contender>& contenders) const
     Rounds all(contenders.size());
     for (std::size_t round = 0; round <= settings_.rounds; ++round) {
         for (std::size_t i = 0; i < contenders.size(); ++i) {
-            // Who is first changes, so that nobody always finds what the same other leaves.
+            // The order rotates, so that no contestant always runs first.
             const std::size_t turn = (i + round) % contenders.size();
             Sample sample = round_of(contenders[turn]);
             if (round > 0) all[turn].push_back(std::move(sample));

@@ -1,4 +1,4 @@
-// Tables that are edited, and those that their foreign keys point to.
+// Edits of tables that lock the targets of their foreign keys.
 #include <string>
 
 #include "scenarios/all.hpp"
@@ -13,7 +13,7 @@ Contender of_editors(Database& database, const std::string& name, Mode targets, 
                      std::chrono::milliseconds duration) {
     return {name, [=, &database] {
                 return work(database, editors, duration, [=](Worker& worker) {
-                    // Each table has two foreign keys, to tables that many point to.
+                    // Each table has two foreign keys. Their targets are shared by many tables.
                     const std::string table = "tables/t" + std::to_string(worker.place);
                     const auto first = worker.below(4);
                     std::vector<LockRequest> locks = {

@@ -1,4 +1,4 @@
-// Resources that nobody else wants.
+// Resources that only one client wants.
 #include <optional>
 #include <string>
 
@@ -15,7 +15,7 @@ constexpr std::size_t max_clients = 64;
 struct Targets {
     std::string against;
     std::size_t clients;
-    // What a daemon was asked to reach first, as in docs/performance.md.
+    // The target for the daemon; see docs/performance.md.
     std::optional<double> target{};
     Speech speech = Speech::its_own;
 };
@@ -64,7 +64,7 @@ void compare_daemon(Setting& setting, Store store, std::size_t clients,
         if (compared_at != clients) continue;
         for (std::size_t i = 0; i < contenders.size(); ++i) {
             if (contenders[i].name != against) continue;
-            // The daemon in frames is the first, over HTTP the second.
+            // rounds[0] is the daemon with frames, rounds[1] the daemon over HTTP.
             const bool over_http = speech == Speech::http;
             setting.compare(
                 {(over_http ? "over HTTP, " : "daemon, ") + at, "pairs/s", against, target},

@@ -1,4 +1,4 @@
-// Those who read first, and then want to write.
+// Clients that read first and then want to write.
 #include <optional>
 #include <string>
 
@@ -13,8 +13,8 @@ constexpr std::size_t documents = 4;
 constexpr std::chrono::microseconds read_takes{1000};
 constexpr std::chrono::microseconds write_takes{500};
 
-// Two who have read and both want to write wait for each other: the second is refused, gives its
-// lock back, and begins again.
+// Upgrades the lock to `write`. Returns false if the upgrade is refused: two readers that both want
+// to upgrade would wait for each other, so the second upgrade is a deadlock.
 bool convert(Guard& guard) {
     const auto converted = guard.convert(Mode::write, no_limit);
     if (!converted && converted.error().code != ErrorCode::deadlock) {
@@ -40,7 +40,7 @@ void read_then_convert(Worker& worker, const std::string& document, bool writes)
     worker.waits.record(std::chrono::steady_clock::now() - start);
 }
 
-// Who may write later takes it to write from the beginning.
+// Locks for writing from the start, whether or not the client will write.
 void write_at_once(Worker& worker, const std::string& document, bool writes) {
     const auto start = std::chrono::steady_clock::now();
     Latencies each;
@@ -51,7 +51,7 @@ void write_at_once(Worker& worker, const std::string& document, bool writes) {
     worker.waits.record(std::chrono::steady_clock::now() - start);
 }
 
-// Who knows before whether it will write takes what it needs.
+// Locks for writing only if it is known in advance that the client will write.
 void as_known(Worker& worker, const std::string& document, bool writes) {
     if (writes) return write_at_once(worker, document, true);
     read_then_convert(worker, document, false);

@@ -1,4 +1,4 @@
-// Clients at work: threads of this process, each with a session of its own.
+// Threads of this process that work as clients, each with its own session.
 #pragma once
 
 #include <chrono>
@@ -15,35 +15,36 @@
 
 namespace rocklock::bench {
 
-// One of them. It counts what it did.
+// A client and its counters.
 struct Worker {
     std::size_t place = 0;
     Session session;
-    // The same for every run.
+    // Seeded with the client's number, so that every run uses the same sequence.
     std::mt19937_64 random{1};
     std::uint64_t done = 0;
     std::uint64_t in_vain = 0;
     Latencies waits;
     Latencies other_waits;
 
-    // A number below the end.
+    // Returns a random number less than `end`.
     std::size_t below(std::size_t end) { return static_cast<std::size_t>(random() % end); }
 };
 
 using Once = std::function<void(Worker&)>;
 
-// So many, each doing it over and over.
+// Lets `workers` threads repeat `once` for `duration`, and returns the sum of their counters.
 Sample work(Database& database, std::size_t workers, std::chrono::milliseconds duration,
             const Once& once);
 
-// Takes them, waiting as long as it takes, and notes how long that was.
+// Acquires the locks, waiting without a limit, and records the duration in `waits`.
 Guard take(Worker& worker, std::vector<LockRequest> locks, Latencies& waits);
 Guard take(Worker& worker, const std::string& resource, Mode mode = Mode::write);
 
-// Holds it for so long, as who works with it does.
+// Sleeps for `duration`, as a client does that works under its lock.
 void hold(std::chrono::microseconds duration);
 
-// Numbers below the end, of which the first is wanted most: the k-th as often as 1/k^skew (Zipf).
+// Random numbers less than `end` with a Zipf distribution: the k-th number has a probability
+// proportional to 1/k^skew.
 class Zipf {
 public:
     Zipf(std::size_t end, double skew);
@@ -53,7 +54,7 @@ private:
     std::vector<double> sums_;
 };
 
-// Of this process, user and kernel.
+// Returns the processor time of this process, user and kernel.
 double processor_seconds();
 
 }  // namespace rocklock::bench

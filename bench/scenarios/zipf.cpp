@@ -1,4 +1,4 @@
-// Ten thousand resources of which some are wanted more.
+// Ten thousand resources, some of which are requested more often than others.
 #include <string>
 
 #include "scenarios/all.hpp"

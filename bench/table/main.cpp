@@ -1,9 +1,9 @@
-// bench_table: tables of a store that a program embeds: pages of a table with very many items,
-// items as large as they may be, and how much memory and time such a table takes.
+// bench_table: tables of an embedded store: pages of a table with a large number of items, items of
+// the maximum size, and the memory and the opening time of such a table.
 //
 //     bench_table [--quick] [--json] [--rounds N] [--items N] [--directory DIR] [--only WORD]
 //
-// docs/performance.md says what the rows mean and holds the last results.
+// docs/performance.md explains the rows and has the latest results.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -38,7 +38,7 @@ public:
 private:
     void add(const std::string& name, const std::string& unit, const Spread& value,
              std::optional<double> at_most = std::nullopt);
-    // Milliseconds at the median of a round, and the slowest one of a hundred.
+    // Adds two rows: the median time of an operation in milliseconds, and the 99th percentile.
     void time_row(const std::string& name, std::optional<double> at_most,
                   const std::function<void(std::size_t count)>& once);
     void size_rows();
@@ -48,7 +48,7 @@ private:
 
     const CommonOptions options_;
     const std::size_t items_;
-    // How often a thing is done in a round.
+    // The number of operations in a round.
     const std::size_t times_ = options_.quick ? 5 : 200;
     Report report_;
 };
@@ -119,7 +119,8 @@ void Bench::page_rows(std::size_t items, std::size_t item_bytes) {
     Database database = open_store(folder.path());
     TableService& tables = *must(database.tables(), "open the tables");
     fill(tables, "orders", items, item_bytes);
-    // Anywhere, but with a megabyte behind it.
+    // Chooses positions throughout the table that are followed by at least a megabyte of the same
+    // customer's orders.
     const std::size_t places = orders_per_customer - 1'000'000 / item_bytes - 100;
     const auto read = [&](std::size_t count, std::optional<std::size_t> limit) {
         const std::size_t customer = count * prime % (items / orders_per_customer);
@@ -169,7 +170,7 @@ void Bench::open_rows(End end, const std::string& how) {
     fill_table_store(folder.path(), items_, end);
     std::vector<double> times;
     for (std::size_t round = 0; round < options_.rounds; ++round) {
-        // As it was left.
+        // Opens a copy, so that each round finds the store as it was left.
         const Folder copy(options_.directory);
         std::filesystem::copy(folder.path(), copy.path(),
                               std::filesystem::copy_options::recursive |

@@ -1,4 +1,4 @@
-"""A chart is well-formed, tells all it has, and its labels lie in it and apart."""
+"""A chart is well-formed and complete, and its labels lie inside it without overlapping."""
 
 import itertools
 import json
@@ -22,7 +22,7 @@ import tap
 
 CHROMIUM = shutil.which("chromium", path="/usr/bin") or shutil.which("chromium")
 NAMESPACE = "{" + canvas.SVG + "}"
-# Asks the browser itself where the letters of each picture are.
+# Asks a real browser for the bounding boxes of the texts in each picture.
 LOOK = """<script>
 const wrong = [];
 for (const svg of document.querySelectorAll('svg')) {
@@ -47,7 +47,7 @@ def pictures():
 
 
 def boxes(root):
-    """Each text with the edges of its box, guessed."""
+    """Returns each text with its estimated bounding box."""
     for text in root.iter(NAMESPACE + "text"):
         size = float(text.get("font-size", canvas.SIZE))
         width = lettering.width(text.text, size, text.get("font-weight") == "600")
@@ -128,7 +128,9 @@ class Pictures(unittest.TestCase):
         self.assertAlmostEqual(widths[1] / widths[0], 4, places=2)
 
     def bars(self, medians, y_scale, share=0):
-        """The picture of a chart with bars, the widths of these, and the texts of the picture."""
+        """Returns the picture of a chart with bars, the widths of the bars, and the texts of the
+        picture.
+        """
         one = results.Chart("kinds", "Kinds", "", "words", "seconds", y_scale, "less",
                             [invented.point("Redis", str(index), median, share) for index, median in enumerate(medians)])
         root = xml.fromstring(chart.draw(invented.scenario(one), one))
@@ -154,7 +156,7 @@ class Pictures(unittest.TestCase):
             self.assertTrue(tips[0].startswith("Redis, 0: 10.0 (9.00–11.0) seconds"))
 
     def line_parts(self, medians, y_scale="log"):
-        """How many points each line joins, and the picture."""
+        """Returns the number of points in each line, and the picture."""
         one = results.Chart("rate", "Rate", "clients", "log", "a second", y_scale, "more",
                             [invented.point("Redis", 2 ** x, median, 0) for x, median in enumerate(medians)])
         text = chart.draw(invented.scenario(one), one)
@@ -166,7 +168,7 @@ class Pictures(unittest.TestCase):
         apart, whole = self.line_parts([0, 10, 20])[1], self.line_parts([1, 10, 20])[1]
         self.assertIn("a second (log scale; 0 lies apart)", apart)
         self.assertIn("a second (log scale) –", whole)
-        # The two strokes that break the axis.
+        # The two strokes that mark a break of the axis.
         self.assertEqual((apart.count("l10 -4"), whole.count("l10 -4")), (2, 0))
         parts, linear = self.line_parts([0, 10, 20], "linear")
         self.assertEqual((parts, linear.count("l10 -4")), ([3], 0))
@@ -208,8 +210,8 @@ class Pictures(unittest.TestCase):
         self.assertEqual((count, wrong), (len(drawn), []))
 
 
-# How light is seen with all cones, and without one of the three kinds: Machado, Oliveira, Fernandes, "A
-# Physiologically-based Model for Simulation of Color Vision Deficiency", 2009.
+# Colour perception with all cones, and without each of the three kinds: Machado, Oliveira,
+# Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009.
 EYES = [((1, 0, 0), (0, 1, 0), (0, 0, 1)),
         ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
         ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
@@ -223,13 +225,13 @@ def times(matrix, vector):
 
 
 def light(colour):
-    """Its red, green and blue, as much as there is of each."""
+    """Returns the linear red, green and blue of a colour."""
     parts = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
     return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
 
 
 def contrast(one, other):
-    """As WCAG has it."""
+    """Returns the contrast ratio as defined by WCAG."""
     dark, bright = sorted(times(TO_XYZ, light(colour))[1] for colour in (one, other))
     return (bright + 0.05) / (dark + 0.05)
 

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Stands for bench_scenarios: prints the lines of the scenarios in FAKE_SCENARIOS, a JSON object of
-name, and what the scenario does:
+"""A substitute for bench_scenarios. Prints the lines of the scenarios in FAKE_SCENARIOS, a JSON
+object that maps each name to the behaviour of the scenario:
 
-    lines   what it prints; its own line comes before
-    says    what it tells on stderr
-    status  with which it ends
-    leaves  it leaves a process behind
-    hangs   it never ends, and neither does a process that it leaves behind
+    lines   the lines that it prints after its own line
+    says    what it writes to stderr
+    status  its exit status
+    leaves  it leaves a process running
+    hangs   it never ends, nor does a process that it leaves running
 """
 
 import json
@@ -20,7 +20,7 @@ TOLD = {"kind": "scenario", "says": "What it does.", "charts": [
 
 
 def main():
-    # Also what is no text.
+    # The output can contain invalid UTF-8.
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     scenarios = json.loads(os.environ["FAKE_SCENARIOS"])
     names = list(scenarios) if "--list" in sys.argv else sys.argv[-1:]
@@ -37,7 +37,7 @@ def main():
     for line in does.get("says", []):
         print(line, file=sys.stderr, flush=True)
     if does.get("leaves") or does.get("hangs"):
-        # It holds the pipes, as a server does that nobody has ended.
+        # The process keeps the pipes open, as a server does that was not stopped.
         subprocess.Popen(["sleep", "1000"])
     if does.get("hangs"):
         print("hanging", file=sys.stderr, flush=True)

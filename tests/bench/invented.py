@@ -18,7 +18,7 @@ def point(series, x, median, share=0.1):
 
 
 def chart(x_scale, y_scale, series, seed=1, **more):
-    """A chart with points of each of the series."""
+    """Returns a chart with points of each of the series."""
     chance = random.Random(seed)
     settings = {"name": f"{x_scale}-{y_scale}", "title": "What is measured", "x": "clients",
                 "y": "pairs a second", "better": "more"} | more
@@ -36,7 +36,9 @@ def scenario(*charts, **more):
 
 
 def many():
-    """Charts of all kinds, from one series to many, with names that are long and hostile."""
+    """Returns charts of all kinds, with one to many series, whose names are long or contain special
+    characters.
+    """
     for x_scale in ("log", "linear", "words"):
         for y_scale in ("log", "linear"):
             for seed, count in enumerate((1, 2, 5, 9, len(SERIES))):

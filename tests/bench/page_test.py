@@ -1,4 +1,4 @@
-"""The page and its Markdown have all that was measured, show texts as texts, and need no other file."""
+"""The page and its Markdown contain all results, escape all texts, and need no other file."""
 
 import html.parser
 import json
@@ -22,7 +22,7 @@ RUN = {"kind": "run", "date": "2026-01-02 03:04 UTC", "processor": "A <fast> one
 
 
 class Reader(html.parser.HTMLParser):
-    """Sees that tags are closed, and keeps what there is."""
+    """Checks that tags are closed, and collects the contents."""
 
     def __init__(self):
         super().__init__()
@@ -47,7 +47,7 @@ class Reader(html.parser.HTMLParser):
 
 
 def lines_of_all():
-    """A file of results with two scenarios, each with hostile texts."""
+    """Returns a results file with two scenarios, each with texts full of special characters."""
     hostile = "".join(letter for letter in invented.HOSTILE if letter.isprintable())
     spread = {"median": 0.8, "low": 0.7, "high": 0.9}
     records = [RUN]
@@ -117,7 +117,7 @@ class Page(unittest.TestCase):
         self.assertIn("- Machine: A &lt;fast&gt; one, 2 cores", text)
         for line in text.splitlines():
             self.assertEqual(line, line.rstrip())
-        # Each line of a table has as many cells as its head.
+        # Each row of a table has as many cells as its head.
         for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
             cells = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
             self.assertEqual(len(cells), 1, table)

@@ -1,4 +1,4 @@
-"""Lines are read as they are meant, kept as they came, and refused where they are not understood."""
+"""Valid lines are parsed and stored in order; invalid lines are rejected."""
 
 import json
 import unittest

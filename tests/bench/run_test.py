@@ -1,6 +1,7 @@
-"""scripts/bench runs each scenario by itself, goes on after one that fails, and shows what there is.
+"""scripts/bench runs each scenario in a process, continues after a failed one, and shows the
+results.
 
-What measures is a small program that prints what a test wants it to.
+The benchmark program is replaced by a small program that prints the lines that a test defines.
 """
 
 import contextlib
@@ -51,7 +52,7 @@ class Sandbox(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rocklock-bench-test-"))
         self.addCleanup(shutil.rmtree, self.folder)
-        # Beside it the last results are kept.
+        # The latest results are stored next to this copy.
         self.fake = self.folder / "fake"
         shutil.copy(FAKE, self.fake)
         self.fake.chmod(0o755)
@@ -65,12 +66,12 @@ class Sandbox(unittest.TestCase):
                               text=True, timeout=60, check=False)
 
     def draw(self, *arguments):
-        """Without the program that measures."""
+        """Runs the script without the benchmark program."""
         return subprocess.run([SCRIPT, "--from", *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=60, check=False)
 
     def refused(self, *words, why):
-        """Before anything is asked of the program that measures."""
+        """Checks that the arguments are refused before the benchmark program is called."""
         done = self.bench(GOOD, *words)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertIn(why, done.stderr)
@@ -78,7 +79,7 @@ class Sandbox(unittest.TestCase):
         self.assertFalse((self.folder / "heard").exists())
 
     def heard(self):
-        """The arguments of each call, without the one that lists."""
+        """Returns the arguments of each call, without the call that lists the scenarios."""
         lines = (self.folder / "heard").read_text(encoding="utf-8").splitlines()
         return [words for words in map(json.loads, lines) if "--list" not in words]
 
@@ -135,7 +136,7 @@ class Arguments(Sandbox):
         for place in ("./absent", "./text", "text/below", "./"):
             self.refused("--dynalite", place, why=f"--dynalite: there is no program {place}")
         self.refused("--dynamodb-local", ".", why="--dynamodb-local: there is no DynamoDBLocal*.jar in .")
-        # A name is looked for in PATH, by the program.
+        # The benchmark program looks up a plain name in PATH.
         self.assertEqual(run.read_arguments(["--dynalite", "absent"]).dynalite, "absent")
 
     def test_quick_figures_are_not_saved(self):
@@ -231,7 +232,7 @@ class Measuring(Sandbox):
     def test_one_that_prints_junk(self):
         kept = self.fails({"lines": [row("cold"), "junk", point("cold")]}, "it printed what is not understood: ",
                           "not a line of JSON: junk")
-        # What is understood is kept.
+        # Valid lines are kept.
         self.assertEqual((len(kept.rows), len(kept.charts[0].points)), (1, 1))
 
     def test_all_that_is_not_understood(self):
@@ -262,7 +263,7 @@ class Measuring(Sandbox):
         self.fails({"lines": [row("cold")], "status": 11}, "it was ended by SIGSEGV")
 
     def measure(self, does, **more):
-        """Runs a scenario here; why it failed, and what is known of it."""
+        """Runs a scenario here. Returns the reason of its failure, and its results."""
         with unittest.mock.patch.dict(os.environ, self.environment({"cold": does})):
             found = results.Results()
             listed = program.listed(str(self.fake))
@@ -271,7 +272,7 @@ class Measuring(Sandbox):
 
     def test_one_that_never_ends_is_ended_with_what_it_started(self):
         start = time.monotonic()
-        # What it started holds its pipes, and would keep this waiting.
+        # The process that it leaves running keeps the pipes open, which must not block this call.
         why, found = self.measure({"lines": [row("cold")], "hangs": True}, limit_s=1)
         self.assertLess(time.monotonic() - start, 10)
         self.assertEqual(why, "it did not end within 1 s")
@@ -352,7 +353,7 @@ class Measuring(Sandbox):
             while chunk := os.read(ours, 65536):
                 out += chunk
         except OSError:
-            # So it is told that nobody has it open.
+            # EIO: no process has the other end of the terminal open any more.
             pass
         self.assertEqual(running.wait(20), 0)
         text = out.decode()

@@ -1,4 +1,4 @@
-"""Ticks are round numbers around the values; values lie where they should; labels keep apart."""
+"""Ticks are round numbers around the values, positions match values, and labels do not overlap."""
 
 import random
 import unittest

@@ -1,4 +1,4 @@
-"""The table has every row, says what is short, and shows texts as they are."""
+"""The table contains every row, marks targets that were missed, and escapes texts."""
 
 import unittest
 
@@ -12,7 +12,7 @@ def spread(value, low=None, high=None, **more):
 
 
 def steps():
-    """Of two contestants, one of which has a figure that the other has not."""
+    """Returns steps of two contestants, only one of which has all metrics."""
     return [results.Step("16", "Redis", {"a second": spread(40, 30, 50), "p50, µs": spread(7, 6, 8)}),
             results.Step("16", "a|b", {"a second": spread(20, rounds=[20]), "p50, µs": spread(9, 8, 10),
                                        "Jain's index": spread(0.9, 0.8, 1)})]
@@ -107,12 +107,12 @@ class Table(unittest.TestCase):
             "| clients | contestant | a second | p50, µs | Jain's index |", "|---|---|---|---|---|",
             "| 16 | Redis | 40.0 (30.0–50.0) | 7.00 | |",
             "| 16 | a\\|b | 20.0 (one round) | 9.00 | 0.90 |"])
-        # The columns of a terminal, and ranges of all where there are few.
+        # On a terminal, columns are aligned; with few metrics, all have ranges.
         del one.steps[1].figures["Jain's index"]
         lines = table.lines_of([one], terminal=True)
         self.assertEqual(lines[2].split(), ["clients", "contestant", "a", "second", "p50,", "µs"])
         self.assertIn("7.00 (6.00–8.00)", lines[4])
-        # With rows it is for the page only.
+        # With rows, the steps are shown on the page only.
         self.assertNotIn("contestant", "\n".join(table.lines_of([scenario(steps=steps())])))
 
     def test_figures_of_a_scenario_without_charts(self):
