@@ -12,6 +12,7 @@ import clang
 import headers
 import include_order
 import layers
+import prose
 import sizes
 import texts
 from tree import Tree
@@ -30,6 +31,7 @@ CHECKS = [
     sizes.check_file_lengths,
     sizes.check_folder_sizes,
     sizes.check_class_sizes,
+    prose.check_prose,
     clang.check_format,
     clang.check_thread_safety,
     clang.check_clang_tidy,
