@@ -1,4 +1,6 @@
-// From a request to a grant: repeated requests, joining and counting, conflicts, waiting.
+// Executes Acquire. A repeated request is answered from its first execution. Otherwise the request
+// is validated and resolved, locks that the session already holds are handled as `Held` demands,
+// and the request is then granted, refused or queued, depending on its conflicts.
 #include <algorithm>
 #include <utility>
 
@@ -18,16 +20,17 @@ using lock_model::Wait;
 
 namespace {
 
-// A number that is no length of a name and none of `held`, which stand where this does in requests
-// that have no `modes`.
+// Returns a value greater than any length of a name and any value of `held`. In a request without
+// `modes` one of these is hashed at the same position, so the fingerprints of the two requests
+// differ.
 std::uint64_t fingerprint_of(const std::vector<Mode>& modes) {
     std::uint64_t value = 1;
     for (const Mode mode : modes) value = value * 4 + static_cast<std::uint64_t>(mode);
     return value << 32;
 }
 
-// What must be equal in a repeated request: Locks, Held and MaxHoldMs. Written to disk, so it never
-// changes.
+// Returns a hash of the members that must be equal in a repeated request: Locks, Held and
+// MaxHoldMs. It is stored on disk, so its computation must never change.
 std::uint64_t fingerprint_of(const Acquire& request) {
     std::uint64_t hash = fnv_start;
     const auto add = [&](std::uint64_t value) {
@@ -90,8 +93,8 @@ std::vector<LockRequest> in_weakest_modes(std::vector<LockRequest> locks) {
 
 // ---- Acquiring ----
 
-// The refusal of a request that goes beyond what its user may have. `session`: none if the request
-// opens one.
+// Returns an error if the request would exceed the limits of its user. `session` is null if the
+// request opens a session.
 std::optional<Error> LockTable::Core::check_user(const Acquire& request,
                                                  const Session* session) const {
     const std::uint64_t bytes =
@@ -114,7 +117,7 @@ void LockTable::Core::handle(const Acquire& request) {
     if (request.session) {
         session = require_session(*request.session);
         if (session == nullptr) return;
-        // Whether or not it is granted.
+        // The request counts as activity even if it is refused.
         session->active = now.boot;
     }
     auto resolved = resolve(request.locks);
@@ -139,7 +142,7 @@ void LockTable::Core::handle(const Acquire& request) {
         session->only_grant.set = true;
         session->unborn = true;
     }
-    // No error: the strongest modes have been judged already, and ask for no less.
+    // Cannot fail: the strongest modes were checked above, and weaker ones need no more.
     if (chooses(request)) resolved = resolve(choose_modes(*session, request.locks));
     Conflicts conflicts = find_conflicts(*session, resolved->requested_locks, nullptr, false);
     if (conflicts.blocked && request.patience == milliseconds{0}) {
@@ -182,7 +185,8 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
     Wait* const waiting = waits.find(seen->second.waiting);
     if (waiting != nullptr && waiting->request == id) {
         if (waiting->fingerprint != fingerprint) return differs();
-        // The place in the queue goes to whoever asks now: the one before has lost its connection.
+        // The repeated request takes over the place in the queue, because the connection of the
+        // earlier one is assumed to be lost.
         refuse(waiting->ticket,
                {ErrorCode::cancelled, "the same request was sent again and waits instead"});
         waits.move(*waiting, ticket);
@@ -212,7 +216,7 @@ lock_model::Hold* LockTable::Core::own_hold(const Session& session, const Resour
     const auto good = [&](const Hold& hold) {
         return hold.resource == &at && hold.root() && lock_model::live(hold, now.boot);
     };
-    // Whichever list is shorter.
+    // Search the shorter list.
     if (at.holds <= session.grants) {
         for (Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             if (hold->grant->session == &session && good(*hold)) return hold;
@@ -227,7 +231,8 @@ lock_model::Hold* LockTable::Core::own_hold(const Session& session, const Resour
     return nullptr;
 }
 
-// The one live grant that covers every requested lock in the same or a stronger mode.
+// Returns a live grant of the session that alone covers every requested lock in the same or a
+// stronger mode, or null.
 lock_model::Grant* LockTable::Core::own_cover(
     Session& session, std::span<const RequestedLock> requested_locks) const {
     const auto meets = [&](const Hold& hold, const RequestedLock& requested) {
@@ -249,8 +254,8 @@ lock_model::Grant* LockTable::Core::own_cover(
     return nullptr;
 }
 
-// A lock that was taken along for another one (a dependant) does not count as held: it may be taken
-// for itself besides.
+// A hold that was acquired as a dependant does not count as held. The session can acquire that
+// resource directly in addition.
 bool LockTable::Core::check_own_holds(Ticket to, Session& session,
                                       std::span<const RequestedLock> requested_locks, Held held) {
     const Grant* same = nullptr;

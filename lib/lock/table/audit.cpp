@@ -1,4 +1,5 @@
-// The table's check of itself, from scratch: every rule that its bookkeeping is meant to keep.
+// Checks the invariants of the lock table: recomputes all counters and links from scratch, and
+// compares.
 #include <map>
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@ class LockTable::Core::Audit {
 public:
     explicit Audit(const Core& core) : core_(core) {}
 
-    // What is wrong first.
+    // Returns a description of the first violation, or nullopt.
     std::optional<std::string> run() {
         const char* bad = nullptr;
         std::string_view where;
@@ -52,7 +53,8 @@ private:
         return nullptr;
     }
 
-    // S1: whoever else holds here, or above with a subtree.
+    // Returns whether another session has a conflicting live hold on the same name, or above it
+    // with a subtree lock.
     bool conflict_of(const Resource& at, const Hold& hold) const {
         if (!live(hold)) return false;
         const auto clashes = [&](const Hold& other) {
@@ -96,7 +98,7 @@ private:
             if (core_.waits.find(wait->ticket) != wait) return "a wait under another's ticket";
             const Conflicts conflicts =
                 core_.find_conflicts(*wait->session, wait->requested_locks, wait, wait->conversion);
-            // Q1. Time may have made it grantable just now: then its timer is due.
+            // No waiter may be grantable, unless time has made it so: then its timer is due.
             const bool due = wait->timer.armed() && wait->timer.at <= core_.now.boot;
             if (!conflicts.blocked && !due && !core_.sessions.has_ending()) {
                 return "a waiter of " + wait->session->principal + " could be granted";
@@ -125,7 +127,7 @@ private:
         return check_usage();
     }
 
-    // What users have is what is there.
+    // The recorded usage of each user must equal the sum over the user's sessions.
     std::optional<std::string> check_usage() const {
         if (!core_.usage.counts()) return std::nullopt;
         std::map<std::uint32_t, lock_model::Usage> found;

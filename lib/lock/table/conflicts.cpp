@@ -1,8 +1,10 @@
-// What is in the way of a request, and how a refusal names it.
+// Finds the conflicts of a request, and makes the error of a request that is refused because of
+// them.
 //
-// A request conflicts with the live holds of other sessions on its names, above them with
-// `subtree`, and below them if it has `subtree` itself; with closures of its names; and with
-// requests of other sessions that wait before it. find_conflicts() only reads.
+// A request conflicts with live holds of other sessions on its names, on names above them if the
+// hold has `subtree`, and on names below them if the request has `subtree`; with closures of its
+// names; and with requests of other sessions that wait before it. find_conflicts() does not change
+// the table. It stops at the first conflict unless conflicts have to be listed.
 #include <algorithm>
 #include <utility>
 
@@ -20,32 +22,32 @@ using lock_model::WaitLock;
 
 namespace {
 
-// A refusal names this many blockers and waiters at most.
+// The maximum number of blockers and of waiters that an error lists.
 constexpr std::size_t shown_limit = 100;
-// So far into a queue they are looked for.
+// The maximum number of queue entries that are examined in order to list waiters.
 constexpr std::size_t read_limit = 1000;
 
-// Whether a name of this class may be kept closed when a grant of it is over.
+// Returns whether a name of this class may stay closed after a grant on it has ended.
 bool closes(const LockClass& lock_class) {
     return lock_class.min_hold.count() > 0 || lock_class.lock_delay.count() > 0;
 }
 
-// Whether two requested locks, or a requested lock and a hold, on the same name are in each other's
-// way. Permits are summed up by who asks.
+// Returns whether the modes of two requested locks, or of a requested lock and a hold, on the same
+// name conflict. Permits never conflict here; add_permits() compares their sum with the limit.
 bool conflicts_with(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permits_b) {
     if (permits_a > 0 && permits_b > 0) return false;
     return conflicting(a, b);
 }
 
-// The first wait in the way is enough; others only when they are to be named, and not all of a long
-// queue then: each of many would go through it.
+// Returns whether the search for waiters can stop. One conflict suffices unless waiters are listed.
+// The list is limited as well, because each of many waiters may search a long queue.
 bool enough(const Conflicts& conflicts, std::size_t looked_through) {
     if (!conflicts.blocked) return false;
     return conflicts.collect != lock_model::Collect::holds_and_waits ||
            conflicts.waits.size() == shown_limit || looked_through > read_limit;
 }
 
-// Whether its grant waits to be raised.
+// Returns whether a conversion of the hold's grant is waiting.
 bool is_converted(const lock_model::Hold& hold) {
     const auto& waits = hold.grant->session->waits;
     return std::any_of(waits.begin(), waits.end(),
@@ -62,7 +64,7 @@ Conflicts LockTable::Core::find_conflicts(const Session& session,
                                           Collect collect) const {
     Conflicts conflicts;
     conflicts.collect = collect;
-    // One obstacle is enough, unless all are to be named.
+    // One conflict suffices unless they are to be listed.
     for (const RequestedLock& requested : requested_locks) {
         if (conflicts.blocked && collect == Collect::nothing) break;
         add_holds(session, requested, conflicts);
@@ -101,7 +103,7 @@ void LockTable::Core::add_closure(BootTime until, Conflicts& conflicts) const {
     conflicts.closed_until = std::max(conflicts.closed_until.value_or(BootTime::min()), until);
 }
 
-// Whether so many permits are left; all who have some are in the way when they are not.
+// If fewer permits are left than requested, every live holder of permits is a conflict.
 void LockTable::Core::add_permits(const RequestedLock& requested, Conflicts& conflicts) const {
     const Resource& at = *requested.resource;
     if (at.holds == 0) return;
@@ -122,8 +124,8 @@ void LockTable::Core::add_permits(const RequestedLock& requested, Conflicts& con
 void LockTable::Core::add_closures(const Resource& at, Conflicts& conflicts) const {
     if (at.extra && at.extra->closed_until > now.boot)
         add_closure(at.extra->closed_until, conflicts);
-    // One that is over but not cleaned up may keep its name closed for a while all the same, for
-    // whomever.
+    // An expired grant that is not cleaned up yet may still close its name when it ends, for every
+    // session.
     if (at.holds == 0 || classes.empty() || !closes(classes.of(at.name()))) return;
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
         if (lock_model::live(*hold, now.boot)) continue;
@@ -140,8 +142,8 @@ void LockTable::Core::add_holds(const Session& session, const RequestedLock& req
         if (requested.permits > 0 && &at == requested.resource) return;
         if (requested.mode == Mode::read && at.strong == 0) return;
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            // One in the way is enough: nothing can be granted before that one has gone, and then
-            // it is looked at again. Unless all are to be named.
+            // One conflict suffices unless they are to be listed: the request cannot be granted
+            // before that hold has ended, and is examined again then.
             if (conflicts.blocked && conflicts.collect == Collect::nothing) return;
             if (!only_subtree || hold->subtree) add_hold(session, requested, *hold, conflicts);
         }
@@ -169,13 +171,15 @@ bool LockTable::Core::covered(const Session& session, const RequestedLock& reque
     return false;
 }
 
-// Whether one in a queue is in the way of `requested`; with `wait`, it stands before that.
+// Returns whether an entry of a queue blocks `requested`. If `wait` is not null, the caller has
+// checked that the entry precedes it in the queue.
 bool LockTable::Core::blocks(const WaitLock& lock, const Session& session,
                              const RequestedLock& requested, const Wait* wait,
                              bool conversion) const {
     const Wait& other = *lock.wait;
     if (other.session == &session || !other.session->live(now.boot)) return false;
-    // One that has just arrived: behind all, but a conversion before those that are none.
+    // A request that has just arrived follows all waiters, except that a conversion precedes all
+    // requests that are not conversions.
     if (wait == nullptr && conversion && !other.conversion) return false;
     return &other != wait && lock_model::in_conflict(*lock.requested, requested);
 }

@@ -1,4 +1,4 @@
-// The implementation of the lock table: one struct, whose methods are grouped into files by topic.
+// The implementation of the lock table: one struct with its methods grouped into files by topic.
 //
 //     lock_table.cpp     apply(): passes the event to its handler, then calls serve_queues()
 //     session.cpp        opens, renews, joins a process to, closes and expires sessions
@@ -20,8 +20,8 @@
 // Parts of the state with rules of their own are classes: SessionTable, WaitTable (tickets and
 // order of arrival), ServeList (what a decision still has to examine), NumberReservation.
 //
-// During one apply() no Wait leaves its queues and no Resource is freed, except by the functions
-// whose comments say so. Resources that are left empty are removed at the end.
+// During one apply() no Wait leaves its queues and no Resource is freed, except in functions with
+// comments that say so. Resources that are left empty are removed at the end.
 #pragma once
 
 #include <memory>
@@ -66,12 +66,12 @@ struct GrantEqual {
     bool operator()(const Grant* grant, std::uint64_t id) const { return id == number(grant->id); }
 };
 
-// What a request id was used for.
+// The first use of a request id. Exactly one member is set.
 struct Remembered {
     GrantId grant{};
-    // For OpenSession.
+    // For OpenSession: the session that it opened.
     SessionId session;
-    // A wait that has not been decided.
+    // The ticket of a request that still waits.
     Ticket waiting{};
 
     static Remembered of(GrantId grant) { return {grant, {}, {}}; }
@@ -79,40 +79,42 @@ struct Remembered {
     static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
 };
 
-// What of all that is in the way is to be named.
+// Which of the conflicts find_conflicts() lists, in addition to finding out whether there are any.
 enum class Collect : std::uint8_t { nothing, holds, holds_and_waits };
 
-// What is in the way of a request.
+// The conflicts of a request.
 struct Conflicts {
     Collect collect = Collect::nothing;
     std::vector<const Hold*> holds;
     std::vector<const WaitLock*> waits;
-    // Ended by the clock but not cleaned up: they end in the batch of the grant that takes their
-    // place.
+    // Grants that have expired but are not cleaned up. They are ended in the batch of the grant
+    // that replaces them.
     std::vector<GrantId> dead;
     bool blocked = false;
-    // The earliest moment at which time alone may change the answer.
+    // The earliest time at which the result may change without another event.
     BootTime recheck_at{BootTime::max()};
     std::optional<BootTime> closed_until;
 };
 
-// Of two that wait: permits are waited for in order, however many are left.
+// Returns whether two waiting requests for one resource conflict. Two requests for permits always
+// do: permits are granted in order of arrival, regardless of how many are left.
 inline bool in_conflict(const RequestedLock& one, const RequestedLock& other) {
     return (one.permits > 0 && other.permits > 0) || conflicting(one.mode, other.mode);
 }
 
-// The refusal of what is done to a grant that has ended.
+// Returns the error for an operation on a grant that has ended.
 Error ended_error(const Ending& ending);
-// What is forced is explained.
+// Returns an error if the reason of a forced change is empty or invalid.
 std::optional<Error> check_reason(std::string_view reason);
 
-// When a wait is over that begins now. What the clock cannot count to never comes.
+// Returns the time at which a wait that begins now times out. Returns BootTime::max() if the clock
+// cannot represent that time.
 constexpr BootTime patience_end(BootTime now, std::chrono::milliseconds patience) {
     const auto most = std::chrono::floor<std::chrono::milliseconds>(BootTime::max() - now);
     return patience > most ? BootTime::max() : now + patience;
 }
 
-// The smaller of two limits of which zero means none.
+// Returns the smaller of two limits. Zero means no limit.
 constexpr std::chrono::milliseconds tighter(std::chrono::milliseconds a,
                                             std::chrono::milliseconds b) {
     if (a == std::chrono::milliseconds{0}) return b;
@@ -120,38 +122,37 @@ constexpr std::chrono::milliseconds tighter(std::chrono::milliseconds a,
     return std::min(a, b);
 }
 
-// The timers of a lock table.
 struct Timers {
-    // The next time at which a session may expire or has to be warned. Requires a timer in
+    // Returns the next time at which a session may expire or has to be warned. Requires a timer in
     // `sessions`.
     BootTime next_session() const { return std::max(sessions.top().at, sweeps_from); }
 
-    // Deadlines of sessions and caps of grants, which the sweep serves.
+    // Deadlines of sessions and caps of grants. They are processed by the sweep, which may lag.
     TimerHeap sessions;
     TimerHeap grants;
-    // The sweep of the sessions pauses until then, whatever their timers say.
+    // Until this time the sweep does not process `sessions`, even if a timer is due.
     BootTime sweeps_from{};
-    // Waits and closures, which have to be served on time.
+    // Waits and closures, which must be served on time.
     TimerHeap waits;
     TimerHeap closures;
 };
 
-// What recovery collects from the records until they all have been read.
+// State that recovery collects and that is applied after all records have been read.
 struct RecoveryState {
-    // A name whose holder was converted upward, and the token of that conversion.
+    // A name of a grant that was upgraded, and the token of the upgrade.
     struct Converted {
         std::string name;
         std::uint64_t token = 0;
         GrantId grant{};
     };
     std::vector<Converted> converted;
-    // Grants that the table does not contain yet, nor their resources.
+    // Recovered grants that are not in `grants` yet. Their resources are not in `resources` yet.
     std::vector<Near<Grant>> grants;
-    // Grants whose maximum hold time starts again.
+    // Grants with a maximum hold time that starts again.
     std::vector<Near<Grant>> recapped;
 };
 
-// A request to be granted: what make_grant() needs to know.
+// The arguments of make_grant(), except for the locks.
 struct GrantRequest {
     Session* session = nullptr;
     std::string_view note;
@@ -183,7 +184,8 @@ struct LockTable::Core {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    // The core shows things as of its `now`; looking moves that for as long as it takes.
+    // Sets `now` of the core for the duration of a query, and restores it afterwards. All functions
+    // of the core evaluate deadlines at `now`.
     class AsOf {
     public:
         AsOf(Core& core, Instant now) : core_(core), before_(core.now) { core.now = now; }
@@ -210,7 +212,8 @@ struct LockTable::Core {
     ClassTable classes;
     lock_model::Timers timers;
     NumberReservation numbers;
-    // The number of holds and waits with `subtree`. If it is 0, no path is followed up or down.
+    // The number of holds and waits with `subtree`. If it is 0, no search has to visit the paths
+    // above a resource.
     std::uint64_t subtree_marks = 0;
     ExclusiveHolds exclusive;
     std::uint64_t ended_records = 0;
@@ -230,7 +233,8 @@ struct LockTable::Core {
 
     // ---- lock_table.cpp ----
     void apply(const Event& event);
-    // Serves the queues that the event left to be served, and frees what is empty.
+    // Serves the queues and the waits that the event has listed in `serving`, and removes resources
+    // that are empty.
     void serve_queues();
     void serve_all();
     void answer(Ticket to, Answer reply) { decision->replies.push_back({to, std::move(reply)}); }
@@ -256,30 +260,33 @@ struct LockTable::Core {
     void handle(const JoinProcess& request);
     void handle(const CloseSession& request);
     void handle(const EndSession& request);
-    // The session, if it lives; otherwise the request is answered, and nothing is returned.
+    // Returns the session if it is live. Otherwise completes the request with an error, if
+    // necessary after a history lookup, and returns null.
     Session* require_session(const SessionId& id);
     Session& make_session(const OpenSession& request, milliseconds lease,
                           const RequestKey& request_key);
     std::optional<Error> check_open(const OpenSession& request, milliseconds lease) const;
-    // The class of `at` allows only a shorter one; that of one of the resources of a grant; of what
-    // a session holds and waits for.
+    // Return an error if `lease` is longer than a class allows: the class of `at`, the class of any
+    // resource of `grant`, or the class of any resource that the session holds or waits for.
     std::optional<Error> lease_too_long(const Resource& at, milliseconds lease) const;
     std::optional<Error> lease_too_long(const Grant& grant, milliseconds lease) const;
     std::optional<Error> lease_too_long_for_locks(const Session& session, milliseconds lease) const;
     SessionInfo info(const Session& session) const;
-    // An HMAC: only where somebody becomes the owner.
+    // Computes an HMAC. Used only in responses to the owner of a new session or grant.
     SessionInfo info_with_secret(const Session& session) const;
     void extend(Session& session);
     void write_session(const Session& session);
     void write_deadline(Session& session);
     void end_with_answer(Session& session, Ending ending);
-    // Ends it: from now on none of its grants lives. They are cleaned up by clean().
+    // Ends the session. From now on none of its grants is live. Cleans up at most `budget` of them;
+    // the sweep cleans up the rest.
     void end_session(Session& session, Ending ending, std::size_t budget = Tick{}.budget);
     void note_shared_end(Session& session);
-    // Cleans up at most `budget` grants of ended sessions; frees a session that has none left.
+    // Cleans up at most `budget` grants of an ended session, and frees the session if none is left.
+    // Returns the number of grants that were cleaned up.
     std::size_t clean(Session& session, std::size_t budget);
     void forget_session(Session& session);
-    // Takes it out of what its user has, and frees it.
+    // Subtracts the session from the usage of its user, and frees it.
     void free_session(Session& session);
     std::optional<Error> check_new_texts(const Session& session, const RenewSession& request) const;
     void count_session(Session& session);
@@ -297,28 +304,31 @@ struct LockTable::Core {
         milliseconds max_lease{0};
         milliseconds lease = limits::lease_default;
     };
-    // A lock with `modes` in the strongest of them.
+    // Resolves a lock with `modes` in the strongest of them.
     Result<Resolved> resolve(const std::vector<LockRequest>& locks);
-    // Each with the one of its `modes` that it takes now.
+    // Returns the locks with `mode` set to the first of their `modes` that does not conflict now,
+    // or to the last one.
     std::vector<LockRequest> choose_modes(const Session& session, std::vector<LockRequest> locks);
     std::optional<Error> resolve_one(const LockRequest& lock, Resolved& resolved);
     std::optional<Error> add_dependants(const LockRequest& lock, const LockClass& lock_class,
                                         std::size_t root, Resolved& resolved);
-    // Answers a request whose id was seen before. False: it was not.
+    // Answers a repeated request from its first execution. Returns false if its id is new or empty.
     bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
-    // What `Held` says of requested locks on names that the session holds. True: the request is
-    // answered.
+    // Applies `held` if the session already holds one of the requested names. Returns true if that
+    // has completed the request.
     bool check_own_holds(Ticket to, Session& session,
                          std::span<const RequestedLock> requested_locks, Held held);
-    // To have one of a lock's `modes` is enough.
+    // Does the same for a request with several `modes` for a lock: a grant that covers the weakest
+    // of them suffices.
     bool check_own_holds(const Acquire& request, Session& session, const Resolved& strongest);
-    // The session's own live hold on that very name, dependants aside.
+    // Returns the session's live hold on exactly this name, or null. Holds that were acquired as
+    // dependants do not count.
     Hold* own_hold(const Session& session, const Resource& at) const;
     Grant* own_cover(Session& session, std::span<const RequestedLock> requested_locks) const;
     Grant& make_grant(const lock_model::GrantRequest& grant_request,
                       std::span<const RequestedLock> requested_locks,
                       const std::vector<GrantId>& dead);
-    // Ends those of `dead` that are not ended yet, `taker`'s own aside.
+    // Ends those of `dead` that still exist, except for grants of the session `taker`.
     void end_dead(const std::vector<GrantId>& dead, const Session& taker);
     void link(Hold& hold);
     void unlink(Hold& hold);
@@ -332,13 +342,13 @@ struct LockTable::Core {
 
     // ---- wait.cpp ----
     Resource& resource(std::string_view name);
-    // Puts a new one among the others.
+    // Inserts a new resource into the index and below its parent.
     Resource& enter(Resource& made);
     Resource* find(std::string_view name) const;
     void remove_if_empty(Resource& resource);
-    // Where others' locks may meet `requested`: `visit(resource, only_subtree)` for its resource,
-    // for those above it, whose locks reach down to it with `subtree` only, and, if it has
-    // `subtree` itself, for all inside.
+    // Calls `visit(resource, only_subtree)` for each resource with locks that may conflict with
+    // `requested`: its own resource; the resources above it, of which only locks with `subtree`
+    // reach down to it; and, if `requested` has `subtree`, all resources below it.
     template <typename F>
     void for_each_meeting(const RequestedLock& requested, const F& visit) const {
         visit(*requested.resource, false);
@@ -351,8 +361,9 @@ struct LockTable::Core {
                             [&](const Resource& inside) { visit(inside, false); });
         }
     }
-    // What is in the way of `requested_locks` for `session`. `wait` is the request's own place in
-    // the queues, none for one that has just arrived. `collect`: what of it is to be named.
+    // Returns the conflicts of `requested_locks` for `session`. `wait` is the waiting request to
+    // which they belong, or null for a request that has just arrived. `collect` determines which
+    // conflicts are listed.
     Conflicts find_conflicts(const Session& session, std::span<const RequestedLock> requested_locks,
                              const Wait* wait, bool conversion,
                              Collect collect = Collect::nothing) const;
@@ -368,11 +379,12 @@ struct LockTable::Core {
                   Conflicts& conflicts) const;
     void add_live_hold(const Hold& hold, Conflicts& conflicts) const;
     void add_closure(BootTime until, Conflicts& conflicts) const;
-    // Whether the session's own holds cover the requested lock, so that it queues behind nobody.
+    // Returns whether the session's own holds cover the requested lock. If so, the request need not
+    // wait for earlier waiters.
     bool covered(const Session& session, const RequestedLock& requested) const;
     bool held_covers(const Session& session, const Resource& at, const RequestedLock& requested,
                      bool below) const;
-    // Every resource below `above`, at any depth.
+    // Calls `visit` for every resource below `above`, at any depth.
     template <typename F>
     static void for_each_inside(const Resource& above, const F& visit) {
         std::vector<const Resource*> open{&above};
@@ -388,11 +400,12 @@ struct LockTable::Core {
     Error conflict(ErrorCode code, const Session& session, const Conflicts& conflicts) const;
     Holder show_holder(const Hold& hold) const;
     SessionView show_session(const Session& session) const;
-    // Without its position.
+    // Returns the waiter without its position in the queue.
     Waiter name_waiter(const WaitLock& lock) const;
-    // With it, which takes as long as many stand before.
+    // Returns the waiter with its position in the queue. Takes time proportional to the position.
     Waiter show_waiter(const WaitLock& lock) const;
-    // Queues the request, unless a limit or a deadlock forbids: then it is refused.
+    // Appends the request to the queues of its resources. If a limit or a deadlock forbids that,
+    // refuses the request.
     void begin_wait(std::unique_ptr<Wait> made, std::span<const RequestedLock> requested_locks);
     std::optional<Error> check_queues(const Session& session,
                                       std::span<const RequestedLock> requested_locks) const;
@@ -400,46 +413,51 @@ struct LockTable::Core {
     void tell_wanted(Session& holder, const Wanted& wanted);
     void enqueue(Wait& wait);
     void dequeue(Wait& wait);
-    // Takes it out of everything and frees it.
+    // Removes the wait from all lists and frees it.
     void end_wait(Wait& wait);
     void arm(Wait& wait, BootTime recheck_at);
-    // Decides a waiting request if that can be done now. True when it is gone.
+    // Completes a waiting request if that is possible now. Returns true if the request has been
+    // completed and the wait freed.
     bool reconsider(Wait& wait);
-    // The first of those who waited long enough, when nobody can be granted any more.
+    // Completes the oldest request that has timed out with `patience_expired`. Called only if no
+    // other waiter can be granted.
     void lose_patience();
     void grant_waiting(Wait& wait, const Conflicts& conflicts);
     template <typename Do>
     void for_own_waits(const Session& session, const Resource& at, bool related, Do act);
     void recheck_own(const Wait& head, const Resource& at);
     void recheck_covered(const Grant& grant);
-    // A hold or a wait on `resource` has gone or become weaker: others may be served.
+    // Lists the queues to be served after a hold or a wait on `resource` has ended or become
+    // weaker.
     void changed(Resource& resource, bool subtree);
     void serve(Resource& resource);
     void serve_time(std::size_t budget);
     void sweep(std::size_t budget);
     void sweep_sessions(std::size_t budget);
-    // The safety net, a step of it: counts and serves waiters that should have been granted before.
+    // One step of a consistency check: finds, counts and serves waiters that should have been
+    // granted before.
     void search();
 
     // ---- deadlock.cpp ----
-    // One session that waits, and one that it waits for.
+    // An edge from a waiting session to a session for which it waits.
     struct Edge {
         const Session* to = nullptr;
         const Resource* at = nullptr;
         bool holds = false;
-        // One of several on a counting resource: others may make room too.
+        // Other holders of the same counting resource may also make room.
         bool counted = false;
     };
-    // Whom a waiting request waits for: live holders and earlier waiters in its way. With `moved`,
-    // as if that grant were `owner`'s.
+    // Returns the sessions for which a waiting request waits: live holders and earlier waiters that
+    // conflict with it. If `moved` is not null, computes this as if that grant belonged to `owner`.
     std::vector<Edge> blockers(const Wait& wait, const Grant* moved, const Session* owner) const;
     class BlockerSearch;
     class Swept;
     class CycleSearch;
     class StuckSearch;
-    // A chain of sessions from `start` back to itself, each waiting for the next; empty if there is
-    // none. With `moved`, as if that grant were `start`'s; with `begun`, a wait of `start`, only
-    // through that one.
+    // Returns a chain of sessions from `start` back to itself, in which each waits for the next
+    // one. Returns an empty chain if there is none. If `moved` is not null, searches as if that
+    // grant belonged to `start`. If `begun` is not null, it is a wait of `start`, and only cycles
+    // through that wait are searched.
     std::vector<CycleStep> find_cycle(const Session& start, const Grant* moved = nullptr,
                                       const Wait* begun = nullptr) const;
     Error deadlock(std::vector<CycleStep> cycle);
@@ -449,7 +467,8 @@ struct LockTable::Core {
     void handle(const Convert& request);
     void handle(const Transfer& request);
     void handle(const Break& request);
-    // The caller's grant if it lives; otherwise the request is answered, and nothing is returned.
+    // Returns the grant if it is live and belongs to `session`. Otherwise completes the request, if
+    // necessary after a history lookup, and returns null.
     Grant* require_grant(const SessionId& session, GrantId id, HistoryLookup::Verb verb);
     void end_grant(Grant& grant, const Ending& ending);
     std::optional<records::Closure> closure_of(const Hold& hold, Outcome outcome) const;
@@ -472,15 +491,17 @@ struct LockTable::Core {
     void handle(const AnswerWanted& request);
     struct StealTerms;
     StealTerms steal_terms(const Grant& victim) const;
-    // Why this steal is refused, if it is; asks the holder where that is to be asked.
+    // Returns the refusal of a steal, or nullopt if it is allowed. If a class requires it, asks the
+    // holder.
     std::optional<Error> judge_steal(const Steal& request, const Session& thief, Grant& victim);
-    // What the thief has asked and was answered; asks for it if it has not.
+    // Returns what the thief has asked and how the holder has answered. Asks the holder if the
+    // thief has not asked before.
     Result<lock_model::Ask> ask_holder(const Session& thief, Grant& victim,
                                        const StealTerms& terms);
     void forget_old_refusals(Grant& grant, milliseconds steal_after) const;
     Error steal_refusal(const Hold& hold, StealPolicy policy, std::string why,
                         std::optional<BootTime> until) const;
-    // Whether somebody waits whom this grant keeps from being granted.
+    // Returns whether another session waits for a lock that conflicts with this grant.
     bool waited_for(const Grant& grant) const;
     bool waited_for(const Hold& hold) const;
 
@@ -490,16 +511,17 @@ struct LockTable::Core {
     void note_conversion(const Grant& grant);
     void note_end(const Grant& grant, const Ending& ending);
     void note_wanted(const Hold& hold, const Wanted& wanted);
-    // Says that the session's lease runs low; how many of its grants that concerned.
+    // Emits `warned` events because the lease of the session is about to expire. Returns their
+    // number.
     std::size_t warn(Session& session);
     BootTime warning_time(const Session& session) const;
-    // Sets the timer for what comes first, its warning or its deadline.
+    // Sets the timer for the warning or the deadline, whichever is earlier.
     void arm_session(Session& session);
     void note_slow(Wait& wait);
     bool slow(const Wait& wait) const;
 
     // ---- fence_check.cpp ----
-    // The grant with the token of the request.
+    // Returns the grant with the token of the request.
     std::variant<Grant*, NoFence> believed_grant(const FenceRequest& request,
                                                  const Session* session);
     Grant* writing_grant(const Session& session, std::string_view name) const;

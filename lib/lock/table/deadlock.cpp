@@ -1,14 +1,14 @@
-// The wait-for graph: no wait begins that would close a cycle.
+// Deadlock detection: a request is refused if its wait would close a cycle in the wait-for graph.
 //
-// A session waits for the sessions that hold what is in the way of one of its requests, and for
-// those whose earlier requests are. It goes on only when every one of its waiting requests is
-// granted, and a set needs all of its resources, so a cycle is a deadlock. Only on counting
-// resources that is not enough: there any of the holders may make room, so a cycle over one of them
-// is checked by taking away, again and again, every session that could go on; the ones that are
-// left are stuck.
+// A session waits for the sessions that hold a conflicting lock, and for the sessions whose earlier
+// requests conflict with one of its requests. It continues only after all of its waiting requests
+// are granted, and a set needs all of its resources, so a cycle is a deadlock. Counting resources
+// are the exception: any of the holders may make room. A cycle through such a resource is therefore
+// checked further: all sessions that could continue are removed, repeatedly. If the session is not
+// among those that are removed, it is stuck.
 //
-// Edges are worked out from the queues as they stand, each time: there is no graph that could be
-// wrong.
+// The edges are computed from the queues for each search. No graph is stored, so none can become
+// inconsistent.
 #include <algorithm>
 #include <utility>
 
@@ -28,18 +28,20 @@ constexpr std::size_t deadlocks_kept = 16;
 
 // ---- Edges ----
 
-// What one search for a cycle has met already: two who wait for the same resource in the same mode
-// wait for the same holders, and for the same waiters as far as the earlier of them stands. So each
-// queue is walked once, however many wait in it.
+// The queues and holder lists that one search for a cycle has already walked. Two requests that
+// wait for the same resource in the same mode have the same edges to holders, and the same edges to
+// waiters that precede both. Each queue is therefore walked only once, even if many requests wait
+// in it.
 //
-// A session is no blocker of itself, and is left out where it waits itself. That loses nothing,
-// since it is reached by then; but the start must be met, so its own walks count for itself alone.
+// The walk for a request skips holds and waits of its own session. No edge is lost by that, because
+// the search has already reached that session. The start session is the exception: the search has
+// to find edges back to it. Walks for the start session are therefore recorded separately.
 class LockTable::Core::Swept {
 public:
     struct Place {
         bool holds = false;
         bool queue = false;
-        // Where the walk along the queue goes on.
+        // The entry at which the walk along the queue continues.
         const WaitLock* next = nullptr;
     };
     Place& at(const Resource& resource, Mode mode, bool only_subtree) {
@@ -125,11 +127,12 @@ private:
 
     bool stands_before(const Wait& other) const {
         if (other.session == wait_.session || !other.session->live(core_.now.boot)) return false;
-        // A conversion of the moved grant ends with it.
+        // A waiting conversion of the moved grant ends with the grant.
         return moved_ == nullptr || other.converts != moved_;
     }
 
-    // Whoever gets the grant queues behind nobody for what it covers.
+    // The new owner of the moved grant need not wait for earlier waiters for locks that the grant
+    // covers.
     bool covered_by_moved(const RequestedLock& requested) const {
         if (moved_ == nullptr || wait_.session != owner_ || requested.permits > 0) return false;
         const auto reaches = [&](const Hold& hold) {
@@ -159,7 +162,8 @@ std::vector<LockTable::Core::Edge> LockTable::Core::blockers(const Wait& wait, c
 
 // ---- Permits ----
 
-// Whether sessions stay stuck even if every one that does not wait gives back all it has.
+// Determines whether the start session remains stuck even if every session that does not wait
+// releases all of its locks.
 class LockTable::Core::StuckSearch {
 public:
     StuckSearch(const Core& core, std::vector<const Session*> reached, const Session& start,
@@ -207,7 +211,7 @@ private:
             });
     }
 
-    // Held at `at` by those that are stuck, or by this one.
+    // Returns the number of permits at `at` that are held by sessions that are stuck, or by `by`.
     std::uint64_t kept_permits(const Resource& at, const Session& by) const {
         std::uint64_t kept = 0;
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
@@ -231,7 +235,7 @@ public:
     CycleSearch(const Core& core, const Session& start, const Grant* moved)
         : core_(core), start_(start), moved_(moved) {}
 
-    // `begun`: the one wait of the start that a cycle must go through; none: any.
+    // If `begun` is not null, only cycles through that wait of the start session are searched.
     std::vector<CycleStep> run(const Wait* begun) {
         open_.push_back(&start_);
         while (!open_.empty() && (last_.from == nullptr || counted_)) {
@@ -245,14 +249,15 @@ public:
             for (const Wait* wait : session->waits) follow(*session, *wait);
         }
         if (last_.from == nullptr) return {};
-        // Who is stuck over permits depends on the other waits too.
+        // Which sessions are stuck on permits also depends on the other waits of the start session,
+        // so the search is repeated with all of them.
         if (counted_ && begun != nullptr) return core_.find_cycle(start_, moved_);
         if (counted_ && !StuckSearch(core_, std::move(reached_), start_, moved_).run()) return {};
         return path();
     }
 
 private:
-    // By whom a session was reached first, and over which resource.
+    // The session and the resource over which another session was first reached.
     struct Step {
         const Session* from = nullptr;
         const Resource* at = nullptr;
@@ -289,16 +294,17 @@ private:
     std::vector<const Session*> reached_;
     Swept swept_;
     Swept swept_by_start_;
-    // An edge was met that need not be: see the top of this file.
+    // Whether an edge over permits was found; see the top of this file.
     bool counted_ = false;
-    // The step that closes the cycle.
+    // The step that closes the cycle; `from` is null until a cycle is found.
     Step last_;
 };
 
 std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const Grant* moved,
                                                    const Wait* begun) const {
-    // Nobody can wait for one that holds nothing and has just come to the end of its first queue,
-    // or is the last of all in each, with nobody looking up at it from below.
+    // No session can wait for one that holds no locks if its only wait has just been appended to
+    // the queues, or if no other session's wait directly follows one of its waits in any queue and
+    // there are no subtree locks.
     const bool last = start.followed == 0 && subtree_marks == 0;
     if (start.first == nullptr && moved == nullptr && (start.waits.size() <= 1 || last)) return {};
     return CycleSearch(*this, start, moved).run(begun);

@@ -1,4 +1,4 @@
-// Release, convert, transfer, break: what becomes of a grant.
+// Executes Release, Convert, Transfer and Break, and ends grants.
 #include <algorithm>
 #include <utility>
 
@@ -13,10 +13,11 @@ using records::Closure;
 
 namespace {
 
-// What a session keeps for its next renewal, at most.
+// The maximum number of `lost` notices that a session keeps for its next renewal.
 constexpr std::size_t losses_kept = 100;
 
-// Whether those who wait are looked at when a grant has ended so: always, but for mutants.
+// Returns whether queues are served after a grant has ended with this outcome: always, except with
+// a mutant.
 bool wakes(const lock_model::Session& session, Outcome outcome) {
     if (session.ended && mutated(Mutant::unwoken_session_end)) return false;
     if (outcome == Outcome::released) return !mutated(Mutant::unwoken_release);
@@ -25,7 +26,7 @@ bool wakes(const lock_model::Session& session, Outcome outcome) {
     return true;
 }
 
-// A mutant: the leases of all who read here are over.
+// For a mutant: ends the leases of all sessions that hold the resource in `read`.
 void free_readers(const lock_model::Resource& resource, BootTime now) {
     for (const lock_model::Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
         if (hold->mode == Mode::read) hold->grant->session->deadline = now;
@@ -49,7 +50,7 @@ std::optional<Error> lock_model::check_reason(std::string_view reason) {
     return check_texts(reason, {});
 }
 
-// How a grant has ended that is dead by the clock, or with its session, but not cleaned up.
+// Returns how a grant has ended that is no longer live but not cleaned up.
 Ending LockTable::Core::ending_of(const Grant& grant) const {
     if (grant.session->ended) return *grant.session->ended;
     return {Outcome::expired, {}, {}, wall_of(std::min(grant.session->deadline, grant.cap()))};
@@ -157,8 +158,8 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
         end_session(session, ending);
 }
 
-// How long a name stays closed when this hold ends now, or ended by the clock: a minimum hold after
-// a release, a lock delay after a loss. Nothing when it is open at once.
+// Returns how long a name stays closed if this hold ends now or has expired: a minimum hold after a
+// release, a lock delay after a loss. Returns nullopt if the name is not closed.
 std::optional<Closure> LockTable::Core::closure_of(const Hold& hold, Outcome outcome) const {
     if (classes.empty()) return std::nullopt;
     const LockClass& lock_class = classes.of(hold.resource->name());
@@ -176,7 +177,7 @@ std::optional<Closure> LockTable::Core::closure_of(const Hold& hold, Outcome out
     return closure;
 }
 
-// What its classes close for a while.
+// Closes the resources of a grant that ends, if their classes require that. Returns the closures.
 std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcome outcome) {
     std::vector<Closure> closures;
     if (classes.empty()) return closures;
@@ -199,7 +200,7 @@ std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcom
 void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
     decision->lost.push_back({grant.session->id, view(grant), ending});
     decision->lost.back().grant.ended = ending;
-    // It can't be renewed any more.
+    // An ended session cannot be renewed, so the notice would never be read.
     if (grant.session->ended) return;
     auto& notifications = grant.session->notices.lost;
     if (notifications.size() == losses_kept) notifications.erase(notifications.begin());
@@ -222,7 +223,8 @@ void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
 
 // ---- Converting ----
 
-// The modes of all its holds as they are to be.
+// Returns the modes of all holds of the grant after the conversion, or an error if the request is
+// invalid.
 Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
                                                        const Convert& request) const {
     const auto invalid = [](std::string message) {
@@ -294,8 +296,9 @@ void LockTable::Core::handle(const Convert& request) {
         ++counts.replays;
         return answer(ticket, answer_grant(*grant));
     }
-    // The one that waits has looked at the locks that were to be raised then. Were one of the
-    // others lowered meanwhile, it would be raised again past those who came in.
+    // The waiting conversion has determined which locks it upgrades. If this request downgraded
+    // another lock of the grant, the waiting one would later set that lock back to its old mode,
+    // which may conflict with locks that have been granted in the meantime.
     for (const Wait* wait : session->waits) {
         if (wait->converts == grant) {
             return refuse(ticket,
@@ -329,15 +332,15 @@ void LockTable::Core::handle(const Convert& request) {
     begin_wait(std::move(wait), requested_locks);
 }
 
-// `waited` is of the conversion, not of the acquire.
+// `waited` in the response refers to the conversion, not to the acquire.
 void LockTable::Core::answer_convert(Ticket to, const Grant& grant, bool waited) {
     rocklock::Grant reply = answer_grant(grant);
     reply.waited = waited;
     answer(to, std::move(reply));
 }
 
-// A conversion passes the queue, so it may come to stand in the way of one that this session itself
-// waits for.
+// Returns the cycle that would exist after the conversion. A conversion passes the queue, so it may
+// block a waiter for which its own session waits.
 std::vector<CycleStep> LockTable::Core::cycle_when_raised(Grant& grant,
                                                           std::span<const Mode> modes) {
     if (grant.session->waits.empty()) return {};
@@ -351,7 +354,7 @@ std::vector<CycleStep> LockTable::Core::cycle_when_raised(Grant& grant,
     return cycle;
 }
 
-// Down keeps the token, and others may be served; up takes a new one.
+// A downgrade keeps the token and may let waiters be granted. An upgrade takes a new token.
 void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
                                   const lock_model::RequestKey& convert_request,
                                   std::uint64_t fingerprint) {
@@ -372,7 +375,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         if (hold.mode == Mode::exclusive) exclusive.begin(at.name(), hold.subtree);
     }
     if (up) {
-        // The token is for all of them.
+        // All locks of the grant share the new token, including those in an unchanged mode.
         for (Hold& hold : grant.holds()) hold.resource->last.note_conversion_of(grant.id);
         extra_of(grant).token = numbers.take_token();
         recheck_covered(grant);
@@ -390,14 +393,15 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
     }
     if (options.events) note_conversion(grant);
-    // Down may be lost, but not the new deadline that rides in the record.
+    // A crash may lose a downgrade. But the record also contains the session's new deadline, which
+    // must be written.
     need(up ? Durability::durable : Durability::written);
 }
 
-// ---- Changing hands ----
+// ---- Transfer and break ----
 
-// The same set in the same modes for another session, with a new id and token, ahead of the
-// waiters.
+// Ends the grant and gives its locks to another session in the same modes, ahead of the waiters.
+// The new grant has a new id and token.
 lock_model::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const Ending& ending) {
     std::vector<RequestedLock> requested_locks;
     for (const Hold& hold : victim.holds()) {
@@ -416,19 +420,20 @@ lock_model::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, con
     return make_grant(grant_request, requested_locks, {});
 }
 
-// The refusal of a grant that would take another user beyond its limits.
+// Returns an error if the grant belongs to another user and would exceed the limits of the
+// receiver's user.
 std::optional<Error> LockTable::Core::check_receiver(const Grant& moved,
                                                      const Session& receiver) const {
     if (moved.session->uid == receiver.uid) return std::nullopt;
     return usage.check_grant(receiver.uid, lock_model::bytes_of_grant(moved));
 }
 
-// What stays in the way when `moved` goes to `owner`: its session may hold more of the same by
-// other grants, which were no obstacle to itself.
+// Returns an error if locks of `moved` would conflict with other grants after it belongs to
+// `owner`: other grants of its current session do not conflict with it now, but they would then.
 std::optional<Error> LockTable::Core::left_behind(const Grant& moved, const Session& owner) const {
     Conflicts left;
     for (const Hold& hold : moved.holds()) {
-        // As many permits are taken afterwards as before.
+        // The number of permits in use does not change.
         if (hold.permits > 0) continue;
         const RequestedLock requested{
             .resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree};
@@ -469,10 +474,11 @@ void LockTable::Core::handle(const Transfer& request) {
     const BootTime cap = grant->cap();
     const milliseconds max_hold = cap < BootTime::max() ? grant->extra->max_hold : milliseconds{0};
     Grant& given = take_over(*grant, receiver, ending);
-    // To be given something is no sign of life.
+    // Receiving a grant does not renew the session and does not count as its activity.
     receiver.deadline = deadline;
     receiver.active = active;
-    // Nor does it make the hold longer: from hand to hand nobody would have to give it up.
+    // The new grant keeps the cap of the old one. Otherwise sessions could hold a lock forever by
+    // transferring it to each other.
     if (cap < given.cap()) remember_cap(given, max_hold, cap);
     write_grant(given);
     answer(ticket, view(given));

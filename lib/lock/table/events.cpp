@@ -1,7 +1,7 @@
-// What is told to those who watch, and to those who look for what takes long.
+// Makes the events for watchers, and the reports of waits that take long.
 //
-// Events are numbered from the counter of the records' versions, whose reservation lies on the disk
-// ahead of its use: so no number comes twice, over restarts too.
+// Events are numbered from the same counter as the versions of records. Its reservation is durable
+// before its numbers are used, so no number occurs twice, even after a restart.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -12,7 +12,7 @@ namespace rocklock {
 
 namespace {
 
-// So many locks of one session are warned of at a time, and so many blockers are shown.
+// The maximum number of `warned` events for one session.
 constexpr std::size_t warned_limit = 1000;
 
 constexpr std::array<std::string_view, 9> type_names{
@@ -66,7 +66,7 @@ void LockTable::Core::note_grant(const Grant& grant) {
     for (const Hold& hold : grant.holds()) note(EventType::granted, hold, now.wall);
 }
 
-// A new token is for all of its resources, whichever modes have changed.
+// An upgrade gives all locks of the grant a new token, so each of them gets an event.
 void LockTable::Core::note_conversion(const Grant& grant) {
     for (const Hold& hold : grant.holds()) note(EventType::converted, hold, now.wall);
 }
@@ -85,17 +85,18 @@ void LockTable::Core::note_wanted(const Hold& hold, const Wanted& wanted) {
     decision->events.back().by = wanted.by;
 }
 
-// ---- Leases that run low ----
+// ---- Leases that are about to expire ----
 
 BootTime LockTable::Core::warning_time(const Session& session) const {
     if (!options.events || session.warned) return session.deadline;
     return session.deadline - session.lease / 3;
 }
 
-// Of sessions that are due in the same turn, of a millisecond, the timers are in the order in which
-// those were opened, in the turn before: so their records, and what they are made of in memory, are
-// come upon in the order in which they lie there. A timer that fires before its time is armed for
-// that very moment.
+// Arms the timer in an order that is good for the cache. Time is divided into turns of about one
+// millisecond. If several sessions are due in the same turn, their timers fire in the turn before,
+// in the order in which the sessions were opened. Their records and their memory are then accessed
+// approximately in the order in which they were allocated. A timer that fires early is set to the
+// exact time by sweep_sessions().
 void LockTable::Core::arm_session(Session& session) {
     constexpr std::int64_t turn = 1 << 20;
     const std::int64_t due = warning_time(session).time_since_epoch().count();

@@ -1,4 +1,4 @@
-// Fences: which grant lets a write in, and who keeps a plain read out.
+// Finds the grant that permits a write to a bound item, and the holders that forbid a plain read.
 #include <algorithm>
 
 #include "lock/table/core.hpp"
@@ -11,7 +11,7 @@ using lock_model::Hold;
 
 NoFence ended_so(const Ending& ending) { return {NoFence::Why::ended, ending, {}}; }
 
-// A permit has no mode: others may have some too.
+// A permit has no mode, because other sessions may hold permits too.
 bool writes(const Hold& hold) { return hold.permits == 0 && covers(hold.mode, Mode::write); }
 
 bool covers_resource(const lock_model::Grant& grant, std::string_view resource) {
@@ -24,7 +24,7 @@ bool covers_resource(const lock_model::Grant& grant, std::string_view resource) 
     return false;
 }
 
-// Whether a conversion to read would be decided now.
+// Returns whether a conversion to `read` would succeed now.
 bool downgrades(const lock_model::Session& session, const lock_model::Grant& grant) {
     const auto holds = grant.holds();
     return std::none_of(holds.begin(), holds.end(),
@@ -74,7 +74,7 @@ std::variant<lock_model::Grant*, NoFence> LockTable::Core::believed_grant(
         if (grant.token() == *request.token) return &grant;
         return ended_so({Outcome::converted, grant.session->principal, {}, now.wall});
     }
-    // One that was converted upward has another token than its id.
+    // The token of a grant that was upgraded differs from its id.
     if (session == nullptr) return NoFence{NoFence::Why::unknown, {}, {}};
     for (Grant* grant = session->first; grant != nullptr; grant = grant->next) {
         if (grant->token() == *request.token) return grant;
@@ -82,7 +82,8 @@ std::variant<lock_model::Grant*, NoFence> LockTable::Core::believed_grant(
     return NoFence{NoFence::Why::unknown, {}, {}};
 }
 
-// The session's own live one that lets it write there, nearest to the resource.
+// Returns a live grant of the session that permits it to write the resource. Prefers the one
+// closest to the resource. Returns null if there is none.
 lock_model::Grant* LockTable::Core::writing_grant(const Session& session,
                                                   std::string_view name) const {
     std::optional<std::string_view> path = name;

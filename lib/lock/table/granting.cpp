@@ -1,4 +1,4 @@
-// Making grants, their records and their answers; and granting again what was lost.
+// Makes grants, their records and their responses; executes Reacquire.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@ using lock_model::tighter;
 
 namespace {
 
-// A mutant: all holders of a resource get the lease of the newest.
+// For a mutant: all holders of a resource get the deadline of the newest one.
 void share_lease(const lock_model::Grant& newest) {
     const lock_model::Hold* hold = newest.holds().front().resource->first;
     for (; hold != nullptr; hold = hold->next) {
@@ -40,7 +40,7 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
                                                std::span<const RequestedLock> requested_locks,
                                                const std::vector<GrantId>& dead) {
     Session& session = *grant_request.session;
-    // Whoever is out of time in its way ends in the same batch.
+    // Grants that have expired and would conflict are ended in the same batch.
     end_dead(dead, session);
     Grant& grant = *Grant::make(requested_locks.size());
     grant.id = GrantId{number(numbers.take_token())};
@@ -99,8 +99,8 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     return grant;
 }
 
-// The taker's own are left to the sweep: a session made for one grant would end with it, in the
-// middle of being given another.
+// Expired grants of the taker itself are left to the sweep. If one of them were the only grant of a
+// session that was opened for it, ending it would end the session that is receiving the new grant.
 void LockTable::Core::end_dead(const std::vector<GrantId>& dead, const Session& taker) {
     for (const GrantId id : dead) {
         const auto old = grants.find(number(id));
@@ -178,7 +178,7 @@ rocklock::Grant LockTable::Core::answer_grant(const Grant& grant) const {
     return result;
 }
 
-// ---- Taking again what was lost ----
+// ---- Reacquiring lost grants ----
 
 void LockTable::Core::handle(const Reacquire& request) {
     Session* session = require_session(request.session);
@@ -190,7 +190,8 @@ void LockTable::Core::handle(const Reacquire& request) {
             if (grant.session == session) return answer(ticket, answer_grant(grant));
             return refuse(ticket, {ErrorCode::not_owner, "another session holds this grant"});
         }
-        // Out of time, and not cleaned up yet: it becomes history now, and is answered from there.
+        // The grant has expired but is not cleaned up. It is moved to the history now, and the
+        // request is answered from there.
         end_grant(grant, ending_of(grant));
         need(Durability::durable);
     }
@@ -198,14 +199,15 @@ void LockTable::Core::handle(const Reacquire& request) {
         {ticket, request.session, request.grant, HistoryLookup::Verb::reacquire, 0});
 }
 
-// Whether anybody was granted this name, or a name above it, after that grant. Of the names inside
-// a subtree, which may be forgotten by now, nobody can tell: there any later grant at all counts.
+// Returns whether, after `grant`, this name or a name above it has been granted again or a grant on
+// it has been upgraded. The names below a subtree may have been forgotten, so for a subtree any
+// grant or upgrade in the whole table counts.
 bool LockTable::Core::granted_since(const Resource& at, bool subtree, GrantId grant) const {
     if (at.last.grant() != grant || at.last.older_converted()) return true;
     for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
         const lock_model::LastGrant last = above->last;
         if (number(last.grant()) > number(grant) || last.older_converted()) return true;
-        // When is not known any more; it may have been since.
+        // The time of that upgrade is not recorded; it may have been after `grant`.
         if (last.grant() != grant && last.itself_converted()) return true;
     }
     return subtree && numbers.token_taken_after(grant);

@@ -1,4 +1,4 @@
-// What requests for locks say, in few words.
+// Helpers for requests that name locks.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace rocklock::lock_model {
 
-// A name as messages show it.
+// Returns a name in the form in which messages contain it.
 inline std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
 
-// Whether a lock may be granted in one of several modes.
+// Returns whether the lock may be granted in one of several modes.
 inline bool has_choice(const LockRequest& lock) { return !lock.modes.empty(); }
 
 }  // namespace rocklock::lock_model

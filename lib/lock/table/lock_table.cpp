@@ -28,7 +28,7 @@ LockTable::Core::Core(const LockTableOptions& table_options, const SessionKey& s
 
 LockTable::Core::~Core() {
     for (Grant* grant : grants) Grant::destroy(grant);
-    // Of a recovery that failed.
+    // Grants that remain if recovery has failed.
     for (Grant* grant : recovery.grants) {
         for (Hold& hold : grant->holds()) Resource::destroy(hold.resource);
         Grant::destroy(grant);
@@ -42,7 +42,7 @@ LockTable::Core::~Core() {
 void LockTable::Core::apply(const Event& event) {
     std::visit([this](const auto& what) { handle(what); }, event);
     serve_queues();
-    // An event takes a number although nothing may be written with it.
+    // Events use numbers even if the decision writes no record.
     const bool numbers_used = !decision->batch.empty() || !decision->events.empty();
     if (numbers_used) keep_numbers_safe();
     ROCKLOCK_ASSERT(counts.granted + counts.recovered == grants.size() + counts.released +
@@ -56,8 +56,8 @@ void LockTable::Core::handle(const Request& request) {
 
 void LockTable::Core::handle(const CancelWait& event) { withdraw(event.ticket); }
 
-// Those who end are ended before serve_queues() serves anybody: first all that they wait for, then
-// what they hold, of which as much is cleaned up now as of one session.
+// Ends all waits and sessions of the event before serve_queues() serves any waiter. Cleans up as
+// many grants as the end of a single session would; the sweep cleans up the rest.
 void LockTable::Core::handle(const Disconnect& event) {
     for (const Ticket waiting : event.waits) withdraw(waiting);
     std::size_t budget = Tick{}.budget;
@@ -98,16 +98,17 @@ void LockTable::Core::erase(Family family, std::string record_key) {
     decision->batch.writes.push_back({family, std::move(record_key), std::nullopt});
 }
 
-// Tokens and versions are taken from a reservation that is durable before the first use of it. When
-// half of it is used, the next reservation is written with the batch of the decision, which needs
-// no sync of its own: the numbers of the other half are safe. The manager syncs it in the
-// background. If that takes so long that the other half is used up, decisions are synced until it
-// is done.
+// Tokens and versions are taken from a reservation that must be durable before its first number is
+// used. If less than half of it is left, the next reservation is written with the batch of the
+// decision. That batch need not be synced, because the numbers of the remaining half are safe; the
+// manager syncs it in the background. If that takes so long that the remaining half is used up,
+// decisions are synced until it is done.
 void LockTable::Core::keep_numbers_safe() {
     if (numbers.is_low(options.reserve / 2)) reserve_numbers();
     if (numbers.is_safe()) return;
     if (mutated(Mutant::token_block_not_synced)) return;
-    // An event by itself has nothing that could be synced.
+    // A decision that consists of events only has no batch that could be synced, so a reservation
+    // is written.
     if (decision->batch.empty()) reserve_numbers();
     need(Durability::durable);
     decision->synced = true;
@@ -126,21 +127,23 @@ void LockTable::confirm(const ReservedNumbers& reserved) {
 }
 
 WallTime LockTable::Core::wall_of(BootTime boot) const {
-    // Each cut by itself: one boot time is the same wall time at every moment of asking.
+    // Truncate both times separately, so that a boot time is converted to the same wall time at any
+    // `now`.
     using std::chrono::milliseconds;
     return now.wall +
            (std::chrono::floor<milliseconds>(boot) - std::chrono::floor<milliseconds>(now.boot));
 }
 
-// Whoever can be granted at the end of its patience is granted, also when that takes another to
-// give up first: so one gives up at a time, and all is served in between.
+// Serves all listed queues and waits, then times out overdue waiters one at a time, and serves
+// again after each. If the timeout of one waiter makes room for another overdue waiter, the other
+// one is thus granted, not refused.
 void LockTable::Core::serve_queues() {
     serve_all();
     while (serving.has_overdue()) {
         lose_patience();
         serve_all();
     }
-    // What is removed may leave its parent empty, which is touched then.
+    // Removing a resource may leave its parent empty, which is then listed as well.
     while (serving.has_maybe_empty()) remove_if_empty(serving.take_maybe_empty());
     ROCKLOCK_ASSERT(serving.empty());
 }
@@ -160,7 +163,7 @@ void LockTable::Core::serve_all() {
     }
 }
 
-// ---- The outside ----
+// ---- The interface of the table ----
 
 LockTable::LockTable(const LockTableOptions& options, const SessionKey& key)
     : core_(std::make_unique<Core>(options, key)) {}

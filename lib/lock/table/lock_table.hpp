@@ -1,27 +1,27 @@
-// The lock table: who holds what, who waits, and every rule about it.
+// The lock table: the holders, the waiters, and all rules of locking.
 //
-// It takes an event and the time, and returns a Decision: the batch to commit, the answers to give,
-// and what to tell others. It does no I/O, takes no mutex, starts no thread and never asks for the
-// time, so that a whole life of it can be replayed from a list of events. What waits, sleeps or
-// writes is around it (lock_manager.hpp). Only recover() reads, from a snapshot, and has threads
-// that help it while it does.
+// The table takes an event and the time, and returns a Decision: the batch to commit, the
+// responses, and the notices to other sessions. It does no I/O, takes no mutex, starts no thread
+// and never reads a clock, so any run can be replayed from a list of events. The lock manager
+// around it (lock_manager.hpp) waits, sleeps and writes. Only recover() does I/O: it reads a
+// snapshot, and uses threads for that.
 //
-// A grant lives, at a given moment, when it has not been ended, its session has not ended, the
-// session's deadline lies ahead, and so does the grant's own cap (`max_hold`). That predicate is
-// asked by every decision; tick() only wakes those whose wait is over by the clock, and cleans up,
-// a little at a time.
+// A grant is live at a given time if it has not been ended, its session has not been ended, and
+// neither the session's deadline nor the grant's own cap (`max_hold`) has passed. Every decision
+// evaluates this predicate. Correctness therefore does not depend on Tick events: they only serve
+// waits that time completes, and clean up expired grants and sessions, a limited number at a time.
 //
-//     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record in the history, and gone
-//        └──refuse()──► gone                             from here
+//     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record of the history
+//        └──refuse()──► removed
 //
 // Waiters are served in order of arrival, conversions first. A request waits while
 //   - a live holder of another session conflicts with one of its locks, or
 //   - a minimum hold or a lock delay closes one of its resources, or
-//   - an earlier request of another session that conflicts with it waits too.
-// A set is one entry in the queue of each of its resources and holds nothing while it waits.
+//   - an earlier waiting request of another session conflicts with it.
+// A set is one entry in the queue of each of its resources and holds no locks while it waits.
 //
-// After every apply() no waiter could be granted without a further event: serve_queues() sees to
-// that.
+// After every apply(), no waiter can be granted without a further event; serve_queues() ensures
+// this.
 #pragma once
 
 #include <cstddef>
@@ -45,52 +45,55 @@
 
 namespace rocklock {
 
-// Withdraws the waiting request that was submitted under this ticket.
+// Cancels the waiting request that was submitted under this ticket.
 struct CancelWait {
     Ticket ticket{};
 };
 
-// Time has passed: serves at most `budget` of those who wait for it, and cleans up as many grants
-// that have ended.
+// Time has passed. Serves at most `budget` waits with due timers, and cleans up at most `budget`
+// grants that have ended.
 struct Tick {
     std::size_t budget = 1024;
-    // Without: only those who wait are served.
+    // If false, only waits are served.
     bool sweeps = true;
-    // Looks besides, at some of those who wait, for any that should have been granted before: a
-    // safety net that must find nothing.
+    // Also searches some of the waits for requests that should have been granted before. This is a
+    // safety net; it must not find any.
     bool search = false;
 };
 
-// `Disconnect`: all of its waits and sessions end before anybody is served.
+// `Disconnect` ends all of its waits and sessions before any waiter is served.
 using Event = std::variant<Request, CancelWait, Tick, ReacquireLocks, Disconnect>;
 
-// The answer to the request with this ticket. A request that waits gets none until it is decided.
+// The response to the request with this ticket. A request that waits is answered by the decision
+// that completes it.
 struct TicketAnswer {
     Ticket ticket{};
     Result<Answer> answer;
 };
 
-// Tokens and versions below these are not given again by another run.
+// A later run of the manager does not use tokens and versions below these again.
 struct ReservedNumbers {
     std::uint64_t token = 0;
     std::uint64_t version = 0;
 };
 
-// What one apply() came to.
+// The result of one or more calls of apply().
 struct Decision {
-    // To be committed before the replies and notices are given. Empty when nothing changed.
+    // Must be committed before the replies and notices are delivered. Empty if there are no
+    // changes.
     Batch batch;
     Durability durability = Durability::deferred;
-    // It uses numbers beyond the last reservation that is known to be durable: it must be synced,
-    // whatever durability the user chose.
+    // The decision uses numbers beyond the last reservation that is known to be durable. The batch
+    // must be synced, regardless of the durability that the user has configured.
     bool synced = false;
-    // The batch reserves numbers up to these; LockTable::confirm() once it is durable.
+    // The batch reserves numbers up to these. After the batch is durable, call
+    // LockTable::confirm().
     std::optional<ReservedNumbers> reserved;
     std::vector<TicketAnswer> replies;
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
     std::vector<HistoryLookup> history;
-    // With LockTableOptions::events. In order.
+    // In order. Empty unless LockTableOptions::events is set.
     std::vector<LockEvent> events;
     std::vector<SlowWait> slow;
 
@@ -98,27 +101,27 @@ struct Decision {
 };
 
 struct LockTableOptions {
-    // Tokens and versions reserved at a time. The reservation is written ahead, so a crash skips
-    // numbers and never repeats them.
+    // The number of tokens and versions that are reserved at a time. The reservation is written
+    // before its numbers are used, so a crash may skip numbers but never repeats one.
     std::uint64_t reserve = 1u << 16;
     std::uint32_t waiters_total = limits::waiters_total;
     UserLimits user_limits{};
-    // Says what happens in Decision::events.
+    // Whether Decision::events is filled.
     bool events = false;
-    // A wait that lasts so long is in Decision::slow, once. Zero: never.
+    // A wait that lasts this long is reported once in Decision::slow. Zero: never.
     std::chrono::milliseconds slow_wait{0};
 };
 
-// What recovery must know of the store besides its records.
+// Facts about the store that recovery needs in addition to the records.
 struct RecoveryFacts {
-    // Deadlines in records of this epoch are exact; sessions of other epochs get their full lease
-    // from `now` on.
+    // Deadlines in records of this epoch are exact if `exact` is set. Sessions of other epochs get
+    // their full lease, starting at `now`.
     std::uint32_t boot_epoch = 1;
     bool exact = true;
-    // The store was put back from a copy: every session and grant in it ends (`broken`,
+    // The store was restored from a copy. Every session and grant in it is ended (`broken`,
     // "restored").
     bool restored = false;
-    // The first token may not be lower than this.
+    // The lower limit of the first token.
     std::uint64_t token_floor = 1;
     Instant now;
 };
@@ -134,40 +137,44 @@ public:
     LockTable(const LockTable&) = delete;
     LockTable& operator=(const LockTable&) = delete;
 
-    // Decides one event at `now`. Instants never go back. `decision` is appended to.
-    //
-    // `fresh` is the random name for a session this event may open.
+    // Decides one event at time `now`, which must not be earlier than in the previous call. Appends
+    // the results to `decision`. `fresh` is a random id for a session that the event may open.
     void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                Decision& decision);
 
-    // When tick() has something to do next, if nothing else happens before.
+    // Returns the time of the next Tick if no other event comes before it, or nullopt if none is
+    // needed.
     std::optional<BootTime> next_wake() const;
-    // Whether anybody who waits is to be served at `now`, before what is over is cleaned up.
+    // Returns whether a wait or a closure is due at `now`. They are served before expired grants
+    // are cleaned up.
     bool waits_due(BootTime now) const;
 
-    // Rebuilds the table from its records. Only on a new table. `decision` gets what must be
-    // committed before anything else. Errors: corrupt.
+    // Rebuilds the table from its records. Must be called on a new table only. `decision` receives
+    // the changes that must be committed before any other decision. Errors: corrupt.
     Result<void> recover(const Snapshot& records, const RecoveryFacts& facts, Decision& decision);
 
-    // Looking: each at one instant, changing nothing.
+    // Queries. Each returns the state at `now` and does not change the table.
     LockView show(std::string_view resource, Instant now) const;
-    // The grant to look up for LockView::last_holder; 0 for none.
+    // Returns the id of the last grant, to be looked up for LockView::last_holder. Returns 0 if
+    // none is known.
     GrantId last_grant(std::string_view resource) const;
-    // Each goes on with a search for a millisecond or two; the answer once it is complete. On a
-    // table of ordinary size that is one step, and so one instant.
+    // Continue a search for one or two milliseconds. Return nullopt until it is complete. On a
+    // table of ordinary size a search takes one step, so its result is a consistent state.
     std::optional<LockPage> search(LockSearch& search, Instant now) const;
     std::optional<std::vector<SessionView>> search(SessionSearch& search, Instant now) const;
     std::optional<InRange<Holder>> search(HeldSearch& search, Instant now) const;
-    // What there is of these, in their order.
+    // Returns one result for each key, in the same order. A result is empty if its object does not
+    // exist.
     std::vector<LookupResult> lookup(const std::vector<LookupKey>& places, Instant now) const;
     std::vector<Grant> grants(const SessionId& session, Instant now) const;
-    // Without its secret.
+    // Returns the session without its secret. Errors: session_not_found, session_expired.
     Result<SessionInfo> session(const SessionId& session, Instant now) const;
     bool holds(const SessionId& session, std::string_view resource, Mode mode, Instant now) const;
-    // What lets a write in. To write is to be active.
+    // Returns the grant that permits a write, or the reason why there is none. A permitted write
+    // counts as activity of the session.
     std::variant<Fence, NoFence> fence(const FenceRequest& request, Instant now);
-    // Who holds the resource, or all below a path above it, in this mode or a stronger one; nobody
-    // of the session `but`.
+    // Returns the holders of the resource in `mode` or a stronger one, directly or by a subtree
+    // lock above it, except for the session `but`.
     std::vector<Holder> holders_over(std::string_view resource, Mode mode,
                                      const std::optional<SessionId>& but, Instant now) const;
     const ExclusiveHolds& exclusive_holds() const;
@@ -179,29 +186,32 @@ public:
     LockStatistics statistics() const;
     bool has_sessions() const;
     Outliers outliers(std::uint32_t limit, Instant now) const;
-    // The grants on a name that are not in the history yet, newest first; some may be out of time.
+    // Returns the grants on a name that are not in the history yet, newest first. Some may have
+    // expired.
     std::vector<HistoryRow> present(std::string_view resource, Instant now) const;
     std::size_t waiting() const;
-    // Whether a tick's search has not come to all who wait yet: the next one goes on with it.
+    // Returns whether a search by Tick::search has not examined all waits yet. The next such Tick
+    // continues it.
     bool searching() const;
-    // No event has a lower sequence.
+    // Returns the first version of this run. No event of this run has a lower sequence.
     std::uint64_t first_sequence() const;
 
-    // Forgets what is trimmed from the history.
+    // Called when the history has deleted the record of the grant.
     void forget(const ForgottenGrant& grant);
     void forget_sessions(std::uint64_t count);
     std::uint64_t ended_records() const;
     std::uint64_t ended_sessions() const;
-    // Whether grants of ended sessions are still to be cleaned up.
+    // Returns whether grants of ended sessions still have to be cleaned up.
     bool cleaning() const;
-    // The reservation of an earlier decision is durable: numbers below it are safe.
+    // Called when the reservation of an earlier decision is durable: numbers below it can be used
+    // without a sync.
     void confirm(const ReservedNumbers& reserved);
 
     std::uint32_t boot_epoch() const;
 
-    // Asserts the table's own invariants: links both ways, counters, queues in order, live holders
-    // compatible, no waiter grantable, no cycle among waiters. Slow; for tests. Returns what is
-    // wrong.
+    // Checks the invariants of the table: links in both directions, counters, the order of queues,
+    // no conflicting live holders, no grantable waiter, no cycle among waiters. Slow; for tests.
+    // Returns a description of the first violation, or nullopt.
     std::optional<std::string> audit_invariants(Instant now) const;
 
 private:
@@ -209,7 +219,7 @@ private:
 
     std::size_t look_through(std::size_t part, LockSearch& search) const;
     void show_found(const LockPlace& place, LockSearch& search) const;
-    // As it is held now.
+    // Returns the holder if the lock at `place` is still held.
     std::optional<Holder> holder_at(const LockPlace& place) const;
     LookupResult lookup_one(const LockPlace& place) const;
     LookupResult lookup_one(const SessionId& id) const;

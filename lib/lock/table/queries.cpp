@@ -1,4 +1,4 @@
-// Looking at single things, and at what is held in an order of the asker's own.
+// Lookups of single objects, and searches over held locks in an order that the caller defines.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ using lock_model::Session;
 
 namespace {
 
-// As table_search.cpp has it: a millisecond or two.
+// As `locks_a_step` in search.cpp: one or two milliseconds.
 constexpr std::size_t holders_a_step = 2048;
 
 }  // namespace
@@ -72,7 +72,7 @@ std::vector<LookupResult> LockTable::lookup(const std::vector<LookupKey>& places
     return all;
 }
 
-// How many locks there were to look at.
+// Returns the number of holds that were examined, at least 1.
 std::size_t LockTable::offer_held(const Resource& resource, HeldSearch& search) const {
     for (const Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
         if (!lock_model::live(*hold, core_->now.boot)) continue;

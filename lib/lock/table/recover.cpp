@@ -1,4 +1,8 @@
-// Classes, and from the records back to the table.
+// Classes, and recovery of the table from its records.
+//
+// recover() reads the classes, the sessions and the grants in this order. It collects the live
+// grants in `recovery`, and inserts them into the two indexes after all of them have been read.
+// finish_recovery() then sets the timers and serves the queues.
 #include <algorithm>
 #include <future>
 #include <utility>
@@ -17,7 +21,8 @@ using records::Lock;
 
 // ---- Classes ----
 
-// What is in use keeps its kind, and at least as many permits as it has.
+// Returns an error if a resource that is held or waited for would change between modes and permits,
+// or would get fewer permits.
 std::optional<Error> LockTable::Core::kinds_change(const ClassTable& after) const {
     std::optional<Error> change;
     resources.all_of([&](const Resource& resource) {
@@ -63,7 +68,7 @@ void LockTable::Core::handle(const DeleteClass& request) {
     answer(ticket, gone);
 }
 
-// There may be more permits now.
+// Examines all waiters, because there may be more permits now.
 void LockTable::Core::classes_changed() {
     need(Durability::durable);
     for (Wait* wait = waits.oldest(); wait != nullptr; wait = wait->younger)
@@ -74,7 +79,7 @@ void LockTable::Core::classes_changed() {
 
 namespace {
 
-// Fewer grants are entered before a thread is at work.
+// With fewer grants, a second thread is not worth its cost.
 constexpr std::size_t worth_a_thread = 4096;
 
 Error corrupt(std::string_view what) {
@@ -83,7 +88,7 @@ Error corrupt(std::string_view what) {
                                     "): nothing is granted from this store; restore a backup"};
 }
 
-// Calls `read` for every record whose key begins with `tag`.
+// Calls `read` for every record with a key that begins with `tag`. Returns the first error.
 template <typename F>
 Result<void> each(const Snapshot& records, char tag, const F& read) {
     const std::string first(1, tag);
@@ -127,8 +132,8 @@ Result<void> LockTable::Core::recover_classes(const Snapshot& records) {
                 });
 }
 
-// Sessions first, then the deadlines that were renewed: of several records the one written last
-// counts.
+// Reads the sessions first, then the records of renewals. If several records contain a deadline,
+// the one that was written last applies.
 Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
                                                const RecoveryFacts& facts) {
     auto read_session = [&](std::string_view record_key, std::string_view value) -> Result<void> {
@@ -153,7 +158,7 @@ Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
         session->ended = record->ended;
         session->deadline_source.version = record->version;
         session->deadline = record->deadline;
-        // Nobody knows when its owner was last at it.
+        // The last activity of the session is not recorded.
         session->active = now.boot;
         session->deadline_source.exact = facts.exact && record->boot_epoch == facts.boot_epoch;
         session->timer.owner = session.get();
@@ -178,8 +183,8 @@ Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
     return each(records, records::deadline_tag, read_deadline);
 }
 
-// A deadline lies in the session's own record, in its renewal and in each of its grants: the latest
-// counts.
+// Applies a deadline from a record. The session's own record, its renewal and each of its grants
+// contain one; the one with the highest version applies.
 void LockTable::Core::recover_deadline(Session& session, const records::DeadlineRecord& seen,
                                        const RecoveryFacts& facts) {
     if (seen.version < session.deadline_source.version) return;
@@ -201,7 +206,7 @@ Result<void> LockTable::Core::recover_grants(const Snapshot& records, const Reco
                         return corrupt("a grant");
                     }
                     if (record->more_locks > 0) {
-                        // Both are in order of the grants.
+                        // Both scans are in the order of grants.
                         const std::string set = records::set_key(*id);
                         while (sets->valid() && sets->key() < set) sets->next();
                         if (!sets->valid() || sets->key() != set ||
@@ -232,7 +237,8 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     grant.session = &session;
     grant.version = record.version;
     grant.waited = record.waited;
-    // On another boot the age is known by the wall clock only, which may have been set back since.
+    // The boot clock of another boot cannot be compared. The age then comes from the wall clock,
+    // which may have been set back since.
     grant.acquired =
         facts.exact && record.boot_epoch == facts.boot_epoch
             ? record.acquired
@@ -279,8 +285,9 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     return {};
 }
 
-// All at once, since a table that grows costs as much as one that is filled; and the two tables
-// meanwhile, each with half of the work.
+// Inserts all grants at once: growing the indexes step by step would cost as much as filling them.
+// If there are many grants, a second thread fills the index by number while this one fills the
+// resources.
 void LockTable::Core::enter_recovered() {
     const auto enter_by_number = [this] {
         grants.reserve(recovery.grants.size());
@@ -304,7 +311,7 @@ void LockTable::Core::enter_recovered() {
                 Resource::destroy(hold.resource);
                 hold.resource = known;
             }
-            // The last one may be one that has ended.
+            // The last grant on the name may be a later one that has already ended.
             const lock_model::LastGrant last = hold.resource->last;
             link(hold);
             if (last.grant() > grant->id) hold.resource->last = last;
@@ -324,7 +331,7 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
         if (record.ends_session) session->ended = record.ended;
     }
     for (const Lock& lock : record.locks) {
-        // In order of grants, so the last one stays.
+        // Records are read in the order of grants, so the last one stays.
         const lock_model::LastGrant last(record.id);
         if (Resource* const known = find(lock.resource)) {
             known->last = last;
@@ -335,8 +342,8 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
     const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
     for (const Closure& closure : record.closures) {
         if (closure.lock >= record.locks.size()) continue;
-        // After a restart of the machine nobody knows how much of it has passed, so it begins anew,
-        // unless the wall clock leaves no doubt that it is long over.
+        // After a reboot the elapsed part of a closure is unknown. The closure starts again, unless
+        // the wall clock shows that it ended long ago.
         const BootTime until = exact ? closure.until : now.boot + closure.duration;
         const bool over =
             exact ? until <= now.boot
@@ -349,8 +356,8 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
     }
 }
 
-// Sessions whose deadline belongs to another boot get their full lease from now, and that is
-// written, so that a second restart does not give it to them again.
+// Sessions with a deadline of another boot get a full lease from now on. The new deadline is
+// written, so that another restart does not extend it again.
 void LockTable::Core::arm_recovered() {
     std::vector<SessionId> gone;
     for (auto& [id, session] : sessions) {
@@ -374,7 +381,7 @@ void LockTable::Core::arm_recovered() {
         }
     }
     for (const SessionId& id : gone) free_session(*sessions.find(id));
-    // So are caps that begin anew.
+    // Caps that start again are written for the same reason.
     for (Grant* grant : recovery.recapped) write_grant(*grant);
     recovery.recapped.clear();
 }
@@ -392,8 +399,8 @@ void LockTable::Core::end_restored() {
 void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     arm_recovered();
     if (facts.restored) end_restored();
-    // A later grant was on the name when an earlier one was converted: that one is the last to have
-    // had it.
+    // An upgrade matters only if it happened after the last grant on the name, that is, if its
+    // token is greater than the number of that grant.
     const auto mark = [](lock_model::LastGrant& last,
                          const lock_model::RecoveryState::Converted& up) {
         if (up.token > number(last.grant())) last.note_conversion_of(up.grant);
@@ -409,7 +416,7 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     if (mutated(Mutant::token_from_memory)) numbers.reset_token(facts.token_floor);
     serve_queues();
     reserve_numbers();
-    // The recovery is committed durably before anything else is decided.
+    // The manager commits the recovery durably before it decides anything else.
     numbers.confirm_durable(*decision->reserved);
     ROCKLOCK_ASSERT(numbers.is_safe());
 }

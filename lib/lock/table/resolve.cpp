@@ -1,5 +1,5 @@
-// From the locks that a request names to those that it asks for: modes from intents and classes,
-// dependants, permits; and the limits of classes.
+// Determines the locks that a request needs from the locks that it names: the modes from intents
+// and classes, the dependants, the permits, and the limits of the classes.
 #include <algorithm>
 #include <utility>
 
@@ -43,7 +43,8 @@ Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<Loc
         if (auto error = resolve_one(lock, resolved)) return *std::move(error);
     }
     if (!classes.empty()) {
-        // Judged by what was asked for: a name that a dependant makes stronger takes nothing along.
+        // Decide by the modes that the request named. If a named resource gets a stronger mode
+        // because it is also a dependant, its own dependants are not added.
         std::vector<bool> edits;
         for (const RequestedLock& requested : resolved.requested_locks)
             edits.push_back(requested.mode != Mode::read);
@@ -127,7 +128,7 @@ std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
                              quoted(lock.resource) +
                              " is counted in permits and can't be locked along");
         }
-        // What its own class limits holds for it here too.
+        // The limits of the dependant's own class apply as well.
         const LockClass& its_class = classes.of(dependant.resource);
         resolved.max_hold = tighter(resolved.max_hold, its_class.max_hold);
         resolved.max_lease = tighter(resolved.max_lease, its_class.max_lease);

@@ -1,4 +1,7 @@
-// Looking at all there is, in steps.
+// Searches over the whole table, in steps of limited duration.
+//
+// A search first collects the places of matching rows, one part of the table per iteration, and
+// sorts them. It then makes a row for each place that still exists.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -14,9 +17,10 @@ using lock_model::Session;
 
 namespace {
 
-// One step looks at so many locks, and a few more, or shows so many: a millisecond or two.
+// The number of locks that one step examines, plus at most one part of the table, or the number of
+// rows that it makes. Takes one or two milliseconds.
 constexpr std::size_t locks_a_step = 2048;
-// What is shown of a session is more.
+// Smaller, because a row of a session takes longer.
 constexpr std::size_t sessions_a_step = 512;
 
 std::optional<LockPlace> parse_place(std::string_view next) {
@@ -83,7 +87,8 @@ void LockSearch::sort() {
     page_.next = std::to_string(found_.back().grant) + ":" + found_.back().resource;
 }
 
-// One part of the table. How many locks there were to look at.
+// Searches one part of the table. Returns the number of locks that were examined, at least 1 for
+// each resource.
 std::size_t LockTable::look_through(std::size_t part, LockSearch& search) const {
     const ListLocks& request = search.request_;
     std::size_t seen = 0;
@@ -98,7 +103,7 @@ std::size_t LockTable::look_through(std::size_t part, LockSearch& search) const 
     return seen;
 }
 
-// A row for what was found, if it is still held.
+// Adds a row for a place if its lock is still held.
 void LockTable::show_found(const LockPlace& place, LockSearch& search) const {
     auto holder = holder_at(place);
     if (!holder) return;

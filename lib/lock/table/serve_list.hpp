@@ -29,7 +29,7 @@ public:
         }
     };
 
-    // Lists a resource whose queue has to be served.
+    // Lists the queue of a resource, to be served.
     void add_queue(Resource& resource) {
         if (resource.dirty || resource.queue() == nullptr) return;
         resource.dirty = true;

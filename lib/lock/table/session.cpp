@@ -1,4 +1,4 @@
-// Sessions: opened, renewed, ended.
+// Opens, renews and ends sessions.
 #include <algorithm>
 #include <utility>
 
@@ -13,8 +13,9 @@ namespace {
 
 Ending expired_at(WallTime at) { return {Outcome::expired, {}, {}, at}; }
 
-// Whether a request wants another session than the one that its id was used for. Others may have
-// joined that, and renewals may have changed its lease.
+// Returns whether a repeated request asks for a different session than the one that its id has
+// opened. The session may have more processes than its request, because others may have joined; and
+// a renewal may have changed its lease, so the lease at opening is compared.
 bool opens_another(const OpenSession& request, std::chrono::milliseconds lease,
                    const Session& session) {
     const auto is_of_session = [&](const ProcessId& process) {
@@ -77,7 +78,7 @@ void LockTable::Core::free_session(Session& session) {
     sessions.remove(session);
 }
 
-// The live one that was opened by the same request.
+// Returns the live session that was opened with this request id, or null.
 Session* LockTable::Core::opened_by(const RequestKey& id) {
     const auto seen = id ? requests.find(id) : requests.end();
     if (seen == requests.end()) return nullptr;
@@ -133,7 +134,7 @@ Error LockTable::Core::session_error(const Ending& ending) const {
     return error;
 }
 
-// What it holds and what it waits for: whoever waits is granted under the lease of that moment.
+// Checks waiting requests as well, because they will be granted under the lease of that time.
 std::optional<Error> LockTable::Core::lease_too_long_for_locks(const Session& session,
                                                                milliseconds lease) const {
     if (!classes.limit_leases()) return std::nullopt;
@@ -149,7 +150,7 @@ std::optional<Error> LockTable::Core::lease_too_long_for_locks(const Session& se
     return std::nullopt;
 }
 
-// The refusal of a note or metadata that would take the user beyond its bytes.
+// Returns an error if a new note or new metadata would exceed the byte limit of the session's user.
 std::optional<Error> LockTable::Core::check_new_texts(const Session& session,
                                                       const RenewSession& request) const {
     if (!request.note && !request.metadata) return std::nullopt;
@@ -164,8 +165,8 @@ std::optional<Error> LockTable::Core::check_new_texts(const Session& session,
 
 void LockTable::Core::handle(const RenewSession& request) {
     Session* const found = sessions.find(request.session);
-    // A late renewal, found when a stalled manager went on, is judged as of when it could have been
-    // served.
+    // After the manager was stalled, a late renewal is judged as of the time at which the manager
+    // could have read it.
     const bool late_but_good = request.as_of && found != nullptr && !found->ended &&
                                *request.as_of < found->deadline &&
                                !mutated(Mutant::late_renewals_refused);
@@ -242,7 +243,7 @@ void LockTable::Core::handle(const EndSession& request) {
     end_with_answer(*session, {Outcome::broken, request.by, request.reason, now.wall});
 }
 
-// Ends the session, and answers with the grants that end with it.
+// Ends the session, and responds with the grants that end with it.
 void LockTable::Core::end_with_answer(Session& session, Ending ending) {
     ClosedSession closed;
     for (const Grant* grant = session.first; grant != nullptr; grant = grant->next) {
@@ -268,14 +269,16 @@ SessionInfo LockTable::Core::info(const Session& session) const {
     return result;
 }
 
-// From now on for a full lease. The timer stays where it is when the deadline moves away from it:
-// it finds out when it fires, so a renewal costs the same however many sessions there are.
+// Gives the session a full lease from now on. If the deadline moves to a later time, the timer is
+// not moved; it is rearmed when it fires. The cost of a renewal therefore does not depend on the
+// number of sessions.
 void LockTable::Core::extend(Session& session) {
     const BootTime before = std::exchange(session.deadline, now.boot + session.lease);
     session.warned = false;
     if (!session.timer.armed() || warning_time(session) < session.timer.at) arm_session(session);
-    // None of its waits is looked at later than at the deadline that it had. It may have very many,
-    // and be granted one after the other.
+    // The timer of a wait is never later than its session's deadline. If the new deadline is
+    // earlier, later timers have to be rearmed. Otherwise the waits are not visited: there may be
+    // many, and each grant of the session extends it.
     if (session.deadline >= before) return;
     for (Wait* wait : session.waits) {
         if (session.deadline < wait->timer.at) serving.add_wait(*wait);
@@ -312,7 +315,7 @@ void LockTable::Core::write_deadline(Session& session) {
                                                   session.deadline, session.lease}));
 }
 
-// What is left of its grants beyond `budget` is cleaned up by the sweep.
+// Ends the session now. The sweep cleans up grants beyond `budget`.
 void LockTable::Core::end_session(Session& session, Ending ending, std::size_t budget) {
     ROCKLOCK_ASSERT(!session.ended);
     session.ended = std::move(ending);
@@ -324,14 +327,15 @@ void LockTable::Core::end_session(Session& session, Ending ending, std::size_t b
         if (!session.only_grant.ended_session) write_session(session);
         if (session.renewed) erase(Family::locks, records::deadline_key(session.id));
     }
-    // They find out that their session has ended, and are answered so.
+    // When these waits are examined, they are refused because their session has ended.
     for (Wait* wait : session.waits) serving.add_wait(*wait);
     sessions.add_ending(session);
     clean(session, budget);
 }
 
-// Where it ends together with the one grant that it was made for, the record of that says so for
-// both: half of what is to be written, and in the order of the keys.
+// If the session ends together with the one grant for which it was opened, the record of the grant
+// states the end of both. This halves the number of records to write, and keeps their writes in the
+// order of the keys.
 void LockTable::Core::note_shared_end(Session& session) {
     if (!session.only_grant.set || session.grants != 1 ||
         session.first->id != session.only_grant.id)
@@ -349,7 +353,7 @@ std::size_t LockTable::Core::clean(Session& session, std::size_t budget) {
     return cleaned;
 }
 
-// Frees it, once nothing hangs on it any more.
+// Frees an ended session that has no grants and no waits left.
 void LockTable::Core::forget_session(Session& session) {
     if (!session.ended || session.first != nullptr || !session.waits.empty()) return;
     sessions.finish_ending(session);

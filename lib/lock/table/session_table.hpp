@@ -52,14 +52,14 @@ public:
     void forget_ended(std::uint64_t count) { ended_records_ -= std::min(ended_records_, count); }
     std::uint64_t ended_records() const { return ended_records_; }
 
-    // Adds a session that has ended and whose grants have to be cleaned up.
+    // Adds a session that has ended and has grants to be cleaned up.
     void add_ending(Session& session) {
         ROCKLOCK_ASSERT(session.ended.has_value());
         ending_.push_back(&session);
     }
     bool has_ending() const { return !ending_.empty(); }
     Session& last_ending() const { return *ending_.back(); }
-    // Its grants are cleaned up.
+    // Removes a session after its grants have been cleaned up.
     void finish_ending(const Session& session) { std::erase(ending_, &session); }
 
 private:

@@ -1,17 +1,18 @@
-// Steal: who may take a grant away, and what its holder says to that.
+// Executes Steal, and the holder's answers to it.
 //
-// Every class of the set must allow it: the one that is hardest to meet decides.
+// Every class of the grant's resources must allow the steal; the strictest one decides.
 //
-//     never    nobody but an administrator
-//     idle     when the holder's session has been inactive for `steal_after`
+//     never    only an administrator may steal
+//     idle     allowed if the holder's session has been inactive for `steal_after`
 //     ask      the first Steal asks the holder, and is refused:
 //
 //                  asked ──answered yes──► may steal
 //                    │ └───no answer for `steal_after`──► may steal
 //                    └──answered no──► refused ──after `steal_after`──► may ask again
 //
-// Who asks is known by uid and principal, in whatever session. What was asked and answered belongs
-// to the grant and ends with it, and is not written: after a restart they ask again.
+// A request to the holder is identified by the uid and the principal of the thief, regardless of
+// the session. It belongs to the grant and ends with it. It is kept in memory only: after a
+// restart, the thief has to ask again.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +26,7 @@ using lock_model::Ask;
 
 namespace {
 
-// So many may have asked for one grant.
+// The maximum number of principals that have asked for one grant.
 constexpr std::size_t asks_limit = 100;
 
 std::string ago(std::chrono::nanoseconds time) {
@@ -34,7 +35,7 @@ std::string ago(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-// What the classes of a grant demand, and on which of its resources.
+// The requirements of the classes of a grant, and for each the resource with the strictest class.
 struct LockTable::Core::StealTerms {
     const Hold* never = nullptr;
     const Hold* idle = nullptr;
@@ -114,7 +115,7 @@ std::optional<Error> LockTable::Core::judge_steal(const Steal& request, const Se
     return std::nullopt;
 }
 
-// A refusal counts for a while; then they may ask again.
+// Removes refusals that are older than `steal_after`, so that those principals can ask again.
 void LockTable::Core::forget_old_refusals(Grant& grant, milliseconds steal_after) const {
     std::erase_if(grant.extra->asks, [&](const Ask& ask) {
         return ask.answer == Ask::Answer::refused && ask.since + steal_after <= now.boot;
@@ -167,7 +168,7 @@ void LockTable::Core::handle(const Steal& request) {
         error.grant = victim.id;
         return refuse(ticket, std::move(error));
     }
-    // The limits of the class are for whoever holds, whatever brought them there.
+    // The lease limits of the classes apply to every holder, however it got the lock.
     if (auto error = lease_too_long(victim, thief->lease)) return refuse(ticket, *std::move(error));
     if (auto error = judge_steal(request, *thief, victim)) {
         ++counts.steals_refused;
@@ -184,9 +185,9 @@ void LockTable::Core::handle(const Steal& request) {
     if (mutated(Mutant::lazy_steal)) decision->durability = Durability::written;
 }
 
-// ---- The holder's answer ----
-
-// Of permits it may be another's that are missing; of a set, another resource.
+// If the hold has permits, a waiter for permits counts only if too few are left for it; the holders
+// of the missing permits may be others. A waiter for a set counts even if it also waits for other
+// resources.
 bool LockTable::Core::waited_for(const Hold& hold) const {
     const RequestedLock held{.resource = hold.resource,
                              .permits = hold.permits,

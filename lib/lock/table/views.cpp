@@ -1,4 +1,4 @@
-// Looking, without changing anything.
+// Queries that return a view of one object or a list of all objects of a kind.
 #include <algorithm>
 #include <utility>
 
@@ -110,7 +110,7 @@ bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
     const auto covering = [&](const Resource& at, bool above) {
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
-            // A permit has no mode: there may be others.
+            // A permit has no mode, because other sessions may hold permits too.
             if (hold->permits > 0) continue;
             if (covers(hold->mode, mode) && (hold->subtree || !above)) return true;
         }
@@ -129,7 +129,7 @@ std::vector<LockClass> LockTable::classes() const { return core_->classes.all();
 std::vector<WaitEdge> LockTable::wait_graph(Instant now, std::size_t limit) const {
     const Core::AsOf moment(*core_, now);
     std::vector<WaitEdge> edges;
-    // The longest waiting first; few of many are shown.
+    // The oldest waits come first, because only `limit` edges are returned.
     for (const Wait* wait = core_->waits.oldest(); wait != nullptr; wait = wait->younger) {
         for (const Core::Edge& edge : core_->blockers(*wait, nullptr, nullptr)) {
             if (edges.size() == limit) return edges;
@@ -152,8 +152,9 @@ LockStatistics LockTable::statistics() const {
     return result;
 }
 
-// A session's grants are in order of their age: so the oldest of all are found by looking at as
-// many as there are sessions, not at as many as there are grants.
+// The grants of a session are in the order of their age. A heap with the oldest live grant of each
+// session therefore yields the oldest grants of all, and the cost depends on the number of
+// sessions, not on the number of grants.
 Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
     const Core::AsOf moment(*core_, now);
     const auto live_from = [&](const lock_model::Grant* grant) {

@@ -1,4 +1,11 @@
-// The queues of resources, and which waiter is served next.
+// The queues of resources, and the choice of the waiters that are examined next.
+//
+// An event that may make a waiter grantable lists queues and waits in `serving` (ServeList).
+// serve_queues() examines the listed ones until none is left. serve() walks a queue from its head
+// and stops at the first waiter that blocks all later ones. Three kinds of waiters may be grantable
+// although an earlier waiter is blocked, and are listed one by one: requests of the same session as
+// the blocked waiter (recheck_own()), requests that a new grant of their session covers
+// (recheck_covered()), and requests with due timers (serve_time()).
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -16,25 +23,27 @@ using lock_model::WaitLock;
 
 namespace {
 
-// Between two steps of a search for those that were forgotten others are served.
+// The number of waits that one step of the search examines. Other events are processed between the
+// steps.
 constexpr std::size_t searched_a_step = 512;
-// What a session keeps for its next renewal, at most.
+// The maximum number of `wanted` notices that a session keeps for its next renewal.
 constexpr std::size_t wants_kept = 100;
-// A timer of a session is ahead of its time by less.
+// The timer of a session fires before the time that it is set for by less than this; see
+// arm_session().
 constexpr std::chrono::milliseconds max_lead{4};
-// So many of those are armed anew, each for its very moment. Where there are more they keep their
-// order, and all are looked at again soon.
+// At most this many early timers are rearmed exactly. If there are more, the rest keep their order,
+// and the sweep examines them again after `early_pause`.
 constexpr std::size_t few_early = 64;
 constexpr std::chrono::microseconds early_pause{250};
 
-// Whether those behind are looked at when it leaves the queue: always, but for mutants.
+// Returns whether the queue is served when the wait leaves it: always, except with a mutant.
 bool wakes(const Wait& leaving) {
     if (leaving.session->ended) return !mutated(Mutant::unwoken_session_end);
     if (leaving.requested_locks.size() > 1) return !mutated(Mutant::unwoken_set_withdrawal);
     return !mutated(Mutant::unwoken_cancel);
 }
 
-// Of two neighbours in a queue: another session's comes behind.
+// Returns whether `behind` belongs to another session than its predecessor `before` in a queue.
 bool follows(const WaitLock* behind, const WaitLock* before) {
     return behind != nullptr && before != nullptr && behind->wait->session != before->wait->session;
 }
@@ -45,7 +54,8 @@ bool follows(const WaitLock* behind, const WaitLock* before) {
 
 Resource* LockTable::Core::find(std::string_view name) const { return resources.find(name); }
 
-// Makes it where there is none; it goes again at the end of the event if nothing has come of it.
+// Returns the resource, and creates it if it does not exist. A new resource is removed at the end
+// of the event if it is still unused then.
 Resource& LockTable::Core::resource(std::string_view name) {
     if (Resource* known = find(name)) return *known;
     Resource& made = enter(*Resource::make(name));
@@ -92,7 +102,7 @@ std::optional<Error> LockTable::Core::check_queues(
         return full("too many requests wait already, over all resources: try later",
                     options.waiters_total);
     }
-    // What is decided of all that a session waits for is one decision, when it ends.
+    // Limits the size of the decision that ends the session: it completes all of these waits.
     if (session.waits.size() >= limits::waits_per_session) {
         return full("too many requests of this session wait already: try later, or open another",
                     limits::waits_per_session);
@@ -137,7 +147,8 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
     waits.add(std::move(made));
     session.waits.push_back(&wait);
     enqueue(wait);
-    // Nobody waits for this one yet, unless it goes ahead of others.
+    // No session waits for a new request that is at the end of its queues. A conversion passes the
+    // queue, so cycles through all waits of the session are searched.
     auto cycle = find_cycle(session, nullptr, wait.conversion ? nullptr : &wait);
     if (!cycle.empty()) {
         refuse(ticket, deadlock(std::move(cycle)));
@@ -177,7 +188,7 @@ void LockTable::Core::enqueue(Wait& wait) {
         lock.wait = &wait;
         lock.requested = &wait.requested_locks[i];
         auto& extra = lock.requested->resource->with_extra();
-        // Behind all, but for a conversion: that goes behind the conversions.
+        // Insert at the end, or, for a conversion, after the last conversion.
         WaitLock* before = extra.last;
         while (before != nullptr && wait.before(*before->wait)) before = before->previous;
         WaitLock* after = before != nullptr ? before->next : extra.first;
@@ -210,7 +221,8 @@ void LockTable::Core::dequeue(Wait& wait) {
 
 void LockTable::Core::end_wait(Wait& wait) {
     Session& session = *wait.session;
-    // Those behind it, before its marks are gone: whom they concern depends on its subtrees.
+    // List the later waiters before the wait leaves its queues: `subtree_marks` must still count
+    // its subtree locks.
     for (const RequestedLock& requested : wait.requested_locks) {
         if (wakes(wait)) changed(*requested.resource, requested.subtree);
     }
@@ -326,9 +338,9 @@ void LockTable::Core::changed(Resource& resource, bool subtree) {
     });
 }
 
-// Serves a queue from its head. A waiter that stays and whose mode is not read stands in the way of
-// all behind it but those of its own session, so the walk ends there: handing over one lock costs
-// the same however many wait for it.
+// Serves a queue from its head. A waiter that stays and requests more than `read` blocks all later
+// waiters except those of its own session. The walk therefore ends there, and the cost of handing
+// over one lock does not depend on the length of the queue.
 void LockTable::Core::serve(Resource& resource) {
     WaitLock* lock = resource.queue();
     while (lock != nullptr) {
@@ -342,9 +354,9 @@ void LockTable::Core::serve(Resource& resource) {
     }
 }
 
-// The waits of a session that stand in one queue: whatever is fewer is looked through, since a
-// session may have very many waits, and so may a queue. `related`: all of its waits, since they may
-// lie below.
+// Calls `act` for the waits of a session in the queue of `at`. Walks the list of the session's
+// waits or the queue, whichever is shorter, since both may be very long. If `related`, calls `act`
+// for all waits of the session, because they may wait for resources below.
 template <typename Do>
 void LockTable::Core::for_own_waits(const Session& session, const Resource& at, bool related,
                                     Do act) {
@@ -365,8 +377,10 @@ void LockTable::Core::for_own_waits(const Session& session, const Resource& at, 
     }
 }
 
-// What stays at the head of a queue is not in the way of its own session. But of all that want just
-// the same, only the first can be granted next, and the head could not.
+// A waiter that stays at the head of a queue does not block its own session, so the other waits of
+// that session in the queue are examined as well. Waits for the same lock are equivalent: if the
+// head could not be granted, no other of them can, and of several only the first can be granted
+// next.
 void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
     std::vector<RequestedLock> seen;
     const auto comes_first = [&](const Wait& wait) {
@@ -376,7 +390,7 @@ void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
             return other.resource == requested.resource && other.mode == requested.mode &&
                    other.permits == requested.permits && other.subtree == requested.subtree;
         });
-        // So many kinds there are hardly.
+        // More kinds than this are rare; waits beyond the limit are examined without need.
         if (!again && seen.size() < 8) seen.push_back(requested);
         return !again;
     };
@@ -387,8 +401,8 @@ void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
     });
 }
 
-// What a session has been given may let its other requests pass waiters that stand in its way, or
-// refuse them.
+// Locks that a session has been granted may let its other requests pass earlier waiters, or cause
+// them to be refused because of `Held`.
 void LockTable::Core::recheck_covered(const Grant& grant) {
     Session& session = *grant.session;
     if (session.waits.empty() || mutated(Mutant::unwoken_steal)) return;
@@ -457,8 +471,8 @@ void LockTable::Core::sweep_sessions(std::size_t budget) {
 
 void LockTable::Core::search() {
     serve_queues();
-    // With grants left to be cleaned up, or timers to be served, waiters may be grantable that will
-    // be served with those.
+    // While ended grants have not been cleaned up or timers are due, some waiters may be grantable
+    // that will be served with those.
     if (sessions.has_ending()) return;
     if (!timers.waits.empty() && timers.waits.top().at <= now.boot) return;
     Wait* wait = waits.search_from();

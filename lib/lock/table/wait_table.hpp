@@ -19,10 +19,10 @@ public:
     // Returns null if no request waits under this ticket.
     Wait* find(Ticket ticket) const { return by_ticket_.find(ticket); }
     std::size_t size() const { return by_ticket_.size(); }
-    // The list from here, along Wait::younger, has all waits.
+    // All waits follow this one along Wait::younger. Null if there are none.
     Wait* oldest() const { return oldest_; }
 
-    // Adds a wait under its ticket as the youngest, and numbers it.
+    // Adds a wait under its ticket, as the youngest one, and sets its order.
     Wait& add(std::unique_ptr<Wait> made) {
         Wait& wait = *made;
         ROCKLOCK_ASSERT(by_ticket_.find(wait.ticket) == nullptr);
@@ -33,7 +33,7 @@ public:
         by_ticket_.insert(wait.ticket, std::move(made));
         return wait;
     }
-    // Frees the wait.
+    // Removes the wait and frees it.
     void remove(Wait& wait) {
         if (next_searched_ == &wait) next_searched_ = wait.younger;
         (wait.older != nullptr ? wait.older->younger : oldest_) = wait.younger;
@@ -41,7 +41,7 @@ public:
         const std::unique_ptr<Wait> taken = by_ticket_.take(wait.ticket);
         ROCKLOCK_ASSERT(taken.get() == &wait);
     }
-    // Changes the ticket of a wait, which keeps its place.
+    // Changes the ticket of a wait. Its order of arrival does not change.
     void move(Wait& wait, Ticket ticket) {
         std::unique_ptr<Wait> taken = by_ticket_.take(wait.ticket);
         ROCKLOCK_ASSERT(taken.get() == &wait);
@@ -53,7 +53,7 @@ public:
     // steps. Returns the wait at which the next step begins: the oldest one if no search is in
     // progress.
     Wait* search_from() const { return next_searched_ != nullptr ? next_searched_ : oldest_; }
-    // Null ends the search.
+    // If `next` is null, the search ends.
     void continue_search_at(Wait* next) { next_searched_ = next; }
     bool searching() const { return next_searched_ != nullptr; }
 
