@@ -1,4 +1,4 @@
-// What answers tell of the capacity that a request would have consumed.
+// Reports of the capacity that a request would have consumed in DynamoDB.
 #pragma once
 
 #include <map>
@@ -13,22 +13,26 @@
 
 namespace rocklock::table {
 
-// Nothing where nothing was asked for. A write costs the table, and each index that it touches.
+// Returns the capacity of a write: that of the table and of each index that it changes. Returns
+// nullopt if none is requested.
 std::optional<ConsumedCapacity> report_write(const Schema& schema, ReturnCapacity wanted,
                                              double table_units, const IndexUnits& index_units);
 
-// A read of the table, or of the index, and then of the table for what the index does not hold.
+// Returns the capacity of a read: `units` in the index, or in the table if `index` is null, and
+// `fetched_units` in the table for attributes that the index does not contain. Returns nullopt if
+// none is requested.
 std::optional<ConsumedCapacity> report_read(const Schema& schema, const IndexSchema* index,
                                             ReturnCapacity wanted, double units,
                                             double fetched_units);
 
-// Adds up what several items of one request cost, table by table.
+// Adds up the capacity of several items of one request, by table. Each value is multiplied by
+// `factor`.
 class CapacitySum {
 public:
     explicit CapacitySum(double factor = 1) : factor_(factor) {}
 
     void add(const std::optional<ConsumedCapacity>& consumed);
-    // In order of the tables' names.
+    // Returns the sums in the order of the tables' names.
     std::vector<ConsumedCapacity> take();
 
 private:

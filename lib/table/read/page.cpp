@@ -15,10 +15,10 @@ namespace rocklock::table {
 namespace {
 
 constexpr std::size_t page_bytes = 1 << 20;
-// Items take more memory than DynamoDB counts bytes, and tiny ones a hundred times more; and each
-// is looked at by the filter. Only of items smaller than 53 bytes a page has fewer for it.
+// Items need more memory than DynamoDB counts, tiny ones a hundred times as much, and the filter
+// evaluates each of them. The limit shortens only pages of items smaller than 53 bytes.
 constexpr std::size_t max_stored_rows = 20'000;
-// As many as the lock manager shows in one step, without keeping others waiting.
+// The lock manager can list this many rows in one step without blocking other requests for long.
 constexpr std::size_t max_system_rows = 2'000;
 
 std::string listed(const std::vector<std::string_view>& names) {
@@ -80,7 +80,7 @@ bool lacks_something(const PagePlan& plan) {
            !missing_for_projection(plan).empty() || !missing_for_filter(plan).empty();
 }
 
-// Faults of the options alone.
+// Checks the options that do not depend on the table.
 Result<void> check_options(const PageOptions& options,
                            const expression::RequestExpressions& expressions) {
     const auto& select = options.select;
@@ -123,7 +123,7 @@ private:
     GuardedRead& guard_;
     Page page_;
     std::size_t bytes_ = 0;
-    // Of items that entries of an index were completed from.
+    // The size of the items that were read to complete entries of an index.
     std::size_t fetched_bytes_ = 0;
     double fetched_units_ = 0;
 };

@@ -1,8 +1,8 @@
-// A page of items: what Query and Scan have in common.
+// A page of items: the common part of Query and Scan.
 //
-// A page reads rows in order until it has read as many as it may, or 1 MB of them, or none is left.
-// As many as it may are no more than 20,000, so that neither memory nor time is without bound.
-// Only then comes the filter: what it drops has been read, and counts.
+// A page reads rows in order until it has read its maximum number of rows, or 1 MB, or no row is
+// left. The maximum is at most 20,000, which limits memory and time. The filter is applied to the
+// rows that are read: a row that it drops counts as read.
 #pragma once
 
 #include <cstddef>
@@ -19,57 +19,57 @@
 
 namespace rocklock::table {
 
-// What is read, and what of it is answered. Lifetime: borrows options and expressions.
+// The parsed request for a page. Lifetime: borrows options and expressions.
 struct PagePlan {
     SchemaPointer schema;
-    // Nothing: the table itself.
+    // Null: reads the table itself.
     const IndexSchema* index = nullptr;
     const PageOptions* options = nullptr;
     const expression::RequestExpressions* expressions = nullptr;
-    // Whether the entries of the index lack something, which is then read from the table.
+    // Whether attributes that the entries of the index do not contain must be read from the table.
     bool fetches = false;
-    // Looked at in one page, at most.
+    // The maximum number of rows that one page reads.
     std::size_t max_rows = 0;
 
     const KeyParts& key() const { return index ? index->key : schema->key; }
 };
 
-// Rows of first <= key < last.
+// The rows with first <= key < last.
 struct RowRange {
     std::string first;
     std::string last;
     bool forward = true;
 };
 
-// The first fault of the request before its expressions.
+// Returns the first error of the request that is checked before its expressions.
 std::optional<Error> check_page_request(std::string_view table, const PageOptions& options);
 
-// Errors: invalid_argument  the first fault of the expressions, or behind them one of the options
-//                           that need no table
+// Errors: invalid_argument  the first error of the expressions; if they are valid, of the options
+//                           that can be checked without the table
 Result<expression::RequestExpressions> read_page_expressions(expression::RequestKind kind,
                                                              const ExpressionParameters& parameters,
                                                              const PageOptions& options);
 
-// Errors: that of the schema, if there is none
-//         invalid_argument  no such index, or one that has not what is asked for
+// Errors: the error of `schema`, if it has one
+//         invalid_argument  the index does not exist or does not contain a requested attribute
 Result<PagePlan> plan_page(Result<SchemaPointer> schema, const PageOptions& options,
                            const expression::RequestExpressions& expressions);
 
-// The fault of a projection that goes into a key attribute.
+// Returns an error if the projection has a path into a key attribute.
 std::optional<Error> check_projected_paths(const Schema& schema,
                                            const expression::RequestExpressions& expressions);
-// The fault of a projection or a filter that goes into a key attribute.
+// As check_projected_paths(), but also checks the filter.
 std::optional<Error> check_read_paths(const PagePlan& plan);
 
-// Whether the start key has just the attributes of a last key, each of its type. What is wrong with
-// it otherwise.
+// The result of comparing a start key with the form of a last key. `names`: it does not have
+// exactly the required attributes. `types`: an attribute has another type or an invalid value.
 enum class StartKeyFault : std::uint8_t { none, names, types };
 StartKeyFault check_start_key(const PagePlan& plan, const AttributeMap& start);
 
-// Leaves of the range what lies behind the start key.
+// Restricts the range to the rows after the start key, in the direction of the range.
 void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& start);
 
-// `known` are attributes that all of its rows have by the request.
+// Reads a page. `known` contains the attributes that all of its rows have according to the request.
 //
 // Errors: those of Snapshot
 Result<Page> read_page(const Snapshot& snapshot, const PagePlan& plan, const RowRange& range,

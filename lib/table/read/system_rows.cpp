@@ -15,7 +15,7 @@ std::size_t place_among_system_tables(const Schema& schema) {
     return schema.number - first_system_number;
 }
 
-// Walks rows that were made for it. One that could not be made has a status.
+// Iterates over rows that were computed in advance. If that failed, status() returns the error.
 class MadeRows final : public Snapshot::Cursor {
 public:
     MadeRows(Result<std::vector<Item>> items, const Schema& schema) : schema_(schema) {
@@ -58,7 +58,7 @@ public:
     SystemMoment(SystemTables& source, const PagePlan& plan)
         : source_(source), plan_(plan), order_(row_prefix(*plan.schema, nullptr)) {}
 
-    // A page has no other rows than those that it walks over.
+    // A page of a system table reads no rows by key.
     Result<std::optional<std::string>> get(Family /*family*/,
                                            std::string_view /*key*/) const override {
         return std::optional<std::string>();
@@ -88,7 +88,7 @@ private:
         return std::make_unique<MadeRows>(source_.scan(range), *plan_.schema);
     }
 
-    // The hash key, where all rows of the range have one.
+    // Returns the hash key if all rows of the range have the same one.
     std::optional<std::string> hash_of_all(std::string_view first, std::string_view last) const {
         const std::string prefix = row_prefix(*plan_.schema, nullptr);
         if (!first.starts_with(prefix) || last.empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Rows of the system's own tables, where the operations read others from a snapshot.
+// Reads rows of system tables for operations that read other tables from a snapshot.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,37 @@
 
 namespace rocklock::table {
 
-// Their definitions, in no store. `created` is what descriptions tell.
+// Returns the definitions of the system tables, which are not stored. `created` is the creation
+// time in descriptions.
 std::vector<SchemaPointer> system_schemas(const SystemTables& tables, WallTime created);
 
-// The fault of a write of what is only read, or of a condition that nothing holds up to the commit.
+// Returns an error if the request writes to a system table, or has a condition on a table that
+// cannot be checked at the commit.
 std::optional<Error> check_writable(const Schema& schema, const WriteItem& request);
 
-// Those rows that one request asks for by their keys. Lifetime: borrows the source and the keys.
+// The rows of system tables that one request reads by key. Lifetime: borrows the source and the
+// keys.
 class SystemRows {
 public:
-    // `source` may be none where no table is a system's.
+    // `source` may be null if the request names no system table.
     explicit SystemRows(SystemTables* source) : source_(source) {}
 
-    // Passes over rows of other tables.
+    // Adds a row to read. Ignores rows of other tables.
     void want(const Schema& schema, const std::string& row, const AttributeMap& key);
     bool any() const { return !keys_.empty(); }
-    // Looks at all of them, as of one instant; again, when it is called again.
+    // Reads all rows at one instant. If called again, reads them again.
     //
     // Errors: as SystemTables::get()
     Result<void> read();
-    // Which was wanted, and looked at.
+    // Returns a row that was added and read.
     const SystemRow& at(const std::string& row) const;
     std::optional<StoredItem> item_at(const std::string& row) const;
-    // Makes the commit rest on what was seen of the row: on its records as they are at a moment
-    // from before the look.
+    // Makes the commit depend on the row as it was read: adds the records that the row rests on as
+    // preconditions, with their versions in `before`, a snapshot that was taken before read().
     //
     // Errors: those of Snapshot
     Result<void> add_terms(const std::string& row, const Snapshot& before, Batch& batch) const;
-    // Of all rows.
+    // As above, for all rows.
     Result<void> add_terms(const Snapshot& before, Batch& batch) const;
 
 private:
@@ -56,16 +59,18 @@ private:
     std::vector<SystemRow> rows_;
 };
 
-// Whether what a batch rests on is so at that moment and time. Errors: those of Snapshot
+// Returns whether the preconditions and the deadline of `terms` hold in the snapshot at time `now`.
+// Errors: those of Snapshot
 Result<bool> is_so(const Batch& terms, const Snapshot& moment, BootTime now);
 
-// An item of a table, whosoever it is.
+// Returns an item of a stored table or a system table.
 //
 // Errors: those of Snapshot; corrupt
 Result<std::optional<StoredItem>> read_item(const Snapshot& moment, const SystemRows& system,
                                             const Schema& schema, const std::string& row);
 
-// What one page of a system's table is read from. Lifetime: borrows source and plan.
+// Returns a snapshot from which one page of a system table can be read. Lifetime: borrows source
+// and plan.
 std::shared_ptr<const Snapshot> system_moment(SystemTables& source, const PagePlan& plan);
 
 }  // namespace rocklock::table

@@ -1,13 +1,13 @@
-// Global indexes that lag behind their tables, as the service's do: for rehearsals.
+// Global indexes that lag behind their tables, as in DynamoDB: for rehearsals.
 //
-// Entries are written with their items as ever; it is the readers who are shown an earlier moment
-// of the store. So moments are kept: before a write begins, what was written before it is kept as
-// of the last of those writes, if the latest moment kept is old enough. A reader gets the latest
-// one that is `lag` old at least.
+// Entries are written together with their items as usual, but readers see an older snapshot of the
+// store. So snapshots are kept: before a write, a snapshot of the state after the last write is
+// taken, unless the latest kept one is too recent. A reader gets the latest snapshot that is at
+// least `lag` old.
 //
-//     writes       w1 w2      w3                 w4
-//     moments kept       [w2]     [w3]              [w4]    each behind that write, before the next
-//     reader                                 ^ lag ─────┤   gets [w3]
+//     writes          w1 w2      w3                 w4
+//     snapshots kept        [w2]     [w3]              [w4]   each before the next write
+//     reader                                    ^ lag ─────┤  gets [w3]
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@
 
 namespace rocklock::table {
 
-// Threads:  thread-safe. Two writes at one time may be shown as one.
-// Lifetime: borrows storage and clock; moments that were given must end before the storage does.
+// Threads:  thread-safe. Two concurrent writes may become visible together.
+// Lifetime: borrows storage and clock; the returned snapshots must end before the storage.
 class IndexLag {
 public:
     IndexLag(const Storage& storage, Clock& clock, std::chrono::milliseconds lag);
@@ -31,12 +31,12 @@ public:
     void before_write();
     void after_write();
 
-    // As it was `lag` ago, or up to a sixteenth of that earlier.
+    // Returns the state of `lag` ago, or of up to a sixteenth of `lag` earlier.
     std::shared_ptr<const Snapshot> moment();
 
 private:
     struct Moment {
-        // From when on the store looked like that.
+        // The time from which on the store had this state.
         BootTime since;
         std::shared_ptr<const Snapshot> snapshot;
     };
@@ -46,12 +46,12 @@ private:
     const Storage& storage_;
     Clock& clock_;
     const std::chrono::nanoseconds lag_;
-    // So far apart moments are, at least.
+    // The minimum time between two moments.
     const std::chrono::nanoseconds step_;
     Mutex mutex_;
-    // The oldest first. The first one is as old as a reader may want it, and no later one is.
+    // The oldest first. The first one is at least `lag_` old, and all later ones are younger.
     std::deque<Moment> moments_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The last write behind the last moment.
+    // The time of the last write after the last moment.
     std::optional<BootTime> written_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 

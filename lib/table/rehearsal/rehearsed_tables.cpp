@@ -30,12 +30,12 @@ std::size_t count_keys(const BatchGet& request) {
     return count;
 }
 
-// The part of a request for one table, without keys.
+// Returns the request's part for one table without its keys.
 BatchGet::Keys without_keys(const BatchGet::Keys& table) {
     return {table.table, {}, table.consistent, table.expressions};
 }
 
-// Adds what was throttled to what there was no room for.
+// Adds throttled keys to those that did not fit into the response.
 void add_unprocessed(std::vector<BatchGet::Keys>& unprocessed, BatchGet::Keys keys) {
     const auto found = std::find_if(unprocessed.begin(), unprocessed.end(),
                                     [&](const auto& other) { return other.table == keys.table; });
@@ -63,7 +63,7 @@ bool RehearsedTables::happens(std::uint32_t percent) {
 }
 
 Reasons RehearsedTables::reasons_against(std::size_t actions) {
-    // One of more is refused as it is.
+    // If there are too many actions, the wrapped service refuses the transaction.
     Reasons reasons(actions <= max_actions ? actions : 0);
     for (CancellationReason& reason : reasons) {
         if (happens(rehearsal_.conflict_percent)) {
@@ -224,7 +224,7 @@ Result<BatchGetAnswer> RehearsedTables::batch_get(const BatchGet& request) {
     auto answer = tables_->batch_get(rest);
     if (!answer) return answer;
     for (auto& left : unprocessed) add_unprocessed(answer->unprocessed, std::move(left));
-    // A table whose keys were all throttled is there all the same, without items.
+    // A table is in the answer, without items, even if all its keys were throttled.
     for (std::size_t i = 0; i < request.tables.size(); ++i) {
         const std::string& table = request.tables[i].table;
         const auto at = answer->tables.begin() + static_cast<std::ptrdiff_t>(i);

@@ -1,6 +1,6 @@
-// A TableService with the nuisances of the service: throttling, conflicts, and a time to live that
-// takes its time. What it does not refuse it passes on. (Global indexes that lag are index_lag.hpp:
-// nobody around a service can show it as it was.)
+// A TableService with fault injection: throttling, conflicts, and a slow time to live, as in
+// DynamoDB. Requests that are not refused are passed on. (Lagging global indexes cannot be
+// simulated in a wrapper; see index_lag.hpp.)
 #pragma once
 
 #include <map>
@@ -16,7 +16,8 @@
 
 namespace rocklock::table {
 
-// Threads: thread-safe; which of two requests at one time meets a nuisance is open.
+// Threads: thread-safe. If requests run concurrently, it is not defined which of them get the
+// faults.
 class RehearsedTables final : public TableService {
 public:
     RehearsedTables(std::unique_ptr<TableService> tables, Clock& clock,
@@ -59,17 +60,18 @@ public:
     Result<void> close() override { return tables_->close(); }
 
 private:
-    // Whether it happens this time. What never happens draws no number.
+    // Returns whether the fault happens this time. If `percent` is 0, no random number is drawn.
     bool happens(std::uint32_t percent);
     bool is_throttled() { return happens(rehearsal_.throttle_percent); }
-    // Of so many actions; none: the transaction is passed on.
+    // Returns a reason for each of the actions. If no reason has a code, the transaction is passed
+    // on.
     Reasons reasons_against(std::size_t actions);
 
     const std::unique_ptr<TableService> tables_;
     Clock& clock_;
     const Rehearsal rehearsal_;
     const Arns arns_;
-    // None is held during a call to the tables.
+    // Not held during a call to the tables.
     Mutex mutex_;
     std::uint64_t random_ ROCKLOCK_GUARDED_BY(mutex_);
     // When the time to live of a table was changed, by its name.

@@ -1,4 +1,4 @@
-// Why a transaction was cancelled, in the service's names.
+// The names of the reasons for which a transaction is cancelled, as in DynamoDB.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace rocklock::table {
 
-// As in CancellationReasons: "None" of an action that was not the cause.
+// Returns the name in CancellationReasons: "None" for an action that is not a cause.
 inline std::string_view reason_name(const CancellationReason& reason) {
     if (!reason.code) return "None";
     switch (*reason.code) {

@@ -35,7 +35,7 @@ std::optional<Error> check_empty_keys(const Schema& schema, const WriteItem& req
     return std::nullopt;
 }
 
-// Whether the item has the key of its table, so that it can be compared with others.
+// Returns whether the item has the table's key, so that it can be compared with other items.
 bool has_key(const Schema& schema, const Item& item) {
     const auto parts = schema.key.list();
     return std::all_of(parts.begin(), parts.end(), [&](const KeyAttribute& part) {
@@ -44,7 +44,7 @@ bool has_key(const Schema& schema, const Item& item) {
     });
 }
 
-// Mutants.
+// True only for mutants: the preconditions of this write are left out.
 bool is_unguarded(const PlannedWrite& plan, const MultiWrite& writes) {
     if (plan.read->request->kind == WriteItem::Kind::check) return mutated(Mutant::check_unguarded);
     return mutated(Mutant::last_action_unguarded) && &plan == &writes.plans.back();
@@ -63,7 +63,7 @@ Result<std::optional<StoredItem>> read_current(const PlannedWrite& plan,
     return read_item(moment.snapshot, system, *plan.schema, plan.row);
 }
 
-// Adds the last of `all`, which has neither a reason nor an item yet.
+// Decides one write. `all` already has an empty reason for it.
 Result<void> decide_one(const MultiWrite& writes, const PlannedWrite& plan,
                         const WriteMoment& moment, DecidedWrites& all) {
     Batch& batch = all.decision.batch;

@@ -1,4 +1,4 @@
-// Several writes that are one commit: what BatchWriteItem and TransactWriteItems have in common.
+// Several writes in one commit: the common part of BatchWriteItem and TransactWriteItems.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@
 
 namespace rocklock::table {
 
-// Why each of several actions is in the way, in their order; none where all have no code.
+// One reason for each action, in order. An action that is not a cause has no code.
 using Reasons = std::vector<CancellationReason>;
 bool has_cause(const Reasons& reasons);
-// As the reason of one action. What is wrong with the store itself is no reason.
+// Returns the error as the reason of one action. Returns nullopt for an error of the store itself.
 std::optional<CancellationReason> reason_of(const Error& error);
 Error cancelled(Reasons reasons);
 
@@ -33,52 +33,53 @@ struct MultiWrite {
     std::vector<std::string> rows() const;
 };
 
-// Errors: invalid_argument  the first fault that needs no table
+// Parses the requests. Errors: invalid_argument for the first error that can be found without the
+// table
 Result<MultiWrite> read_writes(const std::vector<WriteItem>& requests);
 
-// The fault of a transaction whose items have more than 4 MB together.
+// Returns an error if the items of a transaction have more than 4 MB in total.
 std::optional<Error> check_transaction_size(std::size_t bytes);
 
 // Finds the tables. Errors: resource_not_found
 Result<void> find_tables(MultiWrite& writes, const Catalog& catalog);
 
-// The faults that are the whole request's although they need the definitions: a table that is only
-// read, an empty value of a key, two writes of one item, which are said to be `twice`.
+// Returns the errors that refuse the whole request although they depend on the definitions: a
+// read-only table, an empty key value, or two writes of one item, with the text `twice`.
 std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice);
 
-// Plans all of them, or stops at the first that does not fit its table. Errors: invalid_argument;
-// `at` is its place then
+// Plans all writes, or stops at the first one that does not fit its table. Errors:
+// invalid_argument; `at` is then the index of that write
 Result<void> bind_writes(MultiWrite& writes, std::size_t& at);
 
 struct DecidedWrites {
     Decision decision;
     std::vector<WriteAnswer> answers;
     Reasons reasons;
-    // The first of the errors behind the reasons.
+    // The first error that is the cause of a reason.
     std::optional<Error> refused;
-    // Whether there was an item, of each.
+    // For each write, whether the item existed.
     std::vector<bool> found;
-    // Those that were refused and are to be kept.
+    // The refused writes that are to be kept as drafts.
     std::vector<KeptWrite> late;
-    // Whose grants let the others in.
+    // The principals whose grants allowed the other writes.
     std::vector<std::string> writers;
 };
 
-// What a decision of several writes is made with. Lifetime: borrows all of it.
+// The inputs of a decision on several writes. Lifetime: borrows all of them.
 struct WriteMoment {
     LockGate* gate = nullptr;
     const Snapshot& snapshot;
     std::uint64_t version = 0;
     WallTime now;
     AfterCommit& after;
-    // Looked at behind the snapshot. None: no system's row is checked.
+    // Must be read after the snapshot was taken. Null if no row of a system table is checked.
     const SystemRows* system = nullptr;
 };
 
-// Decides all of them on one moment. Errors: those of Snapshot; corrupt
+// Decides all writes on one snapshot. Errors: those of Snapshot; corrupt
 Result<DecidedWrites> decide_writes(const MultiWrite& writes, const WriteMoment& moment);
 
-// What the answers tell together.
+// Return the consumed capacity and the written collections of all answers.
 std::vector<ConsumedCapacity> consumed_by(const std::vector<WriteAnswer>& answers, double factor);
 std::vector<WrittenCollection> collections_of(const MultiWrite& writes,
                                               const std::vector<WriteAnswer>& answers);

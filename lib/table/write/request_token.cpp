@@ -14,7 +14,7 @@ namespace rocklock::table {
 namespace {
 
 constexpr std::string_view token_prefix = "data token ";
-// By the time they were used at, the oldest first.
+// Keys that are ordered by the time of use, oldest first.
 constexpr std::string_view age_prefix = "data token-age ";
 constexpr std::chrono::minutes memory{10};
 constexpr int forgotten_at_once = 3;
@@ -52,7 +52,7 @@ void append_placeholders(std::string& out, const Placeholders& placeholders) {
     append_item(out, values);
 }
 
-// A token as it is remembered. The version is the time of its use.
+// The stored use of a token. Its version is the time of the use.
 struct Use {
     std::uint64_t used_at = 0;
     std::string print;
@@ -76,7 +76,7 @@ Result<void> forget_old(const Snapshot& snapshot, std::uint64_t oldest, Batch& b
         const auto use = find_use(snapshot, key);
         if (!use) return Error(use.error());
         batch.writes.push_back({Family::meta, std::string(cursor->key()), std::nullopt});
-        // It may have been used again since.
+        // The token may have been used again since.
         if (!*use || (*use)->used_at >= oldest) continue;
         batch.preconditions.push_back({Family::meta, key, (*use)->used_at});
         batch.writes.push_back({Family::meta, key, std::nullopt});
@@ -101,7 +101,7 @@ std::string fingerprint(const std::vector<WriteItem>& actions, const std::vector
         append_text(bytes, action.expressions.update);
         append_placeholders(bytes, action.expressions.placeholders);
     }
-    // Without any it is what it was before there were drafts.
+    // Without drafts, the fingerprint is the same as in versions that did not know drafts.
     for (const DraftId draft : drafts) append_u64(bytes, number(draft));
     const auto digest = hmac_sha256("rocklock transaction", bytes);
     return {digest.begin(), digest.end()};
@@ -120,7 +120,7 @@ Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
     }
     batch.preconditions.push_back({Family::meta, key, std::nullopt});
     if (*use) batch.preconditions.back().version = (*use)->used_at;
-    // A version changes with every write, also when the clock was set back.
+    // The version must change with every write, even if the clock was set back.
     const std::uint64_t used_at = std::max(milliseconds(now), *use ? (*use)->used_at + 1 : 0);
     std::string value;
     append_u64(value, used_at);

@@ -1,7 +1,7 @@
-// Tokens of transactions: the same request sent twice is done once.
+// Tokens of transactions: if the same request is sent twice, it is executed once.
 //
-// A token is written in the transaction's own commit, and remembered for ten minutes. Two requests
-// with one token that meet are one after the other, as any two writes of one key are.
+// A token is stored in the commit of its transaction and kept for ten minutes. Two concurrent
+// requests with the same token are serialized, like any two writes of one key.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ namespace rocklock::table {
 
 std::string token_key(std::string_view token);
 
-// What the request is, whatever the order of its members: 32 bytes.
+// Returns 32 bytes that identify the request independently of the order of its members.
 std::string fingerprint(const std::vector<WriteItem>& actions, const std::vector<DraftId>& drafts);
 
 enum class TokenState : std::uint8_t { unknown, done };
 
-// Looks for the token, and where it is unknown adds to the batch what remembers it.
+// Looks up the token. If it is unknown, adds the writes that store it to the batch.
 //
-// Errors: parameter_mismatch  it is known with another fingerprint; corrupt; those of Snapshot
+// Errors: parameter_mismatch if it is stored with another fingerprint; corrupt; those of Snapshot
 Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
                              const std::string& print, WallTime now, Batch& batch);
 
-// Forgets a few that are too old, in a commit of its own: who shares no token with others is not in
-// their way. Those that another has forgotten, or that were used again meanwhile, are left to the
-// next time.
+// Deletes a few outdated tokens in a commit of their own, so that requests with different tokens do
+// not conflict. If one of them was deleted or used again meanwhile, deletes none; the next call
+// tries again.
 //
 // Errors: corrupt; those of the storage
 Result<void> forget_old_tokens(Storage& storage, WallTime now);

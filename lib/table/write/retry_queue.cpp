@@ -21,7 +21,7 @@ bool RetryQueue::is_contended(const std::vector<std::size_t>& places) const {
 }
 
 void RetryQueue::take(std::vector<std::size_t> places, std::optional<Slot>& slot) {
-    // Everybody goes from lower to higher places, so nobody waits in a circle.
+    // All callers acquire places in ascending order, which prevents deadlocks.
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
     for (const std::size_t place : places) wait_at(places_[place]);
@@ -39,7 +39,8 @@ void RetryQueue::wait_at(Place& place) {
     parker.park();
 }
 
-// The place is handed over, not let go: nobody comes between.
+// Hands the place over to the first waiter without releasing it, so that no other caller gets in
+// between.
 void RetryQueue::leave(Place& place) {
     Parker* next = nullptr;
     {

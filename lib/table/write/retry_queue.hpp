@@ -1,12 +1,13 @@
-// RetryQueue: what makes contention fair.
+// RetryQueue: fairness under contention.
 //
-// A write that finds the item changed under it is decided anew. Were that all, one could lose to
-// the others for ever. So who has lost takes a turn, in order of arrival, and while somebody has or
-// waits for one nobody begins without. Those who had begun before can win against the holder of a
-// turn, each but a few times; then he is alone.
+// A write is decided again if its item has changed before the commit. Without further measures, a
+// write could lose to others forever. So a write that has lost takes a slot, in the order of
+// arrival, and no new write begins while another one has or waits for a slot. Writes that began
+// earlier can still win against the owner of the slot, but each of them only a few times; then the
+// owner is alone.
 //
-// Keys share turns by their hash. A turn is a courtesy: nothing is wrong without it, and it guards
-// no data.
+// Keys are mapped to slots by their hash, so different keys may share a slot. Slots only improve
+// fairness: correctness does not depend on them, and they protect no data.
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@ namespace rocklock::table {
 // Threads: thread-safe.
 class RetryQueue {
 public:
-    // Gives the turn back as it ends.
+    // Owns places of the queue and leaves them in its destructor.
     class Slot {
     public:
         Slot(RetryQueue& turns, std::vector<std::size_t> places)
@@ -43,10 +44,10 @@ public:
 
     static std::size_t place_of(std::string_view key);
 
-    // Whether somebody has or waits for a turn at one of the places.
+    // Returns whether a write has or waits for one of the places.
     bool is_contended(const std::vector<std::size_t>& places) const;
 
-    // Waits until all are ours. Places in any order, and twice too.
+    // Waits until the caller owns all places. They may be in any order and contain duplicates.
     void take(std::vector<std::size_t> places, std::optional<Slot>& slot);
 
 private:
@@ -56,7 +57,7 @@ private:
         std::atomic<std::uint32_t> present{0};
         Mutex mutex;
         bool taken ROCKLOCK_GUARDED_BY(mutex) = false;
-        // Only the first is woken: to wake all of many costs more than what they want to do.
+        // Only the first waiter is woken: waking many threads costs more than their writes.
         std::deque<Parker*> waiting ROCKLOCK_GUARDED_BY(mutex);
     };
 

@@ -71,7 +71,7 @@ Error failed_condition(const WriteItem& request, const std::optional<StoredItem>
     return error;
 }
 
-// The item is not as it was expected to be.
+// Returns the error for an item that does not have the expected version.
 Error other_version(const WriteItem& request, const std::optional<StoredItem>& current) {
     Error error = failed_condition(request, current);
     error.message += ": the item has version " + std::to_string(error.item_version) + ", not " +
@@ -82,7 +82,7 @@ Error other_version(const WriteItem& request, const std::optional<StoredItem>& c
     return error;
 }
 
-// The item as it will be, or nothing: then there will be none.
+// Returns the item after the write, or none if there will be no item.
 Result<std::optional<Item>> item_after(const PlannedWrite& plan,
                                        const std::optional<StoredItem>& current) {
     const WriteItem& request = *plan.read->request;
@@ -107,7 +107,7 @@ Result<std::optional<Item>> item_after(const PlannedWrite& plan,
     return std::optional(*std::move(item));
 }
 
-// What is asked for of one of the two items; nothing where that is nothing.
+// Returns the requested attributes of the old or new item, or nullopt if there are none.
 std::optional<Item> returned(const PlannedWrite& plan, const Item* before, const Item* after) {
     const ReturnValues wanted = plan.read->request->return_values;
     const bool of_old = wanted == ReturnValues::all_old || wanted == ReturnValues::updated_old;

@@ -1,11 +1,11 @@
-// One write of an item: read from its request, then decided on the item as it is.
+// One write of an item: parsed from its request, then decided on the current item.
 //
 //     request ──► read_write() ──► bind_write() ──► decide_write() ──► writes, or an Error
 //                 no table          the table        the item
 //
-// None of these has a side effect: a decision is a function of the request, the definition of the
-// table and the item. Faults come in the service's order: of the request alone, of its key, of the
-// item.
+// None of these functions has a side effect: a decision depends only on the request, the definition
+// of the table and the item. Errors are checked in DynamoDB's order: of the request alone, of its
+// key, of the item.
 #pragma once
 
 #include <cstdint>
@@ -32,47 +32,49 @@ struct ReadWrite {
     expression::RequestExpressions expressions;
 };
 
-// Errors: invalid_argument  a fault that needs no table
+// Parses the request. Errors: invalid_argument for an error that can be found without the table
 Result<ReadWrite> read_write(const WriteItem& request);
 
-// A request for a table that is there.
+// A request for a table that exists.
 struct PlannedWrite {
     const ReadWrite* read = nullptr;
     SchemaPointer schema;
-    // Of the item.
+    // The storage key of the item.
     std::string row;
 };
 
-// Errors: invalid_argument  the table is only read; the key does not fit it, or the update
+// Errors: invalid_argument  the table is read-only, the key does not fit it, or the update
 //                           changes a key
 Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema);
 
 struct DecidedWrite {
-    // Of the item and its entries in indexes; none where nothing changes.
+    // The changes of the item and of its index entries. Empty if the write changes no data.
     RowChanges changes;
     WriteAnswer answer;
 };
 
-// `stamp` is what the item gets. The decision holds as long as the item has the version that it
-// has in `current`, or is absent.
+// Decides the write. `stamp` is stored with the item. The decision is valid as long as the item has
+// the same version as in `current`, or is still absent.
 //
-// Errors: condition_failed; invalid_argument  the update does not go with the item
+// Errors: condition_failed; invalid_argument if the update cannot be applied to the item
 Result<DecidedWrite> decide_write(const PlannedWrite& plan,
                                   const std::optional<StoredItem>& current, const Stamp& stamp);
 
-// `by` is who was let in by a grant; else who the request says writes.
+// Returns the stamp of a write. The writer is the principal whose grant allowed the write; if there
+// is none, the writer that the request names.
 Stamp stamp_of(std::uint64_t version, const WriteItem& request,
                const std::optional<LockGate::WriteTerms>& let_in, WallTime now);
 
-// Adds what removes an item that nobody asked to be removed, on condition that it is as it was
-// read.
+// Adds the removal of an item without a request, on condition that the item has not changed since
+// it was read. For expired items.
 void add_removal(const Schema& schema, const std::string& row, const StoredItem& current,
                  Decision& decision);
 
-// That the definition is as it was.
+// Returns the condition that the definition has not changed.
 Precondition unchanged(const Schema& schema);
 
-// What must still be so as the decision is committed: the item, and the table.
+// Adds the conditions that must hold when the decision is committed: the item and the definition
+// have not changed.
 void add_preconditions(const PlannedWrite& plan, const std::optional<StoredItem>& current,
                        std::vector<Precondition>& preconditions);
 
