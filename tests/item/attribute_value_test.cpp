@@ -33,7 +33,7 @@ std::vector<std::string> names_of(const AttributeMap& map) {
     return names;
 }
 
-// A value of each type.
+// Returns a value of each type.
 std::vector<AttributeValue> one_of_each() {
     return {"text",
             Number(5),
@@ -92,7 +92,8 @@ BOOST_AUTO_TEST_CASE(is_equal_to_its_like_alone) {
     BOOST_TEST((AttributeValue("5") != AttributeValue(Number(5))));
 }
 
-// Rule 8.7: sets as sets, lists in order, maps by name, numbers by value, at all depths.
+// DynamoDB compares sets without regard to order, lists in order, maps by name and numbers by
+// value, at every depth.
 BOOST_AUTO_TEST_CASE(is_compared_as_a_whole) {
     const AttributeValue left(AttributeList{AttributeMap{{"a", numbers({"1", "2"})}, {"b", "x"}}});
     const AttributeValue right(
@@ -102,7 +103,8 @@ BOOST_AUTO_TEST_CASE(is_compared_as_a_whole) {
     BOOST_TEST((AttributeMap{{"a", "b"}} != AttributeMap{{"a", "b"}, {"c", "d"}}));
 }
 
-// Rule 4.6: by UTF-8 and by unsigned bytes, a prefix first.
+// Strings are ordered by their UTF-8 bytes and binary values by unsigned bytes. A prefix is less
+// than the longer value.
 BOOST_AUTO_TEST_CASE(is_ordered_with_its_own_type_where_that_has_an_order) {
     BOOST_TEST((compare("\xEF\xBF\xBD", "\xF0\x9F\x98\x80") == std::strong_ordering::less));
     BOOST_TEST((compare("a", "ab") == std::strong_ordering::less));
@@ -117,7 +119,7 @@ BOOST_AUTO_TEST_CASE(is_ordered_with_its_own_type_where_that_has_an_order) {
     }
 }
 
-// Rule 4.5.
+// DynamoDB's item size rules.
 BOOST_AUTO_TEST_CASE(has_the_size_that_the_service_counts) {
     BOOST_TEST(size_bytes(AttributeValue("h\xC3\xA9")) == 3);
     BOOST_TEST(size_bytes(AttributeValue(Binary{"abc"})) == 3);
@@ -135,7 +137,7 @@ BOOST_AUTO_TEST_CASE(has_the_size_that_the_service_counts) {
     BOOST_TEST(size_bytes(Item{}) == 0);
 }
 
-// Rule 2.6: the scalar counts.
+// A scalar counts as one level.
 BOOST_AUTO_TEST_CASE(has_as_many_levels_as_lie_in_each_other) {
     BOOST_TEST(nesting_depth("a") == 1);
     BOOST_TEST(nesting_depth(strings({"a"})) == 1);
@@ -149,7 +151,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_set)
 
-// Rule 2.5, with the service's own texts.
+// The error messages are DynamoDB's own.
 BOOST_AUTO_TEST_CASE(is_not_empty) {
     const std::string prefix = "One or more parameter values were invalid: ";
     BOOST_TEST(fault(StringSet::make({})) == prefix + "An string set  may not be empty");

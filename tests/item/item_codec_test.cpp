@@ -28,7 +28,7 @@ std::string literal(const char (&text)[size]) {
     return {text, size - 1};
 }
 
-// Bytes are an error, or exactly what encoding would make of what they mean.
+// Checks that decoding `bytes` either fails, or returns an item whose encoding is exactly `bytes`.
 void is_damage_or_itself(const std::string& bytes) {
     const auto decoded = decode_item(bytes);
     if (decoded) {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(comes_back_as_it_was) {
     }
 }
 
-// The bytes of docs/storage_format.md, "Items".
+// The bytes are those of docs/storage_format.md, "Items".
 BOOST_AUTO_TEST_CASE(has_the_bytes_that_are_documented) {
     const Item item{{"pk", "a"}, {"n", Number(-1500)}, {"ok", true}};
     BOOST_TEST((encoded(item) == literal("\x01\x03"
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(is_as_deep_as_the_limit_and_no_deeper) {
         const Item item{{"v", nested(max_nesting_depth, in_maps)}};
         BOOST_TEST((decode_item(encoded(item)).value() == item));
         auto deeper = encoded(item);
-        // One more level around the value: its head, and in a map the name.
+        // One more level around the value: the head of a list, or the head of a map and a name.
         deeper.insert(4, in_maps ? "\x16\x01m" : "\x15");
         BOOST_TEST(is_damage(deeper));
     }
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(of_any_bytes_is_read_without_harm) {
 }
 
 BOOST_AUTO_TEST_CASE(that_promises_more_than_it_has_costs_nothing) {
-    // A list of 2^60 elements; then lists within each other, all of which claim to be long.
+    // A list that claims 2^60 elements; then nested lists, each of which claims to be long.
     BOOST_TEST(is_damage("\x01\x01\x01v\xF5\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x0F"));
     std::string bytes = literal("\x01\x01\x01v");
     for (int level = 0; level < 31; ++level) bytes += "\xF5\xF0\xFF\x3F";
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(that_promises_more_than_it_has_costs_nothing) {
 
 BOOST_AUTO_TEST_CASE(that_is_not_in_its_one_form_is_damaged) {
     for (const auto& bytes : {
-             // Names out of order, twice, empty.
+             // Names that are out of order, repeated or empty.
              literal("\x01\x02\x01"
                      "b\x04\x01"
                      "a\x04"),
@@ -172,21 +172,22 @@ BOOST_AUTO_TEST_CASE(that_is_not_in_its_one_form_is_damaged) {
                      "a\x04\x01"
                      "a\x04"),
              literal("\x01\x01\x00\x04"),
-             // Sets out of order, with a member twice, empty.
+             // Sets that are out of order, contain a member twice or are empty.
              literal("\x01\x01\x01v\x27\x01"
                      "b\x01"
                      "a"),
              literal("\x01\x01\x01v\x28\x11\x00\x01\x11\x00\x01"),
              literal("\x01\x01\x01v\x07"),
-             // A set of numbers with a string in it.
+             // A set of numbers that contains a string.
              literal("\x01\x01\x01v\x18\x10"
                      "a"),
-             // 10 as 10, 1 in two bytes, a zero that is negative, an exponent out of range.
+             // 10 encoded as 10, 1 encoded in two bytes, a negative zero, an exponent that is out
+             // of range.
              literal("\x01\x01\x01v\x11\x00\x0A"),
              literal("\x01\x01\x01v\x21\x00\x00\x01"),
              literal("\x01\x01\x01v\x11\x01\x00"),
              literal("\x01\x01\x01v\x11\xF8\x03\x01"),
-             // A length that is longer than it need be; types and truths that there are not.
+             // A length that is encoded longer than necessary; unknown types; an invalid boolean.
              literal("\x01\x01\x01v\xF0\x80\x00") + std::string(15, 'x'),
              literal("\x01\x01\x01v\x0A"),
              literal("\x01\x01\x01v\x23"),

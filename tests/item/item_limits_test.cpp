@@ -33,7 +33,7 @@ AttributeValue nested(std::size_t levels) {
 
 BOOST_AUTO_TEST_SUITE(an_item)
 
-// Rule 4.4.
+// DynamoDB's limit of 400 KB for an item, names included.
 BOOST_AUTO_TEST_CASE(has_at_most_400_kilobytes) {
     Item item{{"pk", "a"}, {"v", std::string(409'600 - 4, 'x')}};
     BOOST_TEST(size_bytes(item) == 409'600);
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(counts_as_its_size_says_whatever_it_holds) {
     testing::RandomValues random(1);
     for (int i = 0; i < 50; ++i) {
         Item item = random.map();
-        // Filled up to the limit, and then a byte more.
+        // Fills the item exactly to the limit, and then exceeds the limit.
         item.set("fill", std::string());
         item.set("fill", std::string(409'600 - size_bytes(item), 'x'));
         BOOST_TEST(fault(check_item(item, ItemWrite::put)) == "");
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(counts_as_its_size_says_whatever_it_holds) {
     }
 }
 
-// Rule 2.6.
+// DynamoDB's limit for nested attributes.
 BOOST_AUTO_TEST_CASE(has_at_most_32_levels) {
     BOOST_TEST(fault(check_item({{"v", nested(32)}}, ItemWrite::put)) == "");
     BOOST_TEST(fault(check_item({{"v", nested(33)}}, ItemWrite::put)) ==
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(has_at_most_32_levels) {
     BOOST_TEST(fault(check_nesting(nested(33))) != "");
 }
 
-// Rule 2.7.
+// DynamoDB's limit for the length of an attribute name.
 BOOST_AUTO_TEST_CASE(has_names_of_1_to_65535_bytes) {
     const auto empty = "Empty attribute name";
     BOOST_TEST(fault(check_item({{"", "a"}}, ItemWrite::put)) == empty);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(has_names_of_1_to_65535_bytes) {
     BOOST_TEST(fault(check_item({{std::string(65'536, 'n'), "a"}}, ItemWrite::put)) != "");
 }
 
-// Rules 4.1 to 4.3, with the texts that PutItem has.
+// The error messages are those of PutItem.
 BOOST_AUTO_TEST_CASE(has_the_key_of_its_table) {
     const std::string prefix = "One or more parameter values were invalid: ";
     BOOST_TEST(fault(check_key_of_item({{"pk", "a"}}, hash_key)) == "");
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(is_not_longer_than_its_part_of_the_key_may_be) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// Rule 14.1.
+// DynamoDB's units of capacity.
 BOOST_AUTO_TEST_SUITE(consumed_capacity)
 
 BOOST_AUTO_TEST_CASE(of_a_write_is_a_unit_a_kilobyte) {

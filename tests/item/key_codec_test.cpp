@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(comes_back_as_it_was_and_leaves_the_rest) {
     }
 }
 
-// So a scan of what begins with a partition finds that one alone.
+// Therefore, a scan of a partition's prefix returns the items of that partition only.
 BOOST_AUTO_TEST_CASE(is_never_the_beginning_of_another) {
     RandomValues random(3);
     for (int i = 0; i < 60'000; ++i) {
@@ -112,13 +112,13 @@ BOOST_AUTO_TEST_CASE(lies_within_its_partition_in_order_of_the_range_key) {
         const auto range = random.key(AttributeType::number);
         const auto full = prefix + key(range) + random.bytes();
         BOOST_TEST((prefix <= full && full < end_of_prefix(prefix)));
-        // What follows a value does not disturb its order.
+        // Bytes after the encoded value do not affect the order.
         const auto other = random.key(AttributeType::number);
         if (*compare(range, other) < 0) BOOST_TEST((full < prefix + key(other)));
     }
 }
 
-// begins_with of a key condition.
+// A `begins_with` condition on a sort key is a comparison of encoded prefixes.
 BOOST_AUTO_TEST_CASE(begins_as_its_value_does) {
     RandomValues random(5);
     for (const auto type : {AttributeType::string, AttributeType::binary}) {
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(with_a_wrong_byte_is_none_or_another) {
     }
 }
 
-// The bytes of docs/storage_format.md, "Keys of items".
+// The bytes are those of docs/storage_format.md, "Keys of items".
 BOOST_AUTO_TEST_CASE(has_the_bytes_that_are_documented) {
     BOOST_TEST((key("a") == literal("\x04"
                                     "a\x00\x01")));
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(has_the_bytes_that_are_documented) {
     BOOST_TEST((key(number("1e125")) == literal("\x03\x7F\x14")));
 }
 
-// The hash is on the disk: it must not change.
+// The hash is stored on disk: if it changed, existing stores would become unreadable.
 BOOST_AUTO_TEST_CASE(has_the_hash_that_is_documented) {
     BOOST_TEST(hash_of(partition("a")) == 0x5E627872);
     BOOST_TEST(hash_of(partition(Number(1))) == 0xCC7F7100);
@@ -201,7 +201,8 @@ BOOST_AUTO_TEST_CASE(has_a_hash_that_spreads_partitions_evenly) {
         double error = 0;
         constexpr double expected = static_cast<double>(count) / parts;
         for (const int each : found) error += (each - expected) * (each - expected) / expected;
-        // Chi squared with 99 degrees of freedom: less than 180 but for one in a million.
+        // Chi-squared with 99 degrees of freedom: a uniform distribution exceeds 180 in about one
+        // of a million cases.
         BOOST_TEST(error < 180, kind << " " << error);
     }
 }

@@ -1,13 +1,14 @@
-"""Prints numbers.txt: what Python's decimal says of numbers, for number_test.cpp to agree with.
+"""Prints numbers.txt: the results of Python's `decimal` module, with which number_test.cpp compares
+those of Number.
 
     make_numbers.py > numbers.txt
 
-Each line is a question and its answer:
-    text A -> T       the normalised text of A, or the fault
-    add A B -> T      the normalised text of the sum, or the fault
+Each line has a question and its answer:
+    text A -> T       the normalised text of A, or the name of its error
+    add A B -> T      the normalised text of the sum, or the name of its error
     subtract A B -> T
     compare A B -> <  or = or >
-    size A -> N       bytes that it counts in an item
+    size A -> N       the number of bytes that DynamoDB counts for it
 """
 
 import random
@@ -19,12 +20,13 @@ SMALLEST = Decimal("1E-130")
 
 
 def significant(value):
-    """How many digits from the first to the last that is not zero."""
+    """Returns the number of digits from the first to the last non-zero digit."""
     return len("".join(map(str, value.as_tuple().digits)).strip("0"))
 
 
 def fault(value):
-    """Beyond which limit a value lies. What passes two of them is of the first kind here."""
+    """Returns the limit that `value` exceeds, or None. If it exceeds two of them, only the first is
+    returned."""
     if value == 0:
         return None
     if value.adjusted() > 125:
@@ -39,7 +41,7 @@ def answer(value):
 
 
 def plain(value):
-    """Decimal notation without exponent and without zeros that say nothing."""
+    """Returns `value` in decimal notation, without an exponent and without redundant zeros."""
     if value == 0:
         return "0"
     text = format(value, "f")
@@ -47,7 +49,8 @@ def plain(value):
 
 
 def size(value):
-    """1, and 1 for each pair of digits counted from the point, and 1 for a sign."""
+    """Returns 1, plus 1 for each pair of digits counted from the decimal point, plus 1 for a minus
+    sign."""
     text = plain(abs(value))
     if text == "0":
         return 1
@@ -79,7 +82,7 @@ def random_number(chance, near=None):
         exponent = chance.choice([0, 0, -1, -2, chance.randint(-40, 40), chance.randint(-167, 125)])
     else:
         exponent = near + chance.randint(-39, 39)
-    # What an exponent makes of a zero is no question for decimal.
+    # `decimal` keeps the exponent of a zero, so zeros are tested without one.
     if int(digits) == 0:
         exponent = 0
     sign = chance.choice(["", "", "-"])
@@ -87,7 +90,7 @@ def random_number(chance, near=None):
 
 
 def written(chance, text):
-    """The same number, written in another way."""
+    """Returns another notation of the same number."""
     value = Decimal(text)
     digits = "".join(map(str, value.as_tuple().digits))
     digits = "0" * chance.randint(0, 3) + digits + "0" * chance.randint(0, 3)
@@ -134,7 +137,7 @@ def main():
             order = "<" if first < second else ">" if first > second else "="
             print("compare", left, right, "->", order)
             for word, result in (("add", first + second), ("subtract", first - second)):
-                # The service calls too many digits an overflow here.
+                # DynamoDB reports an overflow if a result has too many digits.
                 print(word, left, right, "->", answer(result).replace("precision", "overflow"))
 
 

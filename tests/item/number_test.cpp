@@ -26,7 +26,7 @@ Number number(std::string_view text) {
     return *parsed;
 }
 
-// The number's text, or what is wrong.
+// Returns the text of the number, or the error message.
 std::string answer(const Result<Number>& result) {
     if (result) return result->to_string();
     BOOST_TEST((result.error().code == ErrorCode::invalid_argument));
@@ -35,7 +35,7 @@ std::string answer(const Result<Number>& result) {
 
 std::string normalised(std::string_view text) { return answer(Number::parse(text)); }
 
-// As numbers.txt has the answers.
+// Returns the word that numbers.txt uses if `text` is one of the error messages, otherwise `text`.
 std::string in_short(const std::string& text) {
     if (text == overflow_text) return "overflow";
     if (text == underflow_text) return "underflow";
@@ -54,7 +54,8 @@ std::string asked(const std::string& question, const std::string& left, const st
     return order < 0 ? "<" : order > 0 ? ">" : "=";
 }
 
-// What a number may look like, across all places and both signs.
+// Returns numbers with every exponent from -130 to 88, with few and with many digits, and both
+// signs.
 std::vector<Number> samples() {
     std::vector<Number> numbers{Number()};
     for (int exponent = -130; exponent <= 88; ++exponent) {
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(has_at_most_38_digits_that_count) {
     BOOST_TEST(normalised(digits) == digits);
     BOOST_TEST(normalised(digits + "7") == precision_text);
     BOOST_TEST(normalised("0." + digits + "7") == precision_text);
-    // Zeros at either end do not count; those within do.
+    // Zeros at either end are not significant; zeros between other digits are.
     BOOST_TEST(normalised("000" + digits + "00000") == digits + "00000");
     BOOST_TEST(normalised("1" + std::string(42, '0')) == "1" + std::string(42, '0'));
     BOOST_TEST(normalised("1" + std::string(36, '0') + "1") == "1" + std::string(36, '0') + "1");
@@ -144,12 +145,12 @@ BOOST_AUTO_TEST_CASE(has_a_magnitude_within_its_range) {
     BOOST_TEST(normalised("-1e126") == overflow_text);
     BOOST_TEST(normalised("1e-131") == underflow_text);
     BOOST_TEST(normalised("-9.9e-131") == underflow_text);
-    // By the value, not by the exponent.
+    // The value decides, not the exponent.
     BOOST_TEST(normalised("0.1e126") == normalised("1e125"));
     BOOST_TEST(normalised("10e-131") == normalised("1e-130"));
     BOOST_TEST(normalised(std::string(200, '0') + "." + std::string(999, '0') + "1e1000") == "1");
     BOOST_TEST(normalised("1" + std::string(1000, '0') + "e-1000") == "1");
-    // Nothing wraps round.
+    // An exponent that does not fit into an integer does not overflow.
     for (const std::string exponent :
          {"1000000", "2147483648", "4294967296", "9223372036854775807", "18446744073709551616",
           "99999999999999999999999999999999999999999999"}) {
@@ -175,12 +176,12 @@ BOOST_AUTO_TEST_CASE(adds_and_subtracts_exactly) {
     BOOST_TEST(answer(subtract(number("5"), number("7.5"))) == "-2.5");
     BOOST_TEST(answer(subtract(number("0"), number("3"))) == "-3");
     BOOST_TEST(answer(add(number("3"), number("0"))) == "3");
-    // 38 nines: the upper one needs 39 digits on the way.
+    // The result has 38 nines, although the larger operand needs 39 digits during the subtraction.
     BOOST_TEST(answer(subtract(number("1e38"), number("1"))) == std::string(38, '9'));
     BOOST_TEST(answer(subtract(number("1e39"), number("1"))) == overflow_text);
 }
 
-// Rule 3.7: nothing is rounded, and digits too many are an overflow like the rest.
+// DynamoDB does not round. A result with more than 38 digits is reported as an overflow.
 BOOST_AUTO_TEST_CASE(is_not_rounded_by_arithmetic) {
     BOOST_TEST(answer(add(number("1e38"), number("1"))) == overflow_text);
     BOOST_TEST(answer(add(number("1e125"), number("1e-130"))) == overflow_text);
@@ -239,7 +240,8 @@ BOOST_AUTO_TEST_CASE(is_made_of_no_parts_but_those_of_a_number) {
     BOOST_TEST(!is_none({.low = 1, .exponent = -130}));
 }
 
-// Rule 4.5, with its examples.
+// DynamoDB counts about one byte for two significant digits. The examples are from its
+// documentation.
 BOOST_AUTO_TEST_CASE(counts_a_byte_for_two_digits) {
     const auto size = [](const char* text) { return number(text).size_bytes(); };
     BOOST_TEST(size("0") == 1);

@@ -1,4 +1,4 @@
-// Values of every type and size, from one seed.
+// Random attribute values of every type and size. Equal seeds return equal sequences of values.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ public:
 
     std::uint64_t below(std::uint64_t most) { return random_() % most; }
 
-    // Of few different bytes, so that values are equal, or begin alike, now and then.
+    // Returns up to 39 bytes. The alphabet is small, so that some values are equal or have a common
+    // prefix.
     std::string bytes() {
         static constexpr char some[] = {'\x00', '\x01', 'a', 'b', '\x7F', '\x80', '\xFE', '\xFF'};
         std::string bytes(below(4) == 0 ? below(40) : below(4), '\0');
@@ -43,7 +44,7 @@ public:
     Number number() {
         for (;;) {
             std::string text = below(2) == 0 ? "-" : "";
-            // Nines, and a one with zeros, are where digits are carried.
+            // Runs of nines, and a one followed by zeros, exercise carries between digits.
             const auto kind = below(4);
             const auto size = below(3) == 0 ? 38 : below(4) + 1;
             for (std::uint64_t i = 0; i < size; ++i) {
@@ -58,7 +59,7 @@ public:
         }
     }
 
-    // With at most so many levels.
+    // Returns a value of any type with at most `levels` levels of nesting.
     AttributeValue value(std::size_t levels = 5) {
         switch (below(levels > 1 ? 10 : 8)) {
             case 0:
@@ -84,7 +85,8 @@ public:
         }
     }
 
-    // What a key may be, but for its length.
+    // Returns a value that is valid as a key attribute of `type`. Its length is not checked: it can
+    // be empty.
     AttributeValue key(AttributeType type) {
         if (type == AttributeType::number) return number();
         if (type == AttributeType::string) return bytes();
@@ -98,7 +100,7 @@ public:
     }
 
 private:
-    // Seldom more than a head has room for.
+    // Returns a number of elements. It is at most 3 in about nine of ten cases.
     std::uint64_t size() { return below(10) == 0 ? below(20) : below(4); }
 
     AttributeValue list(std::size_t levels) {

@@ -1,4 +1,4 @@
-// What a case holds: else it ends with what was otherwise.
+// Assertions of the test cases. Each one throws an AssertionError if it does not hold.
 
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -12,7 +12,7 @@ final class Check {
         if (!Objects.equals(wanted, got)) throw new AssertionError("wanted " + wanted + ", got " + got);
     }
 
-    // The exception of that class, which the call must end with.
+    // Returns the exception that `call` throws. Fails unless it is an instance of `wanted`.
     static <E extends Throwable> E refused(Class<E> wanted, Callable<?> call) throws Exception {
         try {
             call.call();

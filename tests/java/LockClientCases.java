@@ -1,4 +1,5 @@
-// The lock client for Java as it is. Each case is a test of tests/daemon/java_lock_client_test.py.
+// Test cases for the unmodified lock client for Java. tests/daemon/items/java_lock_client_test.py
+// runs each of them as a test.
 
 import com.amazonaws.services.dynamodbv2.AcquireLockOptions;
 import com.amazonaws.services.dynamodbv2.AmazonDynamoDBLockClient;
@@ -51,7 +52,7 @@ final class LockClientCases {
             Check.refused(LockCurrentlyUnavailableException.class,
                 () -> bob.acquireLock(asked("moe").withShouldSkipBlockingWait(true).build()));
             long began = System.nanoTime();
-            // For as long as the lease, and so much longer.
+            // Waits for the lease plus the additional 500 ms.
             Check.equal(Optional.empty(), bob.tryAcquireLock(asked("moe").withAdditionalTimeToWaitForLock(500L).build()));
             Check.holds(millisecondsSince(began) > LockTable.LEASE_MS + 500, "the second waited for a lease");
             Check.equal(false, held.isExpired());
@@ -86,7 +87,8 @@ final class LockClientCases {
             LockItem held = table.client("bob").acquireLock(asked("moe").build());
             Check.holds(millisecondsSince(began) >= LockTable.LEASE_MS, "not before the lease was over");
             Check.equal(true, stale.isExpired());
-            // Even if its clock told it that there was time left.
+            // The daemon refuses the heartbeat even if the client's own clock says that there is
+            // time left.
             stale.updateLookUpTime(LockClientUtils.INSTANCE.millisecondTime());
             var refused = Check.refused(LockNotGrantedException.class, doing(stale::sendHeartBeat));
             Check.holds(refused.getCause() instanceof ConditionalCheckFailedException, "the daemon refused it");
@@ -148,7 +150,7 @@ final class LockClientCases {
 
             left.sendHeartBeat();
             Check.equal(true, ann.releaseLock(left));
-            // Its record stays.
+            // Releases the lock but keeps its record.
             Check.equal(true, bob.releaseLock(ReleaseLockOptions.builder(right).withDeleteLock(false).build()));
             Check.equal(List.of("bob"), owners(ann.getLocksByPartitionKey("moe", false)));
             ann.acquireLock(asked("moe").withSortKey("right").build());
@@ -159,7 +161,7 @@ final class LockClientCases {
     static void all_locks_come_in_pages(URI endpoint) throws Exception {
         try (var table = LockTable.made(endpoint, "part")) {
             var ann = table.client("ann", 60_000, false);
-            // Of 1 MB together, which is a page, and more.
+            // More than 1 MB in total, so that the result does not fit into one page.
             var much = ByteBuffer.wrap(new byte[300_000]);
             for (int number = 0; number < 8; ++number) {
                 ann.acquireLock(asked("moe").withSortKey("" + number).withData(much.duplicate()).build());
@@ -192,7 +194,7 @@ final class LockClientCases {
     private static void takeUpRecord(LockTable table, boolean sorted, boolean consistently, boolean update,
         boolean stale) throws Exception {
         String name = "consistently " + consistently + ", update " + update + ", stale " + stale;
-        // Others wait for the lease that the record tells.
+        // Another client waits for as long as the lease that the record contains.
         var ann = table.client("ann", stale ? 50 : 60_000, false);
         var bob = table.client("bob", 60_000, false);
         var wanted = asked(name).withAcquireReleasedLocksConsistently(consistently).withUpdateExistingLockRecord(update)
@@ -225,7 +227,8 @@ final class LockClientCases {
         }
     }
 
-    // A counter that is read and written without a condition counts all when one at a time does it.
+    // The counter is read and written without a condition. The final count is right only if the
+    // lock admits one client at a time.
     static void of_many_one_at_a_time_has_it(URI endpoint) throws Exception {
         int clients = 6;
         int rounds = 4;
@@ -256,7 +259,8 @@ final class LockClientCases {
         }
     }
 
-    // Looks often. Who gets the lock does not wait for as long.
+    // The client polls every 20 ms, so that a waiting client gets the lock soon after it is
+    // released.
     private static AcquireLockOptions.AcquireLockOptionsBuilder asked(String key) {
         return AcquireLockOptions.builder(key).withRefreshPeriod(20L).withAdditionalTimeToWaitForLock(60_000L)
             .withTimeUnit(TimeUnit.MILLISECONDS);

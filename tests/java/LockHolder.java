@@ -1,4 +1,4 @@
-// One lock in a process of its own, which others may stop or kill.
+// Holds one lock in a process of its own, which the test can stop or kill.
 
 import com.amazonaws.services.dynamodbv2.AcquireLockOptions;
 import com.amazonaws.services.dynamodbv2.AmazonDynamoDBLockClient;

@@ -1,4 +1,4 @@
-// A table for the lock client, made by its own helper, and clients with short leases on it.
+// Creates a table with the lock client's own helper, and lock clients for it with short leases.
 
 import com.amazonaws.services.dynamodbv2.AmazonDynamoDBLockClient;
 import com.amazonaws.services.dynamodbv2.AmazonDynamoDBLockClientOptions;
@@ -20,7 +20,7 @@ final class LockTable implements AutoCloseable {
     static final long HEARTBEAT_MS = 300;
 
     final DynamoDbClient dynamodb;
-    // null: the table has none.
+    // null if the table has no sort key.
     private final String sortKeyName;
     private final List<AmazonDynamoDBLockClient> clients = new ArrayList<>();
 
@@ -47,12 +47,12 @@ final class LockTable implements AutoCloseable {
         AmazonDynamoDBLockClient.createLockTableInDynamoDB(options.build());
     }
 
-    // Sends heartbeats by itself.
+    // Returns a client that sends heartbeats automatically.
     AmazonDynamoDBLockClient client(String owner) {
         return client(owner, LEASE_MS, true);
     }
 
-    // Sends those that it is told to send.
+    // Returns a client that sends a heartbeat only when the case calls for it.
     AmazonDynamoDBLockClient silentClient(String owner) {
         return client(owner, LEASE_MS, false);
     }

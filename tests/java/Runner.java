@@ -1,5 +1,5 @@
-// Plays the cases that it is told on its standard input, a line "CLASS.NAME ENDPOINT" each, and
-// answers what went wrong in any number of lines, and "done".
+// Runs the cases that are named on its standard input, one "CLASS.NAME ENDPOINT" per line. For each
+// of them it prints the stack trace if the case fails, and then "done".
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;

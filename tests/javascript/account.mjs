@@ -1,4 +1,4 @@
-// Imports docs/examples/account.mjs, or a copy of it, and plays one case with it.
+// Imports docs/examples/account.mjs, or a modified copy of it, and runs one test case with it.
 //
 //     account.mjs PROGRAM ENDPOINT CASE
 
@@ -46,7 +46,8 @@ async function opened(balance, overdraft) {
   return client;
 }
 
-// A proxy that passes on all requests and answers, but not the first answer to `target`.
+// Returns a proxy that forwards all requests and responses, except that it drops the first response
+// to `target` and closes the connection.
 async function swallowing(target) {
   let swallowed = false;
   const proxy = http.createServer((request, response) => {

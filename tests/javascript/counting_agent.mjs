@@ -1,7 +1,7 @@
 import http from "node:http";
 
-// Keeps connections, over TCP or to a Unix socket, and counts the requests that are really sent: an
-// SDK need not say what it has sent again.
+// Keeps connections open, over TCP or a Unix socket, and counts the requests that are sent. The
+// count includes the retries of an SDK, which does not have to report them.
 export class CountingAgent extends http.Agent {
   sent = 0;
 

@@ -1,4 +1,4 @@
-// Imports docs/examples/guard.mjs, or a copy of it, and plays one case with it.
+// Imports docs/examples/guard.mjs, or a modified copy of it, and runs one test case with it.
 //
 //     guard.mjs PROGRAM ENDPOINT CASE
 

@@ -1,8 +1,8 @@
-// What a case expects to be refused.
+// For calls that a case expects to fail.
 
 import assert from "node:assert/strict";
 
-/** The error of what must not be done. */
+/** Returns the error with which `promise` is rejected. Fails if it is fulfilled. */
 export async function refusal_of(promise) {
   try {
     await promise;

@@ -1,5 +1,5 @@
-// Plays the cases that it is told on its standard input, a line each, with one version of the SDK,
-// and answers with what went wrong.
+// Runs the cases that are named on its standard input, one JSON object per line, with one version
+// of the SDK. Prints one JSON object per case: `wrong` is null, or the error if the case failed.
 
 import {createInterface} from "node:readline";
 

@@ -1,5 +1,5 @@
-// Version 2 of the SDK under the names that both versions share: methods that take members and
-// return a promise.
+// Version 2 of the SDK with the names that both versions share: methods that take the members of
+// the request and return a promise.
 
 import DynamoDB from "aws-sdk/clients/dynamodb.js";
 
@@ -28,7 +28,7 @@ export function connect({endpoint, socket_path}) {
     set_of: (...values) => document_client.createSet(values),
     values_of: (set) => set.values,
     transact: (members) => transact(client, members),
-    // The document client has a copy of its own.
+    // The document client has its own copy of the service.
     show: (headers) => [client, document_client.service].forEach((service) => show(service, headers)),
     close: () => agent.destroy(),
   };
@@ -38,8 +38,8 @@ function promising(client) {
   return new Proxy(client, {get: (target, name) => (members) => target[name](members).promise()});
 }
 
-// The reasons why a transaction was cancelled, or none. This version does not parse them: programs
-// take them from the body.
+// Returns the cancellation reasons, or an empty list if the transaction succeeds. This version does
+// not parse them, so programs read them from the body of the response.
 async function transact(client, members) {
   const request = client.transactWriteItems(members);
   let reasons;
@@ -55,7 +55,7 @@ async function transact(client, members) {
   return [];
 }
 
-// All that it asks for from now on has these headers.
+// Adds these headers to every later request.
 function show(service, headers) {
   service.customizeRequests((request) => {
     request.on("build", ({httpRequest}) => Object.assign(httpRequest.headers, headers));

@@ -1,4 +1,4 @@
-// Version 3 of the SDK under the names that both versions share.
+// Version 3 of the SDK with the names that both versions share.
 
 import {DynamoDB, TransactionCanceledException} from "@aws-sdk/client-dynamodb";
 import {DynamoDBDocument} from "@aws-sdk/lib-dynamodb";
@@ -13,7 +13,7 @@ export function connect({endpoint, socket_path}) {
     credentials: {accessKeyId: "any", secretAccessKey: "any"},
     requestHandler: {httpAgent: agent},
   };
-  // As many attempts as version 2 makes.
+  // The same number of attempts as version 2 makes.
   const client = new DynamoDB({...places, maxAttempts: 11});
   return {
     places,
@@ -32,7 +32,7 @@ export function connect({endpoint, socket_path}) {
   };
 }
 
-// The reasons why a transaction was cancelled, or none.
+// Returns the cancellation reasons, or an empty list if the transaction succeeds.
 async function transact(client, members) {
   try {
     await client.transactWriteItems(members);
@@ -43,7 +43,7 @@ async function transact(client, members) {
   return [];
 }
 
-// All that the client asks for from now on has these headers.
+// Adds these headers to every later request of the client.
 function show(client, headers) {
   client.middlewareStack.add((next) => (args) => {
     Object.assign(args.request.headers, headers);

@@ -1,6 +1,7 @@
-// What the cases make tables of.
+// Definitions of the tables that the cases create.
 
-// The members of CreateTable: keys are names with their types, as in {id: "S"} or {pk: "S", sk: "N"}.
+// Returns the members of CreateTable. `keys` maps names to types, as in {id: "S"} or {pk: "S", sk:
+// "N"}.
 export function table(name, keys, more = {}) {
   return {
     TableName: name,

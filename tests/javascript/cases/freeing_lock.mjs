@@ -1,5 +1,5 @@
-// A lock that frees itself: of several replicas that received the same message one may process it,
-// and when a time is over a retry is allowed.
+// A lock that expires: if several replicas receive the same message, one of them may process it. If
+// the time limit has passed, another replica may retry.
 
 import assert from "node:assert/strict";
 
@@ -8,7 +8,7 @@ import {table} from "../tables.mjs";
 const locks = "locks";
 const now = () => Math.floor(Date.now() / 1000);
 
-// Whether the lock is ours.
+// Returns whether the caller has the lock now.
 async function take({documents, code_of}, message, expired_at, owner = "me") {
   try {
     await documents.put({

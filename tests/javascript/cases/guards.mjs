@@ -1,4 +1,5 @@
-// What a lock's headers let in, of a table that is not bound: to bind one takes an administrator.
+// The effect of a lock's headers on a table that is not bound. (Only an administrator can bind a
+// table.)
 
 import assert from "node:assert/strict";
 import http from "node:http";
@@ -8,7 +9,7 @@ import {table} from "../tables.mjs";
 
 const orders = "orders";
 
-// A call of the lock API, where the tables are.
+// Sends a request of the lock API to the endpoint of the tables.
 function call({places, agent}, verb, members) {
   return new Promise((resolve, reject) => {
     const request = http.request(places.endpoint, {
@@ -43,7 +44,7 @@ async function text({documents}) {
 export async function a_late_write_is_refused_and_names_who_came_next(sdk) {
   await sdk.dynamodb.createTable(table(orders, {id: "S"}));
   const ann = await acquire(sdk, "ann", 200);
-  // Who waits is let in as soon as ann's lease is over.
+  // Bob's waiting request is granted as soon as ann's lease has ended.
   const bob = await acquire(sdk, "bob", 60000);
   show(sdk, bob);
   await put(sdk, "bob's");

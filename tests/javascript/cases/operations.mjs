@@ -1,4 +1,4 @@
-// What programs do with tables and items, as both versions of the SDK send it.
+// Typical operations on tables and items, sent by both versions of the SDK.
 
 import assert from "node:assert/strict";
 
@@ -43,7 +43,8 @@ export async function keeps_values_of_every_type({dynamodb}) {
   assert.deepEqual(plain(got), plain(Item));
 }
 
-// Whatever the SDK returns bytes as, and in whatever order sets come.
+// Returns `value` in a form that does not depend on the SDK's type for bytes or on the order of
+// sets.
 function plain(value) {
   if (value instanceof Uint8Array) return `bytes ${Buffer.from(value).toString("hex")}`;
   if (Array.isArray(value)) return value.map(plain);

@@ -1,4 +1,4 @@
-// What is refused, by which name, and what is sent again.
+// Which errors the SDK reports, and which requests it retries.
 
 import assert from "node:assert/strict";
 
@@ -62,7 +62,7 @@ export async function what_was_refused_is_not_sent_again(sdk) {
   assert.equal(sdk.agent.sent - before, 4);
 }
 
-// The daemon throttles three of ten.
+// The test configures the daemon to throttle 30% of the requests.
 export async function sends_again_what_was_throttled(sdk) {
   await sdk.dynamodb.createTable(things);
   const before = sdk.agent.sent;

@@ -1,5 +1,5 @@
-// Who edits which table of master data: one transaction of conditional updates for the table and
-// those that its foreign keys refer to.
+// Records which user edits which table of master data. One transaction of conditional updates
+// covers the table and the tables to which its foreign keys refer.
 
 import assert from "node:assert/strict";
 

@@ -1,4 +1,4 @@
-// What is in version 2 of the SDK alone.
+// Features that only version 2 of the SDK has.
 
 import assert from "node:assert/strict";
 
@@ -56,7 +56,7 @@ export async function checks_the_checksum_of_answers({client, places}) {
   await sent.promise();
   assert.match(checksum, /^\d+$/);
 
-  // So that one sees that it looks: another checksum is refused.
+  // Proves that the SDK checks the checksum: a response with another one is refused.
   const spoilt = new DynamoDB({...places, maxRetries: 0}).getItem({TableName, Key: item});
   spoilt.on("httpHeaders", (_, headers) => {
     headers["x-amz-crc32"] = "1";
@@ -77,7 +77,8 @@ export async function keeps_numbers_that_javascript_has_not({client, places}) {
 }
 
 export async function finds_no_endpoint_when_told_one({places}) {
-  // With an endpoint given, version 2 asks for none, whatever the environment says.
+  // If an endpoint is given, version 2 does not look one up, even if the environment enables
+  // discovery.
   process.env.AWS_ENABLE_ENDPOINT_DISCOVERY = "true";
   try {
     assert.deepEqual((await new DynamoDB(places).listTables().promise()).TableNames, []);

@@ -1,4 +1,4 @@
-// What is in version 3 of the SDK alone.
+// Features that only version 3 of the SDK has.
 
 import assert from "node:assert/strict";
 

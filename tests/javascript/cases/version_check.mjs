@@ -1,5 +1,5 @@
-// Optimistic locking with the document client: the version that was read is the condition of the
-// write, and whoever comes second decides anew on fresh data.
+// Optimistic locking with the document client. A write is conditional on the version that was read.
+// If the condition fails, the client reads the item again and retries.
 
 import assert from "node:assert/strict";
 
@@ -12,7 +12,7 @@ async function read({documents}, id) {
   return Item;
 }
 
-// Changes what was read; false when somebody was faster.
+// Writes the new stock. Returns false if another client has written the item since it was read.
 async function write({documents, code_of}, product, stock) {
   try {
     await documents.update({
@@ -29,7 +29,7 @@ async function write({documents, code_of}, product, stock) {
   return true;
 }
 
-// Whether there were so many, down to a stock of `least`.
+// Sells `count` pieces. Returns false if fewer than `least` would remain.
 async function sell(sdk, id, count, least = 0) {
   for (;;) {
     const product = await read(sdk, id);
@@ -51,7 +51,7 @@ export async function of_two_that_read_the_same_one_writes(sdk) {
   assert.deepEqual(await read(sdk, "p"), {id: "p", stock: 9, version: 2});
 }
 
-// An account with 100 that may go down to -500.
+// An account with a balance of 100 and an overdraft limit of 500.
 export async function of_two_withdrawals_at_once_one_fits(sdk) {
   await prepare(sdk, 100);
   const done = await Promise.all([sell(sdk, "p", 400, -500), sell(sdk, "p", 300, -500)]);
