@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(that_are_cut_anywhere_are_refused) {
 BOOST_AUTO_TEST_CASE(of_a_varint_have_one_form_only) {
     using namespace std::string_literals;
     for (const std::string& wrong : {
-             "\x80\x00"s,                                  // Zero in two bytes.
-             "\x80"s,                                      // No end.
+             "\x80\x00"s,                                  // Zero, encoded in two bytes.
+             "\x80"s,                                      // The last byte is missing.
              "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"s,  // 65 bits.
              "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s,
          }) {

@@ -38,7 +38,8 @@ BOOST_AUTO_TEST_CASE(never_goes_back) {
     }
 }
 
-// A wall time that is reckoned from a boot time does not depend on when that was done.
+// The difference between the two clocks is constant, so a wall time that is computed from a boot
+// time is the same at each computation.
 BOOST_AUTO_TEST_CASE(keeps_both_clocks_together) {
     const auto apart = [] {
         const Instant now = system_clock().now();
@@ -52,7 +53,8 @@ BOOST_AUTO_TEST_CASE(keeps_both_clocks_together) {
         if (now != before) ++changes;
         before = now;
     }
-    // The machine's clock may be set, or may have drifted by a millisecond just now.
+    // The clock of the machine may be set during the test, or the drift may reach a millisecond
+    // just now.
     BOOST_TEST(changes <= 1);
     const auto machine = std::chrono::system_clock::now().time_since_epoch();
     BOOST_TEST((std::chrono::abs(machine - system_clock().now().wall.time_since_epoch()) <
@@ -65,12 +67,13 @@ BOOST_AUTO_TEST_CASE(names_the_same_boot_to_every_process) {
     BOOST_TEST(in_child([&] { return system_clock().boot_id() == id ? 0 : 1; }) == 0);
 }
 
-// In a time namespace with an offset, a boot time means another moment than outside.
+// If a process is in a time namespace with an offset, its boot times are not those of processes
+// outside.
 BOOST_AUTO_TEST_CASE(names_no_boot_in_a_time_namespace_of_its_own) {
     const int status = in_child([] {
         if (unshare(CLONE_NEWTIME) != 0) return 99;
         if (!write_text("/proc/self/timens_offsets", "boottime 1000 0")) return 99;
-        // This process is still outside, its children are inside.
+        // unshare() affects the children of this process, not this process itself.
         return in_child([] { return system_clock().boot_id().empty() ? 0 : 1; });
     });
     if (status == 99) {

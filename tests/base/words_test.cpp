@@ -1,4 +1,4 @@
-// The texts of the public words.
+// The text forms of the public enumerations and identifiers.
 #include <set>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Connecting to whoever listens and takes no connections.
+// Connecting to a socket whose owner listens but does not accept connections.
 #include "client/unix_socket.hpp"
 
 #include <sys/socket.h>
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(that_takes_no_connections_is_left_when_the_time_is_over) {
     BOOST_TEST(!connected.empty());
     for (const int fd : connected) ::close(fd);
     ::close(listener);
-    // Nobody there is told at once.
+    // If no process listens, connect_unix() returns immediately.
     BOOST_TEST(connect_unix(path, steady_clock::now() + milliseconds{60'000}) == -1);
     BOOST_TEST(errno == ECONNREFUSED);
 }

@@ -21,9 +21,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-// Then the next worker begins a new store: the model is slow with a long past.
+// After this many rounds, the next worker begins with a new store, because the model becomes slow
+// with a long history.
 constexpr std::uint64_t rounds_per_store = 40;
-// Generous: under sanitizers, beside others.
+// Long enough for a build with sanitizers on a busy machine.
 constexpr std::chrono::seconds too_long{120};
 constexpr microseconds look_again{100};
 
@@ -44,7 +45,7 @@ pid_t start(const std::string& store, const std::string& journal) {
     return process;
 }
 
-// How it ended, when it did.
+// Returns the exit status if the process has ended, otherwise none.
 std::optional<int> ended(pid_t process) {
     int status = 0;
     pid_t found = 0;
@@ -76,7 +77,7 @@ std::vector<Target> targets() {
     std::vector<Target> all;
     for (std::size_t i = 0; i < verb_count; ++i) {
         const auto verb = static_cast<Verb>(i);
-        // Its grant comes with another's decision, and is written by the manager's thread.
+        // Excluded: the grant is written by the manager's thread, as a part of another decision.
         if (verb == Verb::wait) continue;
         for (std::size_t point = 0; point < point_count; ++point) {
             const bool synced = point == static_cast<std::size_t>(KillPoint::after_sync);
@@ -129,7 +130,7 @@ Round Campaign::play(const Orders& orders, Killer killer) {
         end_of(start(*directory_ / "store", *directory_ / "journal"), journal, killer);
     if (auto life = read(journal)) {
         round.life = *std::move(life);
-        // Now and then the machine has restarted too.
+        // Sometimes simulates a restart of the machine.
         const bool reboots = random_.percent(10);
         if (reboots) {
             ++boots_;
@@ -145,8 +146,8 @@ Round Campaign::play(const Orders& orders, Killer killer) {
     return round;
 }
 
-// Kills it or sees it kill itself; it must not end in any other way. What is waited for here is
-// another process, and the moment of its death is to be any.
+// Waits until the worker kills itself, or kills it. Returns a complaint if it ends in any other
+// way. Sleeping is intended: the worker is another process, and must die at an arbitrary time.
 Complaint Campaign::end_of(int process, const Journal& journal, Killer killer) {
     const auto begin = steady_clock::now();
     const bool from_the_start = random_.percent(15);

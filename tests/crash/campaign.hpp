@@ -1,4 +1,5 @@
-// Kills a worker, looks at what it has left, lets the next one go on with it, and counts.
+// Repeatedly kills a worker, checks the store that it leaves, and lets the next worker continue
+// with that store. Counts the results.
 #pragma once
 
 #include <array>
@@ -22,34 +23,36 @@ struct Counts {
     std::uint64_t reboots = 0;
     std::uint64_t killed_at_points = 0;
     std::uint64_t killed_at_random = 0;
-    // The point that was ordered was not passed.
+    // The worker ended before it reached the point at which it should die.
     std::uint64_t missed = 0;
     std::uint64_t decided = 0;
     std::uint64_t answered = 0;
-    // Decided, and gone.
+    // Decisions that were lost.
     std::uint64_t lost = 0;
-    // Survived though nobody was answered.
+    // Decisions that survived without a response having been sent.
     std::uint64_t unanswered_survivors = 0;
     std::uint64_t grants_compared = 0;
     std::array<std::array<std::uint64_t, point_count>, verb_count> kills{};
     std::array<std::array<std::uint64_t, point_count>, verb_count> passed{};
 };
 
-// A verb, and a point that must be passed on its behalf.
+// A verb, and the kill point that must be reached while an operation with this verb runs.
 struct Target {
     Verb verb = Verb::acquire;
     std::size_t point = 0;
 };
-// All there are: what is answered as written is not synced, so nobody can be killed after that.
+// Returns all targets. If the response of a verb does not wait for a sync, the point after the sync
+// is excluded.
 std::vector<Target> targets();
 
-// Who else is at work in the worker.
+// The other threads in the worker.
 enum class Company : std::uint8_t {
-    // Nobody: all is written by the caller, so what is in the log at each point is known exactly.
+    // None. The caller writes everything, so the contents of the log at each point are known
+    // exactly.
     alone,
-    // The manager's thread, which leaves what is deferred unwritten for a while.
+    // The manager's thread, which delays deferred writes.
     manager,
-    // That, and more callers, who write for each other.
+    // The manager's thread and several callers, which write for each other.
     threads,
 };
 
@@ -65,18 +68,18 @@ class Campaign {
 public:
     explicit Campaign(std::uint64_t seed) : random_(seed), seed_(seed) {}
 
-    // A worker that ends itself at the nth time that it comes to `target`.
+    // Plays a round in which the worker kills itself when it reaches `target` for the nth time.
     Round at_point(Company company, Target target, std::uint32_t nth);
-    // Threads, and an end from outside.
+    // Plays a round with several threads, in which the campaign kills the worker at a random time.
     Round at_random();
 
-    // What is wrong with it, told with all that led there.
+    // Returns an error with the history of the round, or none if the store is correct.
     Complaint judge(const Round& round);
     const Counts& counts() const { return counts_; }
     const Outside& outside() const { return outside_; }
     simulation::Random& random() { return random_; }
 
-    // Which of targets() nobody was killed at.
+    // Returns the targets at which no worker has been killed.
     std::vector<Target> never_hit() const;
     std::string report() const;
 

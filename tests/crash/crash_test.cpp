@@ -1,5 +1,5 @@
-// A process is killed while it uses a store on disk, which is opened again and held to all that was
-// promised.
+// Kills processes that use a store on disk, opens the store again, and checks that no promise is
+// broken.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -20,7 +20,8 @@ void require_judged(Campaign& campaign, const Round& round) {
     BOOST_REQUIRE_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-// Until the point was passed so often: what there is to do depends on chance.
+// Repeats the round until the worker dies at the target: whether it reaches the target depends on
+// chance.
 Round must_die_at(Campaign& campaign, Target target, std::uint32_t nth,
                   Company company = Company::alone) {
     for (int attempt = 0; attempt < 20; ++attempt) {
@@ -32,14 +33,14 @@ Round must_die_at(Campaign& campaign, Target target, std::uint32_t nth,
     return {};
 }
 
-// Without what is left out.
+// Returns the elements for which `unwanted` is false.
 template <typename T, typename Unwanted>
 std::vector<T> without(std::vector<T> all, const Unwanted& unwanted) {
     std::erase_if(all, unwanted);
     return all;
 }
 
-// A set that is there whole.
+// Returns a grant of several resources.
 Grant set_in(const Found& found) {
     for (const auto& [session, grants] : found.grants) {
         for (const Grant& grant : grants) {
@@ -73,7 +74,8 @@ std::optional<std::uint64_t> number_from(const char* variable) {
 
 BOOST_AUTO_TEST_SUITE(a_killed_process, *unit_test::label("rocksdb"))
 
-// With one thread it is known exactly what is in the log at a point, and that is found again.
+// With one thread, the contents of the log at each point are known exactly. All of it must be found
+// again.
 BOOST_AUTO_TEST_CASE(leaves_all_that_was_written_at_every_point_of_every_verb) {
     Campaign campaign(1);
     for (const Target& target : targets()) {
@@ -83,7 +85,8 @@ BOOST_AUTO_TEST_CASE(leaves_all_that_was_written_at_every_point_of_every_verb) {
     BOOST_CHECK(campaign.never_hit().empty());
 }
 
-// What is deferred is not written when it is answered: whatever else is answered must be.
+// Deferred responses precede their writes. All other decisions must be on disk when they are
+// answered.
 BOOST_AUTO_TEST_CASE(leaves_what_it_has_answered_a_moment_ago) {
     Campaign campaign(5);
     for (const Target& target : targets()) {
@@ -91,7 +94,7 @@ BOOST_AUTO_TEST_CASE(leaves_what_it_has_answered_a_moment_ago) {
         require_judged(campaign, must_die_at(campaign, target, 1, Company::manager));
     }
     BOOST_TEST_MESSAGE(campaign.report());
-    // A release, at the least.
+    // At least a release.
     BOOST_CHECK_GT(campaign.counts().lost, 0);
 }
 
@@ -107,7 +110,7 @@ BOOST_AUTO_TEST_CASE(among_threads_leaves_a_prefix_of_what_was_decided) {
     BOOST_CHECK_GT(campaign.counts().answered, 100);
 }
 
-// The judge is not blind: what is false in any of these ways is found out.
+// Tests the judge itself: it must reject a store with any of these faults.
 BOOST_AUTO_TEST_CASE(that_broke_a_promise_would_be_noticed) {
     Campaign campaign(3);
     for (int i = 0; i < 3; ++i) {
@@ -121,7 +124,7 @@ BOOST_AUTO_TEST_CASE(that_broke_a_promise_would_be_noticed) {
         return !Outside(campaign.outside()).judge(life, found).wrong;
     };
     BOOST_REQUIRE(accepted([](Life&, Found&) {}));
-    // By what was answered alone, too.
+    // The judge must also accept the store if it knows the responses only.
     BOOST_REQUIRE(accepted([](Life& life, Found&) { life.written.reset(); }));
 
     const Grant set = set_in(round.found);
@@ -159,7 +162,7 @@ BOOST_AUTO_TEST_CASE(that_broke_a_promise_would_be_noticed) {
     BOOST_CHECK(!accepted([](Life&, Found& found) { found.wrong = "it does not open"; }));
 }
 
-// An answer that rests on nothing, and numbers that were given before.
+// Responses that no decision supports, and numbers that were used before.
 BOOST_AUTO_TEST_CASE(that_had_answered_too_early_would_be_noticed) {
     Campaign campaign(4);
     require_judged(campaign, must_die_at(campaign, {Verb::acquire, after_reply}, 3));

@@ -30,7 +30,7 @@ Journal::Journal(const std::string& path, bool create) {
     mapped_ = mmap(nullptr, journal_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     ::close(file);
     if (mapped_ == MAP_FAILED) throw std::runtime_error("the journal cannot be mapped");
-    // Zeros are an empty journal.
+    // A file of zeros is an empty journal.
     header_ = static_cast<JournalHeader*>(mapped_);
     static_assert(sizeof(JournalHeader) % alignof(Entry) == 0);
     entries_ = reinterpret_cast<Entry*>(static_cast<char*>(mapped_) + sizeof(JournalHeader));
@@ -83,7 +83,7 @@ std::optional<Life> read(const Journal& journal) {
     for (std::uint32_t i = 0; i < header.entries.load(); ++i) {
         const Entry& entry = journal.entry(i);
         const std::uint32_t size = entry.prepared_bytes.load();
-        // Killed while it was written down: nothing was done.
+        // The worker was killed while it wrote the operation, so it has not submitted it.
         if (size == 0) continue;
         auto operation = decode_operation({entry.operation.data(), size});
         if (!operation) return std::nullopt;

@@ -1,12 +1,12 @@
-// What a worker did, in a file that both it and the harness have mapped: what was written there
-// before the worker was killed is there afterwards.
+// The record of a worker's operations, in a file that the worker and the harness have mapped.
+// Everything that was written before the worker was killed is there afterwards.
 //
-// An entry is filled in this order, and counts for as much as it has come to:
-//   prepared  the operation is about to be submitted
-//   decided   the manager has read the clock for it, under the mutex that orders decisions. The
-//             number counts the decisions of this worker, so it says in which order they were made;
-//             nothing of the operation can have reached the storage before
-//   answered  its answer was given
+// An entry passes through these states:
+//   prepared  the operation will be submitted next
+//   decided   the manager has read the clock for the operation, under the mutex that orders the
+//             decisions. The number counts the decisions of this worker, so it defines their order.
+//             The storage has not received anything of the operation yet.
+//   answered  the response was given
 #pragma once
 
 #include <array>
@@ -23,30 +23,31 @@
 
 namespace rocklock::crash {
 
-// The three points of the storage, and one of the worker's own.
+// The three kill points of the storage, and one in the worker.
 inline constexpr std::size_t point_count = 4;
 inline constexpr std::size_t after_reply = 3;
 inline constexpr std::array<const char*, point_count> point_names = {"before_write", "after_write",
                                                                      "after_sync", "after_reply"};
 
-// What the harness tells the worker.
+// The parameters of a worker, set by the harness.
 struct Orders {
     std::uint64_t seed = 0;
     std::uint32_t threads = 1;
-    // Operations of all threads together.
+    // The number of operations of all threads together.
     std::uint32_t operations = 0;
-    // With the manager's own thread; without it, everything happens in the caller's.
+    // Whether the manager has its own thread. If not, everything runs in the calling thread.
     bool background = false;
-    // Whether to stay at the end, to be killed from outside.
+    // Whether the worker waits at the end until it is killed.
     bool stays = false;
-    // Ends itself when `point` is passed for the nth time on behalf of `verb`; 0: never.
+    // The worker kills itself when it reaches `point` for the nth time while it runs `verb`. 0:
+    // never.
     std::uint32_t nth = 0;
     Verb verb = Verb::recovery;
     std::size_t point = 0;
     std::array<char, 32> boot_id{};
 };
 
-// Lock-free, so that a kill leaves nothing half done.
+// Lock-free, so that a kill leaves no half-written value.
 struct Entry {
     std::atomic<std::uint32_t> prepared_bytes;
     std::atomic<std::uint32_t> answered_bytes;
@@ -62,23 +63,24 @@ struct JournalHeader {
     std::atomic<std::uint32_t> entries;
     // The store is open.
     std::atomic<std::uint32_t> recovered;
-    // All was done.
+    // All operations are complete.
     std::atomic<std::uint32_t> finished;
     std::atomic<std::uint64_t> decisions;
-    // So many decisions were made when the storage had last written; exact with one thread alone.
+    // The number of decisions at the time of the last write of the storage. Exact only if the
+    // worker has a single thread.
     std::atomic<std::uint64_t> written;
-    // It was about to kill itself.
+    // Set immediately before the worker kills itself.
     std::atomic<std::uint32_t> killed_itself;
     std::array<std::array<std::atomic<std::uint32_t>, point_count>, verb_count> passed;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// The mapped file. One of its makers is the harness, the other the worker.
+// The mapped file. The harness creates it, and the worker opens it.
 class Journal {
 public:
     static constexpr std::uint32_t capacity = 512;
 
-    // A new one, empty; or the one that is there.
+    // Creates an empty journal.
     static Journal create(const std::string& path, const Orders& orders);
     static Journal open(const std::string& path);
     Journal(Journal&& other) noexcept;
@@ -88,7 +90,7 @@ public:
     JournalHeader& header() const { return *header_; }
     Entry& entry(std::uint32_t index) const { return entries_[index]; }
 
-    // The worker's part.
+    // Called by the worker.
     Entry& prepare(const Operation& operation) const;
     void decide(Entry& entry, Instant now) const;
     static void answer(Entry& entry, const Result<Answer>& answer);
@@ -101,24 +103,24 @@ private:
     Entry* entries_ = nullptr;
 };
 
-// An operation as it was found in a journal.
+// An operation as found in a journal.
 struct Step {
     Operation operation;
-    // 0 while it was not decided.
+    // The number of its decision, or 0 if there was none.
     std::uint64_t decided = 0;
     Instant at;
     std::optional<Result<Answer>> answer;
 };
 
-// A worker's life, as far as it came.
+// The recorded operations of a worker.
 struct Life {
     std::vector<Step> steps;
     std::uint64_t decisions = 0;
-    // What must have survived, if that is known exactly.
+    // The number of decisions that must have survived, if that is known exactly.
     std::optional<std::uint64_t> written;
 };
 
-// Nothing when the journal cannot be read.
+// Returns none if the journal cannot be read.
 std::optional<Life> read(const Journal& journal);
 
 }  // namespace rocklock::crash

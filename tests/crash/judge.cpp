@@ -14,7 +14,7 @@ namespace {
 
 Ticket ticket_of(std::size_t step) { return Ticket{step + 1}; }
 
-// The steps in the order in which they were decided.
+// Returns the decided steps in the order of their decisions.
 std::vector<std::size_t> in_order(const Life& life) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < life.steps.size(); ++i) {
@@ -26,12 +26,13 @@ std::vector<std::size_t> in_order(const Life& life) {
     return order;
 }
 
-// A refusal rests on what is decided, and a deferred answer on nothing.
+// Returns whether the decision of the step must survive. An error needs only the decisions before
+// it, and a deferred response makes no promise.
 bool must_survive(const Step& step) {
     return step.answer && *step.answer && !is_deferred(step.operation.verb);
 }
 
-// By which decisions that what answers show came to be.
+// Finds the decision that created the state which a response shows.
 class Shown {
 public:
     void look(const proof::ReferenceModel& model, std::uint64_t decision) {
@@ -44,8 +45,9 @@ public:
         }
     }
 
-    // One that tells of a grant again, as a join does and a transfer to oneself, has changed
-    // nothing: a release between the two may be lost.
+    // A response that repeats an existing grant, as for a join or a transfer to the same session,
+    // changes nothing. It depends only on the decision that created the grant; a release in between
+    // may be lost.
     std::uint64_t rests_on(const Result<Answer>& owed) const {
         const auto* grant = owed ? std::get_if<Grant>(&*owed) : nullptr;
         if (grant == nullptr) return decision_;
@@ -118,15 +120,17 @@ Found look(const std::string& directory, const std::string& boot_id, bool close)
 
 // ---- Judging ----
 
-// What was found wrong while the answers were compared, and what they rest on.
+// The errors that were found while comparing the responses, and the decisions that the responses
+// depend on.
 struct Outside::Told {
     Complaint wrong;
-    // The last decision that an answer rests on that must survive.
+    // The last decision that must survive because a response depends on it.
     std::uint64_t promised = 0;
     std::uint64_t answered = 0;
 };
 
-// The state after so many decisions, with the answers to them.
+// Returns the model after the first `decisions` decisions. Compares its responses with those of the
+// worker.
 proof::ModelMirror Outside::replay(const Life& life, std::uint64_t decisions, Told& told) const {
     proof::ModelMirror mirror = mirror_;
     std::vector<std::size_t> open;
@@ -138,7 +142,7 @@ proof::ModelMirror Outside::replay(const Life& life, std::uint64_t decisions, To
         mirror.expect(Event(step.operation.request), ticket_of(i), step.operation.fresh, step.at);
         shown.look(mirror.model(), step.decided);
         if (step.answer) open.push_back(i);
-        // Its own answer, and those of waiters it made way for.
+        // Compares the response of this step, and those of the waiters that it unblocked.
         std::erase_if(open, [&](std::size_t waiting) {
             if (told.wrong || mirror.owed(ticket_of(waiting)) == nullptr) return false;
             const Step& answered = life.steps[waiting];
@@ -185,7 +189,7 @@ Complaint Outside::compare(proof::ModelMirror& mirror, const Found& found) {
     return std::nullopt;
 }
 
-// S4, S5: whatever is new is above all that was ever seen.
+// Checks that each new number is greater than all numbers seen before.
 Complaint Outside::judge_numbers(const Life& life) const {
     for (const Step& step : life.steps) {
         if (!step.answer) continue;
@@ -223,8 +227,8 @@ Verdict Outside::judge(const Life& life, const Found& found) {
     verdict.answered = told.answered;
     if (verdict.wrong) return verdict;
 
-    // Where it is known what was written, it is that; and what was answered beyond must have
-    // changed nothing, so the state after it is the same.
+    // If the written decisions are known, exactly those have survived. A promised decision after
+    // them can only be one that changed nothing, so the state after it is the same.
     const std::uint64_t least = std::max(told.promised, life.written.value_or(0));
     const std::uint64_t most = life.written ? least : life.decisions;
     Complaint last;

@@ -1,8 +1,9 @@
-// Whether what a killed worker has left in its store is what it may have left.
+// Checks that the store of a killed worker is in an allowed state.
 //
-// All that the worker did is played once more to the reference model, in the order and at the
-// moments of its decisions. What is recovered must be the model's state after so many of them: a
-// prefix, which nothing that was answered as written may be missing from.
+// The judge replays the operations of the worker on the reference model, in the order and at the
+// times of their decisions. The recovered state must equal the state of the model after a prefix of
+// the decisions. The prefix must contain every decision whose response promised that it was
+// written.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,11 @@ namespace rocklock::crash {
 
 using Complaint = std::optional<std::string>;
 
-// What is seen of a store that was opened again.
+// The state of a reopened store.
 struct Found {
     Complaint wrong;
     Instant now;
-    // On the same boot.
+    // Whether the machine has not been restarted.
     bool exact = true;
     LockPage holders;
     std::vector<SessionView> sessions;
@@ -33,7 +34,8 @@ struct Found {
     std::vector<LockClass> classes;
 };
 
-// Opens it and looks. `close`: ends it in an orderly way, not as a crash does.
+// Opens the store and reads its state. If `close`, it closes the store; otherwise, it abandons it
+// as a crash does.
 Found look(const std::string& directory, const std::string& boot_id, bool close);
 
 struct Verdict {
@@ -41,16 +43,17 @@ struct Verdict {
     std::uint64_t decided = 0;
     std::uint64_t answered = 0;
     std::uint64_t survived = 0;
-    // Of the state compared.
+    // The number of grants that were compared.
     std::uint64_t grants = 0;
 };
 
-// The life of one store, as far as it is known outside. A copy may be used up for a question.
+// The state of a store, as known from the workers' responses. Copies can be used for experiments.
 class Outside {
 public:
-    // What must be true of `found`, after the worker's life has ended that way.
+    // Checks `found` against the life of a worker. If it is correct, it becomes the state for the
+    // next worker.
     Verdict judge(const Life& life, const Found& found);
-    // The model after all that was decided, which owes what was not answered.
+    // Returns the model after all decisions. It still owes the responses that were not given.
     proof::ModelMirror played(const Life& life) const;
 
 private:
@@ -62,7 +65,7 @@ private:
     static Complaint compare(proof::ModelMirror& mirror, const Found& found);
 
     proof::ModelMirror mirror_;
-    // Every number that was seen in this store, and the greatest of them.
+    // All numbers that this store has given out, and the greatest of them.
     std::set<std::uint64_t> numbers_;
     std::uint64_t highest_ = 0;
 };

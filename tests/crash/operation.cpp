@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, verb_count> verb_names = {
 
 // ---- Writing down ----
 
-// What a type is made of is said once, by `fields()`, for both directions.
+// fields() lists the members of each type once, for encoding and decoding.
 class Writing {
 public:
     std::string take() { return std::move(out_); }
@@ -106,7 +106,7 @@ void all(Code& code, Values&... values) {
     (code(values), ...);
 }
 
-// `Value` is const for writing.
+// `Value` is const when encoding.
 template <typename Code, typename Value>
 void request_fields(Code& code, Value& v) {
     using T = std::remove_const_t<Value>;
@@ -155,7 +155,7 @@ void fields(Code& code, Value& v) {
     }
 }
 
-// The alternative of a variant by its number.
+// Returns a variant that holds its alternative number `index`.
 template <typename Variant, std::size_t... indices>
 Variant alternative(std::size_t index, std::index_sequence<indices...>) {
     Variant value;

@@ -1,5 +1,5 @@
-// What a worker does to a lock manager, small enough to be written down before it is done, and what
-// it was answered.
+// The operations of a worker on a lock manager, with their encoding for the journal, and the
+// responses to them.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace rocklock::crash {
 
-// Kinds of operations, told apart where they differ in how durable their answer is.
+// The kinds of operations. They are distinguished if the durability of their responses differs.
 enum class Verb : std::uint8_t {
-    // Opening the store, which is no request.
+    // Opening the store; not a request.
     recovery,
     open,
     close,
@@ -37,20 +37,20 @@ inline constexpr std::size_t verb_count = 17;
 
 std::string_view to_string(Verb verb);
 
-// Whether its answer may be lost with the process: it is given when it is decided.
+// Returns whether the response is sent before the decision is written, so that a crash can lose it.
 bool is_deferred(Verb verb);
 
 struct Operation {
     Verb verb = Verb::open;
     Request request;
-    // The name of the session that it opens.
+    // The id of the session that the operation opens.
     SessionId fresh;
 };
 
 std::string encode(const Operation& operation);
 std::optional<Operation> decode_operation(std::string_view bytes);
 
-// Of an answer, all that the reference model has an opinion on.
+// Encodes the parts of a response that the reference model checks.
 std::string encode(const Result<Answer>& answer);
 std::optional<Result<Answer>> decode_answer(std::string_view bytes);
 

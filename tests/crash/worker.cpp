@@ -1,7 +1,7 @@
 // crash_worker STORE JOURNAL
 //
-// Opens a store and uses it as the journal orders, writing down there what it does before and after
-// doing it, until it kills itself or is killed.
+// Opens a store and performs operations as the orders in the journal say. Records each operation in
+// the journal before and after it runs. Ends when it kills itself or is killed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ using std::chrono::milliseconds;
 // ---- Dying ----
 
 Journal* journal = nullptr;
-// What the thread is about: the manager's own thread has no verb.
+// The verb that this thread runs; none in the manager's own thread.
 thread_local std::optional<Verb> current_verb = std::nullopt;
 thread_local Entry* undecided = nullptr;
 thread_local SessionId fresh_session;
@@ -52,12 +52,12 @@ void pass(std::size_t point) {
     if (orders.nth != times || orders.verb != *current_verb || orders.point != point) return;
     header.killed_itself.store(1);
     kill(getpid(), SIGKILL);
-    // The signal is on its way.
+    // Waits for the signal to arrive.
     for (;;) pause();
 }
 
-// The machine's clock, which notes when a decision reads it: that is the first thing a decision
-// does, and the mutex that orders the decisions is held.
+// The system clock. Records the time of a decision in the journal: reading the clock is the first
+// step of a decision, and the mutex that orders the decisions is held.
 class NotingClock final : public Clock {
 public:
     explicit NotingClock(std::string boot_id) : boot_id_(std::move(boot_id)) {}
@@ -74,8 +74,8 @@ private:
 
 // ---- What is known of the store ----
 
-// What the threads know, which may be out of date; what is asked for in vain is refused, and that
-// is judged too.
+// The state of the store as the threads know it. It may be outdated; a request that is refused for
+// that reason is judged, too.
 class Knowledge {
 public:
     void begin(LockManager& manager) {
@@ -137,7 +137,8 @@ public:
         if (fitting.empty()) return std::nullopt;
         return random.pick(fitting);
     }
-    // At most so many wait at a time, for those who only try must not be refused for ever.
+    // Limits the number of waiting requests, so that requests that do not wait are not always
+    // refused.
     bool may_wait() {
         const std::lock_guard lock(mutex_);
         if (waiting_ >= 2) return false;
@@ -202,7 +203,7 @@ std::vector<LockRequest> some_locks(std::size_t count, Random& random) {
     return locks;
 }
 
-// Long enough that no run ends one.
+// Longer than any run, so that no lease ends.
 milliseconds some_lease(Random& random) {
     return hours(24) + milliseconds(random.below(milliseconds(hours(48)).count()));
 }
@@ -211,7 +212,7 @@ class Chooser {
 public:
     Chooser(Knowledge& known, Random& random) : known_(known), random_(random) {}
 
-    // Nothing when there is nothing to do it to.
+    // Returns an operation with this verb, or none if the store has no object for it.
     std::optional<Operation> make(Verb verb) {
         auto request = request_for(verb);
         if (!request) return std::nullopt;
@@ -356,9 +357,9 @@ private:
             return orders_.verb;
         }
         const auto verb = static_cast<Verb>(1 + random.below(verb_count - 1));
-        // Without the manager's own thread, nobody would answer.
+        // If the manager has no thread of its own, no thread would complete the wait.
         if (verb == Verb::wait && !orders_.background) return Verb::acquire;
-        // Else most is released before anything is done with it.
+        // Otherwise, most sessions would be closed before they are used.
         if (verb == Verb::close && random.percent(60)) return Verb::acquire;
         return verb;
     }
@@ -428,7 +429,7 @@ int live(const std::string& directory) {
     for (std::thread& thread : threads) thread.join();
     journal->header().finished.store(1);
     while (orders.stays) pause();
-    // Nothing is closed: this is an end too.
+    // Does not close the store: ends like a crash.
     kill(getpid(), SIGKILL);
     return 1;
 }

@@ -1,4 +1,4 @@
-// The examples of docs/patterns/, as they stand there.
+// Compiles and runs the examples of docs/patterns/.
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 using rocklock::AttributeMap;
 using rocklock::Item;
 
-// Orders, and their lines.
+// A store with orders and their lines.
 struct Shop {
     rocklock::testing::SimulatedClock clock;
     rocklock::Database database;
@@ -75,13 +75,13 @@ BOOST_AUTO_TEST_SUITE(a_pattern, *boost::unit_test::label("memory"))
 BOOST_FIXTURE_TEST_CASE(is_an_optimistic_lock, Shop) {
     //! [optimistic]
     rocklock::ChangeSet changes(tables, "ann");
-    auto item = changes.get("orders", order).value();  // its version is remembered
+    auto item = changes.get("orders", order).value();  // remembers the version
 
-    // Ann edits for ten minutes; nothing is locked.
+    // Ann edits for ten minutes without a lock.
 
     item->set("Text", "two boxes of nails");
     changes.put("orders", *item).value();
-    auto saved = changes.commit();  // all that the set changes, or nothing
+    auto saved = changes.commit();  // saves all changes of the set, or none
     //! [optimistic]
     BOOST_TEST(saved.has_value());
     BOOST_TEST(text() == "two boxes of nails");
@@ -108,17 +108,17 @@ BOOST_FIXTURE_TEST_CASE(is_an_optimistic_lock, Shop) {
 BOOST_FIXTURE_TEST_CASE(is_a_pessimistic_lock, Shop) {
     auto session = database.open_session("ann").value();
     //! [pessimistic]
-    auto guard = session.acquire("orders/42").value();  // or an error that names the holder
+    auto guard = session.acquire("orders/42").value();  // if it fails, the error names the holder
     auto item = tables.get_item({.table = "orders", .key = order}).value().item;
 
-    // Ann edits for ten minutes; her lease is renewed, and nobody else gets the lock.
+    // Ann edits for ten minutes. Her lease is renewed, and no other session gets the lock.
 
     rocklock::WriteItem write;
     write.table = "orders";
     write.item = *item;
     write.item.set("Text", "two boxes of nails");
     write.proof = guard.proof();
-    auto saved = tables.write_item(write);  // only while the grant lives
+    auto saved = tables.write_item(write);  // refused if the grant has ended
     //! [pessimistic]
     BOOST_TEST(saved.has_value());
 
@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(is_a_pessimistic_lock_given_back_with_the_save, Shop) {
     //! [save_and_release]
     rocklock::TransactWrite save;
     save.actions = {write};
-    auto saved = guard.save_and_release(tables, save);  // both are done, or neither
+    auto saved = guard.save_and_release(tables, save);  // either both are done, or neither
     //! [save_and_release]
     BOOST_TEST(saved.has_value());
     BOOST_TEST(!guard);
@@ -161,7 +161,7 @@ BOOST_FIXTURE_TEST_CASE(is_a_lock_before_a_load, Shop) {
     auto locked = session.acquire_item(tables, {.table = "orders", .key = order}).value();
     rocklock::WriteItem write;
     write.table = "orders";
-    write.item = *locked.item;  // as the holder before left it
+    write.item = *locked.item;  // includes the save of the last holder
     write.item.set("Text", "two boxes of nails");
     write.proof = locked.guard.proof();
     //! [read_and_lock]
@@ -169,12 +169,12 @@ BOOST_FIXTURE_TEST_CASE(is_a_lock_before_a_load, Shop) {
     clock.advance(std::chrono::minutes{1});
     session = database.open_session("ann").value();
     //! [reacquire]
-    // After the lease has ended, or a theft.
+    // After the lease has expired, or the lock was stolen.
     auto back = session.reacquire_if_unchanged(tables, lost, {{"orders", order, locked.version}});
     if (back) {
-        write.proof = back->proof();  // nobody changed the item: the edit is good
+        write.proof = back->proof();  // the item is unchanged: the edit is valid
     } else {
-        show(back.error().message);  // what was changed, by whom, and who had the lock since
+        show(back.error().message);  // names the changes, their authors and the holders since then
     }
     //! [reacquire]
     BOOST_TEST(told.empty());
@@ -197,7 +197,8 @@ BOOST_FIXTURE_TEST_CASE(is_a_lock_before_a_load, Shop) {
 BOOST_FIXTURE_TEST_CASE(is_a_coarse_grained_version, Shop) {
     //! [shared_version]
     rocklock::ChangeSet changes(tables, "ann");
-    changes.share_version("orders", order).value();  // the order stands for its lines
+    // The version of the order stands for its lines.
+    changes.share_version("orders", order).value();
     changes.put("lines", line(1)).value();
     changes.put("lines", line(2)).value();
     auto saved = changes.commit();
@@ -221,7 +222,7 @@ BOOST_FIXTURE_TEST_CASE(is_a_coarse_grained_lock, Shop) {
     tables.bind_table({.table = "orders", .resource = "orders/{Id}"}).value();
     tables.bind_table({.table = "lines", .resource = "orders/{OrderId}"}).value();
 
-    auto guard = session.acquire("orders/42").value();  // the order with all its lines
+    auto guard = session.acquire("orders/42").value();  // locks the order and all its lines
     rocklock::WriteItem write;
     write.table = "lines";
     write.item = line(1);
@@ -251,7 +252,7 @@ BOOST_FIXTURE_TEST_CASE(is_an_implicit_lock, Shop) {
     write.table = "orders";
     write.item = {{"Id", "42"}, {"Text", "forgot to lock"}};
     //! [forgotten]
-    auto saved = tables.write_item(write);  // shows no lock
+    auto saved = tables.write_item(write);  // without a lock
     if (!saved && saved.error().code == rocklock::ErrorCode::lock_required) {
         show(saved.error().message);
     }

@@ -1,4 +1,4 @@
-// The examples of README.md and docs/library.md, as they stand there.
+// Compiles and runs the examples of README.md and docs/library.md.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// In a directory of its own, where the example may make its store.
+// Runs each example in a new directory, where it can create its store.
 struct InOwnDirectory {
     rocklock::testing::TemporaryDirectory directory;
     std::filesystem::path before = std::filesystem::current_path();
@@ -44,18 +44,19 @@ struct InOwnDirectory {
         if (!session) return complain(session.error());
 
         auto guard = session->acquire("orders/42");
-        if (!guard) return complain(guard.error());  // who has it, since when, until when
+        // The error includes the holder, the time of the grant, and the remaining lease.
+        if (!guard) return complain(guard.error());
 
-        // Edit for as long as it takes: the lease is renewed in the background.
+        // Edit for as long as needed. The lease is renewed in the background.
 
-        if (guard->valid()) save_order(42, guard->token());  // the token goes with every write
+        if (guard->valid()) save_order(42, guard->token());  // each write needs the token
         //! [quick_start]
     }
 
     void connect() {
         //! [connect]
         auto database = rocklock::Database::connect("/run/rocklock/rocklock.sock");
-        if (!database) return complain(database.error());  // `unreachable`: no daemon there
+        if (!database) return complain(database.error());  // `unreachable` if no daemon listens
         //! [connect]
         told.emplace_back("connected");
     }
@@ -74,13 +75,13 @@ BOOST_FIXTURE_TEST_CASE(of_a_quick_start, InOwnDirectory) {
     quick_start();
     BOOST_REQUIRE(told.size() == 1U);
     BOOST_TEST(told[0] == "order 42 saved");
-    // In use by another: the example complains.
+    // If the store is already open, the example reports the error.
     auto database = rocklock::Database::open("locks").value();
     quick_start();
     BOOST_TEST(told.back().find("is open already in process") != std::string::npos);
 }
 
-// Nobody needs to listen there; whoever does is told nothing but hello.
+// The socket may or may not have a listener. If it has, the example only connects.
 BOOST_FIXTURE_TEST_CASE(of_a_connection, InOwnDirectory) {
     connect();
     BOOST_REQUIRE(told.size() == 1U);
@@ -97,7 +98,8 @@ BOOST_FIXTURE_TEST_CASE(of_waiting, Opened) {
     rocklock::AcquireOptions options;
     options.patience = 10s;  // rocklock::no_limit waits without a limit
     options.note = "closing the month";
-    auto guard = session.acquire("orders/42", options, stop);  // a std::stop_token ends the wait
+    // A std::stop_token can cancel the wait.
+    auto guard = session.acquire("orders/42", options, stop);
     //! [waiting]
     BOOST_TEST(guard.has_value());
 }
@@ -122,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_set, Opened) {
     //! [set]
     rocklock::LockRequest order{.resource = "orders/42"};
     rocklock::LockRequest customer{.resource = "customers/7", .mode = rocklock::Mode::read};
-    auto guard = session.acquire({order, customer});  // both, or none
+    auto guard = session.acquire({order, customer});  // both or none
     //! [set]
     BOOST_REQUIRE(guard.has_value());
     BOOST_TEST(guard->grant().locks.size() == 2U);
@@ -189,7 +191,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_lock_that_outlives_its_process, InOwnDirectory) {
         options.lease = 10min;
         auto session = database.open_session("ann", options).value();
         session.acquire("orders/42").value().detach();
-        kept = session.detach();  // to_string(kept.id) and to_string(kept.secret) are text
+        kept = session.detach();  // to_string(kept.id) and to_string(kept.secret) return text
         //! [detach]
     }
     auto database = rocklock::Database::open("locks").value();
@@ -206,12 +208,12 @@ BOOST_AUTO_TEST_CASE(of_a_test_with_its_own_clock) {
     rocklock::testing::SimulatedClock clock;
     rocklock::DatabaseOptions options;
     options.clock = &clock;
-    options.background = false;  // nothing happens by itself: call tick()
+    options.background = false;  // no background threads: call tick()
     auto database = rocklock::Database::in_memory(options).value();
     auto session = database.open_session("ann").value();
     auto guard = session.acquire("orders/42").value();
 
-    clock.advance(1min);  // ann's process was stopped and did not renew the lease
+    clock.advance(1min);  // Ann's process was stopped and did not renew the lease.
     BOOST_TEST(!guard.valid());
     //! [simulated]
 }

@@ -1,4 +1,4 @@
-// The dump in docs/storage_format.md is what is really on the disk.
+// The dump in docs/storage_format.md equals the bytes that a store writes.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -32,7 +32,7 @@ std::string hex(std::string_view bytes) {
     return text;
 }
 
-// The bytes of the fields of a dump: the first column of each line.
+// Returns the bytes of a documented dump: the first column of each line.
 std::string documented(const std::string& name) {
     std::ifstream file(std::string(std::getenv("ROCKLOCK_SOURCE_ROOT")) +
                        "/docs/storage_format.md");

@@ -30,7 +30,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Generous: under sanitizers, beside others.
+// Long enough for a build with sanitizers on a busy machine.
 constexpr std::chrono::seconds too_long{60};
 constexpr std::chrono::milliseconds look_again{1};
 
@@ -145,7 +145,7 @@ std::string transaction_body(const HistoryKeys& keys, const TableRequest& reques
 
 // ---- Answers ----
 
-// Nothing is an item that is not there.
+// Returns the trail of the item. If there is no item, the trail is empty.
 Trail trail_in(const boost::json::value* item) {
     if (item == nullptr) return {};
     return HistoryKeys::trail_of(read_item(*item).value());
@@ -163,7 +163,7 @@ public:
     HttpLine& operator=(const HttpLine&) = delete;
     ~HttpLine() { close(connection_); }
 
-    // Nothing when the other side is gone.
+    // Sends a request and returns the response, or none if the daemon has closed the connection.
     std::optional<HttpAnswer> post(const std::string& operation, const std::string& body) {
         std::string request =
             "POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810." + operation +
@@ -223,8 +223,8 @@ public:
         const auto [operation, body] = told(request);
         const auto answer = line_->post(operation, body);
         if (!answer) {
-            // The kernel ends connections when the last thread of the daemon has ended: none of
-            // them does anything from now on.
+            // The kernel closes the connections after the last thread of the daemon has ended. From
+            // now on, none of its requests can take effect.
             line_.reset();
             return {};
         }
@@ -352,7 +352,7 @@ void TableDaemon::start() {
     if (program == nullptr) throw std::runtime_error("ROCKLOCK_PROGRAM is not set");
     const std::string configuration = directory_ + "/rocklock.conf";
     const std::string log = directory_ + "/log";
-    // What the machine may have in /etc is not the test's.
+    // Keeps the test independent of configuration files in /etc.
     std::vector<std::string> variables{"ROCKLOCK_CONFIG=" + configuration,
                                        "XDG_STATE_HOME=" + directory_};
     for (const char* name : {"PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"}) {

@@ -1,4 +1,4 @@
-// Tables behind a daemon's socket, in DynamoDB's JSON; and the daemon, which may be killed.
+// Access to tables through a daemon's socket, in DynamoDB's JSON, and a daemon that can be killed.
 #pragma once
 
 #include <sys/types.h>
@@ -10,19 +10,19 @@
 
 namespace rocklock::proof {
 
-// The program, on a directory, durable. Errors: std::runtime_error.
+// Runs the program with a durable store in a directory. Errors: std::runtime_error.
 //
-// Threads: one; doors may be used meanwhile.
+// Threads: one; other threads may use doors at the same time.
 class TableDaemon {
 public:
-    // Starts it, and returns when it takes connections.
+    // Starts the daemon. Returns after the daemon accepts connections.
     explicit TableDaemon(const std::string& directory);
     TableDaemon(const TableDaemon&) = delete;
     TableDaemon& operator=(const TableDaemon&) = delete;
     ~TableDaemon();
 
     const std::string& socket() const { return socket_; }
-    // kill -9, and a new one on what that leaves.
+    // Kills the daemon with SIGKILL, and starts a new one on the same store.
     void kill_and_start();
 
 private:
@@ -34,7 +34,7 @@ private:
     pid_t process_ = 0;
 };
 
-// Asks once, and wants success: CreateTable.
+// Sends one request, such as CreateTable. Throws std::runtime_error if it fails.
 void call_daemon(const std::string& socket, const std::string& operation, const std::string& body);
 
 std::unique_ptr<TableDoor> door_to(const std::string& socket, const HistoryKeys& keys);

@@ -1,5 +1,5 @@
-// Sixteen connections to a daemon that is killed now and then, and one order that must explain what
-// they saw.
+// Sixteen connections to a daemon that is killed now and then. One serial order must explain all
+// responses.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -29,7 +29,7 @@ void make_tables(const TableDaemon& daemon) {
     }
 }
 
-// Counts what is asked.
+// Counts the requests.
 class CountedDoor final : public TableDoor {
 public:
     CountedDoor(std::unique_ptr<TableDoor> door, std::atomic<std::size_t>& asked)
@@ -45,7 +45,7 @@ private:
     std::atomic<std::size_t>& asked_;
 };
 
-// The deaths are spread over the requests.
+// Kills the daemon `deaths` times, spread evenly over the requests.
 ClientsRun run_at(TableDaemon& daemon, ClientsOptions options, std::size_t deaths) {
     const HistoryKeys keys(std::to_string(options.seed) + "-");
     options.careful_removals = deaths > 0;
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(when_it_is_killed) {
     BOOST_TEST(unanswered(run) > 0U);
 }
 
-// Every second history with deaths.
+// In every second history, the daemon is killed.
 BOOST_AUTO_TEST_CASE(in_a_long_run, *boost::unit_test::precondition(long_run_wanted)) {
     HistorySums sums;
     while (!sums.over()) {

@@ -1,4 +1,4 @@
-// Sixteen threads at tables in the same process, and one order that must explain what they saw.
+// Sixteen threads use tables in the same process. One serial order must explain all responses.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -28,7 +28,7 @@ ClientsRun run_at(TableService& service, const ClientsOptions& options) {
     return let_clients_run([&] { return door_to(service, keys); }, options);
 }
 
-// In memory, and its threads meet often.
+// Runs the clients on a store in memory. Its threads interleave often.
 ClientsRun run_in_memory(const ClientsOptions& options) {
     testing::SimulatedClock clock;
     JostledStorage storage(make_memory_storage(clock));
@@ -37,8 +37,9 @@ ClientsRun run_in_memory(const ClientsOptions& options) {
     return run_at(*service, options);
 }
 
-// An earlier trail of the same item than what one operation saw, which began when a later one was
-// known already.
+// Replaces the trail that one operation saw by an earlier one of the same item. Chooses an
+// operation that began after another one had returned the later trail. Returns false if there is
+// none.
 bool make_stale(TableHistory& history) {
     for (TableOperation& operation : history) {
         for (Touch& touch : operation.touches) {
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(and_what_is_made_stale_is_noticed) {
     BOOST_TEST((explain(run.history).verdict == Explanation::Verdict::contradicted));
 }
 
-// Both kinds of storage by turns, each history on items of its own.
+// Alternates between both kinds of storage. Each history uses its own items.
 BOOST_AUTO_TEST_CASE(in_a_long_run, *boost::unit_test::precondition(long_run_wanted) *
                                         boost::unit_test::label("rocksdb")) {
     HistorySums sums;

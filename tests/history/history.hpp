@@ -1,8 +1,9 @@
-// What clients of tables saw: who asked for what, from when to when, and what they were answered.
+// The record of table clients: the operations, their start and end times, and their results.
 //
-// Every write leaves its operation's number in the item, and an update keeps those that it found
-// there: an item is the trail of the operations that made it, since it was last put. So whoever
-// sees an item knows which write it is of, and which came right before.
+// Every write adds the number of its operation to the item, and an update keeps the numbers that
+// are already there. An item is thus the trail of the operations since it was last put. An
+// operation that reads an item therefore knows which write created this version, and which write
+// preceded it.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +14,12 @@
 
 namespace rocklock::proof {
 
-// Of an item, the numbers of the operations that made it, the latest last; empty: no item.
+// The numbers of the operations that made an item, the latest last. Empty: there is no item.
 using Trail = std::vector<std::uint64_t>;
 
 enum class Effect : std::uint8_t { none, put, update, remove };
 
-// What must hold of an item; `equals` names its latest operation.
+// A condition on an item; with `equals`, `number` is the latest operation of the item.
 struct Demand {
     enum class Kind : std::uint8_t { none, absent, present, equals };
     Kind kind = Kind::none;
@@ -28,33 +29,34 @@ struct Demand {
     bool operator==(const Demand&) const = default;
 };
 
-// What an operation had to do with one item. It does so with all of its items at one moment.
+// The effect of an operation on one item. An operation touches all of its items at the same time.
 struct Touch {
     std::uint32_t key = 0;
     Effect effect = Effect::none;
-    // As the item was before; nothing where nobody was told.
+    // The item before the operation; none if the response did not contain it.
     std::optional<Trail> seen{};
     Demand demand{};
-    // Whether the demand held, as the answer says.
+    // Whether the condition held, according to the response.
     bool met = true;
 };
 
 struct TableOperation {
-    // Not 0, and its own: what its writes leave.
+    // Unique and not 0. Writes add this number to the item.
     std::uint64_t number = 0;
-    // Of one clock; equal times overlap.
+    // Times of the same clock. Operations with equal times overlap.
     std::int64_t called = 0;
     std::int64_t returned = 0;
-    // No answer: it took effect between the two times, or never.
+    // There was no response: the operation took effect between the two times, or never.
     bool open = false;
     std::vector<Touch> touches;
-    // Was refused, with the token of that one: that one has not happened before.
+    // The operation was refused with the idempotency token of that operation, which therefore had
+    // not taken effect before.
     std::uint64_t attempt_of = 0;
 };
 
 using TableHistory = std::vector<TableOperation>;
 
-// For messages: one line.
+// Returns one line for messages.
 std::string describe(const TableOperation& operation);
 
 }  // namespace rocklock::proof

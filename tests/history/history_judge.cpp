@@ -26,7 +26,7 @@ std::chrono::seconds seconds_wanted() {
 }
 
 Explanation judge_order(const ClientsRun& run) {
-    // What was done by then is not known.
+    // After a problem, the history is incomplete.
     BOOST_TEST_REQUIRE(run.problem == "");
     Explanation found = explain(run.history);
     const bool explained = found.verdict == Explanation::Verdict::explained;

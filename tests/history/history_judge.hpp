@@ -1,4 +1,4 @@
-// Holds a run of clients to the promise, in a test.
+// Checks the history of a client run within a test.
 #pragma once
 
 #include <chrono>
@@ -12,21 +12,21 @@
 
 namespace rocklock::proof {
 
-// That one order explains it, and that it had something of everything.
+// Checks that one order explains the history, and that each kind of operation occurred.
 void judge_history(const ClientsRun& run);
 
-// For ROCKLOCK_HISTORY_SECONDS: see scripts/serialise.
+// Whether ROCKLOCK_HISTORY_SECONDS is set: see scripts/serialise.
 boost::test_tools::assertion_result long_run_wanted(boost::unit_test::test_unit_id unit);
 
-// The figures of a long run.
+// The totals of a long run.
 class HistorySums {
 public:
     HistorySums();
 
     bool over() const;
-    // Of 2 to 12 items, each time another seed.
+    // Returns options with 2 to 12 items and a new seed.
     ClientsOptions next_options();
-    // Judges it.
+    // Judges the run and adds it to the totals.
     void add(const ClientsRun& run);
     void print() const;
 

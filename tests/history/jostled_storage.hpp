@@ -1,5 +1,5 @@
-// A store whose callers let others go first now and then: on few processors, threads that never
-// wait would meet too seldom.
+// A storage that yields the processor now and then. On few processors, threads that never wait
+// would rarely interleave.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ inline void jostle() {
     if (random() % 3 == 0) std::this_thread::yield();
 }
 
-// A moment of it. One that reads several keys may be jostled in between.
+// A snapshot that can yield between the reads of several keys.
 class JostledSnapshot final : public testing::ForwardingSnapshot {
 public:
     using ForwardingSnapshot::ForwardingSnapshot;

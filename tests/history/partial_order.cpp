@@ -16,7 +16,8 @@ std::optional<std::vector<std::size_t>> Reasons::in_order() const {
     for (std::size_t thing = 0; thing < count(); ++thing) {
         if (reasons_left[thing] == 0) order.push_back(thing);
     }
-    // What is found to have no reason left comes behind, and has its turn too.
+    // A topological sort: a node whose last predecessor is done is appended and then visited in
+    // turn.
     std::size_t done = 0;
     while (done < order.size()) {
         for (const std::size_t after : next_[order[done++]]) {
@@ -91,7 +92,8 @@ void PartialOrder::add(std::size_t one, std::size_t other) {
 }
 
 std::vector<std::size_t> PartialOrder::in_order() const {
-    // Whoever is before another is before all that the other is before.
+    // If A precedes B, it also precedes everything that B precedes. Sorting by the number of
+    // successors therefore gives an allowed order.
     std::vector<std::size_t> before(count_);
     for (std::size_t thing = 0; thing < count_; ++thing) {
         for (std::size_t word = 0; word < words_; ++word) {

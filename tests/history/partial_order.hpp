@@ -1,4 +1,4 @@
-// What comes before what: a graph of reasons, and the order that follows from it.
+// A graph of order constraints, and the partial order that follows from it.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace rocklock::proof {
 
-// Reasons why one thing is before another.
+// Constraints of the form: one node precedes another.
 class Reasons {
 public:
     explicit Reasons(std::size_t count) : next_(count) {}
@@ -21,10 +21,10 @@ public:
     void add(std::size_t before, std::size_t after) { next_[before].push_back(after); }
     const std::vector<std::size_t>& after(std::size_t thing) const { return next_[thing]; }
 
-    // Things in an order that has every reason's first before its second; nothing when they go in a
-    // circle.
+    // Returns the nodes in an order that satisfies all constraints, or none if they contain a
+    // cycle.
     std::optional<std::vector<std::size_t>> in_order() const;
-    // A shortest circle through one of the first `count` things.
+    // Returns a shortest cycle through one of the first `count` nodes.
     std::vector<std::size_t> circle(std::size_t count) const;
 
 private:
@@ -33,25 +33,26 @@ private:
     std::vector<std::vector<std::size_t>> next_;
 };
 
-// A strict partial order, with all that follows: of two things one is before the other, or neither.
+// A strict partial order, transitively closed: of two nodes, one precedes the other, or neither
+// does.
 class PartialOrder {
 public:
-    // Of the first `count` of the things. `in_order` is that of the reasons.
+    // The order of the first `count` nodes. `in_order` is the result of reasons.in_order().
     PartialOrder(const Reasons& reasons, const std::vector<std::size_t>& in_order,
                  std::size_t count);
 
     bool is_before(std::size_t one, std::size_t other) const {
         return ((rows_[one * words_ + other / 64] >> (other % 64)) & 1U) != 0;
     }
-    // Only where the other is not before the one.
+    // Adds a constraint. `other` must not precede `one`.
     void add(std::size_t one, std::size_t other);
-    // All things, in one of the orders that it allows.
+    // Returns all nodes in one of the allowed orders.
     std::vector<std::size_t> in_order() const;
 
 private:
     std::size_t count_;
     std::size_t words_;
-    // A row of bits for each thing: those that it is before.
+    // A row of bits for each node: the nodes that it precedes.
     std::vector<std::uint64_t> rows_;
 };
 

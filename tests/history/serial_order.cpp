@@ -20,7 +20,7 @@ namespace {
 using Verdict = Explanation::Verdict;
 
 constexpr int max_attempts = 400;
-// Removals without an answer, of which nobody can say at first whether they happened.
+// The maximum number of removals without a response for which both outcomes are tried.
 constexpr std::size_t max_doubts = 10;
 
 struct Contradiction : std::runtime_error {
@@ -29,11 +29,11 @@ struct Contradiction : std::runtime_error {
 
 // ---- What is known ----
 
-// A touch of an operation that has happened.
+// The touch of an operation that has taken effect.
 struct Known {
     std::size_t operation = 0;
     const Touch* touch = nullptr;
-    // The number of what was there, 0 for no item; nothing where that is unknown.
+    // The number of the item before the touch, 0 if there was no item, none if it is unknown.
     std::optional<std::uint64_t> before{};
 
     bool writes() const {
@@ -44,27 +44,27 @@ struct Known {
 
 struct KeyStory {
     std::vector<Known> known{};
-    // By their operations' numbers.
+    // The index in `known` of each writer, by the number of its operation.
     std::unordered_map<std::uint64_t, std::size_t> writers{};
-    // Who replaced what that operation had left.
+    // The index of the write that replaced the version of that operation.
     std::unordered_map<std::uint64_t, std::size_t> successors{};
 };
 
-// A part of the story of an item: from its creation, or from a write of which nobody knows what it
-// replaced, to its removal or as far as is known. Or somebody who saw no item.
+// A part of an item's history: from its creation, or from a write whose predecessor is unknown, to
+// its removal or to its last known version. Or a single read that found no item.
 struct Piece {
     std::size_t first = 0;
-    // All of them are before what comes after the piece.
+    // The operations that precede everything that follows the piece.
     std::vector<std::size_t> lasts{};
     bool reads_only = false;
     bool begins_absent = true;
     bool ends_absent = true;
 };
 
-// Of an item: those that begin nobody knows with what, and end with no item.
+// The pieces of an item that begin with an unknown version and end with a removal.
 using Removers = std::vector<const Piece*>;
 
-// One of the two is before the other.
+// One of two pieces precedes the other; which one is not known yet.
 struct Choice {
     const Piece* one = nullptr;
     const Piece* other = nullptr;
@@ -73,15 +73,15 @@ struct Choice {
 
 class Story {
 public:
-    // `assumed` are operations without an answer that are taken to have happened.
+    // `assumed`: the operations without a response that are assumed to have taken effect.
     Story(const TableHistory& history, const std::set<std::uint64_t>& assumed);
 
     Explanation explain();
-    // Operations without an answer that may have removed something.
+    // The operations without a response that may have removed an item.
     const std::vector<std::uint64_t>& doubts() const { return doubts_; }
 
 private:
-    // What is known.
+    // Collecting the known facts.
     void happen(std::size_t operation);
     void happen(std::uint32_t key, std::uint64_t number);
     void learn(Known& known, std::uint64_t before);
@@ -93,7 +93,7 @@ private:
     bool may_have_removed(const TableOperation& operation, const Touch& touch) const;
     std::string told(std::size_t operation) const { return describe(history_[operation]); }
 
-    // Reasons, and pieces.
+    // Deriving constraints ("reasons") and pieces.
     void reason();
     void reason_by_time();
     void collect_pieces();
@@ -101,7 +101,7 @@ private:
     void collect_choices(std::size_t begin, std::size_t end);
     std::string circle_text() const;
 
-    // Choices.
+    // Deciding the order of the pieces.
     bool check_choices(PartialOrder& order, std::vector<Choice>& choices, std::string& wrong) const;
     static bool may_be_first(const PartialOrder& order, const Piece& one, const Piece& other);
     static bool may_be_first(const PartialOrder& order, const Piece& one, const Piece& other,
@@ -122,8 +122,8 @@ private:
     std::vector<Piece> pieces_;
     std::list<Removers> removers_;
     std::vector<Choice> choices_;
-    // Operations that an order which was found gave another answer: choices about them were wrong,
-    // or choices about what is beside them.
+    // The operations whose response differed in an order that was tried. A decision about them, or
+    // about a neighbour, was wrong.
     std::set<std::size_t> blamed_;
     Explanation figures_;
 };
@@ -156,7 +156,7 @@ void Story::happen(std::size_t operation) {
     }
 }
 
-// Somebody saw what it wrote.
+// The operation has taken effect, because another one saw what it wrote.
 void Story::happen(std::uint32_t key, std::uint64_t number) {
     const auto found = by_number_.find(number);
     const bool wrote = found != by_number_.end() &&
@@ -226,7 +226,7 @@ void Story::find_successors() {
         const std::size_t operation = to_learn_.back();
         to_learn_.pop_back();
         for (const Touch& touch : history_[operation].touches) {
-            // By place: what is learnt may add to the list.
+            // Uses an index, because learning can extend the list.
             const KeyStory& story = keys_[touch.key];
             std::size_t at = 0;
             while (story.known[at].touch != &touch) ++at;
@@ -265,7 +265,8 @@ void Story::collect_doubts() {
     }
 }
 
-// What it was to remove was there, nobody else replaced it, and nobody saw it later.
+// Returns whether the removal may have taken effect: the version it requires existed, no other
+// write replaced it, and no operation that began later saw it.
 bool Story::may_have_removed(const TableOperation& operation, const Touch& touch) const {
     if (touch.demand.kind != Demand::Kind::equals) return true;
     const auto found = keys_.find(touch.key);
@@ -300,8 +301,8 @@ void Story::reason() {
     reason_by_time();
 }
 
-// One moment more for each return, and all moments in a row: else there were as many reasons as
-// pairs.
+// Adds a node for each return, and chains these nodes. Without them, each pair of operations that
+// do not overlap would need its own constraint.
 void Story::reason_by_time() {
     std::vector<std::size_t> by_return;
     for (std::size_t at = 0; at < history_.size(); ++at) {
@@ -331,7 +332,7 @@ void Story::reason_by_time() {
 std::string Story::circle_text() const {
     std::string text = "there is no first of these, each of which is before the next:";
     for (const std::size_t at : reasons_.circle(history_.size())) {
-        // The moments between are not operations.
+        // Skips the nodes that stand for points in time.
         if (at < history_.size()) text += "\n  " + told(at);
     }
     return text;
@@ -373,7 +374,7 @@ void Story::collect_pieces() {
         }
         ends.push_back(pieces_.size());
     }
-    // Choices point to pieces, which must stay where they are.
+    // The choices point to pieces, so `pieces_` must be complete before.
     std::size_t begin = 0;
     for (const std::size_t end : ends) collect_choices(std::exchange(begin, end), end);
 }
@@ -398,7 +399,7 @@ bool Story::may_be_first(const PartialOrder& order, const Piece& one, const Piec
     });
 }
 
-// What begins with no item comes behind a piece that leaves one only where a remover is between.
+// If `one` leaves an item and `other` begins without one, a removal must be possible between them.
 bool Story::may_be_first(const PartialOrder& order, const Piece& one, const Piece& other,
                          const Removers& removers) {
     if (!may_be_first(order, one, other)) return false;
@@ -414,7 +415,8 @@ void Story::put_first(PartialOrder& order, const Piece& one, const Piece& other)
     }
 }
 
-// Makes all choices that are none, until nothing more follows.
+// Decides each choice that allows only one order, until no more follow. Returns false, with a
+// message in `wrong`, if a choice allows neither.
 bool Story::check_choices(PartialOrder& order, std::vector<Choice>& choices,
                           std::string& wrong) const {
     for (bool changed = true; changed;) {
@@ -441,8 +443,8 @@ bool Story::check_choices(PartialOrder& order, std::vector<Choice>& choices,
     return true;
 }
 
-// Guesses which of the two is first: by the times of return. Later attempts differ now and then,
-// and mostly where an earlier one went wrong.
+// Guesses which piece is first: by the times of return. Later attempts sometimes deviate, more
+// often for operations at which an earlier attempt failed.
 bool Story::is_first(const Choice& choice, std::mt19937& random, int attempt) const {
     const bool by_time =
         history_[choice.one->first].returned < history_[choice.other->first].returned;
@@ -452,7 +454,8 @@ bool Story::is_first(const Choice& choice, std::mt19937& random, int attempt) co
     return random() % (blamed ? 2 : 16) == 0 ? !by_time : by_time;
 }
 
-// Guesses what is left, one choice after the other, and makes those that follow from it.
+// Guesses the remaining choices one by one, and decides those that follow from each guess. Returns
+// the reason of a failure, or none.
 std::optional<std::string> Story::guess(PartialOrder order, std::vector<Choice> choices,
                                         std::mt19937& random, int attempt) {
     std::string wrong;
@@ -468,7 +471,8 @@ std::optional<std::string> Story::guess(PartialOrder order, std::vector<Choice> 
     return play(order.in_order());
 }
 
-// On a model; what gives another answer than was seen, or nothing.
+// Executes the operations on a model. Returns a message about the first response that differs, or
+// none.
 std::optional<std::string> Story::play(const std::vector<std::size_t>& order) {
     std::map<std::uint32_t, Trail> items;
     for (const std::size_t at : order) {
@@ -513,7 +517,7 @@ Explanation Story::explain() {
     for (int attempt = 0; attempt < max_attempts; ++attempt) {
         left = guess(order, choices, random, attempt);
         if (!left) break;
-        // There was nothing to guess, and there will not be.
+        // Without choices, further attempts would give the same result.
         if (choices.empty()) break;
     }
     figures_.verdict = left ? Verdict::undecided : Verdict::explained;
@@ -540,8 +544,8 @@ Explanation explain_with(const TableHistory& history, const std::set<std::uint64
 
 }  // namespace
 
-// Nobody sees who removed something. So removals without an answer are taken not to have happened,
-// and if that does not do, as many as can be are.
+// No operation sees which one removed an item. First assumes that the removals without a response
+// have not taken effect. If that fails, it tries all combinations.
 Explanation explain(const TableHistory& history) {
     std::vector<std::uint64_t> doubts;
     Explanation first = explain_with(history, {}, &doubts);

@@ -1,24 +1,25 @@
-// Whether one order of operations explains what clients of tables saw: each operation, with all of
-// its items, at one moment between its call and its return. A history of which that is true is
-// strictly serialisable.
+// Checks whether a serial order explains the results of table clients: each operation takes effect
+// on all of its items at one time between its call and its return. Such a history is strictly
+// serialisable.
 //
 // The method is that of Elle (Kingsbury and Alvaro, "Elle: Inferring Isolation Anomalies from
-// Experimental Observations", VLDB 2020): since every version of an item can be told from the
-// others and tells what it replaced, it is known who wrote what somebody read, and who replaced it.
-// Together with the times these are Adya's dependencies (Adya, Liskov and O'Neil, "Generalized
-// Isolation Level Definitions", ICDE 2000), reasons why one operation is before another:
+// Experimental Observations", VLDB 2020). Every version of an item is unique and names its
+// predecessor. For each read, it is therefore known which operation wrote the version, and which
+// one replaced it. Together with the times, this gives the dependencies of Adya, Liskov and O'Neil
+// ("Generalized Isolation Level Definitions", ICDE 2000). Each is a constraint that A precedes B:
 //
-//     ww  it wrote what the other replaced        wr  it wrote what the other saw
-//     rw  it saw what the other replaced          rt  it had returned when the other was called
+//     ww  A wrote the version that B replaced      wr  A wrote the version that B saw
+//     rw  A saw the version that B replaced        rt  A returned before B was called
 //
-// If they go in a circle there is no order. Only the absences of an item cannot be told from each
-// other. So what is known of an item are pieces, each from its creation to its removal, and of two
-// of them one is wholly before the other: these choices are Papadimitriou's polygraph ("The
-// Serializability of Concurrent Database Updates", JACM 1979). Those that the other reasons leave
-// but one way are made first, the rest by guessing.
+// If the constraints contain a cycle, no order exists. Only the absences of an item cannot be
+// distinguished from each other. The known history of an item is therefore divided into pieces,
+// each from a creation to a removal. Of two pieces, one precedes the other completely; these
+// choices form Papadimitriou's polygraph ("The Serializability of Concurrent Database Updates",
+// JACM 1979). Choices with a single possible order are decided first, the others by guessing.
 //
-// A history is believed only when the order that was found has been played on a model that gives
-// the same answers, so what is believed does not rest on the reasons. It is refused only when no
+// A history is accepted only if the order that was found gives the same results on a model.
+// Acceptance thus does not depend on the derived constraints. A history is rejected only if the
+// contradiction was found without a guess.
 // guess was made before the contradiction.
 #pragma once
 
@@ -32,14 +33,14 @@ namespace rocklock::proof {
 struct Explanation {
     enum class Verdict : std::uint8_t {
         explained,
-        // There is no such order.
+        // No serial order exists.
         contradicted,
-        // None was found, and none of the guesses has to be wrong.
+        // No order was found, but one may exist.
         undecided,
     };
 
     Verdict verdict = Verdict::undecided;
-    // Why there is none.
+    // The reason, if no order was found.
     std::string text;
     std::size_t operations = 0;
     std::size_t reasons = 0;

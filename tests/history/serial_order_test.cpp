@@ -1,4 +1,4 @@
-// Histories by hand: the checker must believe those that are true, and refuse those that are not.
+// Hand-written histories: the checker must accept the correct ones and reject the others.
 #include "history/serial_order.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 
 using Verdict = Explanation::Verdict;
 
-// Each at [10 * number, 10 * number + 1], one after the other, unless it is moved.
+// Operation n lasts from 10 * n to 10 * n + 1. Operations therefore do not overlap, unless at()
+// moves them.
 TableOperation operation(std::uint64_t number, std::vector<Touch> touches) {
     TableOperation made;
     made.number = number;
@@ -30,7 +31,7 @@ TableOperation at(std::int64_t called, std::int64_t returned, TableOperation ope
     return operation;
 }
 
-// At any time, as far as the others go.
+// Can take effect at any time that the other operations allow.
 TableOperation any_time(TableOperation operation) { return at(0, 1'000, std::move(operation)); }
 
 TableOperation lost(TableOperation operation) {
@@ -63,7 +64,7 @@ Touch refused(Touch touch) {
 
 Verdict verdict(const TableHistory& history) {
     const Explanation found = explain(history);
-    // The order in which it is handed over is no part of it.
+    // The result must not depend on the order of the list.
     const TableHistory backwards(history.rbegin(), history.rend());
     BOOST_TEST((explain(backwards).verdict == found.verdict));
     BOOST_TEST_INFO(found.text);
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_write_without_a_reply_has_happened_or_not) {
     BOOST_TEST(believed({operation(1, {put(0, Trail{})}), write, operation(4, {saw(0, {2})})}));
     BOOST_TEST(believed({operation(1, {put(0, Trail{})}), write, operation(4, {saw(0, {1})})}));
 }
-// Each of the reads came back behind the put, and was before it.
+// Each read returned after the put, but precedes it in the serial order.
 BOOST_AUTO_TEST_CASE(many_saw_no_item_before_a_put_without_a_reply_replaced_another) {
     TableHistory history = {at(0, 50, operation(1, {put(0, Trail{})})),
                             lost(at(60, 90, operation(2, {put(0, std::nullopt)}))),
@@ -144,7 +145,7 @@ BOOST_AUTO_TEST_CASE(some_of_many_removals_without_a_reply_have_happened) {
         history.push_back(operation(made, {put(key, Trail{})}));
         history.push_back(
             lost(at(300, 350, operation(30 + key, {provided(removal(key, std::nullopt), made)}))));
-        // Nobody saw what every third was.
+        // For every third item, no operation reads the result.
         if (key % 3 == 0) continue;
         history.push_back(operation(50 + key, {saw(key, key % 3 == 1 ? Trail{} : Trail{made})}));
     }
@@ -218,7 +219,7 @@ BOOST_AUTO_TEST_CASE(moments_that_two_readers_saw_in_different_order) {
                           any_time(operation(4, {saw(0, {}), saw(1, {2})}))}));
 }
 BOOST_AUTO_TEST_CASE(times_that_are_against_the_order) {
-    // Serialisable, but not in the order of the times.
+    // Serialisable, but not in an order that agrees with the times.
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {put(1, Trail{})}),
                           any_time(operation(3, {saw(0, {}), saw(1, {2})}))}));
 }
@@ -235,7 +236,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_behind_the_success_of_the_same_token) {
 }
 BOOST_AUTO_TEST_CASE(what_nobody_wrote) {
     BOOST_TEST(disproved({operation(1, {saw(0, {7})})}));
-    // Or was refused.
+    // The same if that operation was refused.
     BOOST_TEST(
         disproved({operation(1, {refused(provided(saw(0, {}), 5))}), operation(2, {saw(0, {1})})}));
 }
@@ -247,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_condition_answered_wrongly) {
 }
 BOOST_AUTO_TEST_CASE(gone_though_nobody_removed_it) {
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {saw(0, {})})}));
-    // Not by one who asked later.
+    // A later removal does not explain it.
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {saw(0, {})}),
                           operation(3, {removal(0, Trail{1})})}));
 }
@@ -257,7 +258,7 @@ BOOST_AUTO_TEST_CASE(there_again_though_it_was_removed) {
                           operation(4, {saw(0, {})}), operation(5, {saw(0, {1})})}));
 }
 BOOST_AUTO_TEST_CASE(absences_of_which_no_two_go_together) {
-    // Between the two creations there was none of the one item while there was one of the other.
+    // At no time between the two creations, one item is absent while the other one exists.
     BOOST_TEST(disproved({any_time(operation(1, {put(0, Trail{}), put(1, Trail{})})),
                           any_time(operation(2, {removal(0, Trail{1}), removal(1, Trail{1})})),
                           any_time(operation(3, {saw(0, {}), saw(1, {1})}))}));

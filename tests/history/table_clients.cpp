@@ -32,17 +32,17 @@ struct Attempt {
     std::int64_t returned = 0;
 };
 
-// What the clients share.
+// The state that the clients share.
 struct Meeting {
     explicit Meeting(const ClientsOptions& wanted) : options(wanted) {}
 
     const ClientsOptions options;
     std::atomic<std::uint64_t> next_number{1};
-    // What was last heard of each item, so that conditions have a chance.
+    // The last known version of each item, so that some conditions are met.
     std::array<std::atomic<std::uint64_t>, max_keys> heard{};
 
     Mutex mutex{};
-    // Transactions with a token, which others send again.
+    // Transactions with an idempotency token; other clients send them again.
     std::vector<TableRequest> published ROCKLOCK_GUARDED_BY(mutex){};
     std::string problem ROCKLOCK_GUARDED_BY(mutex){};
     std::atomic<bool> over{false};
@@ -87,7 +87,7 @@ private:
 
     std::vector<std::uint32_t> any_keys(std::size_t count);
     Effect any_effect();
-    // Of what was heard of the item.
+    // Returns a condition that holds if the item is still in its last known version.
     Demand likely(std::uint32_t key);
     Result ask(const TableRequest& request);
     void hear(const TableRequest& request, const TableReply& reply);
@@ -142,8 +142,8 @@ void TableClient::write() {
     ask(request);
 }
 
-// In a transaction nothing is answered of single items. So what does not keep what it finds is done
-// on condition of that.
+// The response of a transaction does not contain single items. Actions that do not preserve the old
+// trail therefore have a condition that names it.
 void TableClient::transact() {
     if (const auto other = published(); other && percent(50)) {
         ask(*other);
@@ -161,7 +161,7 @@ void TableClient::transact() {
         request.actions.push_back(action);
     }
     if (percent(50)) {
-        // Another history on the same store has other tokens.
+        // Includes the seed, so that other histories on the same store use different tokens.
         request.token =
             "token-" + std::to_string(meeting_.options.seed) + "-" + std::to_string(request.number);
         const MutexLock lock(meeting_.mutex);
@@ -230,7 +230,7 @@ private:
 
     std::atomic<std::uint64_t>& next_number_;
     TableHistory history_;
-    // By their numbers: whoever asks again with a token asks for the same.
+    // By number: a request that is sent again with its token is the same transaction.
     std::map<std::uint64_t, TableOperation> transactions_;
 };
 
@@ -268,7 +268,7 @@ void Scribe::note(const Attempt& attempt) {
         history_.push_back(operation);
         return;
     }
-    // Nobody promises that these are of one moment.
+    // These reads need not be consistent with each other, so each becomes a separate operation.
     for (const Touch& touch : operation.touches) {
         TableOperation& read = history_.emplace_back(operation);
         read.number = next_number_++;
@@ -286,7 +286,8 @@ void Scribe::note_transaction(const Attempt& attempt) {
     }
     const auto [found, is_new] = transactions_.emplace(operation.number, operation);
     if (is_new) return;
-    // It has happened when the first is told so, and not before the first has asked.
+    // The transaction has taken effect when the first response arrives, and not before the first
+    // request was sent.
     TableOperation& whole = found->second;
     whole.called = std::min(whole.called, operation.called);
     if (whole.open == operation.open) {
@@ -336,7 +337,7 @@ ClientsRun let_clients_run(const std::function<std::unique_ptr<TableDoor>()>& op
     std::vector<std::thread> threads;
     for (std::size_t at = 0; at < options.clients; ++at) threads.emplace_back(live, at, false);
     for (auto& thread : threads) thread.join();
-    // What is there in the end.
+    // Reads the final state of all items.
     live(options.clients, true);
 
     ClientsRun run;

@@ -1,4 +1,4 @@
-// Clients that do at random what tables allow, all with the same few items, and note what they saw.
+// Clients that perform random table operations on the same few items and record the results.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,19 @@ namespace rocklock::proof {
 struct ClientsOptions {
     std::size_t clients = 16;
     std::uint32_t keys = 5;
-    // Of all clients together, at least.
+    // The minimum number of requests of all clients together.
     std::size_t requests = 1'500;
     std::uint32_t seed = 1;
-    // Removals are on condition of what they remove: where answers may be missing.
+    // Whether each removal has a condition that names the version it removes. Needed if responses
+    // may be lost.
     bool careful_removals = false;
 };
 
 struct ClientsRun {
     TableHistory history;
-    // How many there were: "transact_write refused".
+    // The number of requests by kind and result, such as "transact_write refused".
     std::map<std::string, std::size_t> counts;
-    // What no client should have been answered.
+    // The first response that no client should have received; empty if there is none.
     std::string problem;
 };
 

@@ -1,4 +1,5 @@
-// A client's way to tables: requests as a history tells them, asked of whatever has the tables.
+// The interface through which a client accesses tables. Requests and replies have the form that a
+// history records.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace rocklock::proof {
 
-// What is asked of one item. Without an effect it is read, or in a transaction of writes checked.
+// An action on one item. Without an effect, the item is read or, in a write transaction, checked.
 struct TableAction {
     std::uint32_t key = 0;
     Effect effect = Effect::none;
@@ -26,7 +27,7 @@ struct TableRequest {
     Verb verb = Verb::get;
     std::uint64_t number = 0;
     std::vector<TableAction> actions;
-    // Of a transaction; empty: none.
+    // The idempotency token of a transaction; empty if there is none.
     std::string token;
 };
 
@@ -34,13 +35,13 @@ struct TableReply {
     enum class Result : std::uint8_t { done, refused, open };
 
     Result result = Result::open;
-    // Of each action: what its item was, where the answer says so.
+    // For each action: the item before it, if the response contains it.
     std::vector<std::optional<Trail>> seen;
-    // Of each action of what was refused: whether its condition failed.
+    // For each action of a refused request: whether its condition failed.
     std::vector<bool> failed;
 };
 
-// One thread. What is no answer to such a request is thrown, as a std::runtime_error.
+// Threads: one. An unexpected response is thrown as std::runtime_error.
 class TableDoor {
 public:
     TableDoor() = default;
@@ -48,11 +49,12 @@ public:
     TableDoor& operator=(const TableDoor&) = delete;
     virtual ~TableDoor() = default;
 
-    // Without an answer it returns when what was asked can no longer happen.
+    // Sends the request and returns its reply. If there is no response, it returns only after the
+    // request can no longer take effect.
     virtual TableReply ask(const TableRequest& request) = 0;
 };
 
-// Keys of one history, in two tables that others may use too.
+// The keys of one history, in two tables that other histories can use, too.
 class HistoryKeys {
 public:
     explicit HistoryKeys(std::string prefix) : prefix_(std::move(prefix)) {}
@@ -65,9 +67,9 @@ public:
     WriteItem write_of(const TableAction& action, std::uint64_t number, bool alone) const;
     BatchGet batch_of(const TableRequest& request) const;
 
-    // Errors: std::runtime_error for an item that is none of ours, or was torn.
+    // Errors: std::runtime_error if the item was not written by a history, or is inconsistent.
     static Trail trail_of(const Item& item);
-    // Of each action, by the items that there are.
+    // Returns the trail of each action's item, taken from `items`.
     std::vector<std::optional<Trail>> trails_of(const TableRequest& request,
                                                 const std::vector<Item>& items) const;
 
@@ -75,7 +77,7 @@ private:
     std::string prefix_;
 };
 
-// `service` must outlive it.
+// `service` must outlive the door.
 std::unique_ptr<TableDoor> door_to(TableService& service, const HistoryKeys& keys);
 
 }  // namespace rocklock::proof

@@ -1,4 +1,4 @@
-"""A program outside this tree builds and runs against an installed Rocklock."""
+"""A program outside of the source tree compiles and runs with an installed Rocklock."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ int main() {{
 """
 
 
-# The README's example, in the program that it wants to be part of.
+# The example of the README, within the program that it assumes.
 EXAMPLE = """
 #include <cstdio>
 
@@ -64,7 +64,7 @@ class Installed(unittest.TestCase):
                       "rocklock", env={**os.environ, "PKG_CONFIG_PATH": str(self.description.parent)})
 
     def build(self, *flags):
-        """Builds a program that includes every public header; its path."""
+        """Builds a program that includes every public header. Returns the path of the program."""
         headers = sorted(path.relative_to(self.include.parent) for path in self.include.rglob("*.hpp"))
         source = self.place / "program.cpp"
         source.write_text(PROGRAM.format(
