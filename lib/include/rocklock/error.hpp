@@ -25,10 +25,11 @@ enum class ErrorCode : std::uint8_t {
     // The request cannot be parsed: it is not JSON, a member has the wrong JSON type, or a value is
     // not base64.
     malformed,
-    // The request would have to wait and has no patience. Facts: blockers, waiters, retry_after.
+    // The request would have to wait, and its wait timeout (`patience`) is zero. Facts: blockers,
+    // waiters, retry_after.
     conflict,
-    // The patience ended before the lock was granted. The request has left the queue. Facts:
-    // blockers.
+    // The wait timeout (`patience`) ended before the lock was granted. The request has left the
+    // queue. Facts: blockers.
     patience_expired,
     // The caller cancelled the wait.
     cancelled,
@@ -104,7 +105,7 @@ enum class ErrorCode : std::uint8_t {
     corrupt,
 };
 
-// Returns the name of the code in snake_case, as above.
+// Returns the name of the code in snake_case, such as "patience_expired".
 ROCKLOCK_API std::string_view to_string(ErrorCode code);
 
 // A holder, as other clients see it.

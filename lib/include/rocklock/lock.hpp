@@ -7,6 +7,8 @@
 //
 //     request ──► waiting ──► held ──► released | expired | stolen | broken | transferred
 //                    └──► refused | patience expired | cancelled | deadlock
+//
+// `patience` is the wait timeout of a request: the maximum time that it waits in the queue.
 #pragma once
 
 #include <chrono>
@@ -43,6 +45,7 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 //     read_write         write         read
 enum class Policy : std::uint8_t { exclusive_write, exclusive_read, read_write };
 
+// Names of the enumerators, as above. The parsers return none if `text` is not such a name.
 ROCKLOCK_API std::string_view to_string(Policy policy);
 ROCKLOCK_API std::string_view to_string(StealPolicy policy);
 ROCKLOCK_API std::optional<Policy> parse_policy(std::string_view text);
@@ -51,7 +54,7 @@ ROCKLOCK_API std::optional<StealPolicy> parse_steal_policy(std::string_view text
 // A resource that is locked together with another one.
 struct Dependant {
     std::string resource;
-    // Only read or write.
+    // Must be `read` or `write`.
     Mode mode = Mode::read;
     friend bool operator==(const Dependant&, const Dependant&) = default;
 };

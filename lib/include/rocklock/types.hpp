@@ -86,13 +86,15 @@ struct Secret {
 // Free text of a session or a lock (host, URL, ticket): at most 4 KB in total.
 using Metadata = std::map<std::string, std::string>;
 
+// Names of the enumerators, as above. The parsers return none if `text` is not such a name.
 ROCKLOCK_API std::string_view to_string(Mode mode);
 ROCKLOCK_API std::string_view to_string(Intent intent);
 ROCKLOCK_API std::string_view to_string(Outcome outcome);
 ROCKLOCK_API std::optional<Mode> parse_mode(std::string_view text);
 ROCKLOCK_API std::optional<Intent> parse_intent(std::string_view text);
 
-// Returns the value as base64url without padding, as in the protocol and in the program's output.
+// Base64url without padding, as in the protocol and in the program's output. The parsers return
+// none if `text` is not base64url or does not have the right size.
 ROCKLOCK_API std::string to_string(const SessionId& session);
 ROCKLOCK_API std::string to_string(const Secret& secret);
 ROCKLOCK_API std::optional<SessionId> parse_session_id(std::string_view text);

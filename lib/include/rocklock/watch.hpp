@@ -35,6 +35,7 @@ enum class EventType : std::uint8_t {
     broken,
 };
 
+// Names of the enumerators, as above. The parser returns none if `text` is not such a name.
 ROCKLOCK_API std::string_view to_string(EventType type);
 ROCKLOCK_API std::optional<EventType> parse_event_type(std::string_view text);
 
@@ -77,7 +78,7 @@ struct WatchRequest {
 };
 
 struct EventPage {
-    // In order. Empty if no event matched within the patience.
+    // In order. Empty if no event matched within `patience`.
     std::vector<LockEvent> events;
     // The `after` of the next request.
     std::uint64_t after = 0;

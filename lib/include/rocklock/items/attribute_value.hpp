@@ -1,10 +1,10 @@
-// AttributeValue: what DynamoDB keeps under a name, of one of ten types; and Item, names with such
+// AttributeValue: a value of one of DynamoDB's ten types. Item: a map from attribute names to
 // values.
 //
-// Values are plain: copied, moved and compared as wholes. What a type alone promises is promised
-// here (sets have no duplicates, names are unique); what depends on where a value goes (limits of
-// size and depth, names, keys) is checked when an item is written. Numbers compare numerically and
-// sets without order, at every depth.
+// Values have value semantics: they are copied, moved and compared as a whole. The types guarantee
+// only their own invariants (sets have no duplicates, names in a map are unique). Limits that
+// depend on the use of a value (size, depth, names, keys) are checked when an item is written. At
+// every depth, numbers are compared by value and sets independently of their order.
 #pragma once
 
 #include <compare>
@@ -26,7 +26,7 @@
 
 namespace rocklock {
 
-// In the order of the alternatives of AttributeValue::Data. On the disk by number.
+// In the order of the alternatives of AttributeValue::Data. Stored on disk by number.
 enum class AttributeType : std::uint8_t {
     string,
     number,
@@ -40,11 +40,12 @@ enum class AttributeType : std::uint8_t {
     binary_set,
 };
 
-// As in requests: S, N, B, BOOL, NULL, L, M, SS, NS, BS.
+// Returns the name as in DynamoDB's JSON: S, N, B, BOOL, NULL, L, M, SS, NS, BS. The parser returns
+// none if `text` is not one of these.
 ROCKLOCK_API std::string_view to_string(AttributeType type);
 ROCKLOCK_API std::optional<AttributeType> parse_attribute_type(std::string_view text);
 
-// Any bytes; in JSON as base64. Ordered as unsigned bytes.
+// Arbitrary bytes; base64 in JSON. Ordered as unsigned bytes.
 struct Binary {
     std::string bytes;
 
@@ -55,12 +56,13 @@ struct Null {
     friend bool operator==(Null, Null) = default;
 };
 
-// Members without duplicates, kept in order: strings and binaries by their bytes, numbers by value.
-// The sets that a user can have are not empty; only one that members were removed from may be.
+// Members without duplicates, in ascending order: strings and binaries by their bytes, numbers by
+// value. Only remove() can make a set empty; such a set must not be stored.
 template <typename Member>
 class AttributeSet {
 public:
-    // Errors, with the service's texts: invalid_argument  empty; a member twice
+    // Errors, with DynamoDB's messages: invalid_argument if `members` is empty or contains a
+    // duplicate.
     static Result<AttributeSet> make(std::vector<Member> members);
 
     const std::vector<Member>& members() const noexcept { return members_; }
@@ -70,7 +72,8 @@ public:
     bool empty() const noexcept { return members_.empty(); }
 
     bool contains(const Member& member) const noexcept;
-    // Union and difference, as ADD and DELETE do. After remove() look whether it is empty.
+    // Union and difference, as in ADD and DELETE. remove() may leave the set empty(); the caller
+    // must check.
     void insert(const AttributeSet& other);
     void remove(const AttributeSet& other);
 
@@ -95,8 +98,8 @@ struct Attribute;
 
 using AttributeList = std::vector<AttributeValue>;
 
-// Values by name, in order of the names' bytes. One allocation for all; to look for a name is a
-// search in a sorted array. References to values last until the next change.
+// Values by name, in bytewise order of the names. All attributes are in one sorted array, and a
+// lookup is a binary search. References to values are valid until the next change of the map.
 class ROCKLOCK_API AttributeMap {
 public:
     AttributeMap() noexcept;
@@ -105,24 +108,25 @@ public:
     AttributeMap& operator=(const AttributeMap& other);
     AttributeMap& operator=(AttributeMap&& other) noexcept;
     ~AttributeMap();
-    // In any order. Where a name comes several times, its last value counts.
+    // The attributes can be in any order. If a name occurs several times, its last value is used.
     explicit AttributeMap(std::vector<Attribute> attributes);
     AttributeMap(std::initializer_list<Attribute> attributes);
 
-    // What is given is a range of Attribute, in order of names.
+    // Iterate over the attributes (`const Attribute&`), in the order of their names.
     const Attribute* begin() const noexcept;
     const Attribute* end() const noexcept;
     std::size_t size() const noexcept;
     bool empty() const noexcept { return begin() == end(); }
 
-    // The value of that name, or nullptr.
+    // Return the value with this name, or nullptr if there is none.
     const AttributeValue* find(std::string_view name) const noexcept;
     AttributeValue* find(std::string_view name) noexcept;
     bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
 
-    // Adds the attribute or replaces its value.
+    // Adds the attribute, or replaces its value if the name exists. Returns a reference to the
+    // value.
     AttributeValue& set(std::string_view name, AttributeValue value);
-    // Whether there was one.
+    // Removes the attribute. Returns whether it existed.
     bool erase(std::string_view name);
     void reserve(std::size_t count);
 
@@ -140,18 +144,18 @@ public:
     using Data = std::variant<std::string, Number, Binary, bool, Null, AttributeList, AttributeMap,
                               StringSet, NumberSet, BinarySet>;
 
-    // NULL.
+    // A NULL value.
     AttributeValue() noexcept : data_(Null{}) {}
     AttributeValue(std::string text) noexcept : data_(std::move(text)) {}
     AttributeValue(std::string_view text) : data_(std::string(text)) {}
     AttributeValue(const char* text) : data_(std::string(text)) {}
     AttributeValue(const Number& number) noexcept : data_(number) {}
     AttributeValue(Binary binary) noexcept : data_(std::move(binary)) {}
-    // Only a bool, and nothing that becomes one.
+    // Accepts only a bool, and no type that converts to bool, such as a pointer.
     template <std::same_as<bool> Boolean>
     AttributeValue(Boolean truth) noexcept : data_(truth) {}
     AttributeValue(Null null) noexcept : data_(null) {}
-    // Explicit, lest AttributeList{list} become a list of a list.
+    // Explicit, because otherwise AttributeList{list} would be a list that contains a list.
     explicit AttributeValue(AttributeList list) noexcept : data_(std::move(list)) {}
     AttributeValue(AttributeMap map) noexcept : data_(std::move(map)) {}
     AttributeValue(StringSet set) noexcept : data_(std::move(set)) {}
@@ -160,7 +164,8 @@ public:
 
     AttributeType type() const noexcept { return static_cast<AttributeType>(data_.index()); }
 
-    // T is one of the alternatives: `if (const auto* text = value.get_if<std::string>())`.
+    // T must be one of the alternatives of Data: `if (const auto* text =
+    // value.get_if<std::string>())`. get_if() returns nullptr if the value has another type.
     template <typename T>
     bool is() const noexcept {
         return std::holds_alternative<T>(data_);
@@ -174,13 +179,13 @@ public:
         return std::get_if<T>(&data_);
     }
     const Data& data() const noexcept { return data_; }
-    // Makes it a T of these arguments.
+    // Replaces the value by a T that is constructed from `arguments`. Returns a reference to it.
     template <typename T, typename... Arguments>
     T& emplace(Arguments&&... arguments) {
         return data_.template emplace<T>(std::forward<Arguments>(arguments)...);
     }
 
-    // Of the same type and equal; of different types never.
+    // Values of different types are never equal.
     ROCKLOCK_API friend bool operator==(const AttributeValue& left, const AttributeValue& right);
 
 private:
@@ -194,7 +199,7 @@ struct Attribute {
     friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
-// Here, where an Attribute is known.
+// Defined here because they require the complete type Attribute.
 inline AttributeMap::AttributeMap() noexcept = default;
 inline AttributeMap::AttributeMap(const AttributeMap& other) = default;
 inline AttributeMap::AttributeMap(AttributeMap&& other) noexcept = default;
@@ -205,17 +210,18 @@ inline const Attribute* AttributeMap::begin() const noexcept { return attributes
 inline const Attribute* AttributeMap::end() const noexcept { return begin() + attributes_.size(); }
 inline std::size_t AttributeMap::size() const noexcept { return attributes_.size(); }
 
-// The order that conditions, key conditions and range keys know: two S or two B by their bytes, two
-// N by value. Nothing for all else: <, <=, >, >= and BETWEEN are false then.
+// Returns the order that conditions, key conditions and range keys use: two S or two B by their
+// bytes, two N by value. Returns none for all other pairs; <, <=, >, >= and BETWEEN are then false.
 ROCKLOCK_API std::optional<std::strong_ordering> compare(const AttributeValue& left,
                                                          const AttributeValue& right);
 
-// What a value, and an item with its names, counts towards the limits and towards consumed
-// capacity.
+// Returns the size that counts towards the size limits and the consumed capacity. The size of an
+// item includes the names of its attributes.
 ROCKLOCK_API std::size_t size_bytes(const AttributeValue& value) noexcept;
 ROCKLOCK_API std::size_t size_bytes(const Item& item) noexcept;
 
-// Levels: 1 for a scalar or a set, one more than the deepest within for a list or a map.
+// Returns the number of nested levels: 1 for a scalar or a set; for a list or a map, 1 plus the
+// depth of its deepest element.
 ROCKLOCK_API std::size_t nesting_depth(const AttributeValue& value) noexcept;
 
 }  // namespace rocklock

@@ -1,4 +1,4 @@
-// Several items in one request: BatchWriteItem, BatchGetItem, TransactWriteItems and
+// Requests for several items: BatchWriteItem, BatchGetItem, TransactWriteItems and
 // TransactGetItems. The names are those of DynamoDB's parameters.
 #pragma once
 
@@ -12,15 +12,16 @@
 
 namespace rocklock {
 
-// Of writes only kind, table, item and guards count: `put` or `remove`. One that is refused refuses
-// all.
+// Writes up to 25 items in one commit. If one of the writes is refused, none has an effect. Only
+// these members of a WriteItem are used: `kind` (`put` or `remove`), `table`, `item`, `proof`,
+// `expected_version` and `by`.
 struct BatchWrite {
     std::vector<WriteItem> writes;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
 };
 
-// A hash key whose items were written, of a table with local indexes.
+// The hash key of written items, in a table that has local indexes.
 struct WrittenCollection {
     std::string table;
     AttributeMap key;
@@ -29,7 +30,7 @@ struct WrittenCollection {
 struct BatchWriteAnswer {
     std::vector<ConsumedCapacity> consumed;
     std::vector<WrittenCollection> collections;
-    // What was throttled in a rehearsal, to be asked for again; without one nothing ever is.
+    // The writes that were throttled; the caller must retry them. Always empty without a Rehearsal.
     std::vector<WriteItem> unprocessed;
 };
 
@@ -43,7 +44,8 @@ struct BatchGet {
 
     std::vector<Keys> tables;
     ReturnCapacity return_capacity = ReturnCapacity::none;
-    // As that of GetItem; one item that is locked refuses all.
+    // As in GetItem. If another session's lock forbids the read of one item, the whole request
+    // fails.
     std::optional<LockProof> proof;
 };
 
@@ -53,45 +55,51 @@ struct BatchGetAnswer {
         std::vector<Item> items;
     };
 
-    // One for each of the request, in its order.
+    // One element for each table of the request, in the same order. Keys without an item are
+    // omitted.
     std::vector<Items> tables;
-    // What did not fit into 16 MB, to be asked for again.
+    // The keys that were not read because the response reached 16 MB; the caller must request them
+    // again.
     std::vector<BatchGet::Keys> unprocessed;
     std::vector<ConsumedCapacity> consumed;
 };
 
 struct TransactWrite {
     std::vector<WriteItem> actions;
-    // 1 to 36 characters. The same request with the same token does nothing within ten minutes of
-    // its success.
+    // The idempotency token: 1 to 36 characters. If a request with the same token succeeded within
+    // the last ten minutes, a repetition of that request has no effect and succeeds.
     std::optional<std::string> token;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
-    // What becomes of the grants that let its actions in.
+    // The effect of the commit on the grants that permitted the actions.
     AfterSave after = AfterSave::keep;
-    // As WriteItem::from_draft, of principals whose grants let its actions in.
+    // As WriteItem::from_draft. Each draft must belong to a principal whose grant permitted an
+    // action.
     std::vector<DraftId> from_drafts;
 };
 
 struct TransactWriteAnswer {
-    // That all items have now which were written. 0 where the token was known, and nothing done.
+    // The version of all items that the transaction wrote. 0 if `replayed`.
     std::uint64_t version = 0;
     std::vector<ConsumedCapacity> consumed;
     std::vector<WrittenCollection> collections;
-    // The token was known, and nothing was done: `consumed` is what it cost to read the items.
+    // The token had been used by the same request, so no item was written. `consumed` is then the
+    // capacity for reading the items.
     bool replayed = false;
 };
 
-// Of gets not their proofs: there is one for all.
+// Reads up to 100 items at one time. The members `proof` and `return_capacity` of the gets are
+// ignored; those below apply to all.
 struct TransactGet {
     std::vector<GetItem> gets;
     ReturnCapacity return_capacity = ReturnCapacity::none;
-    // As that of GetItem; one item that is locked refuses all.
+    // As in GetItem. If another session's lock forbids the read of one item, the whole request
+    // fails.
     std::optional<LockProof> proof;
 };
 
 struct TransactGetAnswer {
-    // One for each of the request, in its order.
+    // One element for each get, in the same order; none if the item does not exist.
     std::vector<std::optional<Item>> items;
     std::vector<ConsumedCapacity> consumed;
 };

@@ -1,14 +1,14 @@
-// Optimistic Offline Lock (Fowler, Patterns of Enterprise Application Architecture): read now,
-// change for as long as it takes, and save everything in one commit if nobody came between.
+// Optimistic Offline Lock (Fowler, Patterns of Enterprise Application Architecture): reads items
+// without locks, collects changes for any length of time, and saves all of them in one commit if no
+// other client has changed the items since.
 //
 //     ChangeSet changes(tables, "ann");
-//     auto order = changes.get("orders", key);            // its version is remembered
-//     ...                                                 // minutes pass; nothing is held
+//     auto order = changes.get("orders", key);            // remembers the version
+//     ...                                                 // minutes pass; no lock is held
 //     changes.put("orders", edited);
-//     if (auto saved = changes.commit(); !saved) show(saved.error().changes);  // which, when, who
+//     if (auto saved = changes.commit(); !saved) show(saved.error().changes);  // the conflicts
 //
-// With share_version() a group of items has one version, whatever its members are (Coarse-Grained
-// Offline Lock).
+// With share_version(), a group of items has one common version (Coarse-Grained Offline Lock).
 #pragma once
 
 #include <cstdint>
@@ -28,58 +28,65 @@
 
 namespace rocklock {
 
-// Every item that was read, or named by a change, is compared: it must have the version that it had
-// when this change set first met it, or still not be there. Reads come from the table, not from
-// what was changed here.
+// The version of every item that was read or changed is compared at the commit. It must be the
+// version at the first access by this change set; an item that did not exist then must still not
+// exist. get() returns the stored item, without the changes that were made here.
 //
-// Threads:  one at a time. Lifetime: borrows the tables.
-// Errors of all calls: those of TableService; limit_exceeded  more than 100 items
+// Threads:  one thread at a time.
+// Lifetime: borrows the tables, which must outlive the change set.
+// Errors:   all functions have those of TableService, and limit_exceeded if there are more than 100
+//           items.
 class ROCKLOCK_API ChangeSet {
 public:
-    // `by` is kept with every item that is written, and told to others: WriteItem::by. With a proof
-    // reads and writes show it: bound tables ask for that, and others compare its token too.
+    // `by` is stored with every written item and shown to other clients; see WriteItem::by. If
+    // `proof` is given, all reads and writes present it. Bound tables require it. For other tables,
+    // a token in it must be that of a live grant.
     ChangeSet(TableService& tables, std::string by, std::optional<LockProof> proof = {});
     ChangeSet(ChangeSet&&) noexcept;
     ChangeSet& operator=(ChangeSet&&) noexcept;
     ~ChangeSet();
 
-    // The item as it is now. An item that is read again and has changed meanwhile is an error:
-    // condition_failed, with error().changes; what was read before is of no use then.
+    // Returns the current item, or none if it does not exist. Fails with condition_failed, and
+    // error().changes, if the item was read before and has changed since. commit() would then fail
+    // too.
     Result<std::optional<Item>> get(const std::string& table, const AttributeMap& key);
 
-    // What commit() is to do; the last change of an item counts. An item that was not read before
-    // is met now.
+    // Set the change that commit() makes to an item, and replace an earlier change of the same
+    // item. If the item was not read before, its version is read now.
     Result<void> put(const std::string& table, Item item);
     Result<void> update(const std::string& table, const AttributeMap& key,
                         ExpressionParameters expressions);
     Result<void> remove(const std::string& table, const AttributeMap& key);
 
-    // The item stands for a group: its version is that of all members, as they come and go. Every
-    // commit that changes anything gives it a new one, so of two that share it and overlap one
-    // fails, whatever else they write. It must be there.
+    // Makes the item the common version of a group. Every commit of a change set that has called
+    // this function for the item, and that has changes, gives the item a new version. If two such
+    // change sets overlap in time, one therefore fails, even if they write different items. The
+    // group can have any members at any time.
     //
-    // Errors: condition_failed  there is no such item
+    // Errors: condition_failed  the item does not exist
     Result<void> share_version(const std::string& table, const AttributeMap& key);
 
-    // Whether there is anything to be saved.
+    // Returns whether there are no changes to be saved.
     bool empty() const;
 
-    // Writes all changes, or none. The set is empty afterwards, and begins anew. `after` is for the
-    // grant of the proof.
+    // Writes all changes or none. If it succeeds, the change set is empty and can be used again.
+    // `after` applies to the grant of the proof.
     //
-    // Errors: condition_failed        error().changes says what is not as it was read; all is kept
-    //                                 here, for what the user wants to do about it
-    //         lock_required, stale_token, locked  as writes and reads of bound tables
-    //         invalid_argument        a write that the table refuses
+    // After an error, the change set is unchanged, so that the user can decide what to do.
+    //
+    // Errors: condition_failed  error().changes lists the items that have changed since
+    //         lock_required, stale_token, locked  as for writes and reads of bound tables
+    //         invalid_argument  the table refuses a write
     Result<void> commit(AfterSave after = AfterSave::keep);
 
-    // Forgets what was read and what was to be changed.
+    // Removes all changes and all remembered versions.
     void clear();
 
 private:
     struct Known;
 
-    // Reads the item where it is not known, or where somebody wants it.
+    // Returns the entry of the item. If the item is unknown, or if `item` is not null, reads it
+    // first, checks that its version has not changed, and stores it in `item`.
     Result<Known*> find_or_add(const std::string& table, const AttributeMap& key,
                                std::optional<Item>* item);
     Result<void> change(const AttributeMap& key, WriteItem write);

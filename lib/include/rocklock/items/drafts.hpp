@@ -34,8 +34,8 @@ struct Draft {
     Token token{};
     // The resource to which the item belongs.
     std::string resource;
-    // As it was asked for: the whole item of a put, of others the key and what was to become of the
-    // item; its conditions and its `expected_version`. Nothing else.
+    // The write as it was requested: for a put the whole item; for other writes the key and the
+    // update; its conditions and its `expected_version`. No other members are set.
     WriteItem write;
 };
 

@@ -1,5 +1,5 @@
-// What a request says about conditions, updates, projections and keys: as expressions, or by the
-// parameters that came before those. The same names and texts as in the service's documentation.
+// The conditions, updates, projections and key conditions of a request: as expressions, or as
+// DynamoDB's legacy parameters. Names and texts are those of DynamoDB's documentation.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,25 @@
 
 namespace rocklock {
 
-// `#name`, and the attribute name that it stands for.
+// A placeholder `#name` and the attribute name that it stands for.
 struct NamePlaceholder {
     std::string placeholder;
     std::string name;
 };
 
-// `:value`, and the value that it stands for.
+// A placeholder `:value` and the value that it stands for.
 struct ValuePlaceholder {
     std::string placeholder;
     AttributeValue value;
 };
 
-// Nothing is another thing than none: an empty list is a fault, as in the service.
+// An empty list differs from an absent one: as in DynamoDB, an empty list is an error.
 struct Placeholders {
     std::optional<std::vector<NamePlaceholder>> names;
     std::optional<std::vector<ValuePlaceholder>> values;
 };
 
-// Of Expected, KeyConditions, QueryFilter and ScanFilter.
+// The operators of Expected, KeyConditions, QueryFilter and ScanFilter.
 enum class ComparisonOperator : std::uint8_t {
     eq,
     ne,
@@ -55,7 +55,7 @@ struct AttributeCondition {
     std::vector<AttributeValue> values;
 };
 
-// An element of Expected: a value or its absence, or a comparison.
+// An element of Expected: a required value, the required existence or absence, or a comparison.
 struct ExpectedAttribute {
     std::string attribute;
     std::optional<AttributeValue> value;
@@ -64,8 +64,8 @@ struct ExpectedAttribute {
     std::optional<std::vector<AttributeValue>> values;
 };
 
-// An element of AttributeUpdates. `remove` is the service's DELETE: with a value it takes members
-// out of a set, without one it takes the attribute away.
+// An element of AttributeUpdates. `remove` is DynamoDB's DELETE: with a value it removes members
+// from a set, without a value it removes the attribute.
 struct AttributeUpdate {
     enum class Action : std::uint8_t { put, add, remove };
     std::string attribute;
@@ -73,7 +73,7 @@ struct AttributeUpdate {
     std::optional<AttributeValue> value;
 };
 
-// All of it, of any operation; what an operation does not know stays empty.
+// The parameters of all operations. An operation ignores the parameters that it does not have.
 struct ExpressionParameters {
     std::optional<std::string> update;
     std::optional<std::string> condition;

@@ -1,5 +1,6 @@
-// Reading and writing single items, and reading many by their keys: PutItem, UpdateItem,
-// DeleteItem, GetItem, Query and Scan. The names are those of DynamoDB's parameters.
+// Requests that write or read single items, and requests that read several items by their keys:
+// PutItem, UpdateItem, DeleteItem, GetItem, Query and Scan. The names are those of DynamoDB's
+// parameters.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,12 @@
 
 namespace rocklock {
 
-// Whether an answer tells what the request would have cost, with the parts of indexes or without.
+// Whether a response reports the capacity that the request would have consumed: `total` for each
+// table, `indexes` also for each index.
 enum class ReturnCapacity : std::uint8_t { none, total, indexes };
 
-// In units of DynamoDB. Tables and indexes are filled in where `indexes` was asked for.
+// In DynamoDB's capacity units. `table_units` and the units by index name are set only if the
+// request asked for `indexes`.
 struct ConsumedCapacity {
     std::string table;
     double units = 0;
@@ -30,64 +33,70 @@ struct ConsumedCapacity {
 
 enum class ReturnValues : std::uint8_t { none, all_old, updated_old, all_new, updated_new };
 
-// PutItem, UpdateItem and DeleteItem; in a transaction ConditionCheck too.
+// PutItem, UpdateItem and DeleteItem; in a transaction also ConditionCheck.
 //
-// Its key names one item, which the condition is asked about, and which is then replaced, changed
-// or deleted, in one step that no other write comes between.
+// The key names one item. The condition is evaluated on this item, and the item is then replaced,
+// changed or deleted, in one atomic step.
 struct WriteItem {
     enum class Kind : std::uint8_t { put, update, remove, check };
 
     Kind kind = Kind::put;
     std::string table;
-    // The whole item for `put`, else the key.
+    // For `put` the whole item, otherwise the key.
     AttributeMap item;
     ExpressionParameters expressions;
     ReturnValues return_values = ReturnValues::none;
-    // Whether the error of a failed condition has the item.
+    // If the condition fails, whether the error contains the item.
     bool return_item_on_failure = false;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
-    // With a token: the write is committed only while its grant lives and covers the item. Where
-    // the table is not bound that is any item. Without one it counts for bound tables alone.
+    // With a token, the write is committed only if the grant is live and has mode `write` or
+    // `exclusive`. If the table is bound, the grant must also cover the item. Without a token, the
+    // proof is used for bound tables only.
     std::optional<LockProof> proof;
-    // The item must have this version, as an answer told it; 0: there must be none. Otherwise
-    // condition_failed.
+    // The version that the item must have, as an earlier response reported it. 0: the item must not
+    // exist. Otherwise the write fails with condition_failed.
     std::optional<std::uint64_t> expected_version;
-    // Who writes: kept with the item, and told to whoever finds that it has changed. At most
-    // limits::name_bytes. Of a write that a grant lets in it is the principal of its session.
+    // The principal that writes. It is stored with the item and reported to clients that find the
+    // item changed. At most limits::name_bytes. If a grant permits the write, the principal of the
+    // grant's session is stored instead.
     std::string by;
-    // What becomes of the grant that lets it in. In a transaction TransactWrite::after counts.
+    // The effect of the commit on the grant that permitted the write. In a transaction,
+    // TransactWrite::after applies instead.
     AfterSave after = AfterSave::keep;
-    // The draft that is saved with it, which its commit removes: one of the principal whose grant
-    // lets the write in. If it is not there any more, nothing is written: resource_not_found. In a
-    // transaction TransactWrite::from_drafts counts, in a batch there is none.
+    // The draft that this write saves: the same commit deletes it. It must belong to the principal
+    // whose grant permits the write. If it does not exist any more, the write fails with
+    // resource_not_found. In a transaction, TransactWrite::from_drafts applies instead; in a batch,
+    // it is ignored.
     std::optional<DraftId> from_draft;
 };
 
 struct WriteAnswer {
-    // As `return_values` asked; nothing where that selects nothing.
+    // The attributes that `return_values` selects; none if it selects no attribute.
     std::optional<Item> attributes;
-    // Of the item as it is now; rises with each write of it. 0 where there is none.
+    // The version of the item after this write. Every write increases it. 0 if the item does not
+    // exist now.
     std::uint64_t version = 0;
     std::optional<ConsumedCapacity> consumed;
-    // The hash key, of a table with local indexes, if metrics were asked for.
+    // The hash key, if the request asked for metrics and the table has local indexes.
     std::optional<AttributeMap> collection_key;
 };
 
 struct GetItem {
     std::string table;
     AttributeMap key;
-    // Only the cost depends on it: reads are always of the latest.
+    // Affects only the reported capacity: every read returns the latest committed state.
     bool consistent = false;
     ExpressionParameters expressions{};
     ReturnCapacity return_capacity = ReturnCapacity::none;
-    // Of a bound table: lets read what its session holds in exclusive.
+    // For bound tables: permits to read items that the session of the proof holds in mode
+    // `exclusive`.
     std::optional<LockProof> proof{};
 };
 
 struct GetAnswer {
     std::optional<Item> item;
-    // Of the item; 0 where there is none.
+    // The version of the item; 0 if it does not exist.
     std::uint64_t version = 0;
     std::optional<LastWrite> last_write;
     std::optional<ConsumedCapacity> consumed;
@@ -100,21 +109,24 @@ enum class Select : std::uint8_t {
     specific_attributes,
 };
 
-// What Query and Scan have in common.
+// The options that Query and Scan have in common.
 struct PageOptions {
     std::optional<std::string> index;
+    // As in GetItem; must be false for a global index.
     bool consistent = false;
-    // So many items are read, before the filter.
+    // The maximum number of items that are read, before the filter is applied.
     std::optional<std::int64_t> limit;
-    // The last key of the page before.
+    // The `last_key` of the previous page; none for the first page.
     std::optional<AttributeMap> start_key;
     std::optional<Select> select;
     ReturnCapacity return_capacity = ReturnCapacity::none;
-    // As that of GetItem; one item that is locked refuses the page.
+    // As in GetItem. If another session's lock forbids the read of one item, the whole request
+    // fails.
     std::optional<LockProof> proof;
 };
 
-// The items of one hash key, in order of their range keys.
+// Reads the items of one hash key, in the order of their range keys; in descending order if
+// `forward` is false.
 struct Query {
     std::string table;
     ExpressionParameters expressions;
@@ -122,7 +134,8 @@ struct Query {
     bool forward = true;
 };
 
-// All items, or those of one segment of so many, the items of a hash key together.
+// Reads all items of a table or an index, or those of one of `total_segments` segments (`segment`
+// counts from 0). Items with the same hash key follow each other.
 struct Scan {
     std::string table;
     ExpressionParameters expressions;
@@ -131,13 +144,15 @@ struct Scan {
     std::optional<std::int64_t> total_segments;
 };
 
+// A page ends at PageOptions::limit, after 1 MB of items, or after 20,000 items.
 struct Page {
-    // Empty where only the count was asked for.
+    // Empty if the request selected only the count.
     std::vector<Item> items;
-    // Behind the filter, and before.
+    // The number of items after the filter, and before it.
     std::size_t count = 0;
     std::size_t scanned = 0;
-    // Where the page ended before the items did: of the last one read.
+    // The key of the last item that was read, if the page ended before the end of the range;
+    // otherwise none. If the last item of the range fills the page, the next page is empty.
     std::optional<AttributeMap> last_key;
     std::optional<ConsumedCapacity> consumed;
 };

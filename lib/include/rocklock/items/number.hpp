@@ -1,9 +1,10 @@
-// Number: DynamoDB's decimal numbers, exact.
+// Number: DynamoDB's exact decimal numbers.
 //
-// A number is 0, or has up to 38 significant digits and a magnitude from 1E-130 to
-// 9.9999999999999999999999999999999999999E+125. Nothing is ever rounded: what does not fit is an
-// error. It is kept as a coefficient of 127 bits without trailing zeros, times a power of ten, so
-// 1, 1.0 and 10e-1 are the same bytes: equality and hashing are numeric.
+// A number is 0, or it has up to 38 significant digits and a magnitude from 1E-130 to
+// 9.9999999999999999999999999999999999999E+125. No operation rounds: if a result does not fit, the
+// operation fails. A number is stored as a coefficient of 127 bits without trailing zeros, and a
+// power of ten. 1, 1.0 and 10e-1 therefore have the same representation, and equality and hashing
+// are numeric.
 #pragma once
 
 #include <compare>
@@ -23,11 +24,11 @@ namespace rocklock {
 class ROCKLOCK_API Number {
 public:
     static constexpr int max_digits = 38;
-    // The power of ten of the first digit of the smallest and of the largest number.
+    // The decimal exponent of the first digit of the smallest and of the largest number.
     static constexpr int min_magnitude = -130;
     static constexpr int max_magnitude = 125;
 
-    // The sign, the coefficient's halves and the power of ten it is multiplied with.
+    // The sign, the two halves of the coefficient, and the power of ten by which it is multiplied.
     struct Parts {
         std::uint64_t high = 0;
         std::uint64_t low = 0;
@@ -46,39 +47,40 @@ public:
         : Number(value < 0, value < 0 ? ~static_cast<std::uint64_t>(value) + 1
                                       : static_cast<std::uint64_t>(value)) {}
 
-    // Reads an optional sign, digits with an optional point (`5.`, `.5`), and an optional exponent.
-    // Leading zeros are allowed, blanks and all else are not.
+    // Parses an optional sign, digits with an optional point (`5.`, `.5`), and an optional
+    // exponent. Leading zeros are permitted; spaces and other characters are not.
     //
-    // Errors, with the service's texts: invalid_argument  no number; more than 38 significant
-    //                                   digits; a magnitude beyond the range, at either end
+    // Errors, with DynamoDB's messages: invalid_argument  `text` is not a number, has more than 38
+    //                                   significant digits, or has a magnitude outside the range
     static Result<Number> parse(std::string_view text);
 
-    // Plain decimal without exponent, as the service answers: no plus, no needless zero, no bare
-    // point.
+    // Returns the number as DynamoDB's responses contain it: plain decimal without an exponent,
+    // plus sign, superfluous zeros or trailing point.
     std::string to_string() const;
-    // The same at the end of `out`.
+    // Appends to_string() to `out`.
     void append_to(std::string& out) const;
-    // How long that text can be at most: a sign, "0." and 167 digits.
+    // The maximum size of that text: a sign, "0." and 167 digits.
     static constexpr std::size_t max_text_size = 170;
 
     bool is_zero() const noexcept { return (parts_.high | parts_.low) == 0; }
     bool is_negative() const noexcept { return parts_.negative; }
     Number operator-() const noexcept;
 
-    // The number as an integer; nothing when it has a fraction or does not fit.
+    // Returns the number as an integer, or none if it has a fraction or does not fit.
     std::optional<std::int64_t> to_int64() const noexcept;
 
-    // What it counts in the size of an item: 1, for each pair of digits 1, for the sign 1.
+    // Returns the size that counts towards the size of an item: 1, plus 1 for each pair of digits
+    // (counted from the decimal point), plus 1 for a negative sign.
     std::size_t size_bytes() const noexcept;
 
     std::size_t hash() const noexcept;
 
     const Parts& parts() const noexcept { return parts_; }
-    // Nothing unless `parts` are the parts() of some number.
+    // Returns none if `parts` is not the parts() of any number.
     static std::optional<Number> from_parts(const Parts& parts) noexcept;
 
     friend bool operator==(const Number&, const Number&) noexcept = default;
-    // The numeric order.
+    // Compares by value.
     ROCKLOCK_API friend std::strong_ordering operator<=>(const Number& left,
                                                          const Number& right) noexcept;
 
@@ -88,14 +90,14 @@ private:
     explicit Number(const Parts& parts) noexcept : parts_(parts) {}
     Number(bool negative, std::uint64_t magnitude) noexcept;
 
-    // Zero is all zeros. Else the coefficient is not divisible by ten.
+    // If the number is 0, all members are 0. Otherwise the coefficient is not divisible by ten.
     Parts parts_;
 };
 
-// Exact, as `SET a = b + c`, `SET a = b - c` and `ADD` do.
+// Exact, as in `SET a = b + c`, `SET a = b - c` and `ADD`.
 //
-// Errors, with the service's texts: invalid_argument  the result has more than 38 digits, or its
-//                                   magnitude is beyond the range, at either end
+// Errors, with DynamoDB's messages: invalid_argument  the result has more than 38 digits, or a
+//                                   magnitude outside the range
 ROCKLOCK_API Result<Number> add(const Number& left, const Number& right);
 ROCKLOCK_API Result<Number> subtract(const Number& left, const Number& right);
 

@@ -1,9 +1,10 @@
-// Tables with items, as DynamoDB has them: the semantics of its operations over a Storage.
+// Tables with items: the operations of DynamoDB on a Storage.
 //
-// Each request reads one moment of the store, is decided on that alone, and is committed on
-// condition that what it rests on has not changed; if it has, it is decided anew. So every write
-// is one step, and nothing is locked while it is decided. Secondary indexes are written in the same
-// commit as the item, and never lag behind it.
+// An operation reads a snapshot of the store, makes its decision from this snapshot alone, and
+// commits on condition that the data that it read has not changed. If the data has changed, the
+// operation starts again with a new snapshot. Every write is therefore atomic, and no lock is held
+// while it is decided. The entries of secondary indexes are written in the same commit as the item,
+// so an index is never behind its table.
 #pragma once
 
 #include <chrono>
@@ -31,7 +32,7 @@ namespace rocklock {
 class LockGate;
 class SystemTables;
 
-// What the tables and drafts of one user take (UserLimits).
+// The current usage of a user with a limit (UserLimits).
 struct UserTableUsage {
     // The uid; 2^32 - 1 is the user of all clients over TCP.
     std::uint32_t uid = 0;
@@ -41,8 +42,8 @@ struct UserTableUsage {
     friend bool operator==(const UserTableUsage&, const UserTableUsage&) = default;
 };
 
-// A write that is decided and queued. Its end waits for the commit, if finish() has not been
-// called. It must end before its tables do.
+// A write that is decided and queued for the commit. If finish() was not called, the destructor
+// waits for the commit. Must be destroyed before its tables.
 class PendingWrite {
 public:
     PendingWrite() = default;
@@ -50,19 +51,24 @@ public:
     PendingWrite& operator=(const PendingWrite&) = delete;
     virtual ~PendingWrite() = default;
 
-    // Waits until it is committed. Once; who waits may commit what others have begun.
-    // Nothing: another write came between, and this one did not happen; write_item() decides anew.
+    // Waits until the write is committed and returns its result. Must be called at most once. The
+    // calling thread may commit the queued writes of other threads too.
+    //
+    // Returns none if another write changed the item first. This write then has no effect; call
+    // write_item() to decide it again.
     virtual std::optional<Result<WriteAnswer>> finish() = 0;
 };
 
+// The operations on tables and items.
+//
 // Threads:    thread-safe.
-// Durability: what a call changed is on the disk before it returns, as `TableOptions` says.
-// Names:      wherever a table's name is asked for its ARN will do.
-// Errors:     the texts of messages are DynamoDB's.
-//             invalid_argument    the request is wrong in itself, or for this table or item
-//             resource_not_found  no such table
-//             throttled, transaction_conflict  in a rehearsal only
-//             and those of Storage
+// Durability: when a call returns, its changes are as durable as TableOptions::durability requires.
+// Names:      an ARN is accepted wherever the name of a table is.
+// Errors:     with DynamoDB's messages:
+//             invalid_argument    the request is invalid, or does not fit the table or the item
+//             resource_not_found  the table does not exist
+//             throttled, transaction_conflict  only with a Rehearsal
+//             also closing after close(), and the errors of Storage
 class ROCKLOCK_API TableService {
 public:
     TableService() = default;
@@ -70,132 +76,144 @@ public:
     TableService& operator=(const TableService&) = delete;
     virtual ~TableService() = default;
 
-    // Names that begin with "rocklock." are refused: those of rocklock.locks and its kin do.
+    // Creates a table. Names that begin with "rocklock." are reserved for system tables such as
+    // rocklock.locks, and are refused.
     //
-    // Errors: resource_in_use  the table is there already
+    // Errors: resource_in_use  the table exists
     virtual Result<TableDescription> create_table(const CreateTable& request) = 0;
     virtual Result<TableDescription> describe_table(const std::string& table) = 0;
-    // A new index is complete before it returns; who reads it meanwhile is told that it is not. Of
-    // one that is deleted the answer still tells, as `deleting`.
+    // Changes a table and returns its new description. A new index is complete when the call
+    // returns. A query of the index before that fails with invalid_argument. If an index is
+    // deleted, the returned description still contains it, with the status `deleting`.
     //
-    // Errors: limit_exceeded      more than one index to make or to delete
-    //         resource_not_found  no such index
+    // Errors: limit_exceeded      the request creates or deletes more than one index
+    //         resource_not_found  the index does not exist
     virtual Result<TableDescription> update_table(const UpdateTable& request) = 0;
-    // Answers what the table was.
+    // Deletes a table and returns its last description. Errors: invalid_argument if the table has
+    // deletion protection; resource_in_use if it is bound.
     virtual Result<TableDescription> delete_table(const std::string& table) = 0;
     virtual Result<TableNames> list_tables(const ListTables& request) = 0;
 
-    // Answers what was asked for.
+    // Returns the request. Errors: invalid_argument if the setting does not change, if another
+    // attribute is active, or if the table is bound.
     virtual Result<UpdateTimeToLive> update_time_to_live(const UpdateTimeToLive& request) = 0;
     virtual Result<TimeToLive> describe_time_to_live(const std::string& table) = 0;
-    // Removes items that have expired, by the rules of deletes: each on condition that it still has
-    // as it goes, and its entries in indexes with it. A removal may be lost in a power cut, and is
-    // then made again.
+    // Executes one step of a sweep: deletes items that have expired and drafts that are too old,
+    // and counts the items of tables whose counts were lost in a crash. Each delete follows the
+    // rules of other deletes, including locks and indexes, and is conditional on the item still
+    // being expired. If a power cut undoes a delete, a later sweep repeats it.
     //
-    // Takes one step; `next` of the report tells when to call again. Any thread may do it, and
-    // nobody has to. Where counts of items were lost in a crash, it counts them too.
+    // `next` of the report says when to call again. Any thread may call this function, and no call
+    // is required: without sweeps, expired items stay.
     virtual Result<SweepReport> sweep_expired(const SweepExpired& step) = 0;
 
-    // At most 50 tags a table; more are an invalid_argument, and so is a key that begins with
-    // "aws:".
+    // A table has at most 50 tags. Errors: invalid_argument if it would have more, if a key begins
+    // with "aws:", or if the resource is not the ARN of a table.
     virtual Result<void> tag_resource(const TagResource& request) = 0;
     virtual Result<void> untag_resource(const UntagResource& request) = 0;
     virtual Result<TagPage> list_tags_of_resource(const ListTagsOfResource& request) = 0;
     virtual ServiceLimits describe_limits() const = 0;
 
-    // Binds the items of a table to resources, whatever it was bound to before: from then on a
-    // write needs a LockProof of what covers its item, and a plain read is refused while another
-    // session holds it in exclusive. A read that was under way is not disturbed, a write is decided
-    // anew.
+    // Binds the items of a table to resources and replaces an earlier binding. From now on, a write
+    // requires a LockProof whose grant covers the item, and a plain read is refused while another
+    // session holds the resource in mode `exclusive`. A read in progress is completed under the old
+    // binding; a write in progress is decided again.
     //
-    // Errors: invalid_argument    the template; the names of other things than the table's key
+    // Errors: invalid_argument    the template is invalid, or names an attribute outside the key
     //         resource_not_found
     virtual Result<TableBinding> bind_table(const TableBinding& request) = 0;
-    // Answers with what it was bound to. Errors: invalid_argument when it is not bound.
+    // Removes the binding of a table and returns it. Errors: invalid_argument if the table is not
+    // bound.
     virtual Result<TableBinding> unbind_table(const std::string& table) = 0;
-    // In order of tables.
+    // Returns all bindings, ordered by table.
     virtual Result<std::vector<TableBinding>> list_bindings() = 0;
 
-    // What was kept of writes that came too late for their locks, oldest first. Whoever lets others
-    // send requests checks who they are first. Errors: invalid_argument (the limit)
+    // Returns the drafts of a principal, oldest first. A server must authenticate the principal
+    // before it calls this function. Errors: invalid_argument (the limit).
     virtual Result<DraftPage> list_drafts(const DraftsRequest& request) = 0;
-    // Answers with the draft and removes it, in one commit: of two that take it one gets it. Who
-    // must not lose it in a crash of its own lists it, saves, and discards it then.
+    // Deletes a draft and returns it, in one commit: if two clients take the same draft, one of
+    // them gets it. A client that must not lose the draft if it crashes itself should list it, save
+    // it, and then discard it.
     //
-    // Errors: resource_not_found  the principal has no such draft, or not any more
+    // Errors: resource_not_found  the principal does not have this draft
     virtual Result<Draft> take_draft(const std::string& principal, DraftId draft) = 0;
-    // Errors: as take_draft()
+    // Deletes a draft. Errors: as take_draft().
     virtual Result<void> discard_draft(const std::string& principal, DraftId draft) = 0;
 
-    // Errors: condition_failed  error().item is the item, if it was asked for
+    // Writes one item. Errors: condition_failed; error().item is the item, if the request asked for
+    // it.
     virtual Result<WriteAnswer> write_item(const WriteItem& request) = 0;
     virtual Result<GetAnswer> get_item(const GetItem& request) = 0;
-    // The same where it takes next to no time: of an item that is small and lies in memory. For
-    // threads that may not wait. Nothing: get_item() tells.
+    // Non-blocking get_item(), for threads that must not wait. Returns none if the item is not
+    // cached in memory or is not small; call get_item() then.
     virtual std::optional<Result<GetAnswer>> get_cached_item(const GetItem& /*request*/) {
         return std::nullopt;
     }
-    // Decides a write of what lies in memory and queues it, so that one thread can wait for the
-    // commits of many; for threads that may not wait. Nothing: write_item() tells.
+    // Decides a write from data that is cached in memory and queues it, so that one thread can wait
+    // for the commits of several writes. For threads that must not wait. Returns null if that is
+    // not possible; call write_item() then.
     virtual std::unique_ptr<PendingWrite> begin_write(const WriteItem& /*request*/) {
         return nullptr;
     }
-    // Errors: invalid_argument  no such index, or it is not complete yet
+    // Errors: invalid_argument if the index does not exist or is not complete yet.
     virtual Result<Page> query(const Query& request) = 0;
     virtual Result<Page> scan(const Scan& request) = 0;
 
-    // Nothing is written where one of the writes is wrong.
+    // If one of the writes is invalid, none is made.
     virtual Result<BatchWriteAnswer> batch_write(const BatchWrite& request) = 0;
     virtual Result<BatchGetAnswer> batch_get(const BatchGet& request) = 0;
 
-    // All of the actions in one step, or none.
+    // Executes all actions in one atomic step, or none.
     //
-    // Errors: transaction_cancelled  error().reasons has one for each action
+    // Errors: transaction_cancelled  error().reasons has one element for each action
     //         parameter_mismatch     the token was used with another request
     virtual Result<TransactWriteAnswer> transact_write(const TransactWrite& request) = 0;
-    // All of the items at one moment.
+    // Reads all items from one snapshot.
     //
-    // Errors: transaction_cancelled  error().reasons has one for each key
+    // Errors: transaction_cancelled  error().reasons has one element for each get
     virtual Result<TransactGetAnswer> transact_get(const TransactGet& request) = 0;
 
-    // Returns what the tables and drafts of each user take, in order of uids. Empty if no user has
-    // a limit.
+    // Returns the current usage of tables and drafts by each user, ordered by uid. Empty if no user
+    // has a limit.
     virtual std::vector<UserTableUsage> user_usage() const { return {}; }
 
-    // Stores the counts of items, so that the next one need not count; before the storage is
-    // closed. Writes are answered with `closing` from then on. Once is enough.
+    // Stores the item counts, so that the next open need not count the items again. Must be called
+    // before the storage is closed; a second call has no effect. Later writes fail with `closing`.
     //
-    // Errors: those of Storage; the counts are lost then
+    // Errors: those of Storage; the counts are then lost
     virtual Result<void> close() = 0;
 };
 
-// Whether a text can be the region of an ARN: 1 to 63 lower-case letters, digits and hyphens.
+// Returns whether a text can be the region of an ARN: 1 to 63 lower-case letters, digits and
+// hyphens.
 ROCKLOCK_API bool is_region(std::string_view text);
 
 struct TableOptions {
     Durability durability = Durability::durable;
-    // Of ARNs. One with another region or account names no table of ours.
+    // The region and the account in ARNs. An ARN with another region or account matches no table.
     std::string region = "local";
     std::string account = "000000000000";
-    // From the beginning of one sweep of all tables to that of the next.
+    // The time from the start of one sweep of all tables to the start of the next.
     std::chrono::milliseconds sweep_period{10'000};
     Rehearsal rehearsal;
-    // Who answers for locks; `Database` has one. It must outlive the tables. Without one no bound
-    // table can be written.
+    // Checks the locks for accesses to bound tables; provided by Database. Must outlive the tables.
+    // If null, every write to a bound table fails with lock_required.
     LockGate* gate = nullptr;
-    // Tables of the system's own beside the stored ones; `Database` has some. It must outlive them.
+    // The system's own tables in addition to the stored ones; provided by Database. Must outlive
+    // the tables. If null, there are none.
     SystemTables* system = nullptr;
-    // Of these, `drafts` and `table_bytes` count here. A write beyond the limit fails with
-    // limit_exceeded; a draft beyond it is not kept.
+    // Only `drafts` and `table_bytes` are used. If a write would exceed a limit, it fails with
+    // limit_exceeded; if a draft would exceed a limit, it is not kept.
     UserLimits user_limits{};
 };
 
-// Finishes what an earlier run was interrupted at: tables that were being deleted, indexes that
-// were being made.
+// Opens the tables in `storage`. Completes what an earlier run did not: the deletion of tables and
+// the creation of indexes.
 //
-// Lifetime: borrows `storage` and `clock`, which must outlive what it returns. Its end closes it.
-// Errors:   invalid_argument: a percentage of the rehearsal, or the region; corrupt, newer_format;
-// those of Storage
+// Lifetime: borrows `storage` and `clock`, which must outlive the tables. The destructor of the
+//           tables calls close().
+// Errors:   invalid_argument (a percentage of the rehearsal, or the region), corrupt, newer_format,
+//           and those of Storage
 ROCKLOCK_API Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock,
                                                                const TableOptions& options = {});
 

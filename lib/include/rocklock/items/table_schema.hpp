@@ -1,8 +1,8 @@
-// Tables: how they are described, made, changed and deleted. The names are those of DynamoDB's
+// The requests that create, describe, change and delete tables. The names are those of DynamoDB's
 // operations and parameters.
 //
-// A table that was made is there at once, and one that was deleted is gone at once: none is ever
-// seen as CREATING or DELETING.
+// A table exists as soon as CreateTable returns, and is gone as soon as DeleteTable returns. No
+// table ever has the status CREATING or DELETING.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace rocklock {
 
 struct AttributeDefinition {
     std::string name;
-    // string, number or binary.
+    // Must be string, number or binary.
     AttributeType type = AttributeType::string;
 
     friend bool operator==(const AttributeDefinition&, const AttributeDefinition&) = default;
@@ -35,10 +35,11 @@ struct KeyElement {
 
 enum class ProjectionType : std::uint8_t { keys_only, include, all };
 
-// What entries of an index hold besides the keys of index and table.
+// The attributes that the entries of an index contain in addition to the keys of the index and the
+// table.
 struct IndexProjection {
     std::optional<ProjectionType> type;
-    // With `include` only.
+    // Only with `include`.
     std::optional<std::vector<std::string>> non_key_attributes;
 
     friend bool operator==(const IndexProjection&, const IndexProjection&) = default;
@@ -46,7 +47,7 @@ struct IndexProjection {
 
 enum class BillingMode : std::uint8_t { provisioned, pay_per_request };
 
-// Kept and told, and nothing is slowed down by it.
+// Stored and described only; no request is throttled because of it.
 struct ProvisionedThroughput {
     std::int64_t read_units = 0;
     std::int64_t write_units = 0;
@@ -54,10 +55,10 @@ struct ProvisionedThroughput {
     friend bool operator==(const ProvisionedThroughput&, const ProvisionedThroughput&) = default;
 };
 
-// Limits of a table or a global index on demand, in units per second: 1 or more each. They are
-// stored and described, and no request is slowed down by them.
+// Throughput limits of an on-demand table or global index, in units per second: at least 1 each.
+// They are stored and described only; no request is throttled because of them.
 //
-// In a change an absent limit stays as it is, and -1 removes it.
+// In a change, an absent limit is unchanged, and -1 removes the limit.
 struct OnDemandThroughput {
     std::optional<std::int64_t> max_read_units;
     std::optional<std::int64_t> max_write_units;
@@ -65,8 +66,8 @@ struct OnDemandThroughput {
     friend bool operator==(const OnDemandThroughput&, const OnDemandThroughput&) = default;
 };
 
-// What a table or a global index bears at once, in units per second. It is stored and described;
-// nothing depends on it. It never falls.
+// The throughput that a table or a global index supports immediately, in units per second. It is
+// stored and described only. It can never be decreased.
 struct WarmThroughput {
     std::optional<std::int64_t> read_units;
     std::optional<std::int64_t> write_units;
@@ -74,28 +75,28 @@ struct WarmThroughput {
     friend bool operator==(const WarmThroughput&, const WarmThroughput&) = default;
 };
 
-// Encryption at rest with a key of the key management service. It is stored and described: the
-// store is encrypted by the file system below it, or not at all.
+// Encryption at rest with a key of the key management service. It is stored and described only;
+// Rocklock does not encrypt the store.
 struct ServerSideEncryption {
     bool enabled = false;
-    // An id, an alias or an ARN. Absent: the account's key for tables.
+    // An id, an alias or an ARN. If absent, the account's default key for tables.
     std::optional<std::string> key;
 
     friend bool operator==(const ServerSideEncryption&, const ServerSideEncryption&) = default;
 };
 
-// Local or global.
+// A local or a global index.
 struct SecondaryIndex {
     std::string name;
     std::vector<KeyElement> key;
     std::optional<IndexProjection> projection;
-    // Of global ones.
+    // For global indexes only, as the two members below.
     std::optional<ProvisionedThroughput> throughput;
     std::optional<OnDemandThroughput> on_demand{};
     std::optional<WarmThroughput> warm{};
 };
 
-// What the service charges; it is kept and told.
+// The price class of the table; stored and described only.
 enum class TableClass : std::uint8_t { standard, standard_infrequent_access };
 
 struct CreateTable {
@@ -104,7 +105,7 @@ struct CreateTable {
     std::vector<KeyElement> key;
     std::optional<BillingMode> billing;
     std::optional<ProvisionedThroughput> throughput;
-    // Nothing is another thing than none.
+    // An empty list differs from an absent one: it is refused, as in DynamoDB.
     std::optional<std::vector<SecondaryIndex>> local_indexes;
     std::optional<std::vector<SecondaryIndex>> global_indexes;
     bool deletion_protection = false;
@@ -113,20 +114,22 @@ struct CreateTable {
     std::optional<OnDemandThroughput> on_demand{};
     std::optional<WarmThroughput> warm{};
     ServerSideEncryption encryption{};
-    // The user whose limit of bytes the table counts towards (UserLimits). None: nobody's.
+    // The uid of the user whose limit of bytes the table counts towards (UserLimits). If none, it
+    // counts towards no limit.
     std::optional<std::uint32_t> user{};
 };
 
-// One change besides the table's name and `attributes`: of throughput of any kind, the table's and
-// its indexes', with or without `billing`; of one index that is created or removed; of the
-// protection; of the class; of the encryption.
+// Makes one of these changes: throughput, of the table and of its indexes, with or without
+// `billing`; the creation or deletion of one index; deletion protection; table class; encryption. A
+// request for several of them fails with invalid_argument. `attributes` are the definitions for a
+// new index.
 struct UpdateTable {
-    // One of the three.
+    // Exactly one of the members must be set.
     struct GlobalIndexUpdate {
         std::optional<SecondaryIndex> create;
-        // Its name, and its throughput of one kind or several.
+        // The name of the index, and its new throughput of one or several kinds.
         std::optional<SecondaryIndex> update;
-        // Its name.
+        // The name of the index.
         std::optional<std::string> remove;
     };
 
@@ -143,10 +146,11 @@ struct UpdateTable {
 };
 
 enum class IndexStatus : std::uint8_t {
-    // Entries of items that were there before it are still being added. It cannot be read yet.
+    // Entries for items that existed before the index are still being added. The index cannot be
+    // read yet.
     creating,
     active,
-    // Was there until the call that tells it.
+    // Deleted by the call that returned this description.
     deleting,
 };
 
@@ -156,12 +160,12 @@ struct IndexDescription {
     IndexProjection projection;
     ProvisionedThroughput throughput;
     IndexStatus status = IndexStatus::active;
-    // The table's, "/index/" and the name.
+    // The table's ARN, "/index/" and the name of the index.
     std::string arn;
     std::uint64_t entry_count = 0;
     std::uint64_t size_bytes = 0;
     OnDemandThroughput on_demand{};
-    // Of global ones, with both members.
+    // Only for global indexes; both members are set.
     WarmThroughput warm{};
 };
 
@@ -177,34 +181,35 @@ struct TableDescription {
     std::vector<IndexDescription> local_indexes;
     std::vector<IndexDescription> global_indexes;
     bool deletion_protection = false;
-    // Where one was ever given.
+    // None if no class was ever set.
     std::optional<TableClass> table_class;
     // "arn:aws:dynamodb:<region>:<account>:table/<name>".
     std::string arn;
-    // Exact but for what was lost of them in a crash: then as of the last orderly close until the
-    // items have been counted, which calls of sweep_expired() do.
+    // The numbers of items and bytes. They are exact, unless changes of them were lost in a crash.
+    // In that case they are from the last close() until sweep_expired() has counted the items.
     std::uint64_t item_count = 0;
     std::uint64_t size_bytes = 0;
     OnDemandThroughput on_demand{};
-    // With both members.
+    // Both members are set.
     WarmThroughput warm{};
-    // When it was last made, or changed, to be on demand.
+    // The time at which the table was last created as, or changed to, an on-demand table.
     std::optional<WallTime> on_demand_since{};
-    // The ARN of the key that it is said to be encrypted with.
+    // The ARN of the key in ServerSideEncryption, if encryption is enabled.
     std::optional<std::string> encryption_key_arn{};
 };
 
 struct ListTables {
-    // Names behind this one, which need not be there.
+    // Lists the names after this one. The table with this name need not exist. Empty: from the
+    // first.
     std::string after;
     // 1 to 100.
     std::optional<std::int64_t> limit;
 };
 
 struct TableNames {
-    // In order of their bytes.
+    // In bytewise order.
     std::vector<std::string> names;
-    // Where more remain.
+    // The `after` of the next request, if more names remain; otherwise none.
     std::optional<std::string> last;
 };
 

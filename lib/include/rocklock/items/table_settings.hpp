@@ -1,5 +1,5 @@
-// What belongs to a table besides its keys and indexes: the time its items live, its tags, and the
-// limits of all. The names are those of DynamoDB's operations and parameters.
+// The settings of a table besides its keys and indexes (time to live, tags), and the account's
+// limits. The names are those of DynamoDB's operations and parameters.
 #pragma once
 
 #include <chrono>
@@ -12,40 +12,44 @@
 
 namespace rocklock {
 
-// UpdateTimeToLive. An item whose attribute is a number of seconds since 1970 that lies in the past
-// has expired, and is removed by a sweep; until then it is there as any other.
+// UpdateTimeToLive. If the attribute of an item is a number of seconds since 1970 and in the past,
+// the item has expired. A sweep deletes it; until then it can be read and written as any other
+// item. As in DynamoDB, an item that expired more than five years ago is not deleted.
 struct UpdateTimeToLive {
     std::string table;
     std::string attribute;
     bool enabled = false;
 };
 
-// DescribeTimeToLive. It is enabled or disabled at once, and never ENABLING or DISABLING.
+// DescribeTimeToLive. A change takes effect immediately, so the status is never ENABLING or
+// DISABLING.
 struct TimeToLive {
     bool enabled = false;
-    // Empty where it is disabled.
+    // Empty if time to live is disabled.
     std::string attribute;
 };
 
-// One step of a sweep over the tables whose items may expire, and over the drafts.
+// One step of a sweep. A sweep deletes the expired items of all tables and the drafts that are too
+// old.
 struct SweepExpired {
-    // So many items are looked at; 1 at least.
+    // The maximum number of items that the step examines; 0 means 1.
     std::size_t max_items = 1'000;
-    // Items are spared for so long past their expiry.
+    // An item is deleted only if it expired longer ago than this.
     std::chrono::milliseconds spared{};
 };
 
 struct SweepReport {
     std::size_t examined = 0;
     std::size_t removed = 0;
-    // When the next step is due: at once while a round goes on, else when the next round begins.
+    // The time until the next step is due: zero while a round is in progress, otherwise the time
+    // until the next round begins.
     std::chrono::milliseconds next{};
 };
 
-// As TagResource and ListTagsOfResource have them: key and value.
+// Tags by key, as in TagResource and ListTagsOfResource.
 using Tags = std::map<std::string, std::string>;
 
-// The resource is the ARN of a table.
+// `resource` is the ARN of a table, also in the two requests below.
 struct TagResource {
     std::string resource;
     Tags tags;
@@ -58,19 +62,19 @@ struct UntagResource {
 
 struct ListTagsOfResource {
     std::string resource;
-    // That of the page before.
+    // The `next_token` of the previous page; none for the first page.
     std::optional<std::string> next_token;
 };
 
 struct TagPage {
-    // In order of their keys.
+    // Ordered by key.
     Tags tags;
-    // Where more remain.
+    // The token for the next page; none on the last page.
     std::optional<std::string> next_token;
 };
 
-// DescribeLimits: what the service gives an account. Nothing is held to it but throughput that
-// tables ask for.
+// DescribeLimits: the default limits of an account in DynamoDB. Only the provisioned throughput
+// that tables request is checked against them.
 struct ServiceLimits {
     std::int64_t account_read_units = 80'000;
     std::int64_t account_write_units = 80'000;
