@@ -1,4 +1,4 @@
-// What a database does by itself: renewals, warnings and waits.
+// The background work of a database: renewals, warnings and waits.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(a_session_is_renewed_long_past_its_lease) {
     Session clock = database.open_session("bob", short_lease(false)).value();
     Events events;
     clock.on_lost([&](const LostNotice&) { events.happen("lost"); });
-    // Three leases of bob's pass, one after the other.
+    // Three of bob's leases end, one after the other.
     for (std::size_t round = 1; round <= 3; ++round) {
         const Guard guard = clock.acquire("b" + std::to_string(round)).value();
         BOOST_REQUIRE(events.wait_for(round));
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_session_is_renewed_long_past_its_lease) {
 
 BOOST_AUTO_TEST_CASE(a_session_is_renewed_in_time_after_its_lease_was_made_shorter) {
     Session kept = database.open_session("ann").value();
-    // By now the keeper sleeps, for nine seconds.
+    // By now the keeper is asleep, for nine seconds.
     std::this_thread::sleep_for(100ms);
     const auto before = database.statistics().renewals;
     BOOST_TEST(kept.renew(600ms).has_value());
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(many_sessions_are_all_renewed_in_time) {
     for (int i = 0; i < 200; ++i) {
         sessions.push_back(database.open_session("ann", options).value());
     }
-    // Each of them more than twice: longer than a lease.
+    // Each session is renewed more than twice, so the test lasts longer than a lease.
     const auto give_up = std::chrono::steady_clock::now() + 30s;
     while (database.statistics().renewals < 800) {
         BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_granted_when_the_holder_dies) {
     const Guard guard = bob.acquire("a", patient).value();
     BOOST_TEST(guard.grant().waited);
     BOOST_TEST((guard.token() > dead.token()));
-    // Not early.
+    // The wait did not end early.
     BOOST_TEST((system_clock().now().boot >= begin + 300ms));
 }
 
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_callback_may_use_the_session_that_it_is_about) {
     BOOST_TEST(bob.acquire("a", patient).has_value());
     BOOST_REQUIRE(events.wait_for(1));
     BOOST_TEST(events.seen().at(0) == "bob");
-    // It may still be in release().
+    // The holder may still be within release().
     ann.on_wanted({});
     BOOST_TEST(!guard.valid());
 }
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_close_tells_holders_and_waiters) {
     BOOST_TEST((events.seen() == std::vector<std::string>{"manager closed"}));
 }
 
-// Whoever waits looks at the clock himself.
+// A waiting thread checks the clock itself.
 BOOST_AUTO_TEST_CASE(not_even_a_thread_is_needed_for_a_wait) {
     DatabaseOptions options;
     options.background = false;
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(ends_a_wait) {
     waiter.join();
     BOOST_TEST(answer == "cancelled");
     BOOST_TEST(database.statistics().waiting == 0U);
-    // And it is never granted later.
+    // The cancelled request is not granted later.
     held.release().value();
     BOOST_TEST(cleo.acquire("a").has_value());
 }

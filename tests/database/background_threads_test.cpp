@@ -1,4 +1,5 @@
-// Asynchronous calls, administrators, many threads and events with a running database.
+// Asynchronous calls, administrators, many threads, and events, with a database that has background
+// threads.
 #include <chrono>
 #include <future>
 #include <map>
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(is_withdrawn_by_a_cancel) {
     bob.cancel(ticket);
     BOOST_REQUIRE(events.wait_for(1));
     BOOST_TEST(events.seen().at(0) == "cancelled");
-    // Too late, or never known: nothing happens.
+    // If the request has completed or is unknown, cancel() does nothing.
     bob.cancel(ticket);
     bob.cancel(Ticket{12345678});
     held.release().value();
@@ -107,7 +108,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_loss)
 
-// The manager's thread may come with it when nobody keeps sessions any more.
+// The manager's thread may report the loss when the keeper has already stopped.
 BOOST_AUTO_TEST_CASE(is_told_by_a_database_that_closes_right_after_it) {
     for (int i = 0; i < 300; ++i) {
         Database database = Database::in_memory().value();
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(ends_a_session_and_all_sessions_of_a_principal) {
     const Guard kept = other.acquire("b").value();
     const auto ended = database.end_session(first.id(), "root", "to test it").value();
     BOOST_TEST((ended.released == std::vector<GrantId>{guard.id()}));
-    // The loss is reported from another thread.
+    // Another thread reports the loss.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
     while (guard.valid() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
     BOOST_TEST(!guard.valid());
@@ -162,7 +163,7 @@ BOOST_AUTO_TEST_CASE(never_hold_the_same_lock_at_once) {
                 AcquireOptions patient;
                 patient.patience = no_limit;
                 const Guard guard = session.acquire("counter", patient).value();
-                // Not guarded by anything but the lock.
+                // Only the lock protects these variables.
                 if (++inside != 1) ++violations;
                 ++entries;
                 if (guard.token() <= last) ++violations;
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(hears_each_grant_and_its_end_once_while_many_threads_lock) 
     std::jthread watcher([&] {
         WatchRequest watch;
         watch.patience = no_limit;
-        // In small pages, so that it waits, falls behind and catches up.
+        // With small pages, the watcher waits, falls behind and catches up.
         watch.limit = 7;
         std::size_t ends = 0;
         while (ends < threads * rounds) {
@@ -281,7 +282,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_deferred_end)
 
-// The clock stands still, so the manager's thread does not write it while it is asked for.
+// The clock stands still, so the manager's thread does not write the event before it is requested.
 BOOST_AUTO_TEST_CASE(is_known_at_once_to_whoever_asks_for_it) {
     SimulatedClock clock;
     DatabaseOptions options;

@@ -1,4 +1,4 @@
-// Whatever it is given, it answers with an error, and nothing has changed.
+// Invalid input returns an error and changes nothing.
 #include <string>
 
 #include <boost/test/unit_test.hpp>
@@ -19,7 +19,8 @@ const std::vector<std::string> bad_names = {
     std::string(1'000'000, 'x'),
     "a\0b"s,
     "\0"s,
-    // Not UTF-8: a stray continuation, a cut sequence, an overlong one, a surrogate, past the end.
+    // Not UTF-8: a stray continuation byte, a truncated sequence, an overlong one, a surrogate, and
+    // a code point out of range.
     "\x80",
     "caf\xc3",
     "\xc0\xaf",

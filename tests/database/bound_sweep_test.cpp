@@ -1,4 +1,4 @@
-// The sweep of expired items in a table that is bound to locks.
+// The sweep of expired items in a table that is bound to resources.
 #include <chrono>
 #include <string>
 
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(removes_what_nobody_holds_and_leaves_the_rest_for_later) {
     constexpr int count = 40;
     write_expired(shop, count);
     shop.bind("orders", "orders/{id}");
-    // Long enough for a round to begin.
+    // Long enough for a sweep to begin.
     const auto lease = Shop::with_lease(1h);
     Session patient = shop.database->open_session("ann", lease).value();
     Guard reads = Shop::lock(patient, "orders/3", Mode::read);
@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(removes_what_nobody_holds_and_leaves_the_rest_for_later) {
     BOOST_TEST(sweep(shop) == count - 3U);
     for (const auto* held : {"3", "17", "39"}) BOOST_TEST(text_of(shop, held) == "old", held);
     for (const auto* gone : {"1", "18", "40"}) BOOST_TEST(text_of(shop, gone) == "none", gone);
-    // It keeps nothing.
+    // The sweep keeps no locks of its own.
     BOOST_TEST(shop.database->list().value().locks.size() == 3U);
     BOOST_TEST(sweep(shop) == 0U);
     BOOST_TEST(reads.release().has_value());
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(takes_a_lock_that_others_see_in_the_history) {
     BOOST_TEST((view.last_holder->ending.outcome == Outcome::released));
 }
 
-// Its items belong to one resource, which is locked once.
+// All items belong to one resource, which the sweep locks once.
 BOOST_AUTO_TEST_CASE(of_one_resource_is_all_or_nothing) {
     Shop shop;
     write_expired(shop, 60);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(spares_what_was_given_a_longer_life_under_a_lock) {
     BOOST_TEST(text_of(shop, "1") == "new");
 }
 
-// Its own grant is checked as that of any writer.
+// The grant of the sweep is checked as that of any other writer.
 BOOST_AUTO_TEST_CASE(that_is_robbed_of_its_lock_removes_nothing) {
     Shop shop;
     LockClass stolen;

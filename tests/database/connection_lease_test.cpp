@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(is_counted_from_before_the_request) {
         its.reply(thirty_seconds());
         its.next();
         clock.advance(2s);
-        // It lay there for a second and a half at most before it was decided.
+        // The request waited at the daemon for at most 1.5 s before it was decided.
         auto grant = grant_of(5, "a");
         grant.cap = grant.deadline - 20s;
         its.reply(grant, 1500ms);
@@ -41,10 +41,10 @@ BOOST_AUTO_TEST_CASE(is_counted_from_before_the_request) {
     options.background = false;
     Database database = Database::connect(daemon.path(), options).value();
     Session session = database.open_session("ann", by_hand()).value();
-    BOOST_TEST((session.remaining() == 22s));  // 30 less the 5 on the way and a margin of 3.
+    BOOST_TEST((session.remaining() == 22s));  // 30 s minus 5 s in transit and a margin of 3 s.
     Guard guard = session.acquire("a").value();
     BOOST_TEST((session.remaining() == 26500ms));
-    // Its own end comes ten seconds after it was decided.
+    // The cap of the grant is ten seconds after the decision.
     BOOST_TEST((guard.remaining() == 6500ms));
     BOOST_TEST(session.renew().has_value());
     BOOST_TEST((session.remaining() == 23s));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(renewals_that_are_due_together)
 
-// The daemon answers none before it has all, and then the last one first.
+// The daemon responds only after it has received all three requests, in reverse order.
 BOOST_AUTO_TEST_CASE(are_asked_for_together_and_each_gets_its_own_answer) {
     std::atomic<int> together{0};
     ScriptedDaemon daemon([&](ScriptedDaemon& its) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(are_asked_for_together_and_each_gets_its_own_answer) {
     three.clock.advance(10s);
     three.database.tick();
     BOOST_TEST(together == 3);
-    // A lease less its margin of 3 s.
+    // A lease minus its margin of 3 s.
     BOOST_TEST((three.sessions[0].remaining() == 7s));
     BOOST_TEST((three.sessions[1].remaining() == 17s));
     BOOST_TEST((three.sessions[2].remaining() == 27s));
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(fail_each_by_itself) {
     BOOST_TEST((three.sessions[0].remaining() == 27s));
     BOOST_TEST(!three.sessions[1].valid());
     BOOST_TEST((three.sessions[2].remaining() == 17s));
-    // The third is tried again soon, and the others are not.
+    // The third renewal is retried soon, the others are not.
     three.clock.advance(3s);
     three.database.tick();
     BOOST_TEST(asked == 4);
@@ -227,10 +227,10 @@ BOOST_AUTO_TEST_CASE(lies_where_the_program_says, *boost::unit_test::label("rock
     BOOST_TEST(report.problems.empty());
     BOOST_TEST(report.facts.grants == 1U);
     BOOST_TEST(report.facts.copy);
-    // What the storage says is said here too.
+    // Returns the errors of the storage, too.
     BOOST_TEST(failure_of(database.backup(directory / "copy")) == "invalid_argument");
     BOOST_TEST(failure_of(database.backup(directory / "no/such")) == "invalid_argument");
-    // A relative path is this program's, not the daemon's.
+    // A relative path is relative to the directory of this program, not of the daemon.
     const auto relative = std::filesystem::relative(directory / "another").string();
     BOOST_TEST(relative.front() != '/');
     BOOST_TEST(failure_of(database.backup(relative)) == "");
@@ -243,7 +243,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_store_in_memory_is_refused, Connected) {
     BOOST_TEST(failure_of(database.backup("")) == "invalid_argument");
 }
 
-// It may take longer than a daemon is waited for, and is not made a second time.
+// A backup may take longer than the timeout of other calls, and is not retried.
 BOOST_AUTO_TEST_CASE(is_waited_for_and_asked_for_once) {
     std::atomic<int> backups{0};
     std::atomic<bool> hangs_up{false};
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(is_waited_for_and_asked_for_once) {
         }
     };
     wait_until([&] { return backups == 1; });
-    // Another call is given up meanwhile.
+    // Another call times out in the meantime.
     BOOST_TEST(failure_of(database.show("a")) == "indeterminate");
     BOOST_TEST(!over);
     hangs_up = true;

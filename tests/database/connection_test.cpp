@@ -1,4 +1,4 @@
-// Connections to a daemon: connecting, and connections that break.
+// Connections to a daemon: connecting, and lost connections.
 #include <atomic>
 #include <chrono>
 #include <latch>
@@ -16,7 +16,7 @@ using namespace scripted;
 
 BOOST_AUTO_TEST_SUITE(connecting)
 
-// They are reached by whoever speaks DynamoDB's API.
+// The tables of a daemon are available through DynamoDB's API.
 BOOST_AUTO_TEST_CASE(has_no_tables_of_its_own) {
     Connected connected;
     const auto tables = connected.database.tables();
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(leaves_a_waiter_waiting) {
     until_waiting(1);
     const auto waits = store.statistics().waits;
     server->drop_connections();
-    // It left the queue with the connection, and is in it again.
+    // The request left the queue with the connection, and is queued again.
     const auto give_up = std::chrono::steady_clock::now() + 30s;
     while (store.statistics().waits == waits) {
         BOOST_REQUIRE((std::chrono::steady_clock::now() < give_up));
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(and_does_not_come_back_is_unreachable) {
     server.reset();
     const auto refused = failure_of(session.acquire("b"));
     BOOST_TEST((refused == "unreachable" || refused == "indeterminate"));
-    // What is held is held until its lease ends.
+    // The lock is held until its lease ends.
     BOOST_TEST(guard.valid());
 }
 
@@ -246,7 +246,8 @@ BOOST_AUTO_TEST_CASE(of_a_renewal_does_not_hide_what_was_lost) {
         its.next();
         its.hang_up();
         its.accept();
-        // The renewal comes again, and then the question what is left.
+        // After reconnecting, the client renews the session again and then queries its remaining
+        // grants.
         its.answer(thirty_seconds());
         its.answer(SessionDetail{thirty_seconds(), {grant_of(6, "b")}});
         while (its.next()) its.reply(SessionDetail{thirty_seconds(), {grant_of(6, "b")}});

@@ -1,5 +1,5 @@
-// Counters that are kept under locks by threads of a program: P7 of the invariants, through the
-// library. Some work past their leases, and some lose their sessions in the middle of it.
+// Counters that threads increment under locks: no acknowledged increment is lost. Some threads work
+// beyond their leases, and some abandon their sessions.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -30,7 +30,7 @@ std::int64_t count_of(const std::optional<Item>& item) {
     return std::stoll(item->find("count")->get_if<Number>()->to_string());
 }
 
-// What all of them did.
+// The totals of all clients.
 struct Tally {
     std::atomic<std::int64_t> done{0};
     std::atomic<int> late{0};
@@ -49,7 +49,7 @@ public:
 
     void count(const std::atomic<bool>& over) {
         while (!over) {
-            // A lease is not renewed, and a session does not outlive what is done with it.
+            // The lease is not renewed, and the session ends at the end of this block.
             SessionOptions options;
             options.lease = lease;
             options.renew = false;
@@ -64,7 +64,7 @@ public:
 private:
     bool one_of(unsigned chances) { return random_() % chances == 0; }
 
-    // False: the session is gone.
+    // Returns false if the session has ended.
     bool count_once(Session& session) {
         ItemToLock wanted;
         wanted.table = "orders";
@@ -76,7 +76,7 @@ private:
         Item next = wanted.key;
         next.set("count", Number(count_of(locked->item) + 1));
         if (one_of(20)) {
-            // As a process that is killed: nobody gives anything back.
+            // Simulates a killed process: nothing is released.
             ++tally_.left;
             locked->guard.detach();
             std::ignore = session.detach();
@@ -117,7 +117,7 @@ private:
         const bool stale = saved.error().code == ErrorCode::stale_token ||
                            saved.error().code == ErrorCode::transaction_cancelled;
         if (stale) ++tally_.late;
-        // A busy machine may pause it too.
+        // A busy machine can delay a thread beyond its lease, so `stale` is expected without a pause, too.
         if (!stale && !paused) ++tally_.unexpected;
     }
 

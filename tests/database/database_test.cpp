@@ -1,4 +1,4 @@
-// Opening, closing, moving; and who may.
+// Opening, closing and moving a database, and access from other processes.
 #include <rocklock/database.hpp>
 
 #include <fcntl.h>
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(is_closed_when_another_is_moved_in) {
 
 BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
     const Database taken = std::move(database);
-    // What is left of it is looked at on purpose.
+    // Using the moved-from object is intended.
     Database& moved = database;
     BOOST_TEST(failure_of(moved.open_session("ann")) == "invalid_argument");
     BOOST_TEST(failure_of(moved.resume_session({})) == "invalid_argument");
@@ -132,12 +132,12 @@ BOOST_AUTO_TEST_CASE(tells_each_waiter_once_that_it_closes) {
     BOOST_TEST(answers == 10);
 }
 
-// A child has a copy of everything and a right to none of it.
+// After a fork, the child has copies of all objects but may not use them.
 BOOST_AUTO_TEST_CASE(is_refused_to_a_child_of_its_process) {
     Session session = database.open_session("ann").value();
     Guard guard = session.acquire("a").value();
     const int status = in_child([&] {
-        // Nobody in it keeps a lease alive, and nobody relies on one.
+        // In the child, no lease is renewed, and no lock is valid.
         database.tick();
         if (failure_of(session.renew()) != "store_in_use") return 9;
         if (session.valid() || guard.valid()) return 10;
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_database_with_threads, OnDisk, *boost::unit_test::label("rocksdb"))
 
-// Its threads are not the child's, which must not wait for them.
+// The child has none of the parent's threads, so the destructors must not wait for them.
 BOOST_AUTO_TEST_CASE(may_be_destroyed_in_a_child_of_its_process) {
     auto database = std::make_unique<Database>(Database::open(path).value());
     Session session = database->open_session("ann").value();
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(is_opened_by_one_process_at_a_time) {
         char byte = database ? 'y' : 'n';
         if (write(ready[1], &byte, 1) != 1) _exit(1);
         const bool left = read(leave[0], &byte, 1) == 1;
-        // Without closing the store, which takes threads that the child has not.
+        // Does not close the store: that needs threads which the child does not have.
         _exit(left ? 0 : 1);
     });
     char byte = 'n';

@@ -1,4 +1,4 @@
-// Limits of the drafts of one user.
+// The limits of a user's drafts.
 #include <string>
 #include <utility>
 
@@ -23,7 +23,7 @@ struct LimitedShop : Shop {
         BOOST_TEST_REQUIRE(database->put_class(kept).has_value());
     }
 
-    // Ann locks, Bob steals, and Ann's write is refused.
+    // Ann locks the order, Bob steals the lock, and Ann's write is refused.
     Error refused_write(const std::string& id, std::uint32_t user,
                         const std::string& text = "late") {
         Guard loser = lock(ann, "orders/" + id);
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(are_at_most_as_many_as_its_limit) {
     BOOST_TEST(shop.refused_write("4", second_user).drafts == 1U);
     const auto drafts = shop.tables->list_drafts({"ann"}).value().drafts;
     BOOST_TEST_REQUIRE(drafts.size() == 3U);
-    // One that is taken makes room.
+    // If a draft is discarded, there is room for another one.
     BOOST_TEST_REQUIRE(shop.tables->discard_draft("ann", drafts.front().id).has_value());
     BOOST_TEST(shop.refused_write("3", first_user).drafts == 1U);
     BOOST_TEST(shop.usage_of(first_user).drafts == 2U);

@@ -16,7 +16,7 @@
 
 namespace rocklock::testing::drafts {
 
-// `orders` is bound, and its class keeps drafts; anybody may steal.
+// `orders` is bound, its class keeps drafts, and any session may steal its locks.
 struct DraftShop : Shop {
     DraftShop() {
         bind("orders", "orders/{id}");

@@ -1,4 +1,4 @@
-// How many drafts are kept, for how long, and what a crash leaves of them.
+// The limits of drafts in number and time, and their state after a crash.
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,9 +14,9 @@ using namespace drafts;
 
 BOOST_AUTO_TEST_SUITE(a_draft, *boost::unit_test::label("embedded"))
 
-// ---- How many, and for how long ----
+// ---- Limits ----
 
-// Writes of `count` items under one lock on all orders, lost before the first of them.
+// Writes `count` items after the lock of all orders was lost.
 void write_late(DraftShop& shop, std::uint32_t count) {
     LockRequest all = lock_of("orders", Mode::write);
     all.subtree = true;
@@ -30,7 +30,7 @@ void write_late(DraftShop& shop, std::uint32_t count) {
     }
 }
 
-// How many records there are with that beginning.
+// Returns the number of records between the two keys.
 std::size_t records(DraftShop& shop, const std::string& first, const std::string& last) {
     std::size_t count = 0;
     const auto snapshot = shop.database->storage().snapshot();
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(gives_way_to_newer_ones_where_there_are_very_many) {
     BOOST_TEST(draft_text(drafts.back()) == "late 1002");
     BOOST_TEST(records(shop, "draft ", "draft!") == limits::drafts_per_principal);
     BOOST_TEST(records(shop, "draft-of ", "draft-of!") == limits::drafts_per_principal);
-    // One that takes the place of another drives out nobody.
+    // A draft that replaces another one does not evict a third.
     const LockProof again{shop.ann.id(), drafts.front().token};
     BOOST_TEST(outcome(shop.tables->write_item(order("500", "anew", again))) == "stale_token");
     const auto then = shop.drafts_of("ann");
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(gives_way_to_newer_ones_where_there_are_very_many) {
     BOOST_TEST(draft_text(then.back()) == "anew");
 }
 
-// Two of one principal that are kept at once are counted one after the other.
+// If two drafts of one principal are kept at the same time, the counter includes both.
 BOOST_AUTO_TEST_CASE(is_counted_with_one_that_is_kept_at_once) {
     DraftShop shop;
     write_late(shop, limits::drafts_per_principal);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(is_listed_in_pages) {
         for (const Draft& draft : page.drafts) told += draft_text(draft) + ";";
         request.next = page.next;
         ++pages;
-        // The next page may begin with one that has gone.
+        // The cursor of the next page may point to a draft that was removed meanwhile.
         if (pages == 1) {
             BOOST_TEST(outcome(shop.tables->discard_draft("ann", page.next)) == "done");
         }
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(that_is_large_makes_its_page_short) {
     BOOST_TEST(number(second.next) == 0U);
 }
 
-// An item of that size there cannot be.
+// An item cannot have this size.
 BOOST_AUTO_TEST_CASE(is_not_kept_of_what_is_too_large) {
     DraftShop shop;
     Guard lost = Shop::lock(shop.ann, "orders/1");
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(is_not_kept_of_what_is_too_large) {
     BOOST_TEST(shop.tables->write_item(update).error().drafts == 1U);
 }
 
-// Which drafts go with a transaction is a part of it.
+// The drafts that a transaction saves are a part of its request.
 BOOST_AUTO_TEST_CASE(belongs_to_the_request_with_its_token) {
     DraftShop shop;
     Guard lost = Shop::lock(shop.ann, "orders/1");
@@ -172,11 +172,11 @@ BOOST_AUTO_TEST_CASE(is_thrown_away_after_thirty_days) {
     BOOST_TEST(shop.drafts_of("ann").size() == 61U);
     const DraftId oldest = shop.drafts_of("ann").front().id;
     shop.sleep(1ms);
-    // None is told of any more, and soon none is there.
+    // Expired drafts are not listed, and the sweep soon deletes them.
     BOOST_TEST(shop.drafts_of("ann").size() == 1U);
     BOOST_TEST(outcome(shop.tables->take_draft("ann", oldest)) == "resource_not_found");
     BOOST_TEST(records(shop, "draft ", "draft!") == 61U);
-    // A step is short.
+    // One step removes a limited number of drafts.
     SweepExpired step;
     step.max_items = 30;
     BOOST_TEST(shop.tables->sweep_expired(step).value().next.count() == 0);
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(is_thrown_away_after_thirty_days) {
     BOOST_TEST(records(shop, "draft-of ", "draft-of!") == 1U);
     BOOST_TEST(records(shop, "drafts ", "drafts!") == 1U);
     BOOST_TEST(draft_text(shop.drafts_of("ann").at(0)) == "younger");
-    // Nothing is left of who has none.
+    // If a principal has no drafts, the sweep also deletes its counter.
     shop.sleep(std::chrono::hours(24));
     while (shop.tables->sweep_expired({}).value().next.count() == 0) continue;
     BOOST_TEST(records(shop, "draft", "drafu") == 0U);
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(is_thrown_away_after_thirty_days) {
 
 // ---- Crashes ----
 
-// A disk with a draft of ann's, and her new lock on its item.
+// A store on disk with a draft of ann's, and her new lock on its item.
 struct OnDisk {
     OnDisk() {
         auto faulty = std::make_unique<FaultyStorage>(clock);
@@ -232,7 +232,7 @@ struct OnDisk {
 
 enum class Left : std::uint8_t { draft, item };
 
-// Which of both is on the disk: never both, never none.
+// Returns which of the two is on disk. The test fails if it is both or neither.
 Left left_on(std::unique_ptr<FaultyStorage> disk, Clock& clock) {
     Database after = Database::open_on(std::move(disk), simulated(clock)).value();
     TableService& tables = *after.tables().value();
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(and_its_save_are_one_commit) {
         const WriteItem again = store.again();
         store.disk->fail_nth(fails, 1);
         BOOST_TEST(outcome(store.tables->write_item(again)) == "io_error");
-        // What failed later may be there nevertheless, as a whole.
+        // A commit that failed late may be on disk nevertheless, but only as a whole.
         const Left found = left_on(store.disk->reopen_after_kill(), store.clock);
         if (fails == Call::enqueue) BOOST_TEST((found == Left::draft));
         for (std::size_t bytes = 0; bytes <= store.disk->log().size(); ++bytes) {
@@ -261,13 +261,13 @@ BOOST_AUTO_TEST_CASE(and_its_save_are_one_commit) {
     }
     OnDisk store;
     const auto draft = store.again();
-    // Before the commit, and behind it.
+    // Before and after the commit.
     BOOST_TEST((left_on(store.disk->reopen_after_power_cut(), store.clock) == Left::draft));
     BOOST_TEST(outcome(store.tables->write_item(draft)) == "done");
     BOOST_TEST((left_on(store.disk->reopen_after_power_cut(), store.clock) == Left::item));
 }
 
-// Once the refusal is told, the draft is there whatever happens; and the class that keeps drafts.
+// After the refusal was returned, the draft and the class that keeps drafts survive a kill.
 BOOST_AUTO_TEST_CASE(outlives_a_kill) {
     SimulatedClock clock;
     auto faulty = std::make_unique<FaultyStorage>(clock);
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(outlives_a_kill) {
     BOOST_TEST_REQUIRE(drafts.size() == 1U);
     BOOST_TEST(draft_text(drafts[0]) == "ann's");
     BOOST_TEST(after.classes().at(0).drafts);
-    // A late write is kept now as it was before.
+    // A late write is kept as a draft, as before the kill.
     const auto late = after.tables().value()->write_item(order("1", "once more", loser.proof()));
     BOOST_TEST(outcome(late) == "stale_token");
     const auto then = after.tables().value()->list_drafts({"ann"}).value().drafts;

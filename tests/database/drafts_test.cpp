@@ -1,4 +1,4 @@
-// Writes that came too late for their locks, and are kept as drafts.
+// Writes that arrive after their lock was lost, and are kept as drafts.
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,20 +49,20 @@ BOOST_AUTO_TEST_CASE(has_what_came_too_late_behind_a_lease_or_a_break) {
     shop.sleep(11s);
     BOOST_TEST(outcome(shop.tables->write_item(order("2", "expired", expired.proof()))) ==
                "stale_token");
-    // The table of locks has forgotten it by now; the history has not.
+    // By now the lock table has dropped the grant, but the history still has it.
     testing::pass(*shop.database, shop.clock, 60s);
     BOOST_TEST(outcome(shop.tables->write_item(order("2", "later", expired.proof()))) ==
                "stale_token");
     BOOST_TEST_REQUIRE(shop.drafts_of("ann").size() == 1U);
     BOOST_TEST(draft_text(shop.drafts_of("ann")[0]) == "broken");
-    // Of one token and item the last is kept.
+    // Of the drafts with the same token and item, the last one is kept.
     BOOST_TEST_REQUIRE(shop.drafts_of("bob").size() == 1U);
     BOOST_TEST(draft_text(shop.drafts_of("bob")[0]) == "later");
     BOOST_TEST(text_of(shop, "1") == "none");
     BOOST_TEST(text_of(shop, "2") == "none");
 }
 
-// It had been let in, and lost the lock before its commit.
+// The write passed its checks, but the lock was lost before the commit.
 BOOST_AUTO_TEST_CASE(has_what_was_decided_in_time_and_committed_late) {
     DraftShop shop;
     Guard loser = Shop::lock(shop.ann, "orders/1");
@@ -98,11 +98,11 @@ BOOST_AUTO_TEST_CASE(has_each_late_write_of_a_transaction) {
     BOOST_TEST(draft_text(drafts[1]) == "two");
     BOOST_TEST((drafts[0].id != drafts[1].id));
     BOOST_TEST(text_of(shop, "3") == "none");
-    // By way of the guard.
+    // Through the guard.
     BOOST_TEST(outcome(loser.save_and_release(*shop.tables, all_of({order("1", "anew")}))) ==
                "transaction_cancelled");
     BOOST_TEST(shop.drafts_of("ann").size() == 2U);
-    // The thief's lock is not given up by another's save.
+    // The refused save of the former holder does not release the thief's lock.
     BOOST_TEST(thief.assert_held("orders/1", Mode::write).has_value());
     BOOST_TEST(outcome(shop.tables->write_item(order("1", "bob's", thief.proof()))) == "done");
 }
@@ -250,14 +250,14 @@ BOOST_AUTO_TEST_CASE(has_all_that_was_asked_for) {
     BOOST_TEST((*expected[2].values == std::vector<AttributeValue>{"m", "n"}));
     BOOST_TEST((kept.expressions.conditional_operator == ConditionalOperator::any));
     BOOST_TEST(!kept.expressions.update.has_value());
-    // Of one token and item the last is kept, whatever it is.
+    // Of the drafts with the same token and item, the last one is kept, whatever its kind.
     removal.proof = lost.proof();
     BOOST_TEST_REQUIRE(outcome(shop.tables->write_item(removal)) == "stale_token");
     BOOST_TEST_REQUIRE(shop.drafts_of("ann").size() == 1U);
     BOOST_TEST((shop.drafts_of("ann")[0].write.kind == WriteItem::Kind::remove));
 }
 
-// A draft of ann's, and what she writes under a new lock on its item.
+// A draft of ann's, and a write of the same item under a new lock.
 struct SavedAgain : DraftShop {
     SavedAgain() {
         Guard lost = Shop::lock(ann, "orders/1");
@@ -282,7 +282,7 @@ BOOST_FIXTURE_TEST_CASE(goes_in_the_commit_that_saves_it, SavedAgain) {
     BOOST_TEST(outcome(tables->write_item(again())) == "done");
     BOOST_TEST(text_of(*this, "1") == "kept");
     BOOST_TEST(drafts_of("ann").empty());
-    // A second time there is nothing to be saved.
+    // The draft can be saved only once.
     WriteItem other = again();
     other.item.set("text", "other");
     BOOST_TEST(outcome(tables->write_item(other)) == "resource_not_found");
@@ -299,14 +299,14 @@ BOOST_FIXTURE_TEST_CASE(stays_where_it_is_not_saved, SavedAgain) {
     BOOST_TEST(outcome(tables->write_item(shown_by_nobody)) == "invalid_argument");
     BOOST_TEST(tables->begin_write(shown_by_nobody) == nullptr);
     bind("orders", "orders/{id}");
-    // Bob's lock lets nobody's drafts be saved but his own.
+    // Bob's lock permits only his own drafts.
     const Guard bobs = Shop::lock(bob, "orders/2");
     WriteItem of_bob = order("2", "bob's", bobs.proof());
     of_bob.from_draft = draft.id;
     BOOST_TEST(outcome(tables->write_item(of_bob)) == "resource_not_found");
     BOOST_TEST(text_of(*this, "1") == "none");
     BOOST_TEST(text_of(*this, "2") == "none");
-    // The lock was lost again: what is refused now is a draft too.
+    // The lock is lost again, so the refused write becomes a draft, too.
     BOOST_TEST_REQUIRE(database->break_grant(guard->id(), "root", "test").has_value());
     const auto late = tables->write_item(again());
     BOOST_TEST(outcome(late) == "stale_token");
@@ -340,7 +340,7 @@ BOOST_FIXTURE_TEST_CASE(goes_with_a_transaction_that_saves_it, SavedAgain) {
     BOOST_TEST(outcome(tables->transact_write(request)) == "done");
     BOOST_TEST(drafts_of("ann").empty());
     BOOST_TEST(text_of(*this, "2") == "two");
-    // The same once more is done already.
+    // The identical request has already been executed.
     BOOST_TEST(outcome(tables->transact_write(request)) == "done");
 }
 

@@ -1,4 +1,4 @@
-// Items that somebody edits for minutes: begun, saved, taken over, ended.
+// Edits that last for minutes: begin, save, take over, end.
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(goes_on_after_a_save_and_may_look_only) {
     const auto saved = edit.guard.save(*tables, save_of({"2"}, "one"));
     BOOST_TEST_REQUIRE(outcome(saved) == "done");
     BOOST_TEST(edit.guard.valid());
-    // What it answered is the version that the next one may ask for.
+    // The response contains the version that the next save may require.
     TransactWrite next = save_of({"2"}, "two");
     next.actions[0].expected_version = saved->version;
     BOOST_TEST(outcome(edit.guard.save(*tables, next)) == "done");
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(is_taken_over_as_its_class_allows) {
     BOOST_TEST(text_of(*this, "1") == "bob's");
 }
 
-// The grant covers other items than are asked for.
+// The grant does not cover the requested items.
 BOOST_AUTO_TEST_CASE(is_given_back_when_its_items_cannot_be_read) {
     let_anyone_steal();
     const Edit first = ann.begin_edit(*tables, edit_of({"1"})).value();

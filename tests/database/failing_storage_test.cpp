@@ -1,5 +1,5 @@
-// A disk that fails or is full: an error, nothing granted, and nothing lost that was granted
-// before.
+// If the disk fails or is full, requests return errors, no lock is granted, and no earlier grant is
+// lost.
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace rocklock::testing {
 
 namespace {
 
-// A database on a disk that can be told to fail.
+// A database on a disk that can be made to fail.
 struct OnFaultyDisk {
     SimulatedClock clock;
     std::unique_ptr<FaultyStorage> made = std::make_unique<FaultyStorage>(clock);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(answers_those_who_wait) {
     BOOST_TEST(answer == "io_error");
 }
 
-// Each call that can fail, at each of its places in the life of a grant.
+// Lets each kind of call fail at each of its occurrences during the life of a grant.
 BOOST_AUTO_TEST_CASE(loses_nothing_that_was_granted_wherever_it_fails) {
     for (const auto call :
          {FaultyStorage::Call::enqueue, FaultyStorage::Call::write, FaultyStorage::Call::sync}) {
@@ -85,12 +85,12 @@ BOOST_AUTO_TEST_CASE(loses_nothing_that_was_granted_wherever_it_fails) {
                     acknowledged.push_back(guard->detach());
                 }
             }
-            // So many calls there are, and each has failed once.
+            // All calls of this kind have failed once.
             if (!machine.disk.failure()) {
                 BOOST_TEST(nth > 8);
                 break;
             }
-            // The session itself is only written, not synced, until it holds something.
+            // The session is written but not synced until it holds a lock.
             if (acknowledged.empty()) continue;
             Database again = machine.reopen(machine.disk.reopen_after_power_cut());
             Session session = again.resume_session(machine.ann.credentials()).value();
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_full_disk, *boost::unit_test::label("rocksdb"))
 
-// On a file system of two megabytes, which takes a mount: in a mount namespace of a child.
+// Uses a file system of two megabytes, mounted in the mount namespace of a child process.
 BOOST_AUTO_TEST_CASE(is_an_error_and_everything_granted_before_is_still_there,
                      *boost::unit_test::precondition(may_mount)) {
     const TemporaryDirectory directory;
@@ -170,14 +170,14 @@ BOOST_AUTO_TEST_CASE(is_an_error_and_everything_granted_before_is_still_there,
             session.detach();
             if (database.close().has_value()) return 4;
         }
-        // Room again, as an administrator would make it.
+        // Frees space, as an administrator would.
         if (mount(nullptr, small.c_str(), nullptr, MS_REMOUNT, "size=20m") != 0) return 5;
         clock.advance(20s);
         auto opened = Database::open(store, simulated(clock));
         if (!opened) return 6;
-        // Never closed: RocksDB's threads, which would write the rest, are not in this child.
+        // Never closed: the child does not have the RocksDB threads that closing needs.
         auto* const database = new Database(*std::move(opened));
-        // What was renewed before the failure may be lost with it: a full lease for everybody.
+        // The last renewal may be lost with the failure, so each session gets a full lease.
         if (database->sessions().value().at(0).remaining != 30s) return 7;
         Session session = database->resume_session(credentials).value();
         const auto guards = session.reclaim().value();

@@ -1,4 +1,4 @@
-// Writes that show a token, and tables that are bound to locks.
+// Writes that present a token, and tables that are bound to resources.
 #include <chrono>
 #include <functional>
 #include <string>
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(is_refused_behind_its_lease_and_told_who_came_next) {
     BOOST_TEST(text_of(shop, "1") == "bob's");
 }
 
-// However short the time between the decision and the commit: what comes there ends the write.
+// An event between the decision and the commit causes the write to be refused.
 BOOST_AUTO_TEST_CASE(is_judged_as_it_is_committed) {
     struct Blow {
         std::string what;
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(counts_where_the_table_is_not_bound_too) {
     BOOST_TEST(outcome(shop.tables->write_item(order("1", "new", proof))) == "done");
     BOOST_TEST(guard.release().has_value());
     BOOST_TEST(outcome(shop.tables->write_item(order("1", "late", proof))) == "stale_token");
-    // A session alone says nothing here.
+    // For an unbound table, a proof without a token is ignored.
     BOOST_TEST(outcome(shop.tables->write_item(order("1", "plain", session_of(shop.ann)))) ==
                "done");
 }
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(lets_plain_reads_in_but_for_exclusive) {
     scan.options.proof = guard.proof();
     BOOST_TEST(outcome(shop.tables->scan(scan)) == "done");
 
-    // Through an index, before the filter, and counted only.
+    // Also through an index, with a filter, and if only the count is requested.
     Query query;
     query.table = "lines";
     query.options.index = "by-article";
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(lets_plain_reads_in_but_for_exclusive) {
     BOOST_TEST(outcome(shop.tables->transact_write(checked)) == "done");
 }
 
-// That there is nothing may be what another has only begun to do.
+// The item may be absent because the holder of the lock removed it in an unfinished edit.
 BOOST_AUTO_TEST_CASE(is_refused_where_all_items_are_gone) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(line("1", 1)).has_value());
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(is_refused_where_all_items_are_gone) {
     scan.options.proof = master.proof();
     BOOST_TEST(outcome(shop.tables->scan(scan)) == "done");
 
-    // Of both parts of a key, as far as the query says them.
+    // With both parts of the key in the binding, a query checks the resources that it selects.
     shop.bind("lines", "orders/{order}/{line}");
     const Guard deep = Shop::lock(shop.bob, "orders/1/1", Mode::exclusive);
     BOOST_TEST(query("1", " AND line = :l", nullptr) == "locked");
@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(is_refused_where_all_items_are_gone) {
     BOOST_TEST(guard.release().has_value());
 }
 
-// By a thread that may not wait for whoever locks something.
+// Called by a thread that must not wait for locks.
 BOOST_AUTO_TEST_CASE(is_got_at_once_while_nobody_can_be_kept_out) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
@@ -377,7 +377,7 @@ BOOST_AUTO_TEST_CASE(is_got_at_once_while_nobody_can_be_kept_out) {
     BOOST_TEST(!cached());
 }
 
-// Whoever has no lock could have items removed otherwise.
+// Otherwise, a client without a lock could have items deleted.
 BOOST_AUTO_TEST_CASE(keeps_its_time_to_live_while_it_is_bound) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(keeps_its_time_to_live_while_it_is_bound) {
     BOOST_TEST(!shop.tables->describe_time_to_live("orders").value().enabled);
 }
 
-// Where reading without a lock is the mistake that the policy is for.
+// For policies under which a read without a lock is an error.
 BOOST_AUTO_TEST_CASE(can_be_strict_about_reads) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
@@ -401,7 +401,7 @@ BOOST_AUTO_TEST_CASE(can_be_strict_about_reads) {
     const Guard guard = shop.ann.acquire("orders/1").value();
     BOOST_TEST(text_of(shop, "1", guard.proof()) == "text");
     BOOST_TEST(text_of(shop, "1") == "locked");
-    // Whoever holds it at all may read it.
+    // A session may read the item if it holds any lock on it.
     for (const Mode mode : {Mode::read, Mode::write}) {
         const Guard other = Shop::lock(shop.bob, "orders/2", mode);
         BOOST_TEST(text_of(shop, "2") == "lock_required");
@@ -444,7 +444,7 @@ BOOST_AUTO_TEST_CASE(is_bound_to_what_its_key_says) {
     BOOST_TEST(outcome(shop.tables->delete_table("orders")) == "done");
 }
 
-// A write that was decided before the table was bound is decided anew.
+// A write that was decided before the table was bound is decided again.
 BOOST_AUTO_TEST_CASE(is_bound_before_any_write_that_is_not_committed_yet) {
     Shop shop;
     shop.storage->meanwhile([&] { shop.bind("orders", "orders/{id}"); });

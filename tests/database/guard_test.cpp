@@ -1,4 +1,4 @@
-// Handles: guards that release, sessions that close, and both let go.
+// Handles: guards that release their grants, sessions that close, and detaching both.
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
     Session session = database.open_session("ann").value();
     Guard guard = session.acquire("a").value();
     const Guard taken = std::move(guard);
-    // What is left of it is looked at on purpose.
+    // Using the moved-from object is intended.
     Guard& moved = guard;  // NOLINT(bugprone-use-after-move)
     BOOST_TEST(!moved);
     BOOST_TEST(!moved.valid());
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(that_is_detached_leaves_the_grant_to_its_lease) {
     BOOST_TEST((grant.id == id));
     BOOST_TEST(!guard);
     BOOST_TEST(manager_holds(session.id(), "a"));
-    // Whoever has the session may still release it.
+    // A program with the session's credentials can still release the grant.
     BOOST_TEST(
         (database.service().ask(Release{session.id(), id}).value().outcome == Outcome::released));
 }
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(tells_what_its_close_released) {
 BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
     Session session = database.open_session("ann").value();
     const Session taken = std::move(session);
-    // What is left of it is looked at on purpose.
+    // Using the moved-from object is intended.
     Session& moved = session;  // NOLINT(bugprone-use-after-move)
     BOOST_TEST(!moved);
     BOOST_TEST(!moved.valid());
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_lease_it_was_opened_with) {
     const SessionCredentials credentials = database.open_session("ann", options).value().detach();
     clock.advance(5min);
     Session session = database.resume_session(credentials).value();
-    // And its resumption has renewed it.
+    // Resuming the session has renewed it.
     BOOST_TEST((manager_says(session.id()) == 10min));
 }
 
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(has_its_grants_with_the_same_ids_and_tokens) {
     SessionCredentials wrong = credentials;
     wrong.secret.bytes[0] ^= 1;
     BOOST_TEST(failure_of(database.resume_session(wrong)) == "not_owner");
-    // The machine ran on: the lease has neither been extended nor cut.
+    // The machine was not restarted, so the lease is neither extended nor shortened.
     BOOST_TEST((database.sessions().value().at(0).remaining == 10s));
     Session session = database.resume_session(credentials).value();
     std::vector<Guard> guards = session.reclaim().value();

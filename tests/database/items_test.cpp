@@ -1,4 +1,4 @@
-// Locks and the items under them: read-and-lock, and getting a lost lock back.
+// Locks and the items that they protect: acquire_item(), and reacquiring a lost lock.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -42,13 +42,13 @@ TransactWrite saved(WriteItem action) {
     return request;
 }
 
-// The table, bound.
+// Creates the table and binds it.
 void make_orders(TableService& tables) {
     create_orders(tables);
     bind_orders(tables);
 }
 
-// A shop with threads of its own, on the machine's clock.
+// A shop with background threads and the system clock.
 struct SystemShop {
     SystemShop() : database(Database::in_memory()) {
         tables = database->tables().value();
@@ -100,7 +100,8 @@ BOOST_AUTO_TEST_CASE(may_be_asked_for_in_a_mode) {
     BOOST_TEST(text_of(shop, "1") == "locked");
 }
 
-// The holder before has decided its save, and gives the lock up with it, while somebody waits.
+// The previous holder has decided its save, and releases the lock with it while another session
+// waits.
 BOOST_AUTO_TEST_CASE(has_what_was_saved_while_it_was_waited_for) {
     SystemShop shop;
     Guard before = shop.ann.acquire("orders/1").value();
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(has_what_was_saved_while_it_was_waited_for) {
     BOOST_TEST(seen == "ann's");
 }
 
-// The holder before was stopped between its decision and its commit, and lost its lock meanwhile.
+// The previous holder was stopped between its decision and its commit, and lost its lock meanwhile.
 BOOST_AUTO_TEST_CASE(is_not_changed_by_who_was_let_in_before) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(is_not_changed_by_who_was_let_in_before) {
     BOOST_TEST(shop.tables->get_item(get).value().version == locked->version);
 }
 
-// Committed, and not answered yet, when the lock was taken away.
+// The save was committed but not answered when the lock was broken.
 BOOST_AUTO_TEST_CASE(has_what_was_committed_before) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
@@ -155,7 +156,8 @@ BOOST_AUTO_TEST_CASE(has_what_was_committed_before) {
     BOOST_TEST(seen == "in time");
 }
 
-// Who writes what it read under the lock, without comparing versions, loses nothing.
+// If each client writes what it read under its lock, no update is lost, even without a version
+// check.
 BOOST_AUTO_TEST_CASE(can_be_counted_on_by_many_threads) {
     SystemShop shop;
     constexpr int threads = 4;
@@ -227,7 +229,7 @@ BOOST_AUTO_TEST_CASE(is_given_back_if_nobody_had_it_since) {
     BOOST_TEST_REQUIRE(outcome(back) == "done");
     BOOST_TEST(number(back->token()) > number(lost.token));
     BOOST_TEST(outcome(shop.tables->write_item(order("1", "ann's", back->proof()))) == "done");
-    // The old token is worth nothing all the same.
+    // The old token stays invalid.
     BOOST_TEST(outcome(shop.tables->write_item(
                    order("1", "late", LockProof{lost.session, lost.token}))) == "stale_token");
 }
@@ -261,7 +263,7 @@ BOOST_AUTO_TEST_CASE(is_not_another_principals) {
     BOOST_TEST(held_by(*shop.database, "orders/1").empty());
 }
 
-// A lost lock whose data nobody changed is not a lost edit.
+// If the item is unchanged, the edit can continue under a new lock.
 BOOST_AUTO_TEST_CASE(is_given_back_if_the_item_is_as_it_was) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
@@ -273,7 +275,7 @@ BOOST_AUTO_TEST_CASE(is_given_back_if_the_item_is_as_it_was) {
     locked = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));
     const std::vector<ItemVersion> seen{{"orders", order_to_lock("1").key, locked->version}};
     const Grant lost = locked->guard.grant();
-    // Stolen, looked at, and given up.
+    // The lock is stolen and released without a change.
     LockClass anyone;
     anyone.pattern = "orders/*";
     anyone.steal = StealPolicy::anyone;
@@ -315,7 +317,7 @@ BOOST_AUTO_TEST_CASE(is_refused_with_what_was_changed_since) {
     BOOST_TEST(text_of(shop, "1") == "bob's");
 }
 
-// Somebody is let in by now, has decided a write, and is stopped before its commit.
+// Another session holds the lock, has decided a write, and is stopped before its commit.
 BOOST_AUTO_TEST_CASE(is_compared_with_what_was_committed_before_it_was_given_back) {
     Shop shop;
     shop.bind("orders", "orders/{id}");

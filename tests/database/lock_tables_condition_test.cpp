@@ -1,4 +1,4 @@
-// Conditions of transactions on the tables of the lock table.
+// Conditions of transactions on the tables that show the lock table.
 #include <chrono>
 #include <functional>
 #include <string>
@@ -13,7 +13,7 @@ namespace rocklock::testing {
 
 using namespace lock_tables;
 
-// ---- What rests on them ----
+// ---- Effects of the conditions ----
 
 BOOST_AUTO_TEST_SUITE(a_condition_of_a_lock, *boost::unit_test::label("embedded"))
 
@@ -52,13 +52,13 @@ BOOST_AUTO_TEST_CASE(tells_what_it_found) {
     const auto& item = cancelled.error().reasons.at(0).item;
     BOOST_TEST_REQUIRE(item != nullptr);
     BOOST_TEST(text_at(*item, "Mode") == "read");
-    // Conditions alone, of what is and what is not.
+    // A transaction of conditions only: one on an existing lock, one on an absent lock.
     transaction.actions = {check_of("orders/1", guard.id(), "read"),
                            check_absent("rocklock.locks", lock_key("orders/2", guard.id()))};
     BOOST_TEST(reasons_of(shop.tables->transact_write(transaction)) == "done");
 }
 
-// However short the time between the decision and the commit.
+// A change between the decision and the commit is detected.
 BOOST_AUTO_TEST_CASE(is_judged_as_the_transaction_is_committed) {
     struct Blow {
         std::string what;
@@ -132,11 +132,11 @@ BOOST_AUTO_TEST_CASE(is_judged_as_the_transaction_is_committed) {
     }
 }
 
-// Of what is not there yet.
+// A condition on a lock that does not exist yet.
 BOOST_AUTO_TEST_CASE(of_no_lock_is_judged_so_too) {
     Shop shop;
     const Guard first = Shop::lock(shop.ann, "orders/1");
-    // The grants of a store have numbers in a row.
+    // A store numbers its grants consecutively.
     const GrantId next{number(first.id()) + 1};
     std::optional<Guard> second;
     shop.storage->meanwhile([&] { second = Shop::lock(shop.bob, "orders/2"); });
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(is_refused_where_nothing_could_hold_it) {
         "rocklock.history", {{"Resource", "a"}, {"Sequence", AttributeValue(Number(1))}});
     BOOST_TEST(outcome(shop.tables->transact_write(transaction)) == "invalid_argument");
     BOOST_TEST(text_of(shop, "1") == "none");
-    // Nor by a version, which they do not have.
+    // A version cannot be required either, because these items have none.
     const Guard guard = Shop::lock(shop.ann, "orders/1");
     ChangeSet changes(*shop.tables, "ann");
     BOOST_TEST_REQUIRE(changes.get("rocklock.locks", lock_key("orders/1", guard.id())).has_value());

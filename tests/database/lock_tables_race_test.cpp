@@ -1,4 +1,4 @@
-// The lock table and the data, read together while both change.
+// Reads the lock table and the data together while both change.
 #include <atomic>
 #include <cstdlib>
 #include <optional>
@@ -39,7 +39,8 @@ std::string text_of_owner(TableService& tables) {
     return owner_in(item).get_if<Number>()->to_string();
 }
 
-// Takes the lock, writes its number into the item, and gives it back; again and again.
+// Repeatedly acquires the lock, writes the number of the grant into the item, and releases the
+// lock.
 void own(Database& database, const std::string& principal, const std::atomic<bool>& over) {
     TableService& tables = *database.tables().value();
     Session session = database.open_session(principal).value();
@@ -50,7 +51,7 @@ void own(Database& database, const std::string& principal, const std::atomic<boo
         if (!guard) continue;
         const auto written = tables.write_item(owned_by(guard->id(), guard->proof()));
         if (!written) std::abort();
-        // For others to come to it.
+        // Gives the other thread time to read.
         for (int i = 0; i < 20; ++i) {
             if (text_of_owner(tables) != std::to_string(number(guard->id()))) std::abort();
         }
@@ -62,7 +63,7 @@ void own(Database& database, const std::string& principal, const std::atomic<boo
 
 BOOST_AUTO_TEST_SUITE(the_lock_table_and_the_data, *boost::unit_test::label("embedded"))
 
-// While a grant is in the table of locks nobody else can have written the item.
+// While a grant is in the table of locks, no other session can have written the item.
 BOOST_AUTO_TEST_CASE(are_of_one_moment_in_a_transaction) {
     DatabaseOptions how;
     how.durability = Durability::written;
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(are_of_one_moment_in_a_transaction) {
     lock.table = "rocklock.locks";
     int held = 0;
     int wrong = 0;
-    // Until it was held often enough as it was looked at.
+    // Until the grant was found in enough reads.
     for (int round = 0; held < 500 && round < 3'000'000; ++round) {
         const Item found = tables.get_item(item).value().item.value();
         const AttributeValue owner = owner_in(found);

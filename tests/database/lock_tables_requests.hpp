@@ -1,4 +1,4 @@
-// Requests to the tables of the lock table, in few words.
+// Short functions for requests to the tables that show the lock table.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +75,7 @@ inline Scan scan_of(std::string table) {
     return scan;
 }
 
-// All pages of so many items, together.
+// Returns the items of all pages, with at most `limit` items per page.
 template <typename Request, typename Ask>
 std::vector<Item> all_pages(Request request, std::int64_t limit, const Ask& ask) {
     std::vector<Item> items;
@@ -95,7 +95,7 @@ inline std::vector<Item> scanned(const Shop& shop, const std::string& table) {
     return shop.tables->scan(scan_of(table)).value().items;
 }
 
-// On condition that the grant holds the resource in a mode.
+// Returns a check that the grant holds the resource in `mode`.
 inline WriteItem check_of(std::string resource, GrantId grant, std::string mode) {
     WriteItem check;
     check.kind = Kind::check;
@@ -117,7 +117,7 @@ inline WriteItem check_absent(std::string table, AttributeMap key) {
     return check;
 }
 
-// The codes of the reasons, or "done".
+// Returns the codes of the cancellation reasons, or "done".
 inline std::string reasons_of(const Result<TransactWriteAnswer>& result) {
     if (result) return "done";
     if (result.error().reasons.empty()) return std::string(to_string(result.error().code));

@@ -1,4 +1,4 @@
-// The lock table as tables: what they show.
+// The contents of the tables that show the lock table.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace rocklock::testing {
 
 using namespace lock_tables;
 
-// ---- What they show ----
+// ---- Contents ----
 
 BOOST_AUTO_TEST_SUITE(the_table_of_locks, *boost::unit_test::label("embedded"))
 
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(is_of_now) {
     BOOST_TEST(!item_at(shop, "rocklock.locks", lock_key("orders/1", id)).has_value());
 }
 
-// Nobody has ended it yet: it is not there all the same.
+// The expired lock has not been removed yet, but is not shown.
 BOOST_AUTO_TEST_CASE(has_no_lock_whose_lease_is_over) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(comes_in_pages_and_segments) {
     std::vector<Guard> guards;
     std::set<std::string> resources;
     for (int i = 0; i < 60; ++i) {
-        // One of them is the beginning of others.
+        // Some names are prefixes of others.
         const std::string resource = "orders/" + std::to_string(i);
         resources.insert(resource);
         guards.push_back(Shop::lock(shop.ann, resource));
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(comes_in_pages_and_segments) {
     BOOST_TEST(in_segments == in_one, boost::test_tools::per_element());
 }
 
-// More than are looked at in one step, and more than one page has.
+// More locks than one step scans, and more than fit on a page.
 BOOST_AUTO_TEST_CASE(is_whole_when_it_is_large) {
     Shop shop;
     std::vector<Guard> guards;
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(has_nothing_where_nothing_can_be) {
     BOOST_TEST(!found(AttributeValue(Number::parse("1e100").value())));
     BOOST_TEST(!item_at(shop, "rocklock.locks", lock_key("orders/2", guard.id())).has_value());
     BOOST_TEST(!item_at(shop, "rocklock.sessions", {{"Session", "no session"}}).has_value());
-    // The key must be one of the table.
+    // The key must have the attributes of the table's key.
     const AttributeMap strange{{"Resource", "orders/1"}};
     BOOST_TEST(outcome(shop.tables->get_item(get_of("rocklock.locks", strange))) ==
                "invalid_argument");
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(has_the_events_of_a_resource_in_their_order) {
     query.forward = false;
     std::reverse(types.begin(), types.end());
     BOOST_TEST(all_at(all_pages(query, 1, ask), "Type") == types, boost::test_tools::per_element());
-    // Another's event is not this resource's.
+    // The event belongs to a different resource.
     const auto foreign = shop.database->service().watch({"orders/2", 0, 1, 0ms}).value().events;
     const AttributeMap mixed{{"Resource", "orders/1"},
                              {"Sequence", AttributeValue(Number(foreign.at(0).sequence))}};
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(says_so_where_none_are_kept) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// ---- Several at once, and beside other tables ----
+// ---- Several tables, and together with other tables ----
 
 BOOST_AUTO_TEST_SUITE(the_tables_of_the_lock_table, *boost::unit_test::label("embedded"))
 

@@ -1,4 +1,4 @@
-// Classes, and what can be seen and forced from outside.
+// Classes, queries, and administrator operations.
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/database.hpp>
@@ -87,7 +87,8 @@ BOOST_AUTO_TEST_CASE(takes_its_dependants_along) {
     BOOST_REQUIRE(guard.grant().locks.size() == 2U);
     BOOST_TEST(guard.grant().locks[1].resource == "tables/customers");
     BOOST_TEST(guard.grant().locks[1].cause == "tables/orders");
-    // Two tables that refer to a third can be edited at once, the third can't.
+    // Two tables that refer to a third one can be edited at the same time; the third one cannot be
+    // edited.
     const Guard other = bob.acquire("tables/invoices").value();
     const auto refused = cleo.acquire("tables/customers");
     BOOST_REQUIRE(failure_of(refused) == "conflict");
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(may_count_permits) {
     LockRequest two = lock_of("pool");
     two.permits = 2;
     const Guard guard = session.acquire({two}).value();
-    // There may be others: no mode is held by a permit.
+    // Other sessions may hold permits, too, so a permit covers no mode.
     BOOST_TEST(failure_of(guard.assert_held("pool", Mode::read)) == "not_owner");
     BOOST_TEST(failure_of(session.assert_held("pool", Mode::write)) == "not_owner");
     BOOST_TEST(failure_of(take(1)) == "");
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(tells_what_a_session_holds_whoever_asks) {
     const auto holds = [&](LockService& service, std::string_view resource, Mode mode) {
         return service.holds(ann.id(), resource, mode);
     };
-    // Over a socket there is a second connection, which knows no secret of ann's.
+    // Over a socket, also through a second connection, which has no secret of ann's.
     Database other = host.connect_or_open(simulated(clock));
     for (Database* asked : {&database, over_a_socket() ? &other : &database}) {
         LockService& service = asked->service();

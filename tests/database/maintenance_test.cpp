@@ -1,4 +1,4 @@
-// Copies of stores, what the first to open one does, and looking after stores as directories.
+// Copies of stores, the first opening of a copy, and the maintenance of store directories.
 #include <rocklock/storage/maintenance.hpp>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A store in which ann holds "a", with the mark of a copy.
+// Returns a store in which ann holds "a", and which is marked as a copy.
 std::unique_ptr<FaultyStorage> marked_store(SimulatedClock& clock) {
     auto storage = std::make_unique<FaultyStorage>(clock);
     FaultyStorage& disk = *storage;
@@ -39,7 +39,7 @@ bool is_marked(const Storage& storage) {
     return storage.get(Family::meta, records::copy_key).value().has_value();
 }
 
-// A store on disk in which `count` locks are held.
+// Creates a store on disk in which `count` locks are held.
 void make_store(const std::string& path, int count) {
     Database database = Database::open(path).value();
     Session session = database.open_session("ann").value();
@@ -80,7 +80,8 @@ BOOST_AUTO_TEST_CASE(is_the_only_one_who_does) {
     BOOST_TEST(database.list().value().locks.size() == 1U);
 }
 
-// Whatever of its first opening reaches the disk: all of it is done, or none and the mark stands.
+// If the first opening fails, either all of it is on disk, or nothing is and the mark is still
+// there.
 BOOST_AUTO_TEST_CASE(does_it_wholly_or_leaves_it_to_the_next) {
     SimulatedClock clock;
     for (const auto call : {FaultyStorage::Call::write, FaultyStorage::Call::sync}) {
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(holds_what_was_answered_before_and_is_sound) {
     BOOST_TEST(report.facts.grants == 1U);
     BOOST_TEST(report.facts.copy);
     BOOST_TEST(failure_of(database.backup(directory / "backup")) == "invalid_argument");
-    // The store itself is no copy.
+    // The original store is not marked as a copy.
     BOOST_TEST(!inspect_store(directory / "store").value().copy);
 }
 

@@ -1,4 +1,4 @@
-// Each option does something, and what makes no sense is refused when it is given.
+// Each option has an effect, and invalid values are refused when they are set.
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -111,12 +111,12 @@ BOOST_AUTO_TEST_CASE(when_its_times_do_not_fit_together) {
     const Case cases[] = {
         {30s, 0s, 0s, 0s, true, true},
         {30s, 10s, 0s, 0s, true, true},
-        // Less than three renewals a lease.
+        // Fewer than three renewals per lease.
         {30s, 10s + 1ms, 0s, 0s, true, false},
         {30s, most, 0s, 0s, true, false},
-        // It renews by hand: there is nothing to fit.
+        // Without automatic renewal, the interval does not matter.
         {30s, 20s, 0s, 0s, false, true},
-        // Warned within the margin, or at every renewal.
+        // A warning within the margin, or at every renewal.
         {30s, 0s, 3s, 0s, true, false},
         {30s, 0s, 3s + 1ms, 0s, true, true},
         {30s, 0s, 20s, 0s, true, false},
@@ -200,7 +200,8 @@ BOOST_AUTO_TEST_CASE(may_wait_for_ever_or_nearly) {
     pass(1h);
     BOOST_TEST(answers == 0);
     BOOST_TEST(database.statistics().waiting == 4U);
-    // All are answered, while what counts them is there.
+    // The callbacks use local variables, so close() completes all requests before these are
+    // destroyed.
     database.close().value();
     BOOST_TEST(answers == 4);
 }
@@ -307,7 +308,7 @@ BOOST_AUTO_TEST_CASE(say_whether_anything_happens_by_itself) {
     told.listen(session);
     const Guard guard = session.acquire("a").value();
     simulated.clock.advance(1h);
-    // It is over for everybody who asks, but nobody is told before the tick.
+    // The lease has ended for all queries, but the loss is reported by tick().
     BOOST_TEST(!simulated.manager_holds(session.id(), "a"));
     BOOST_TEST(told.lost.empty());
     std::thread::id told_in;
@@ -323,7 +324,7 @@ BOOST_AUTO_TEST_CASE(say_when_tick_is_to_be_called_next) {
     options.renew = false;
     const Session session = simulated.database.open_session("ann", options).value();
     BOOST_REQUIRE(simulated.database.tick().has_value());
-    // The warning comes first.
+    // The warning precedes the end of the lease.
     BOOST_TEST((*simulated.database.tick() == simulated.clock.now().boot + 20s));
 }
 
@@ -340,7 +341,7 @@ BOOST_AUTO_TEST_CASE(end_everything_in_a_store_that_was_restored) {
         session.acquire("a").value().detach();
         credentials = session.credentials();
         copy = disk.reopen_after_power_cut();
-        // What the copy does not know of.
+        // Grants that the copy does not contain.
         for (int i = 0; i < 70'000; ++i) {
             later = session.acquire("b").value().token();
         }

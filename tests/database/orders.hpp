@@ -1,4 +1,4 @@
-// The table that the tests of locks and data share.
+// The table that the tests of locks and data use.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -7,7 +7,7 @@
 
 namespace rocklock::testing {
 
-// `orders`, by their `id`.
+// Returns the table `orders` with the key `id`.
 inline CreateTable orders_table() {
     CreateTable orders;
     orders.table = "orders";
@@ -21,7 +21,7 @@ inline void create_orders(TableService& tables) {
     BOOST_TEST_REQUIRE(tables.create_table(orders_table()).has_value());
 }
 
-// To orders/<id>.
+// Binds the table to the resources orders/<id>.
 inline void bind_orders(TableService& tables, bool strict = false) {
     BOOST_TEST_REQUIRE(tables.bind_table({"orders", "orders/{id}", strict}).has_value());
 }

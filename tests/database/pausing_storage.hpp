@@ -1,5 +1,5 @@
-// A storage under which a writer of items can be stopped where it hurts most: it has decided, and
-// its commit is not in the queue yet, or it is committed and nothing was done about that yet.
+// A storage that can stop a writer of items at two critical points: after its decision but before
+// its commit is queued, or after its commit but before any action that follows it.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@ class PausingStorage final : public ForwardingStorage {
 public:
     using ForwardingStorage::ForwardingStorage;
 
-    // Called once, before the next commit that writes an item, or into that family, is queued.
+    // `run` is called once, before the next commit that writes to `family` is queued.
     void meanwhile(std::function<void()> run, Family family = Family::items) {
         meanwhile_ = std::move(run);
         awaited_family_ = family;
     }
-    // Called once, as soon as the next commit that writes an item is done.
+    // `run` is called once, immediately after the next commit that writes an item.
     void afterwards(std::function<void()> run) { afterwards_ = std::move(run); }
 
     CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {

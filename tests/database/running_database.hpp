@@ -1,4 +1,4 @@
-// A database with its own threads, and what tests note of its events.
+// A database with its own threads, and a record of its events.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@
 
 namespace rocklock::testing::running {
 
-// Something that happens in another thread, waited for.
+// Events from other threads, with a wait for them.
 class Events {
 public:
     void happen(std::string what) {
@@ -30,7 +30,7 @@ public:
         seen_.push_back(std::move(what));
         changed_.notify_all();
     }
-    // Whether there are so many within ten seconds.
+    // Waits up to ten seconds. Returns whether at least `count` events have happened.
     bool wait_for(std::size_t count) {
         std::unique_lock lock(mutex_);
         return changed_.wait_for(lock, 10s, [&] { return seen_.size() >= count; });
@@ -50,7 +50,7 @@ struct RunningDatabase {
     Hosted host{system_clock(), {}};
     Database database = host.connect_or_open({});
 
-    // Until somebody waits in a queue.
+    // Waits until `count` requests are queued.
     void until_waiting(std::uint64_t count) {
         const auto give_up = std::chrono::steady_clock::now() + 10s;
         while (database.statistics().waiting < count) {
@@ -67,7 +67,8 @@ inline SessionOptions short_lease(bool renew) {
     return options;
 }
 
-// Renewed every second: over a socket that is when somebody else's wish is heard of.
+// Renewed every second. Over a socket, the responses to renewals report the requests of other
+// sessions.
 inline SessionOptions often_renewed() {
     SessionOptions options;
     options.lease = 3s;

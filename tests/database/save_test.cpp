@@ -1,4 +1,4 @@
-// A save and what becomes of the lock, in one commit.
+// A save that also releases or downgrades its lock, in one commit.
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +31,7 @@ std::vector<std::string> holders_of(Database& database, std::string_view resourc
     return names;
 }
 
-// What is promised and not done yet.
+// Returns the number of promised releases that have not been carried out.
 std::size_t promises(Database& database) {
     std::size_t count = 0;
     const auto snapshot = database.storage().snapshot();
@@ -42,7 +42,7 @@ std::size_t promises(Database& database) {
 
 using Names = std::vector<std::string>;
 
-// A shop on a disk that can be opened again as a kill at some moment would leave it.
+// A shop on a disk that can be reopened as a kill at a given time would leave it.
 struct Killed {
     Killed() {
         auto faulty = std::make_unique<FaultyStorage>(clock);
@@ -54,7 +54,7 @@ struct Killed {
         create_orders(*tables);
         ann = database->open_session("ann").value();
     }
-    // The store as it is once the item is committed, and nothing else has been done.
+    // Keeps the store as it is after the commit of the item and before any other action.
     void kill_behind_the_save() {
         storage->afterwards([&] { left = disk->reopen_after_kill(); });
     }
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(does_neither_behind_the_lease) {
     BOOST_TEST(promises(*shop.database) == 0U);
 }
 
-// Each time it was counted takes a release of its own.
+// A lock that was counted several times needs as many releases.
 BOOST_AUTO_TEST_CASE(counts_down_what_was_counted) {
     Shop shop;
     AcquireOptions counted;
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(needs_a_lock) {
     BOOST_TEST(text_of(shop, "1") == "none");
 }
 
-// Of two writers of one item one is decided twice: it promises once.
+// If a save is decided twice, because another write came first, it promises its release once.
 BOOST_AUTO_TEST_CASE(promises_once_when_it_is_decided_again) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(has_downgraded_it_though_a_kill_came_between) {
     BOOST_TEST(promises(after) == 0U);
 }
 
-// What cannot be done is refused before anything is written, not promised.
+// An impossible downgrade is refused before anything is written.
 BOOST_AUTO_TEST_CASE(is_refused_where_the_grant_cannot_be_downgraded) {
     Shop shop;
     LockClass counted;
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(is_refused_where_a_conversion_of_the_grant_waits) {
     BOOST_TEST((holders_of(*shop.database, "orders/1") == Names{"ann read"}));
 }
 
-// A kill behind the release, before it is noted that the promise was kept.
+// The process is killed after the release, before the promise is marked as kept.
 BOOST_AUTO_TEST_CASE(is_not_counted_down_twice) {
     Killed shop;
     AcquireOptions counted;
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(is_not_counted_down_twice) {
     BOOST_TEST(promises(after) == 0U);
 }
 
-// A kill, and nobody there until the lease is over.
+// The process is killed, and the store is reopened after the lease has ended.
 BOOST_AUTO_TEST_CASE(has_nothing_to_release_behind_the_lease) {
     Killed shop;
     Guard guard = shop.ann.acquire("orders/1").value();

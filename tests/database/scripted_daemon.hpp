@@ -1,4 +1,5 @@
-// A daemon whose answers a test chooses, and clients that are connected to it or to a true one.
+// A daemon whose responses are defined by a test, and clients that are connected to it or to a real
+// one.
 #pragma once
 
 #include <sys/socket.h>
@@ -38,7 +39,7 @@ inline ConnectOptions soon() {
     return options;
 }
 
-// A store that is served, and a program that has connected to it.
+// A served store, and a program that is connected to it.
 struct Connected {
     Database store = Database::in_memory().value();
     std::optional<ServedDatabase> server{std::in_place, store, system_clock(), false};
@@ -53,7 +54,7 @@ struct Connected {
     }
 };
 
-// A daemon that does what a test says: one connection after the other.
+// A daemon that runs the script of a test, one connection after the other.
 class ScriptedDaemon {
 public:
     explicit ScriptedDaemon(std::function<void(ScriptedDaemon&)> script) {
@@ -84,12 +85,12 @@ public:
         while (connection_ >= 0 && bytes_.size() < frame_greeting.size()) receive();
         bytes_.erase(0, frame_greeting.size());
     }
-    // The greeting is exchanged, and the first Ping answered.
+    // Accepts a connection, exchanges the greeting, and answers the first Ping.
     void welcome() {
         accept();
         answer(Pong{});
     }
-    // The next call; none when the client has gone.
+    // Returns the next call, or none if the client has disconnected.
     std::optional<Call> next() {
         while (connection_ >= 0) {
             std::string_view rest = bytes_;
@@ -110,7 +111,7 @@ public:
         return std::nullopt;
     }
     void reply(const Reply& with, milliseconds held = {}) { reply_to(number_, with, held); }
-    // Of the last call.
+    // Returns the number of the last call.
     std::uint64_t number() const { return number_; }
     void reply_to(std::uint64_t number, const Reply& reply, milliseconds held = {}) {
         std::string bytes;
@@ -127,7 +128,7 @@ public:
         if (call) reply(with);
         return call;
     }
-    // As a daemon that has too many connections.
+    // Responds like a daemon that has reached its connection limit.
     void turn_away() {
         connection_ = ::accept(listener_, nullptr, nullptr);
         send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
@@ -160,7 +161,8 @@ private:
     std::jthread thread_;
 };
 
-// What a daemon says of a session whose lease is 30 s; its own clock is of no interest.
+// The response to opening a session with a lease of 30 s. The deadline on the daemon's clock is not
+// used by clients.
 inline SessionInfo thirty_seconds() {
     SessionInfo session;
     session.id.bytes[0] = 1;
@@ -188,7 +190,7 @@ inline SessionInfo one_of(std::uint8_t number, milliseconds lease) {
     return session;
 }
 
-// Three sessions that renew themselves, of a program without threads of its own.
+// Three sessions with automatic renewal, in a program without background threads.
 struct Three {
     SimulatedClock clock;
     Database database;

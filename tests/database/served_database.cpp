@@ -28,7 +28,7 @@ namespace {
 namespace asio = boost::asio;
 using Local = asio::local::stream_protocol;
 
-// The service of a database without threads: what a request leaves to do is done after it.
+// The service of a database without threads: after each request, it runs the work that is due.
 class TickedService final : public ServerService {
 public:
     TickedService(Database& database, bool ticks) : database_(database), ticks_(ticks) {}
@@ -124,7 +124,7 @@ struct ServedDatabase::State {
     const std::string path = directory / "socket";
     TickedService service;
     Dispatcher dispatcher;
-    // Connections, which their threads own, count themselves out when they go.
+    // Each connection decrements the counters when its thread destroys it.
     Traffic traffic;
     static std::optional<std::chrono::milliseconds> nothing_to_flush() { return std::nullopt; }
     std::array<IoThread, 2> served{IoThread(nothing_to_flush), IoThread(nothing_to_flush)};
@@ -140,7 +140,7 @@ ServedDatabase::ServedDatabase(Database& database, Clock& clock, bool ticks)
 
 ServedDatabase::~ServedDatabase() {
     drop_connections();
-    // Whose threads answer connections, which must not outlive their context.
+    // The service's threads answer connections, and connections must not outlive the I/O context.
     std::ignore = state_->service.close();
 }
 
@@ -155,7 +155,7 @@ void ServedDatabase::drop_connections() {
 }
 
 bool over_a_socket() {
-    // Set by the build, before any thread.
+    // Set by the build before any thread starts.
     const char* way = std::getenv("ROCKLOCK_TEST_DATABASE");
     return way != nullptr && std::string_view(way) == "socket";
 }

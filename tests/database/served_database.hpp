@@ -1,4 +1,5 @@
-// A database behind a socket, served in this process: for the tests that run both ways.
+// A database that is served over a socket by this process, for tests that run with and without a
+// socket.
 #pragma once
 
 #include <memory>
@@ -8,8 +9,8 @@
 
 namespace rocklock::testing {
 
-// Serves `database`, one in memory on `clock`, until it goes. With `ticks` after each request what
-// is due is done and answered, since nobody else does it. Closes the database in the end.
+// Serves `database`, which is in memory and uses `clock`. If `ticks`, it calls tick() after each
+// request, because no thread does. The destructor closes the database.
 class ServedDatabase {
 public:
     ServedDatabase(Database& database, Clock& clock, bool ticks);
@@ -18,7 +19,7 @@ public:
     ~ServedDatabase();
 
     const std::string& path() const;
-    // Ends all connections, as a daemon does that dies. Who comes afterwards is served.
+    // Closes all connections, as a crash of the daemon would. New connections are accepted.
     void drop_connections();
 
 private:
@@ -26,7 +27,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Whether this run of the tests is the one over a socket.
+// Returns whether this run of the tests uses a socket.
 bool over_a_socket();
 
 }  // namespace rocklock::testing

@@ -1,4 +1,4 @@
-// The keeper by itself: which sessions it has, and when it wants to look at them.
+// The session keeper alone: its sessions, and the time of its next action.
 #include "database/session_keeper.hpp"
 
 #include <memory>
@@ -34,7 +34,7 @@ struct Keeping {
         open.lease = options.lease;
         return keeper.keep(manager->ask(open).value(), keeping_times(options).value());
     }
-    // How long the keeper would sleep now.
+    // Returns the time until the keeper's next action, or none if it has no work.
     std::optional<milliseconds> sleeps() {
         const auto next = keeper.work();
         if (!next) return std::nullopt;
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(sleeps_until_the_first_session_wants_something) {
     const auto early = keep(by_hand_of(30s));
     BOOST_TEST((sleeps() == 20s));
     clock.advance(20s);
-    // It is warned, and then comes its end; the other one's warning is at the same time.
+    // The session is warned, and then ends. The warning of the other session is at the same time.
     BOOST_TEST((sleeps() == 10s));
     clock.advance(10s);
     BOOST_TEST((sleeps() == 10s));
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(looks_earlier_at_one_whose_lease_was_made_shorter) {
     BOOST_TEST((sleeps() > 8s));
     kept->renewed(manager->ask(RenewSession{kept->id, 3s, {}, {}, {}}).value(), 0ms);
     keeper.changed(*kept);
-    // It is warned at once, for less is left than the owner wanted to be warned of.
+    // The warning is due immediately: less time is left than the warning threshold.
     BOOST_TEST((sleeps() == 1s));
 }
 
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(looks_again_at_one_that_lives_on_after_its_end_was_seen) {
     kept->on_warning.set([&](milliseconds) { ++warnings; });
     clock.advance(30s);
     BOOST_TEST(!sleeps().has_value());
-    // As one that the daemon has had for longer.
+    // The grant has a later deadline, as if the daemon had extended the lease.
     Grant grant;
     grant.remaining = 30s;
     grant.deadline = clock.now().boot + grant.remaining;

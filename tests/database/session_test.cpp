@@ -1,5 +1,5 @@
-// A session is kept: renewed in time, warned, told of what it lost; and never believes more of its
-// lease than the manager does.
+// The keeping of a session: it is renewed in time, warned, and notified of lost grants. It never
+// assumes more of its lease than the manager has recorded.
 #include <rocklock/session.hpp>
 
 #include <memory>
@@ -15,7 +15,7 @@
 namespace rocklock::testing {
 namespace {
 
-// Of the lease of the session that has the least.
+// Returns the shortest remaining lease of all sessions.
 milliseconds least_left(Database& manager) {
     milliseconds least = milliseconds::max();
     const auto views = manager.sessions().value();
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(costs_one_renewal_however_much_it_holds) {
 BOOST_AUTO_TEST_CASE(spreads_its_renewals_a_little) {
     std::vector<Session> sessions;
     for (int i = 0; i < 20; ++i) sessions.push_back(database.open_session("ann").value());
-    // Without jitter all twenty renew at the same moment, and have the same deadline.
+    // Without jitter, all twenty would be renewed at the same time and have the same deadline.
     pass(15s);
     std::vector<milliseconds> left;
     const auto views = database.sessions().value();
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(is_neither_warned_nor_robbed_while_that_goes_well) {
 BOOST_AUTO_TEST_CASE(that_is_over_is_not_revived) {
     Session session = database.open_session("ann").value();
     const Guard guard = session.acquire("a").value();
-    // As a process that was stopped: nothing was done meanwhile.
+    // Simulates a process that was stopped and did not run tick().
     clock.advance(31s);
     BOOST_TEST(!guard.valid());
     pass(10min);
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_FIXTURE_TEST_SUITE(a_thousand_sessions, SimulatedDatabase)
 
 BOOST_AUTO_TEST_CASE(are_all_renewed_in_time_one_after_the_other) {
-    // Over a socket each step takes four answers.
+    // Over a socket, each step waits for four responses.
     const int count = over_a_socket() ? 100 : 1'000;
     std::vector<Session> sessions;
     for (int i = 0; i < count; ++i) {
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_is_stolen) {
     BOOST_TEST(told.lost[0].ending.reason == "ann is on holiday");
     BOOST_TEST(!guard.valid());
     BOOST_TEST(guard.remaining().count() == 0);
-    // What else the session holds is not touched.
+    // The other grants of the session are not affected.
     BOOST_TEST(other.valid());
 }
 
@@ -251,11 +251,11 @@ BOOST_AUTO_TEST_CASE(ends_alone_when_it_was_held_for_as_long_as_is_allowed) {
     const Guard free = session.acquire("b").value();
     pass(44s);
     BOOST_TEST(manager_holds(session.id(), "a"));
-    // Its own margin is over.
+    // The grant's own margin has begun.
     BOOST_TEST(!capped.valid());
     pass(2s);
     BOOST_TEST(!manager_holds(session.id(), "a"));
-    // Over a socket it is heard with the next renewal.
+    // Over a socket, the response to the next renewal reports it.
     pass(15s);
     BOOST_REQUIRE(told.lost.size() == 1U);
     BOOST_TEST((told.lost[0].ending.outcome == Outcome::expired));
@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(is_told_that_another_waits) {
     AcquireOptions options;
     options.patience = 1min;
     bob.async_acquire({lock_of("a")}, options, [&](const Result<Guard>&) { ++answers; });
-    // Over a socket it comes with the next renewal.
+    // Over a socket, the response to the next renewal reports it.
     pass(15s);
     BOOST_REQUIRE(told.wanted.size() == 1U);
     BOOST_TEST(told.wanted[0].by == "bob");
@@ -362,7 +362,7 @@ BOOST_AUTO_TEST_CASE(is_told_that_another_waits) {
     BOOST_TEST((told.wanted[0].grant == guard.id()));
     BOOST_TEST((told.wanted[0].mode == Mode::write));
     BOOST_TEST(answers == 0);
-    // Answered while what counts is there.
+    // The callback uses a local variable, so close() must complete it before.
     database.close().value();
     BOOST_TEST(answers == 1);
 }
@@ -423,7 +423,7 @@ BOOST_AUTO_TEST_CASE(is_never_more_than_the_manager_holds, *boost::unit_test::la
                 if (guard) guards.push_back(*std::move(guard));
             }
             if (some(4) == 0) std::ignore = session.renew(milliseconds(100 + some(60'000)));
-            // A process runs, or is stopped.
+            // The process runs, or is stopped.
             if (some(2) == 0) {
                 pass(milliseconds(some(10'000)));
             } else {
@@ -434,7 +434,7 @@ BOOST_AUTO_TEST_CASE(is_never_more_than_the_manager_holds, *boost::unit_test::la
                 BOOST_TEST(manager_holds(session.id(), std::to_string(i)), "seed " << seed);
             }
         }
-        // And not for the time that remaining() tells.
+        // The manager also holds the lock for the time that remaining() returns.
         for (std::size_t i = 0; i < guards.size(); ++i) {
             const milliseconds left = guards[i].remaining();
             if (left == 0ms) continue;
@@ -445,7 +445,7 @@ BOOST_AUTO_TEST_CASE(is_never_more_than_the_manager_holds, *boost::unit_test::la
     }
 }
 
-// The answer to a request may come when a later one has shortened the lease already.
+// A response may arrive after a later request has already shortened the lease.
 BOOST_AUTO_TEST_CASE(is_not_extended_by_an_answer_from_before_a_shorter_lease,
                      *boost::unit_test::label("embedded")) {
     SessionOptions options;

@@ -1,4 +1,4 @@
-// A database with two tables and two sessions, whose writers of items can be stopped.
+// A database with two tables and two sessions. Its item writes can be stopped.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace rocklock::testing {
 
-// `orders`, and `lines` of orders with an index by their article.
+// The tables `orders` and `lines`; `lines` has an index on the article.
 struct Shop {
     explicit Shop(std::size_t events_kept = 0, const UserLimits& user_limits = {}) {
         auto memory = std::make_unique<PausingStorage>(make_memory_storage(clock));
@@ -56,7 +56,7 @@ struct Shop {
     static Guard lock(Session& session, std::string resource, Mode mode = Mode::write) {
         return session.acquire({lock_of(std::move(resource), mode)}).value();
     }
-    // Without a sign of life from anybody.
+    // Advances the clock without renewing any session.
     void sleep(milliseconds time) { clock.advance(time); }
 
     SimulatedClock clock;
@@ -104,7 +104,7 @@ inline std::string text_of(const Shop& shop, std::string id, std::optional<LockP
 
 inline LockProof session_of(const Session& session) { return {session.id(), {}}; }
 
-// The code alone, or "done".
+// Returns the error code, or "done".
 template <typename T>
 std::string outcome(const Result<T>& result) {
     return result ? "done" : std::string(to_string(result.error().code));

@@ -1,5 +1,5 @@
-// A database in memory on a clock that is set by hand, without threads of its own; or, in the run
-// over a socket, a connection to such a one.
+// A database in memory with a simulated clock and without threads or, in the run over a socket, a
+// connection to such a database.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline DatabaseOptions simulated(Clock& clock) {
     return options;
 }
 
-// Lets time pass as a machine does: what becomes due on the way is done when it is due.
+// Advances the clock in steps, so that each action runs when it is due.
 inline void pass(Database& database, SimulatedClock& clock, std::chrono::nanoseconds duration) {
     const BootTime end = clock.now().boot + duration;
     for (;;) {
@@ -53,7 +53,7 @@ inline void pass(Database& database, SimulatedClock& clock, std::chrono::nanosec
 
 #ifdef ROCKLOCK_TEST_SERVED
 
-// Connected to a database of this process, if the tests run over a socket.
+// If the tests run over a socket: a database in this process, and the server for it.
 class Hosted {
 public:
     Hosted(Clock& clock, const DatabaseOptions& options) {
@@ -70,13 +70,14 @@ public:
         return Database::connect(server_->path(), how).value();
     }
 
-    // The one that decides.
+    // Returns the database that makes the decisions.
     Database& manager(Database& own) { return database_ ? *database_ : own; }
-    // What was due is done, and whoever was answered has heard it.
+    // Runs all due work, and returns after all notifications have been delivered.
     void deliver_all(Database& own) {
         if (!database_) return;
         database_->tick();
-        // What came before the first answer has been told before the second one is read.
+        // Notifications precede responses, so all earlier ones have arrived with the second
+        // response.
         std::ignore = own.classes();
         std::ignore = own.classes();
     }
@@ -125,7 +126,7 @@ struct SimulatedDatabase {
         }
     }
 
-    // What the manager says of a session, which may know better than its owner.
+    // Returns the remaining lease that the manager has recorded, which can differ from the owner's.
     std::optional<milliseconds> manager_says(const SessionId& session) {
         const auto sessions = host.manager(database).sessions().value();
         for (const SessionView& view : sessions) {
@@ -139,7 +140,7 @@ struct SimulatedDatabase {
     }
 };
 
-// What a session was told.
+// The notifications that a session received.
 struct Told {
     std::vector<LostNotice> lost;
     std::vector<milliseconds> warnings;
@@ -152,7 +153,7 @@ struct Told {
     }
 };
 
-// An error's code, or nothing when it went well.
+// Returns the error code, or an empty string.
 template <typename T>
 std::string failure_of(const Result<T>& result) {
     return result ? "" : std::string(to_string(result.error().code));

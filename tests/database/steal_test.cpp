@@ -1,4 +1,4 @@
-// Locks that others want: the holder is asked, answers, and hears how it ended.
+// Locks that other sessions want: the holder is asked, answers, and learns the outcome.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(goes_to_the_one_who_asked_when_its_holder_allows_it,
     BOOST_TEST(wanted.size() == 1U);
 }
 
-// A steal that is refused changes nothing; only what was forced is in the audit.
+// A refused steal changes nothing. The audit log has forced steals only.
 BOOST_AUTO_TEST_CASE(is_in_the_audit_when_it_was_taken_not_when_that_was_refused,
                      *boost::unit_test::label("embedded")) {
     Session ann = database.open_session("ann").value();
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(is_asked_for_by_a_hundred_at_most) {
     BOOST_TEST((refusal(100).code == ErrorCode::limit_exceeded));
     BOOST_TEST((refusal(100).limit == 100U));
     BOOST_TEST((refusal(0).code == ErrorCode::steal_refused));
-    // Refusals that are over make room.
+    // Denied requests count against the limit only until they expire.
     ann.answer_wanted(guard.id(), false).value();
     pass(10s);
     BOOST_TEST((refusal(100).code == ErrorCode::steal_refused));
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(goes_to_those_who_wait_and_its_guard_says_so) {
     pass(1s);
     BOOST_TEST(got.valid());
     BOOST_TEST((guard.release().value().outcome == Outcome::already_released));
-    // Nobody wants the other: it stays.
+    // No session wants the other lock, so it stays.
     BOOST_TEST((ann.answer_wanted(other.id(), true).value().outcome == Outcome::held));
     BOOST_TEST(other.valid());
     BOOST_TEST((ann.answer_wanted(got.id(), true).error().code == ErrorCode::not_owner));
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(is_safe_as_long_as_a_person_is_at_it) {
         BOOST_TEST(ann.note_activity().has_value());
         BOOST_TEST((bob.steal(guard.id(), "why").error().retry_after == 10min));
     }
-    // The session renews itself all the time; that is no activity.
+    // Automatic renewals do not count as activity.
     pass(10min);
     BOOST_TEST(guard.valid());
     BOOST_TEST(bob.steal(guard.id(), "why").has_value());

@@ -22,7 +22,7 @@ namespace rocklock::testing::fences {
 
 using Kind = WriteItem::Kind;
 
-// One whole round. How many items went.
+// Runs one complete sweep. Returns the number of removed items.
 inline std::size_t sweep(Shop& shop) {
     shop.sleep(60s);
     return shop.tables->sweep_expired({}).value().removed;
@@ -36,7 +36,7 @@ inline void write_expired(Shop& shop, std::string id) {
     BOOST_TEST_REQUIRE(shop.tables->write_item(write).has_value());
 }
 
-// `count` orders that have expired, named from 1 on.
+// Writes `count` expired orders, named from 1 on.
 inline void write_expired(Shop& shop, int count) {
     BOOST_TEST_REQUIRE(shop.tables->update_time_to_live({"orders", "until", true}).has_value());
     for (int i = 1; i <= count; ++i) write_expired(shop, std::to_string(i));

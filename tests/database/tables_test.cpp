@@ -46,7 +46,7 @@ GetItem get(std::string id) {
 
 BOOST_AUTO_TEST_SUITE(the_tables_of_a_database)
 
-// However many write without a pause.
+// close() returns although many threads keep writing.
 BOOST_AUTO_TEST_CASE(are_closed_under_writes, *boost::unit_test::label("embedded")) {
     Database database = Database::in_memory().value();
     TableService& tables = *database.tables().value();
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(answer_nothing_when_it_is_closed, *boost::unit_test::label(
     BOOST_TEST((written.error().code == ErrorCode::closing));
 }
 
-// More than a description counts by the way.
+// More items than describe_table() counts within its call.
 BOOST_AUTO_TEST_CASE(are_not_counted_anew_after_a_close, *boost::unit_test::label("embedded")) {
     constexpr int many = 1'500;
     const TemporaryDirectory directory;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(are_as_durable_as_its_locks, *boost::unit_test::label("embe
         TableService& tables = *database.tables().value();
         BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
         BOOST_TEST(tables.write_item(put("a")).has_value());
-        // What was not synced is forgotten.
+        // If the write was not synced, it is lost.
         Database after = Database::open_on(disk.reopen_after_power_cut(), simulated(clock)).value();
         const auto item = after.tables().value()->get_item(get("a"));
         const bool kept = item.has_value() && item->item.has_value();
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(are_as_durable_as_its_locks, *boost::unit_test::label("embe
     }
 }
 
-// Nobody calls for it.
+// The background sweep removes the items without a call.
 BOOST_AUTO_TEST_CASE(lose_what_has_expired, *boost::unit_test::label("embedded")) {
     const TemporaryDirectory directory;
     const std::string path = directory.path() / "store";
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(lose_what_has_expired, *boost::unit_test::label("embedded")
         BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
         BOOST_TEST_REQUIRE(tables.update_time_to_live({"orders", "expires", true}).has_value());
         WriteItem request = put("a");
-        // A year ago: what is much older never expires.
+        // A year ago: items that expired more than five years ago are never removed.
         const auto year_ago = std::chrono::duration_cast<std::chrono::seconds>(
             system_clock().now().wall.time_since_epoch() - std::chrono::hours{24 * 365});
         request.item.set("expires", Number(year_ago.count()));

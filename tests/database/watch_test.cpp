@@ -1,4 +1,4 @@
-// The stream of events, the history of a resource, and the numbers.
+// The stream of events, the history of a resource, and the statistics.
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/database.hpp>
@@ -21,7 +21,7 @@ struct WatchedDatabase : SimulatedDatabase {
     WatchedDatabase() : SimulatedDatabase([](Clock& at) { return with_events(at, 1000); }) {}
     WatchedDatabase(const WatchedDatabase&) = delete;
     WatchedDatabase& operator=(const WatchedDatabase&) = delete;
-    // Answers those who wait, so before `waited` goes.
+    // close() completes the waiting requests, which write to `waited`.
     ~WatchedDatabase() { [[maybe_unused]] const auto closed = database.close(); }
 
     SessionInfo open(std::string principal, milliseconds lease = 30s) {
@@ -36,7 +36,7 @@ struct WatchedDatabase : SimulatedDatabase {
         request.locks = std::move(locks);
         return database.service().ask(std::move(request));
     }
-    // A request that waits; what it comes to is in `waited`.
+    // Sends a request that waits. Its result is appended to `waited`.
     Ticket await(const SessionInfo& session, std::string resource, Mode mode = Mode::write) {
         Acquire request;
         request.session = session.id;
@@ -178,7 +178,8 @@ BOOST_AUTO_TEST_CASE(sees_what_it_asks_for_and_goes_on_where_it_was) {
     BOOST_TEST(brief(first) == "granted orders/1 ann write\ngranted orders/2 ann write\n");
     const EventPage second = events(first.after, "orders/", 2);
     BOOST_TEST(brief(second) == "granted orders/3 ann write\n");
-    // What does not match is passed by as well, so that a rare name does not fall behind.
+    // The cursor also skips events that do not match, so that a watch on a rare name does not fall
+    // behind.
     BOOST_TEST(second.after == events().events.back().sequence);
     BOOST_TEST(failure_of(database.service().watch({"", 0, 0, 0ms})) == "invalid_argument");
     BOOST_TEST(failure_of(database.service().watch({"", 0, 10'001, 0ms})) == "invalid_argument");
@@ -195,7 +196,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_a_gap_when_it_comes_too_late) {
     BOOST_TEST(first.events.size() == 2U);
     BOOST_TEST(!first.gap);
     ann.acquire("b").value().release().value();
-    // All of it has been seen or is still there.
+    // All events have been read or are still kept.
     BOOST_TEST(!look(first.after).gap);
     BOOST_TEST(look(first.after).events.size() == 2U);
     ann.acquire("c").value().release().value();
@@ -383,7 +384,7 @@ BOOST_AUTO_TEST_CASE(count_locks_by_mode_and_how_long_things_took) {
     BOOST_TEST((counts.hold.sum() == 4s));
     BOOST_TEST(counts.renew_margin.count() == 1U);
     BOOST_TEST((counts.renew_margin.sum() == 26s));
-    // The one that waited is not among them.
+    // Acquires that waited are not included.
     BOOST_TEST(counts.acquire.count() == 2U);
     const auto bucket = std::find_if(counts.wait.counts().begin(), counts.wait.counts().end(),
                                      [](std::uint64_t count) { return count > 0; }) -
