@@ -26,7 +26,7 @@ void keep(const Option& option, std::string_view value, Arguments& arguments) {
     arguments.every[std::string(option.name)].emplace_back(value);
 }
 
-// Reads words[at], which begins with a dash, and its value; moves `at` to the last word used.
+// Reads the option words[at] and its value; sets `at` to the last word used.
 Result<void> read_option(const Verb& verb, const std::vector<std::string>& words, std::size_t& at,
                          Arguments& arguments) {
     std::string_view word = words[at];
@@ -69,7 +69,7 @@ Result<void> check_operands(const Verb& verb, const Arguments& arguments) {
                        ": rocklock " + std::string(verb.name) + " " + std::string(verb.operands));
 }
 
-// A byte that is no text, so that it can be told which it is.
+// Returns the text with each byte outside ASCII as \xNN, so that an error message can show it.
 std::string escaped_bytes(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string result;
@@ -84,7 +84,7 @@ std::string escaped_bytes(std::string_view text) {
     return result;
 }
 
-// What is sent as text; a path may have any bytes.
+// Operands and values are sent as text and must be UTF-8. Paths may contain any bytes.
 Result<void> check_utf8(const Verb& verb, const Arguments& arguments) {
     const auto refused = [&](std::string_view what, const std::string& text) {
         return misused(
@@ -119,11 +119,12 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
     return {};
 }
 
-// What stands behind --.
+// Adds the words after "--".
 void take_rest(const Verb& verb, std::span<const std::string> rest, Arguments& arguments) {
     const bool dash = !rest.empty() && rest.front().starts_with('-');
     if (dash && verb.takes_command && verb.fewest > 0 && arguments.operands.empty()) {
-        // No command begins so: it is the names that stand here, and another one follows.
+        // A command does not begin with a dash. These words are operands, and the command follows
+        // after a second "--".
         const auto second = std::find(rest.begin(), rest.end(), "--");
         if (second != rest.end()) {
             arguments.operands.assign(rest.begin(), second);

@@ -1,4 +1,4 @@
-// The words of a command line, judged by a table of what a verb takes.
+// The parser of command lines. A table describes the operands and the options of each verb.
 #pragma once
 
 #include <map>
@@ -12,28 +12,30 @@
 namespace rocklock {
 
 struct Option {
-    // Without its dashes; one letter makes it "-E".
+    // Without the dashes. A name of one letter is a short option ("-E").
     std::string_view name;
-    // What its value is called in the help; empty for one without a value. "a|b": all it can be.
+    // The name of the value in the help text; empty if the option has no value. "a|b" lists all
+    // values that are allowed.
     std::string_view value;
-    // Empty: not in the help; for the program's own use.
+    // Empty: internal option that the help omits.
     std::string_view help;
-    // Given again, it adds to what was given before, behind a comma. Else the last one counts.
+    // If the option is repeated: true appends the values, separated by commas; false keeps the last
+    // one.
     bool adds = false;
-    // Whether its value may be empty.
+    // Whether the value may be empty.
     bool may_be_empty = false;
 };
 
 struct Verb {
     std::string_view name;
-    // What follows the name, as in "RESOURCE... -- COMMAND [ARG...]".
+    // The operands after the name, as in "RESOURCE... -- COMMAND [ARG...]".
     std::string_view operands;
     std::string_view summary;
     std::string_view example;
     std::vector<Option> options;
-    // Whether an operand may be empty: those that are asked for may not.
+    // Whether an operand may be empty.
     bool empty_operands = false;
-    // How many operands; -1: any number.
+    // The minimum and maximum number of operands; `most` is -1 if there is no maximum.
     int fewest = 0;
     int most = 0;
     // Whether a command follows after "--".
@@ -41,9 +43,9 @@ struct Verb {
 };
 
 struct Arguments {
-    // The last of those given twice.
+    // The value of each option. If an option was repeated: see Option::adds.
     std::map<std::string, std::string, std::less<>> options;
-    // All of those with a value.
+    // All values of each option that has a value, in the order of the command line.
     std::map<std::string, std::vector<std::string>, std::less<>> every{};
     std::vector<std::string> operands;
     std::vector<std::string> command;
@@ -53,13 +55,13 @@ struct Arguments {
     std::optional<std::string> get(std::string_view option) const;
 };
 
-// Errors: invalid_argument, with what to do.
+// Errors: invalid_argument if the words do not fit the verb; the message says what to change.
 Result<Arguments> parse_arguments(const Verb& verb, const std::vector<std::string>& words);
 
-// The text of `rocklock VERB --help`.
+// Returns the text of `rocklock VERB --help`.
 std::string help_text(const Verb& verb);
 
-// "--lease", "-E".
+// Returns the option with its dashes: "--lease", "-E".
 std::string dashed(std::string_view option);
 std::string_view first_line(std::string_view text);
 

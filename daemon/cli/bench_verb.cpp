@@ -1,4 +1,4 @@
-// bench: how many locks a second this daemon, or this store, gives and takes back.
+// bench: measures how many locks per second a daemon or a store grants and releases.
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,11 +30,11 @@ constexpr milliseconds longest{600'000};
 struct Plan {
     int clients = 8;
     milliseconds duration{3000};
-    // All want one lock; else each has its own.
+    // If true, all clients lock the same resource; otherwise each client has a resource of its own.
     bool same = false;
 };
 
-// What the clients bring together.
+// Collects the results of all clients.
 class Tally {
 public:
     void add(std::vector<microseconds> waits) {
@@ -49,7 +49,7 @@ public:
     const std::optional<Error>& error() const { return error_; }
     void sort() { std::sort(waits_.begin(), waits_.end()); }
     std::size_t count() const { return waits_.size(); }
-    // Of so many in a thousand, none waited longer.
+    // Returns the wait that `thousandth` of 1,000 acquires did not exceed. Requires sort().
     microseconds within(std::size_t thousandth) const {
         if (waits_.empty()) return microseconds{0};
         return waits_[std::min(waits_.size() - 1, waits_.size() * thousandth / 1000)];
@@ -60,12 +60,13 @@ public:
 private:
     std::mutex mutex_;
     std::vector<microseconds> waits_;
-    // Of each client.
+    // The number of acquires and releases, for each client.
     std::vector<std::uint64_t> pairs_;
     std::optional<Error> error_;
 };
 
-// One client: acquires and releases until the time is over, at least once.
+// Runs one client: acquires and releases until `over` is set, at least once. Returns the wait of
+// each acquire.
 Result<std::vector<microseconds>> work(Manager& manager, const std::string& resource,
                                        std::latch& ready, const std::atomic<bool>& over) {
     OpenSession open;
@@ -124,7 +125,7 @@ Result<Plan> plan_of(const Arguments& arguments) {
     return plan;
 }
 
-// A connection for each client, or the one store for all.
+// Returns a manager for each client: with --db the same one for all, otherwise a connection each.
 Result<std::vector<std::shared_ptr<Manager>>> managers_of(const Arguments& arguments, int clients) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
@@ -193,7 +194,7 @@ int bench_verb(const Arguments& arguments) {
     if (!plan) return fail(plan.error());
     const auto managers = managers_of(arguments, plan->clients);
     if (!managers) return fail(managers.error());
-    // Of its own, so that it keeps nobody from working.
+    // A name that only this process uses, so that the benchmark does not block other locks.
     const auto base = "rocklock-bench/" + std::to_string(::getpid());
     Tally tally;
     std::atomic<bool> over{false};

@@ -21,7 +21,7 @@ Error misused(std::string_view option, std::string_view value, std::string_view 
             dashed(option) + " is '" + std::string(value) + "'; " + std::string(wanted)};
 }
 
-// Reads the options of `class put` into a class; the first that is wrong is kept.
+// Reads the options of `class put` into a class. Keeps the first error.
 class ClassOptions {
 public:
     explicit ClassOptions(const Arguments& arguments) : arguments_(arguments) {}
@@ -108,7 +108,7 @@ Result<LockClass> class_of(const Arguments& arguments) {
     return lock_class;
 }
 
-// What is wrong with a class, as its options call it.
+// Returns the error with the names of options instead of the names of the class's members.
 Error in_options(Error error, const LockClass& lock_class) {
     constexpr std::pair<std::string_view, std::string_view> words[] = {
         {"lease is longer than max_lease",

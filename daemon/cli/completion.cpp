@@ -1,8 +1,8 @@
-// completion, and the hidden complete-words that the shells' scripts ask.
+// completion, and the hidden verb complete-words that the scripts of the shells call.
 //
-// The scripts know nothing but how their shell hands over words: what there is to offer is decided
-// here, from the table of verbs and options, and is asked anew each time. The answer is a word a
-// line, or one line that leaves it to the shell: ":directory", ":file", ":command".
+// A script only passes the words of the command line on. complete-words computes the candidates
+// from the table of verbs and options, each time it is called. It prints one word per line, or one
+// line that leaves the completion to the shell: ":directory", ":file" or ":command".
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// A person waits for the answer, key in hand.
+// Limits the time that a user waits after pressing the key.
 constexpr std::chrono::milliseconds max_lookup_time{1000};
 constexpr std::uint32_t max_names = 1000;
 
@@ -94,7 +94,7 @@ void add_starting_with(std::string_view start, std::string_view word, Words& fou
     if (word.starts_with(start)) found.emplace_back(word);
 }
 
-// The first or second word of names of verbs.
+// Returns the first words of the verbs, or the second words of the verbs of a family ("db ").
 Words offer_verbs(std::string_view family, std::string_view start) {
     std::set<std::string, std::less<>> names;
     for (const auto& entry : verb_table()) {
@@ -108,7 +108,7 @@ Words offer_verbs(std::string_view family, std::string_view start) {
 }
 
 std::unique_ptr<Manager> manager_to_ask(Arguments arguments) {
-    // A look must neither start a daemon nor keep others from a store.
+    // A completion must not start a daemon, nor open a store and block other processes.
     if (arguments.has("db")) return nullptr;
     arguments.options["no-start"] = "";
     const auto settings = Settings::load(arguments);
@@ -130,7 +130,7 @@ Words offer_locks(const Arguments& arguments, std::string_view start, bool grant
     std::set<std::string> names;
     for (const auto& holder : page->locks) {
         auto name = grants ? std::to_string(number(holder.grant)) : holder.resource;
-        // One that a line cannot hold is not offered.
+        // Omit names that a line of output cannot contain.
         if (name == printable(name)) names.insert(std::move(name));
     }
     Words found;
@@ -138,7 +138,7 @@ Words offer_locks(const Arguments& arguments, std::string_view start, bool grant
     return found;
 }
 
-// What a value or an operand is called says what it can be.
+// Returns the candidates for an operand or a value. Its name in the table says what it is.
 Words offer_values(const Arguments& arguments, std::string_view called, std::string_view start) {
     if (called.find("RESOURCE") != std::string_view::npos ||
         called.find("PREFIX") != std::string_view::npos) {
@@ -185,10 +185,10 @@ const Option* option_of(const Verb& verb, std::string_view word) {
     return nullptr;
 }
 
-// What is complete of a verb's words, as far as offering more asks for it.
+// The complete words of a command line, parsed as far as the completion needs it.
 struct Begun {
     Arguments arguments;
-    // Whose value comes next.
+    // The option whose value is the next word; null if there is none.
     const Option* open = nullptr;
     bool separated = false;
 };
@@ -218,7 +218,7 @@ Begun read_begun(const Verb& verb, const Words& words) {
     return begun;
 }
 
-// The words that `last` may become, behind `before`, for a verb.
+// Returns the candidates for the word `last` after the words `before` of a verb.
 Words offer_for_verb(const Verb& verb, const Words& before, const std::string& last) {
     const auto begun = read_begun(verb, before);
     if (begun.open != nullptr) return offer_values(begun.arguments, begun.open->value, last);

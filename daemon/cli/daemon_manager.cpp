@@ -15,15 +15,15 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// A daemon that others look after is awaited for so long when it has gone away.
+// How long to wait for a daemon that has stopped.
 constexpr milliseconds max_absence{10'000};
-// A daemon that listens has so long to answer, beyond the call's patience.
+// A daemon that accepts connections must reply this long after the wait timeout, at the latest.
 constexpr milliseconds max_answer{10'000};
-// One that has too many connections is asked again for as long as the call is patient, and at least
-// so long.
+// If the daemon has too many connections, a call is retried until its wait timeout ends, but at
+// least for this long.
 constexpr milliseconds min_crowd{2'000};
 
-// How patient a call still is, when it is repeated.
+// The time limits of a call with its retries.
 class Patience {
 public:
     explicit Patience(const Call& call)
@@ -33,14 +33,15 @@ public:
         if (given && *given != no_limit) deadline_ = steady_clock::now() + *given;
     }
 
-    // When whoever is asked now has answered, or never will. None: it may take any time.
+    // Returns the time by which a daemon must have replied, or nullopt if the call may take any
+    // time.
     std::optional<steady_clock::time_point> answered_by() const {
         if (endless_) return std::nullopt;
         const auto now = steady_clock::now();
         return std::max(now, deadline_.value_or(now)) + max_answer;
     }
 
-    // Whether one that has waited for a connection since then may go on.
+    // Returns true if a call whose connection is refused since `since` should be retried.
     bool waits_in_crowd(steady_clock::time_point since) const {
         const auto now = steady_clock::now();
         return endless_ || now - since < min_crowd || (deadline_ && now < *deadline_);
@@ -89,7 +90,7 @@ bool over(const CallLimits& limits) {
            (limits.deadline && steady_clock::now() >= *limits.deadline);
 }
 
-// Whether there is no daemon to answer, rather than one that refuses.
+// Returns true if there is no daemon, false if a daemon replied, even with an error.
 bool is_away(const Result<Reply>& reply) {
     if (reply) return false;
     const auto code = reply.error().code;
@@ -97,12 +98,12 @@ bool is_away(const Result<Reply>& reply) {
            code == ErrorCode::closing;
 }
 
-// A daemon that has too many connections.
+// Returns true if the daemon refused the connection because it has too many.
 bool is_crowded(const Result<Reply>& reply) {
     return !reply && reply.error().code == ErrorCode::unreachable && reply.error().retry_after;
 }
 
-// One that takes connections and says nothing, or not even that.
+// The error for a daemon that accepts connections without replying, or does not accept them.
 Error hangs(const std::string& path) {
     return {ErrorCode::indeterminate,
             "the daemon on " + path + " does not answer: it hangs, or is stopped (" +
@@ -137,7 +138,7 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
             return reply;
         }
         if (reply.error().code != ErrorCode::unreachable) reached_ = true;
-        // One that waited for its answer has had a daemon until now.
+        // If the call waited for a reply, a daemon was running until now.
         if (!away_since || now - sent > milliseconds{1000}) away_since = now;
         if (over(limits)) return reply;
         if (auto hope = bring_back(reply.error(), now - *away_since); !hope) {
@@ -156,7 +157,7 @@ Error DaemonManager::with_advice(Error error) const {
     return error;
 }
 
-// Starts a daemon where that is ours to do. Fails when it is of no use to ask again.
+// Starts a daemon if this process may do so. Returns an error if a retry cannot succeed.
 Result<void> DaemonManager::bring_back(const Error& why, steady_clock::duration absence) {
     const bool long_away = absence > max_absence;
     if (why.code == ErrorCode::unreachable && options_.may_start && !long_away) {

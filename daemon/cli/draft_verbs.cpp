@@ -16,7 +16,7 @@
 namespace rocklock {
 namespace {
 
-// Whose drafts: those of the session in the environment, or of a principal.
+// The owner of drafts: the session in ROCKLOCK_SESSION, or a principal.
 struct DraftOwner {
     std::optional<SessionCredentials> session;
     std::string principal;
@@ -33,7 +33,8 @@ Result<DraftOwner> draft_owner(const Arguments& arguments) {
     return DraftOwner{*std::move(session), {}};
 }
 
-// The call for what `body` asks, proven or for whom it names.
+// Returns the call. With a session, the call has its credentials; otherwise `body` names a
+// principal.
 template <typename Body>
 Call call_of(Body body, const DraftOwner& owner) {
     std::optional<Secret> secret;

@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Where the answer to one call is left.
+// Receives the reply to one call.
 struct Mailbox {
     std::mutex mutex;
     std::condition_variable_any arrived;
@@ -48,7 +48,7 @@ private:
     Dispatcher dispatcher_;
 };
 
-// Nobody watched the processes while the store was closed.
+// Ends the sessions whose processes have ended while the store was closed and not watched.
 void EmbeddedManager::end_orphans() {
     const auto sessions = database_.service().sessions({});
     if (!sessions) return;

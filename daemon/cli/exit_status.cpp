@@ -8,9 +8,9 @@ int of(const Error& error) {
         case ErrorCode::malformed:
         case ErrorCode::kind_mismatch:
         case ErrorCode::parameter_mismatch:
-        // Asked for more than there ever is: trying again does not help.
+        // The request exceeds a limit, so a retry does not help.
         case ErrorCode::limit_exceeded:
-        // Another directory was meant.
+        // The caller named the wrong directory.
         case ErrorCode::not_a_store:
         case ErrorCode::resource_not_found:
             return usage;

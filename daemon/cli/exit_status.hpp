@@ -1,4 +1,4 @@
-// What the program's exit status tells a script.
+// The exit statuses of the program.
 #pragma once
 
 #include <rocklock/error.hpp>
@@ -9,14 +9,14 @@ inline constexpr int done = 0;
 inline constexpr int usage = 64;
 inline constexpr int unreachable = 69;
 inline constexpr int internal = 70;
-// Held by others, or waited in vain: try again later.
+// Another session holds the lock, or the wait timeout has expired. A retry can succeed.
 inline constexpr int busy = 75;
-// The lock was lost, or had ended already.
+// The lock was lost, or it had already ended.
 inline constexpr int lost = 76;
 inline constexpr int not_allowed = 77;
 inline constexpr int cannot_run = 126;
 inline constexpr int not_found = 127;
-// Plus the number of the signal.
+// The number of the signal is added to this one.
 inline constexpr int signalled = 128;
 
 int of(const Error& error);

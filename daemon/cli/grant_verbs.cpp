@@ -33,7 +33,7 @@ std::string held_for(std::chrono::milliseconds remaining, WallTime deadline) {
     return format_duration(remaining) + " left, until " + format_time(deadline);
 }
 
-// What all verbs on one grant begin with.
+// The data that every verb on one grant needs.
 struct GrantCall {
     std::unique_ptr<Manager> manager;
     Settings settings;
@@ -74,7 +74,8 @@ void print_shell(const Grant& grant, const Arguments& arguments) {
     }
 }
 
-// Whoever takes another's grant without a secret that could be wrong has named none that is known.
+// Reports a failed steal or break. These verbs present no secret, so not_owner means that the grant
+// is unknown.
 int fail_to_take(const Error& error, GrantId grant) {
     if (error.code != ErrorCode::not_owner) return fail(error);
     complain("no grant " + std::to_string(number(grant)) +
@@ -83,7 +84,7 @@ int fail_to_take(const Error& error, GrantId grant) {
     return exit_status::lost;
 }
 
-// The session that is to steal, where ROCKLOCK_SESSION names none.
+// Returns the session to open for a steal, or nullopt if ROCKLOCK_SESSION names one.
 Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
                                                      const Settings& settings) {
     const char* given = std::getenv("ROCKLOCK_SESSION");
@@ -103,7 +104,7 @@ Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
     return std::optional(std::move(opens));
 }
 
-// A grant that nobody was told of is given back: nobody could release it.
+// Releases the grant if it could not be printed, because no other process could release it.
 int keep_if_told(Manager& manager, const Grant& grant) {
     if (output_written()) return exit_status::done;
     const auto released = manager.ask<Released>(
@@ -113,10 +114,12 @@ int keep_if_told(Manager& manager, const Grant& grant) {
     return exit_status::internal;
 }
 
-// A session made for one grant ends with it: then the grant is what is of interest.
+// Reports an error of a verb on a grant. If the session has ended, it usually ended together with
+// its only grant; then the end of the grant is reported instead.
 int fail_on(GrantCall& call, Error error, const Arguments* arguments = nullptr) {
     if (error.code == ErrorCode::session_not_found || error.code == ErrorCode::session_expired) {
-        // One that was taken from it tells by whom, which is told to its owner only once otherwise.
+        // If another user ended the grant, the error already has the details, which the daemon
+        // reports only once. Otherwise query them.
         const bool forced = error.ended && !error.ended->by.empty();
         auto ending =
             forced ? error.ended : find_ending(*call.manager, call.credentials, call.grant);
@@ -128,7 +131,7 @@ int fail_on(GrantCall& call, Error error, const Arguments* arguments = nullptr) 
     return fail(error, arguments);
 }
 
-// Whether the session still holds the grant; else how it ended, as far as that is known.
+// Returns an error if the session does not hold the grant; with its ending, if that is known.
 Result<void> check_held(GrantCall& call, const SessionInfo& renewed) {
     for (const auto& lost : renewed.lost) {
         if (lost.grant != call.grant) continue;

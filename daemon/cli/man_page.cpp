@@ -1,4 +1,4 @@
-// The hidden verb man-page: rocklock(1), from the table of verbs and options.
+// The hidden verb man-page: prints rocklock(1), generated from the table of verbs and options.
 #include <string>
 #include <utility>
 
@@ -12,7 +12,8 @@
 namespace rocklock {
 namespace {
 
-// As troff wants it: a hyphen that is a minus, and no line that begins as a request.
+// Escapes text for troff: keeps hyphens as minus signs, and prevents that a line is read as a
+// request.
 std::string roff_escaped(std::string_view text) {
     std::string shown;
     for (const char letter : text) {

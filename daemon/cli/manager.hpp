@@ -1,4 +1,4 @@
-// Whom the command line asks for locks: a daemon, or a store that it opens itself.
+// The lock manager that the command line uses: a daemon, or a store that the process opens itself.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,16 @@ public:
     Manager& operator=(const Manager&) = delete;
     virtual ~Manager() = default;
 
-    // Calls, and calls again for as long as it makes sense: a daemon that has gone away is awaited
-    // or started. So a call must be safe to repeat, an Acquire by its request id.
+    // Makes a call and returns its reply.
+    //
+    // Retries while a retry can succeed: a daemon that has stopped is awaited or started again.
+    // Therefore a call must be safe to repeat; an Acquire is, if it has a request id.
     virtual Result<Reply> call(Call call, const CallLimits& limits) = 0;
 
-    // The socket to talk to; empty for a store of its own.
+    // Returns the path of the daemon's socket, or an empty string for an embedded store.
     virtual std::string socket() const = 0;
 
-    // call(), with the reply of that verb.
+    // As call(). Returns io_error if the reply has another type than T.
     template <typename T>
     Result<T> ask(Call request, const CallLimits& limits = {}) {
         auto reply = call(std::move(request), limits);
@@ -42,26 +44,26 @@ public:
     }
 };
 
-// How a grant had ended that was to be released.
+// Returns how the grant had ended before it was released.
 Ending ending_in(const Released& released);
 
-// How a grant ended whose session is no more: asked for by releasing it, which changes nothing any
-// more. Nothing when it has not ended, or nobody remembers.
+// Returns how a grant of an ended session has ended, or nullopt if it has not ended or is no longer
+// recorded. It sends a Release, which changes nothing if the grant has ended.
 std::optional<Ending> find_ending(Manager& manager, const SessionCredentials& credentials,
                                   GrantId grant, const CallLimits& limits = {});
 
 struct DaemonManagerOptions {
     std::string socket;
-    // Starts a daemon for this user where none listens.
+    // Starts a daemon of this user if no process listens on the socket.
     bool may_start = false;
-    // What a daemon that was started by itself waits for before it leaves again.
+    // How long a daemon started in this way stays without sessions and requests before it exits.
     std::chrono::milliseconds idle_exit{0};
 };
 std::unique_ptr<Manager> make_daemon_manager(DaemonManagerOptions options);
 
-// Opens the store; one that another process has open is awaited for `patience`.
+// Opens the store. If another process has it open, retries for up to `patience`.
 //
-// Errors: as Database::open; invalid_argument when there is no such store and none may be made.
+// Errors: as Database::open; invalid_argument if the store does not exist and `may_create` is false
 Result<std::unique_ptr<Manager>> make_embedded_manager(const std::string& directory,
                                                        std::chrono::milliseconds patience,
                                                        bool may_create);

@@ -36,7 +36,7 @@ std::string advice(const Error& error) {
 
 std::string printable(std::string_view text) {
     std::string shown(text);
-    // UTF-8 puts the second set of control characters behind 0xC2.
+    // In UTF-8, the control characters U+0080 to U+009F begin with the byte 0xC2.
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const auto byte = static_cast<unsigned char>(shown[i]);
         const auto next = i + 1 < shown.size() ? static_cast<unsigned char>(shown[i + 1]) : 0U;
@@ -105,7 +105,7 @@ std::string explain(const Error& error, WallTime now) {
     }
     if (error.ended) text += "\n  it was " + describe_ending(*error.ended);
     if (error.policy) {
-        // When to try again is in the message.
+        // The message already says when to retry.
         text += "\n  its class says: steal " + std::string(word(*error.policy));
     } else if (error.retry_after && error.code != ErrorCode::unreachable) {
         text += "\n  free in " + format_duration(*error.retry_after);

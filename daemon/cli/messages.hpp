@@ -1,4 +1,4 @@
-// What the program says to people.
+// The messages of the program for people.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,33 @@
 
 namespace rocklock {
 
-// Names and notes come from others: what would steer a terminal is shown as '?'.
+// Replaces control characters by '?'. Use it for names and notes of other users, which could
+// contain escape sequences for the terminal.
 std::string printable(std::string_view text);
 
-// "write", "write+" with all below; "3 permits" where they are counted.
+// Returns "write", "write+" with `subtree`, or "3 permits" if `permits` is not zero.
 std::string describe_mode(Mode mode, std::uint32_t permits, bool subtree = false);
 
-// "ann (write), for 12s, 18s left, pid 4711, grant 3764888744755201: importing".
+// Returns "ann (write), for 12s, 18s left, pid 4711, grant 3764888744755201: importing".
 std::string describe_holder(const Holder& holder, WallTime now);
 
-// Several lines, without a newline at the end: what was refused, who is in the way, what to do.
+// Returns several lines without a final newline: the error, the holders that block, and advice.
 std::string explain(const Error& error, WallTime now);
 
-// One line that names nobody, for --quiet.
+// Returns one line without names of other users, for --quiet.
 std::string explain_quietly(const Error& error);
 
-// "expired at 2026-11-21T09:30:00.000Z", "broken by ann at ...: reason".
+// Returns "expired at 2026-11-21T09:30:00.000Z" or "broken by ann at ...: reason".
 std::string describe_ending(const Ending& ending);
 
-// "ann asks to take over orders/42, and may do so in 59s, at 2026-11-21T09:30:00.000Z, if nobody
-// answers: ...". For one who has asked, not for one who waits.
+// Returns "ann asks to take over orders/42, and may do so in 59s, at 2026-11-21T09:30:00.000Z, if
+// nobody answers: ...". `wanted` must have `answer_by`.
 std::string describe_ask(const Wanted& wanted, WallTime now);
 
-// Prints "rocklock: TEXT" on stderr.
+// Prints "rocklock: TEXT" to stderr.
 void complain(std::string_view text);
-// What is wrong, as of now.
+// Prints the error to stderr. Durations in the text are relative to the current time. `kept` omits
+// the names of other users.
 enum class Names : std::uint8_t { shown, kept };
 void complain_of(const Error& error, Names names = Names::shown);
 

@@ -14,7 +14,7 @@
 namespace rocklock {
 namespace {
 
-// A line for each verb, or for those whose name begins with `family`, as in "db ".
+// Returns a line for each verb, or for each verb whose name begins with `family`, as in "db ".
 std::string list_of_verbs(std::string_view family) {
     std::size_t width = 0;
     for (const auto& entry : verb_table()) {
@@ -91,7 +91,7 @@ int run_words(const std::vector<std::string>& given) {
 int run_program(const std::vector<std::string>& words) {
     end_on_resource_failure();
     const int status = run_words(words);
-    // What nobody could read was not done.
+    // If the output could not be written, the verb has failed.
     return !output_written() && status == exit_status::done ? exit_status::internal : status;
 }
 

@@ -1,4 +1,4 @@
-// The program: finds the verb and runs it.
+// The entry point of the program: finds the verb and runs it.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace rocklock {
 
-// `words` without the program's own name. Returns the exit status.
+// `words` excludes the name of the program. Returns the exit status.
 int run_program(const std::vector<std::string>& words);
 
 }  // namespace rocklock

@@ -27,7 +27,7 @@ ProgressBar::~ProgressBar() {
 void ProgressBar::set(std::uint64_t done, std::uint64_t whole) {
     if (!shown_ || whole == 0) return;
     const int percent = static_cast<int>(std::min(done, whole) * 100 / whole);
-    // What grows it is compared with may grow too.
+    // `whole` may grow between calls. The bar never moves backwards.
     int before = percent_;
     do {
         if (percent <= before) return;

@@ -1,4 +1,4 @@
-// A line that fills while something long goes on.
+// A progress bar for operations that take long.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 
 namespace rocklock {
 
-// On stderr, if that is a terminal; elsewhere nothing is shown. The line is gone when this is.
+// Prints to stderr if it is a terminal, otherwise does nothing. The destructor erases the line.
 //
-// Threads: set() may be called on any.
+// Threads: set() is thread-safe.
 class ProgressBar {
 public:
     explicit ProgressBar(std::string what);
@@ -27,7 +27,7 @@ private:
     std::atomic<int> percent_{-1};
 };
 
-// Calls `look` some times a second, on a thread of its own, until it ends.
+// Calls `look` ten times per second on a thread of its own until the object is destroyed.
 class Ticker {
 public:
     explicit Ticker(std::function<void()> look);

@@ -21,7 +21,7 @@ void put(std::string_view text) {
     std::fflush(stdout);
 }
 
-// The first `columns` characters of a line; what steers the terminal takes no room.
+// Returns the first `columns` characters of a line. Escape sequences have no width.
 std::string_view cut(std::string_view line, std::size_t columns) {
     std::size_t shown = 0;
     bool steering = false;
@@ -47,7 +47,7 @@ Screen::Screen(bool whole) : whole_(whole) {
     if (takes_keys_) {
         termios now = before_;
         now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-        // Stopped, it would leave the terminal like this.
+        // Disables Ctrl-Z: a stopped program would leave the terminal in this mode.
         now.c_cc[VSUSP] = _POSIX_VDISABLE;
         ::tcsetattr(STDIN_FILENO, TCSANOW, &now);
     }
@@ -86,7 +86,7 @@ void Screen::draw(const std::string& text) {
 }
 
 Wakeup Screen::wait(std::chrono::milliseconds longest, int other) {
-    // One that is negative is not looked at.
+    // poll() ignores negative descriptors.
     std::array<pollfd, 3> sources{
         {{signals_, POLLIN, 0}, {takes_keys_ ? STDIN_FILENO : -1, POLLIN, 0}, {other, POLLIN, 0}}};
     const int ready = ::poll(sources.data(), sources.size(), static_cast<int>(longest.count()));
@@ -100,7 +100,7 @@ Wakeup Screen::wait(std::chrono::milliseconds longest, int other) {
     }
     if (sources[1].revents == 0) return Wakeup::time;
     if (::read(STDIN_FILENO, &key_, 1) == 1) return Wakeup::key;
-    // The terminal has gone.
+    // The terminal was closed.
     takes_keys_ = false;
     signal_ = SIGHUP;
     return Wakeup::signal;

@@ -1,4 +1,4 @@
-// The terminal, taken for a while: a screen of its own, keys as they are pressed, and signals.
+// A full-screen view on the terminal, with single key presses and signals.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,16 @@
 
 namespace rocklock {
 
-// What ended a wait.
+// The event that ended a wait.
 enum class Wakeup : std::uint8_t { time, key, resized, signal };
 
-// Threads:  one thread; the signals it waits for are blocked in the thread that makes it, so it is
-//           made before any other thread.
-// Lifetime: gives the terminal back as it was.
+// Threads:  one thread. The constructor blocks the signals that it waits for in the calling thread,
+// so it must run before other threads are started.
+// Lifetime: the destructor restores the terminal and the signal mask.
 class Screen {
 public:
-    // `whole`: draws over a screen of its own. Otherwise only signals are waited for.
+    // If `whole` is true, switches to the alternate screen and reads keys; otherwise only waits for
+    // signals.
     explicit Screen(bool whole);
     Screen(const Screen&) = delete;
     Screen& operator=(const Screen&) = delete;
@@ -32,12 +33,13 @@ public:
     };
     Size size() const;
 
-    // Shows the text, cut to the screen, in place of what was there.
+    // Replaces the content of the screen by the text, cut to the size of the screen.
     void draw(const std::string& text);
 
-    // Also until `other` is readable, which counts as `time`; negative: none.
+    // Waits for an event, at most `longest`. If `other` is not negative and becomes readable,
+    // returns `time`.
     Wakeup wait(std::chrono::milliseconds longest, int other = -1);
-    // The last one pressed, and the signal that asks to leave.
+    // The last key pressed, and the last signal that asks the program to end.
     char key() const { return key_; }
     int signal() const { return signal_; }
 

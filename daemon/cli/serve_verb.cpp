@@ -52,7 +52,7 @@ std::vector<std::string> words_in(const std::string& list) {
     return words;
 }
 
-// Who may do what, how many, and what is told.
+// Reads the settings of access, limits and logging.
 Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     options.http = words_in(settings.get("http", "").value);
     options.admin_group = settings.get("admin-group", "").value;
@@ -81,7 +81,7 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     return {};
 }
 
-// What those meet who use tables.
+// Reads the settings of tables.
 Result<void> read_tables(const Settings& settings, ServerOptions& options) {
     const auto period = settings.duration("sweep-period", "10s");
     if (!period) return period.error();
@@ -158,10 +158,10 @@ int serve_verb(const Arguments& arguments) {
     options.allow_shared_store = arguments.has("allow-shared-store");
     if (const auto fd = arguments.get("ready-fd")) {
         std::from_chars(fd->data(), fd->data() + fd->size(), options.ready_fd);
-        // Whoever starts us by itself may do so while the one before us is still leaving.
+        // If the daemon is started automatically, the previous one may still be shutting down.
         options.patience = std::chrono::seconds{20};
     }
-    // Before anything is made for it.
+    // Checked before any directory is created.
     if (auto checked = check_socket_path(options.socket_path); !checked) {
         return fail(checked.error());
     }

@@ -10,7 +10,7 @@
 namespace rocklock {
 namespace {
 
-// The call for what the command line names: one session, or all of a principal.
+// Returns the call that ends the named session, or all sessions of a principal.
 Result<Call> call_of(const Arguments& arguments) {
     auto reason = reason_of(arguments);
     if (!reason) return std::move(reason).error();
@@ -34,7 +34,7 @@ std::string counted(std::uint64_t count, std::string_view noun) {
     return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-// The line for people.
+// Returns the result as a line for people.
 std::string outcome_of(const Reply& reply) {
     if (const auto* ended = std::get_if<EndedSessions>(&reply)) {
         return counted(ended->sessions, "session") + " ended";

@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, 28> known_settings = {"socket",
                                                              "max-user-drafts",
                                                              "max-user-table-bytes"};
 
-// An environment variable; empty counts as not set.
+// Returns an environment variable, or an empty string if it is not set.
 std::string environment(const std::string& name) {
     const char* value = std::getenv(name.c_str());
     return value == nullptr ? "" : value;
@@ -85,13 +85,13 @@ std::string home_directory() {
     return "/";
 }
 
-// The root has its slash already.
+// Joins a directory and a name with one slash, also if the directory is `/`.
 std::string inside(std::string directory, std::string_view name) {
     while (directory.ends_with('/')) directory.pop_back();
     return directory.append("/").append(name);
 }
 
-// The first of the directories that systemd gives a unit in a variable.
+// Returns the first of the directories in a variable that systemd sets for a unit.
 std::string unit_directory(const char* variable) {
     const auto value = environment(variable);
     return value.substr(0, value.find(':'));
@@ -128,7 +128,7 @@ Result<Settings> Settings::load(const Arguments& arguments) {
         }
         settings.file_[name] = trimmed(std::string_view(text).substr(equals + 1));
     }
-    // As of a directory, which can be opened.
+    // For example a directory: it can be opened, but not read.
     if (file.bad()) {
         return Error(ErrorCode::invalid_argument,
                      "cannot read the settings in " + settings.file_name_ + ": it is no file");
@@ -228,7 +228,7 @@ std::vector<std::string> setting_variables() {
 
 std::string user_directory() {
     auto state = environment("XDG_STATE_HOME");
-    // The specification says to ignore a relative one.
+    // The XDG specification requires that relative paths are ignored.
     if (state.empty() || state.front() != '/') state = inside(home_directory(), ".local/state");
     return inside(std::move(state), "rocklock");
 }

@@ -1,5 +1,5 @@
-// Where a setting comes from: the command line, the environment, /etc/rocklock.conf, or its
-// default.
+// Settings of the program: from the command line, the environment, /etc/rocklock.conf, or a
+// default, in this order of precedence.
 #pragma once
 
 #include <chrono>
@@ -18,34 +18,35 @@ namespace rocklock {
 
 struct Setting {
     std::string value;
-    // "the command line", "ROCKLOCK_LEASE", "/etc/rocklock.conf", "default".
+    // "the command line", "ROCKLOCK_LEASE", "/etc/rocklock.conf" or "default".
     std::string source;
 };
 
 class Settings {
 public:
-    // Reads the file. Errors: invalid_argument, for a line that says nothing we know.
+    // Reads the configuration file. Errors: invalid_argument if the file cannot be read or has a
+    // line that is not a known setting.
     static Result<Settings> load(const Arguments& arguments);
 
-    // By the name of its flag, as in "lease".
+    // Returns the setting with the name of its option, as in "lease".
     Setting get(std::string_view name, std::string_view default_value) const;
-    // Errors: invalid_argument.
+    // Errors: invalid_argument if the value is not a duration.
     Result<std::chrono::milliseconds> duration(std::string_view name,
                                                std::string_view default_value) const;
-    // A whole number from `least` to `most`. Errors: invalid_argument.
+    // Returns a whole number from `least` to `most`. Errors: invalid_argument if it is out of range.
     struct Range {
         std::int64_t least = 0;
         std::int64_t most = 0;
     };
     Result<std::int64_t> number(std::string_view name, std::string_view default_value,
                                 Range range) const;
-    // Of a hundred, as in "5%" or "5". Errors: invalid_argument.
+    // Accepts "5%" and "5". Errors: invalid_argument if the value is not a percentage.
     Result<std::uint32_t> percent(std::string_view name, std::string_view default_value) const;
-    // Nothing where nobody says anything.
+    // Returns nullopt if the setting has no value.
     Result<std::optional<std::chrono::milliseconds>> optional_duration(std::string_view name) const;
-    // "forever" is no_limit.
+    // Returns the wait timeout: zero with --no-wait, no_limit for "forever".
     Result<std::chrono::milliseconds> patience(std::string_view default_value) const;
-    // Errors: invalid_argument, unless it is one of the words.
+    // Errors: invalid_argument if the value is not one of the words.
     Result<std::string> choice(std::string_view name, std::string_view default_value,
                                const std::vector<std::string_view>& words) const;
 
@@ -55,25 +56,28 @@ private:
     std::string file_name_;
 };
 
-// The variables that give settings, in the order of their names: "ROCKLOCK_LEASE" and so on.
+// Returns the environment variables of all settings, sorted: "ROCKLOCK_LEASE" and so on.
 std::vector<std::string> setting_variables();
 
-// Where a user's data, socket and log lie: ${XDG_STATE_HOME:-~/.local/state}/rocklock.
+// Returns the directory of a user's store, socket and log:
+// ${XDG_STATE_HOME:-~/.local/state}/rocklock.
 std::string user_directory();
-// The socket of this user's own daemon.
+// Returns the socket of this user's own daemon.
 std::string user_socket();
-// A path that means the same to whoever it is handed on to, wherever that stands. What may be empty
-// stays so.
+// Makes a path absolute, so that a process with another current directory can use it. Returns an
+// empty path unchanged.
 std::string absolute_path(std::string path);
-// Errors: invalid_argument, for one that no socket can have; says what to do.
+// Errors: invalid_argument if the path cannot be the path of a socket, for example if it is too
+// long.
 Result<void> check_socket_path(const std::string& path);
-// The socket to talk to. This and those below are absolute.
+// Returns the socket to connect to. The paths of this function and the next two are absolute.
 std::string client_socket(const Settings& settings);
-// The socket and the store of a daemon.
+// Return the socket and the store of a daemon.
 Setting server_socket(const Settings& settings);
 Setting server_store(const Settings& settings);
 
-// Makes a directory and those above it, for this user alone. Errors: read_only, io_error.
+// Creates a directory and its parents, accessible to this user only. Errors: read_only,
+// invalid_argument if a parent is not a directory, io_error.
 Result<void> make_directories(const std::string& path);
 
 }  // namespace rocklock

@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Opening a large store takes its time.
+// Recovery of a large store can take long.
 constexpr milliseconds max_start{60'000};
 
 Error cannot_start(const Error& why) {
@@ -56,10 +56,11 @@ std::string own_program() {
     return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "rocklock";
 }
 
-// The environment without what `run` gives to its command: a daemon must not keep anybody's
-// credentials.
+// Returns the environment without the variables that `run` sets for its command, because a daemon
+// must not keep the credentials of a session.
 std::vector<char*> clean_environment() {
-    // Of `run`, and of a unit whose job starts us: the user's store does not lie with the unit.
+    // Set by `run`, or by systemd for the unit that this process runs in. Without the latter, the
+    // user's store would be created in the directory of the unit.
     constexpr std::array<std::string_view, 15> of_others = {
         "ROCKLOCK_RESOURCE=", "ROCKLOCK_GRANT=",    "ROCKLOCK_TOKEN=",    "ROCKLOCK_PRINCIPAL=",
         "ROCKLOCK_MODE=",     "ROCKLOCK_SESSION=",  "ROCKLOCK_DEADLINE=", "ROCKLOCK_SOCKET=",
@@ -77,7 +78,7 @@ std::vector<char*> clean_environment() {
     return kept;
 }
 
-// What the new process needs; made before the fork, since nothing may be allocated after it.
+// The data of the new process. Prepared before fork(), because the child must not allocate memory.
 struct Launch {
     std::string program;
     std::vector<char*> arguments;
@@ -86,12 +87,12 @@ struct Launch {
     int ready_fd = -1;
 };
 
-// Descriptor 3 tells the starter that the daemon is ready; all others are closed.
+// The daemon reports on descriptor 3 that it is ready; all higher ones are closed.
 constexpr int daemon_ready_fd = 3;
 
 [[noreturn]] void become_daemon(const Launch& launch) {
     ::setsid();
-    // Not the leader of its session, so that no terminal becomes its own.
+    // A second fork: a process that is not a session leader cannot acquire a controlling terminal.
     const auto child = ::fork();
     if (child != 0) ::_exit(child < 0 ? 1 : 0);
     if (::chdir("/") != 0) ::_exit(1);
@@ -112,7 +113,7 @@ constexpr int daemon_ready_fd = 3;
     ::_exit(1);
 }
 
-// Waits for the line that the daemon writes once it listens, or why it cannot.
+// Waits for the line that the daemon writes: "ready", or the reason why it cannot start.
 Result<void> wait_until_ready(int fd) {
     std::string line;
     const auto deadline = std::chrono::steady_clock::now() + max_start;

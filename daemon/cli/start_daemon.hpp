@@ -1,4 +1,4 @@
-// Starts this user's daemon when nobody listens.
+// Starts a daemon of this user if no process listens on the socket.
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,15 @@
 
 namespace rocklock {
 
-// Returns when a daemon listens on `socket`, started by us or by somebody else at the same time: a
-// lock file lets one of a hundred start it, and the others find it listening.
+// Returns when a daemon listens on `socket`. If several processes call it at the same time, a lock
+// file ensures that only one starts a daemon; the others find it listening.
 //
-// The daemon is nobody's child, in a session of its own, in the directory `/`, without any
-// descriptor or signal mask of ours; what it has to say goes to a log file beside the socket.
+// The daemon is not a child of the caller. It runs in its own session, in the directory `/`,
+// without the descriptors and the signal mask of the caller. Its output goes to daemon.log in
+// user_directory().
 //
-// Errors: unreachable, with the daemon's own words where it could say why.
+// Errors: unreachable   the daemon could not be started; with its own message if it wrote one
+//         read_only     the directory of the user is not writable
 Result<void> start_daemon(const std::string& socket, std::chrono::milliseconds idle_exit);
 
 }  // namespace rocklock

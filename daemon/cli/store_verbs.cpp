@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The store that --db or the settings name, or the one that a daemon of this user would have.
+// Returns the store that --db or the settings name, or by default the one of this user's daemon.
 Result<std::string> store_of(const Arguments& arguments) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
@@ -32,7 +32,7 @@ Error in_use(Error error, const std::string& store) {
             ", and is looked into while it is closed: stop that process, or back it "
             "up and check the copy (rocklock db backup DIR; rocklock db check --db "
             "DIR)";
-        // As where it is found by one of its files.
+        // The message names the store only if the conflict was detected by a file in it.
         if (error.message.find(store) == std::string::npos) {
             error.message += "; the store is " + store;
         }
@@ -53,7 +53,7 @@ std::string bytes_for_people(std::uint64_t bytes) {
     return text + " " + units[unit];
 }
 
-// Writes or shows the same facts under the same order.
+// Writes facts as JSON or as lines of text, in the same order.
 class FactWriter {
 public:
     explicit FactWriter(bool json) : as_json_(json) {
@@ -105,7 +105,7 @@ private:
     std::string text_;
 };
 
-// What can be told of a store without trusting what is in it, as far as it is known.
+// Adds the facts that do not depend on the content of the store, if they are known.
 void add_outside(FactWriter& writer, const std::string& store, const StoreFacts& facts) {
     writer.add("Store", "store", std::string_view(store));
     if (facts.created != WallTime{}) {
@@ -136,7 +136,7 @@ void add_facts(FactWriter& writer, const std::string& store, const StoreFacts& f
 void print_report(const StoreReport& report, const std::string& store, bool json) {
     if (json) {
         FactWriter writer(true);
-        // What is damaged was not counted to its end, or not at all.
+        // If the store is damaged, its counts are incomplete.
         if (report.problems.empty()) {
             add_facts(writer, store, report.facts);
         } else {
@@ -158,7 +158,7 @@ void print_report(const StoreReport& report, const std::string& store, bool json
           std::to_string(facts.classes) + " classes");
 }
 
-// How large what grows at `directory` is by now, whatever it is called meanwhile.
+// Returns the current size of the backup at `directory`, which is renamed in two steps.
 std::uint64_t grown(const std::string& directory) {
     for (const char* name : {"/db.partial.tmp", "/db.partial", "/db"}) {
         if (const auto size = size_of_directory(directory + name); size && size->files > 0) {
@@ -168,7 +168,8 @@ std::uint64_t grown(const std::string& directory) {
     return 0;
 }
 
-// Watches a backup that somebody else makes on this machine.
+// Shows the progress of a backup that a daemon makes on this machine. Returns null if the size of
+// the store is unknown.
 std::unique_ptr<Ticker> watch_backup(Manager& manager, const std::string& directory,
                                      ProgressBar& bar) {
     const auto pong = manager.ask<Pong>(Call{Ping{}, {}, {}});
@@ -176,7 +177,7 @@ std::unique_ptr<Ticker> watch_backup(Manager& manager, const std::string& direct
                             : Result<DirectorySize>(Error(ErrorCode::io_error, ""));
     if (!whole) return nullptr;
     return std::make_unique<Ticker>(
-        // The store goes on growing: it is whole when the daemon says so.
+        // The store may grow meanwhile. The bar stays below 100 % until the daemon has replied.
         [&bar, directory, bytes = whole->bytes] {
             if (bytes > 0) bar.set(std::min(grown(directory), bytes - bytes / 100), bytes);
         });
@@ -214,7 +215,7 @@ int db_backup_verb(const Arguments& arguments) {
     auto manager =
         open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
     if (!manager) return fail(manager.error());
-    // It is the daemon that writes there, and it stands elsewhere.
+    // The daemon writes the backup, and its current directory is not ours.
     std::error_code nowhere;
     const auto directory =
         fs::absolute(arguments.operands.front(), nowhere).lexically_normal().string();

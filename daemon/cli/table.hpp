@@ -11,14 +11,15 @@ public:
     explicit Table(std::vector<std::string> titles) : rows_{std::move(titles)} {}
     void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
 
-    // One line a row, the titles in bold where that is wanted. Widths count characters, not bytes.
+    // Returns one line per row. If `colour` is true, the titles are bold. Widths are counted in
+    // characters, not in bytes.
     std::string text(bool colour) const;
 
 private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-// Whether stdout takes colour: a terminal, without NO_COLOR and TERM=dumb.
+// Returns true if stdout is a terminal, NO_COLOR is not set, and TERM is not "dumb".
 bool stdout_takes_colour();
 
 }  // namespace rocklock

@@ -1,4 +1,4 @@
-// top: who holds what, the most wanted first, again and again.
+// top: lists holders repeatedly, those with the most waiters first.
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint32_t max_locks = 1000;
-// Each costs a question to the daemon.
+// Each contended resource costs one call.
 constexpr std::size_t max_contended = 200;
 constexpr milliseconds min_interval{50};
 
@@ -43,14 +43,14 @@ struct Row {
     std::size_t waiters = 0;
 };
 
-// What the daemon has counted, of all locks, and when.
+// Counters of the daemon for all locks, with the time at which they were read.
 struct Counted {
     std::chrono::steady_clock::time_point at;
     std::uint64_t granted = 0;
     std::uint64_t waits = 0;
 };
 
-// A second, since the picture before.
+// Per second, since the previous picture.
 struct Rates {
     double grants = 0;
     double waits = 0;
@@ -59,11 +59,11 @@ struct Rates {
 struct Picture {
     WallTime at;
     Counted counted;
-    // None in the first picture, and where the daemon has begun to count anew.
+    // None in the first picture, and if the daemon was restarted.
     std::optional<Rates> rates;
     std::vector<Row> rows;
     std::size_t waiting = 0;
-    // Whether there are more locks than are shown.
+    // Whether there are more locks than `rows` contains.
     bool more = false;
 };
 
@@ -123,7 +123,7 @@ std::optional<Rates> rates_between(const Counted& before, const Counted& now) {
                  static_cast<double>(now.waits - before.waits) / seconds.count()};
 }
 
-// With a decimal where it matters.
+// Shows one decimal if the rate is below 10.
 std::string rate_text(double rate) {
     const double tenths = std::round(rate * 10);
     if (tenths >= 100) return std::to_string(std::llround(rate));
@@ -175,10 +175,10 @@ struct Plan {
     bool colour = false;
 };
 
-// Takes one picture after the other in a thread of its own: whoever watches the keys need not wait
-// for the daemon.
+// Takes pictures on a thread of its own, so that the screen reacts to keys while the daemon does
+// not reply.
 //
-// Lifetime: the manager must outlive it. The destructor withdraws what is under way.
+// Lifetime: the manager must outlive it. The destructor cancels a running call.
 class StatusPoller {
 public:
     StatusPoller(Manager& manager, std::string prefix)
@@ -194,16 +194,16 @@ public:
         ::close(event_);
     }
 
-    // Not while busy().
+    // Starts to take a picture. Must not be called while busy_since() has a value.
     void start() {
         const std::lock_guard lock(mutex_);
         wanted_ = true;
         began_ = std::chrono::steady_clock::now();
         wake_.notify_all();
     }
-    // Since when the picture is awaited that is being taken.
+    // Returns the time of start() if the picture was not taken yet, otherwise nullopt.
     std::optional<std::chrono::steady_clock::time_point> busy_since() const { return began_; }
-    // Readable when there is one to take.
+    // Returns a descriptor that is readable if take() would return a picture.
     int fd() const { return event_; }
     std::optional<Result<Picture>> take() {
         const std::lock_guard lock(mutex_);
@@ -236,11 +236,11 @@ private:
     std::condition_variable_any wake_;
     bool wanted_ = false;
     std::optional<Result<Picture>> taken_;
-    // Last: it uses all of the above.
+    // Declared last because the thread uses all members above.
     std::jthread thread_;
 };
 
-// What fits on so many lines, with a last one that says what does not, and how one leaves.
+// Returns the text cut to `lines` lines; the last line says how many were cut and how to leave.
 std::string fitted(const std::string& text, std::size_t lines) {
     const auto all = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
     if (all + 2 <= lines) return text + "\nq leaves";
@@ -252,17 +252,17 @@ std::string fitted(const std::string& text, std::size_t lines) {
            "q leaves";
 }
 
-// What was said when it was left.
+// Returns the exit status if the wakeup ends the program, otherwise nullopt.
 std::optional<int> status_of(const Screen& screen, Wakeup wakeup) {
     if (wakeup == Wakeup::key && (screen.key() == 'q' || screen.key() == 'Q')) {
         return exit_status::done;
     }
     if (wakeup != Wakeup::signal) return std::nullopt;
-    // Ctrl-C is how one leaves.
+    // Ctrl-C is a normal way to leave.
     return screen.signal() == SIGINT ? exit_status::done : exit_status::signalled + screen.signal();
 }
 
-// Line after line: to one who reads it, or once.
+// Prints one picture after the other, or a single one, without taking over the terminal.
 int watch_plainly(Manager& manager, const Plan& plan, Screen& screen,
                   std::optional<Error>& problem) {
     std::optional<Counted> before;
@@ -283,8 +283,8 @@ int watch_plainly(Manager& manager, const Plan& plan, Screen& screen,
     }
 }
 
-// On a terminal. The keys count at any time; a daemon that does not answer is told of, above the
-// picture that was there last, until it answers again.
+// Draws pictures on the terminal and reacts to keys at any time. If the daemon does not reply, the
+// screen shows this above the last picture until it replies again.
 class TopScreen {
 public:
     TopScreen(Manager& manager, const Plan& plan, Screen& screen)
@@ -296,7 +296,7 @@ public:
             const auto wakeup = screen_.wait(pause(), poller_.fd());
             if (const auto status = status_of(screen_, wakeup)) return *status;
             if (auto picture = poller_.take()) take(*std::move(picture));
-            // One that was never reached is not awaited.
+            // If the daemon was never reached, do not wait for it.
             if (problem_ && shown_.empty()) {
                 problem = problem_;
                 return exit_status::of(*problem);
@@ -308,7 +308,7 @@ public:
     }
 
 private:
-    // Until there is something to do.
+    // Returns how long to wait for the next event.
     milliseconds pause() const {
         const auto now = std::chrono::steady_clock::now();
         if (poller_.busy_since()) return max_silence;
@@ -344,7 +344,7 @@ private:
         screen_.draw(fitted(text + shown_, screen_.size().lines));
     }
 
-    // A daemon that lives answers before.
+    // If a picture takes longer than this, the daemon is shown as not answering.
     static constexpr milliseconds max_silence{1000};
 
     const Plan& plan_;
@@ -385,7 +385,7 @@ int top_verb(const Arguments& arguments) {
     std::optional<Error> problem;
     int status = exit_status::done;
     {
-        // Before there are threads, and gone before anything is said.
+        // Constructed before threads are started. Destroyed before an error is printed.
         Screen screen(!plan->once && !plan->json);
         auto manager = open_manager(arguments, *settings, milliseconds{0}, Opening::existing);
         if (manager) {

@@ -12,17 +12,17 @@
 namespace rocklock {
 namespace {
 
-// One user may fill this part of the daemon's share.
+// One user may use 1 / user_divisor of the daemon's share.
 constexpr std::uint64_t user_divisor = 4;
-// So many bytes are allowed for each: more than a small one takes, so that the bytes are the limit
-// of large ones and the count that of small ones.
+// The bytes that are assumed for each object. A small one needs less: for small objects the count
+// is reached first, for large ones the limit of bytes.
 constexpr std::uint64_t bytes_a_session = 4'096;
 constexpr std::uint64_t bytes_a_grant = 512;
 constexpr std::uint64_t bytes_a_waiter = 1'024;
 
 constexpr std::uint64_t bytes_a_draft = 65'536;
 
-// None: `auto`.
+// Returns nullopt for `auto`.
 Result<std::optional<std::uint64_t>> limit_of(const Settings& settings, const char* name) {
     using Limit = std::optional<std::uint64_t>;
     if (settings.get(name, "auto").value == "auto") return Limit();
@@ -33,7 +33,8 @@ Result<std::optional<std::uint64_t>> limit_of(const Settings& settings, const ch
     return error;
 }
 
-// The bytes of the file system where the directory is, or will be made.
+// Returns the size of the file system of the directory, which need not exist yet; nullopt if it
+// cannot be determined.
 std::optional<std::uint64_t> file_system_bytes(std::filesystem::path directory) {
     struct statvfs found {};
     while (::statvfs(directory.c_str(), &found) != 0) {

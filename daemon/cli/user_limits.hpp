@@ -1,4 +1,4 @@
-// What each user may have, from the settings of `serve`.
+// The limits of each user, from the settings of `serve`.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace rocklock {
 
-// The settings, each with its default.
+// The settings and their defaults.
 inline constexpr std::array<std::pair<const char*, const char*>, 8> user_limit_settings = {
     {{"memory-share", "50%"},
      {"max-user-sessions", "auto"},
@@ -26,14 +26,14 @@ inline constexpr std::array<std::pair<const char*, const char*>, 8> user_limit_s
      {"max-user-drafts", "auto"},
      {"max-user-table-bytes", "auto"}}};
 
-// Reads all but that of connections. A limit of `auto` follows from the daemon's share of the
-// memory, of which one user may fill a quarter; 0 is no limit. The bytes of tables in `store`, a
-// directory, follow from the size of its file system, of which one user may fill a quarter; `store`
-// is empty if the tables are in memory.
+// Reads all limits except that of connections. `auto` derives a limit from the daemon's share of
+// the memory, of which one user may use a quarter. 0 means no limit. The limit of table bytes is
+// derived from the size of the file system of the directory `store`, of which one user may use a
+// quarter. `store` is empty if the tables are in memory.
 //
-// Errors: invalid_argument
+// Errors: invalid_argument   a setting is not a number or `auto`
 Result<UserLimits> read_user_limits(const Settings& settings, const std::string& store);
-// None: `auto`. Errors: invalid_argument
+// Returns nullopt for `auto`. Errors: invalid_argument if the value is not a number or `auto`.
 Result<std::optional<std::uint64_t>> read_max_user_connections(const Settings& settings);
 
 }  // namespace rocklock

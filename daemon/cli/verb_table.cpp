@@ -11,40 +11,41 @@ namespace {
 
 struct VerbRow {
     std::string_view name;
-    // What follows the name. "[X]" may be left out, "X..." may be more than one, and behind "--"
-    // stands a command. A shell offers what the words name: see completion.cpp.
+    // The operands after the name. "[X]" is optional, "X..." can be repeated, and a command follows
+    // after "--". The shell completion depends on these names: see completion.cpp.
     std::string_view operands;
-    // The groups of options it takes, besides those that name it.
+    // The groups of options that the verb accepts, in addition to the options that name the verb.
     std::string_view groups;
     int (*run)(const Arguments&);
-    // Its first line stands in the overview. Empty: for the program's own use.
+    // The first line is printed in the overview. Empty: internal verb.
     std::string_view summary;
     std::string_view example;
 };
 
 struct OptionRow {
-    // Without its dashes; one letter makes it "-E".
+    // Without the dashes. A name of one letter is a short option ("-E").
     std::string_view name;
-    // What its value is called; empty for one without a value. "a|b" names all it can be.
+    // The name of the value; empty if the option has none. "a|b" lists all values that are allowed.
     std::string_view value;
-    // Empty: for the program's own use.
+    // Empty: internal option.
     std::string_view help;
-    // Names of verbs, and of groups of theirs.
+    // The verbs and the groups of verbs that accept the option.
     std::string_view verbs;
-    // Given again, it adds to what was given before, behind a comma. Else the last one counts.
+    // If the option is repeated: true appends the values, separated by commas; false keeps the last
+    // one.
     bool adds = false;
-    // Whether its value may be empty; else that is refused, for whoever wrote "$UNSET".
+    // Whether the value may be empty. If not, an empty value such as "$UNSET" is an error.
     bool may_be_empty = false;
 };
 
 // The groups:
-//   @where    asks a daemon, or a store that it opens itself
-//   @socket   asks a daemon
-//   @locks    takes locks for a session of its own
+//   @where    calls a daemon, or opens a store itself
+//   @socket   calls a daemon
+//   @locks    acquires locks for a session of its own
 //   @waits    may wait for a lock
-//   @json     prints JSON too
-//   @quiet    says something on success that nobody may want
-//   @store    goes to the files of a store, without a daemon
+//   @json     can print JSON
+//   @quiet    prints a message on success, which can be suppressed
+//   @store    reads the files of a store, without a daemon
 //   @table    prints a table, in colour on a terminal
 constexpr VerbRow verb_rows[] = {
     {"serve", "", "", serve_verb, "Serves locks on a Unix socket until it gets SIGTERM or SIGINT.",
@@ -134,7 +135,7 @@ constexpr VerbRow verb_rows[] = {
     {"man-page", "", "", man_page_verb, "", ""},
 };
 
-// In the order in which a verb's help shows them.
+// In the order in which the help of a verb lists them.
 constexpr OptionRow option_rows[] = {
     {"durability", "durable|written", "sync grants to the disk, or only write them to the system",
      "serve"},

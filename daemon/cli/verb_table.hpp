@@ -1,7 +1,7 @@
-// The one table of the command line: every verb, and every option with the verbs that take it.
+// The table of the command line: every verb, and every option with the verbs that accept it.
 //
-// From it are made the parser and its complaints, `rocklock --help`, `rocklock VERB --help`, what
-// shells complete, and the man page. So to add a verb or an option is to add a row.
+// The parser, its error messages, `rocklock --help`, `rocklock VERB --help`, the shell completion
+// and the man page are generated from it. To add a verb or an option, add a row.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ struct VerbEntry {
     Verb verb;
     int (*run)(const Arguments&) = nullptr;
 
-    // For the program's own use: nobody is told of it.
+    // Hidden verbs are internal: no help text lists them.
     bool hidden() const { return verb.summary.empty(); }
 };
 
-// In the order in which people are told of them.
+// The verbs in the order of the help text.
 const std::vector<VerbEntry>& verb_table();
 
-// The verb that `words` begin with, which may have a name of two words, and how many words that
-// is; none where there is no such verb.
+// Returns the verb at the beginning of `words` and the number of its words, which is 1 or 2.
+// `entry` is null if there is no such verb.
 struct FoundVerb {
     const VerbEntry* entry = nullptr;
     std::size_t words = 0;

@@ -56,7 +56,8 @@ Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const 
     if (auto checked = check_socket_path(options.socket); !checked) {
         return std::move(checked).error();
     }
-    // Only this user's own daemon is ours to start; others are looked after by whoever made them.
+    // Only this user's own daemon is started automatically. Other daemons are managed elsewhere,
+    // for example by systemd.
     options.may_start = options.socket == user_socket() && !arguments.has("no-start");
     const auto idle_exit = settings.duration("idle-exit", "10m");
     if (!idle_exit) return idle_exit.error();
@@ -140,7 +141,7 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
 
 namespace {
 
-// Of the first write that failed since it was asked for.
+// The errno of the first write that failed since the last errno_of_output(); 0 if none failed.
 int output_errno = 0;
 
 }  // namespace

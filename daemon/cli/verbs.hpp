@@ -48,39 +48,43 @@ int man_page_verb(const Arguments& arguments);
 
 // ---- What they share ----
 
-// Says what is wrong, on stderr, and returns the exit status for it. With `arguments` that have
-// --quiet it names nobody.
+// Prints the error to stderr and returns its exit status. If `arguments` contain --quiet, the
+// message omits the names of other users.
 int fail(const Error& error, const Arguments* arguments = nullptr);
 
-// The error, with the store it is about if it says that something in it is damaged.
+// Returns the error. If it reports a damaged store and its message does not name the store, adds
+// the path.
 Error about_store(Error error, const std::string& store);
 
-// Whoever --socket, --db and the settings name. To look at a store with --db never makes one.
+// Returns the manager that --db, --socket and the settings select. With Opening::existing, --db
+// does not create a store.
 enum class Opening : std::uint8_t { may_create, existing };
 Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
                                               std::chrono::milliseconds patience,
                                               Opening opening = Opening::may_create);
 
-// --reason, which a forced change needs. Errors: invalid_argument.
+// Returns --reason, which a forced change requires. Errors: invalid_argument if it is absent.
 Result<std::string> reason_of(const Arguments& arguments);
 
-// --principal, or the login name.
+// Returns --principal, or the login name if it is absent.
 std::string principal_of(const Arguments& arguments);
 
-// The proof in ROCKLOCK_SESSION: the environment only, since a command line can be read by others.
-// Errors: invalid_argument.
+// Returns the credentials in ROCKLOCK_SESSION. They are read from the environment only, because
+// other users can read a command line. Errors: invalid_argument if they are absent or malformed.
 Result<SessionCredentials> session_of_environment();
 
-// The resources to lock, with --mode, --to and --subtree. Errors: invalid_argument.
+// Returns the resources to lock, with --mode, --to and --subtree applied. Errors: invalid_argument.
 Result<std::vector<LockRequest>> locks_of(const Arguments& arguments);
 
-// Prints to stdout, with a newline.
+// Prints the text and a newline to stdout.
 void print(std::string_view text);
-// Whether all that was printed has left us. If not, it says so once, and what is left is dropped.
+// Flushes stdout. Returns false if something could not be written; then the error is reported once
+// and the unwritten output is discarded.
 bool output_written();
-// The same, for one whose reader may leave: then nothing is said, and the errno is EPIPE.
+// As output_written(), but reports no error: returns the errno, or 0. It is EPIPE if the reader has
+// closed the pipe.
 int errno_of_output();
-// In colour where that is wanted.
+// Prints the table, in colour if stdout is a terminal and --no-color is absent.
 void print_table(const Table& table, const Arguments& arguments);
 
 }  // namespace rocklock

@@ -31,10 +31,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A call that waits is made anew so often: then it cannot hang on a connection that is no more.
+// A waiting call is repeated after this time, so that it cannot hang on a lost connection.
 constexpr milliseconds max_call{60'000};
 
-// Asks to stop when the program is told to end, or when nobody reads what it prints any more.
+// Requests a stop if the program gets a signal to end, or if the reader of its output has gone.
 class Farewell {
 public:
     Farewell() {
@@ -59,7 +59,7 @@ public:
 
 private:
     void wait(const std::stop_token& over) {
-        // Of a pipe whose reader has gone, poll() tells by itself.
+        // poll() reports a pipe without a reader even if no events are requested.
         std::array<pollfd, 2> sources{pollfd{signals_, POLLIN, 0}, pollfd{STDOUT_FILENO, 0, 0}};
         while (!over.stop_requested()) {
             const int ready = ::poll(sources.data(), sources.size(), 200);
@@ -86,7 +86,7 @@ std::string text_of(const LockEvent& event) {
     return text;
 }
 
-// The errno of what could not be printed.
+// Prints the events. Returns 0, or the errno if they could not be written.
 int print_events(const EventPage& page, bool json) {
     if (page.gap) {
         if (json) {
@@ -130,7 +130,7 @@ int watch_verb(const Arguments& arguments) {
     if (!settings) return fail(settings.error());
     const auto after = after_of(arguments);
     if (!after) return fail(after.error());
-    // Before there are other threads, which would get the signals.
+    // Blocks the signals before other threads are started, because those inherit the mask.
     Farewell farewell;
     auto manager = open_manager(arguments, *settings, milliseconds{0});
     if (!manager) return fail(manager.error());
@@ -146,7 +146,7 @@ int watch_verb(const Arguments& arguments) {
             return fail(page.error());
         }
         const int unwritten = print_events(*page, arguments.has("json"));
-        // To read no more of it is how one leaves.
+        // If the reader closes the pipe, the program ends successfully.
         if (unwritten == EPIPE) break;
         if (unwritten != 0) return fail_to_write(unwritten);
         request.after = page->after;
