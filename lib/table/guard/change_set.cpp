@@ -8,7 +8,7 @@
 namespace rocklock {
 namespace {
 
-// As many as a transaction has actions.
+// The maximum number of actions of a transaction.
 constexpr std::size_t max_items = 100;
 
 std::string name_of(const std::string& table, const AttributeMap& key) {
@@ -51,7 +51,7 @@ struct ChangeSet::Known {
     std::string table;
     AttributeMap key;
     std::uint64_t version = 0;
-    // Of one whose version is shared: what is written again.
+    // Set if the version of the item is shared: the item to write again.
     std::optional<Item> shared;
     std::optional<WriteItem> change;
 
@@ -179,7 +179,8 @@ Result<void> ChangeSet::commit(AfterSave after) {
     return {};
 }
 
-// Of a transaction that was cancelled: what has changed, or else what it was refused for.
+// Returns the error of a cancelled transaction: condition_failed with the changed items, or the
+// first other reason.
 Error ChangeSet::refused(Error error) const {
     if (error.reasons.size() != known_.size()) return error;
     std::vector<ItemChange> changes;

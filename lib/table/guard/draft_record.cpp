@@ -37,7 +37,7 @@ namespace {
 
 using Kind = WriteItem::Kind;
 
-// The largest item, and room for expressions.
+// The size of the largest item, and space for expressions.
 constexpr std::size_t max_draft_bytes = 512U << 10;
 
 void append_time(std::string& out, WallTime time) {
@@ -56,14 +56,14 @@ void append_packed(std::string& out, const AttributeValue& value) {
     append_string(out, bytes);
 }
 
-// 1 and what `append` appends, or 0.
+// Appends 1 and then calls `append`, or appends 0 if there is no value.
 template <typename T, typename Append>
 void append_maybe(std::string& out, const std::optional<T>& maybe, const Append& append) {
     append_u8(out, maybe ? 1 : 0);
     if (maybe) append(*maybe);
 }
 
-// As append_maybe(): how many, and each.
+// As append_maybe(), with the number of elements and each element.
 template <typename T, typename Append>
 void append_list(std::string& out, const std::optional<std::vector<T>>& maybe,
                  const Append& append) {
@@ -108,7 +108,7 @@ void append_write(std::string& out, const WriteItem& write) {
     append_maybe(out, asked.conditional_operator, byte);
 }
 
-// Reads the parts of a record; what is not as it should be is remembered.
+// Reads the parts of a record. If a part is invalid, sets `damaged_` and returns a default value.
 class DraftReader {
 public:
     explicit DraftReader(std::string_view bytes) : reader_(bytes) {}
@@ -118,7 +118,7 @@ public:
         return WallTime(std::chrono::milliseconds(static_cast<std::int64_t>(u64())));
     }
     std::string text() { return std::string(known(reader_.string())); }
-    // A byte up to the last one that there is.
+    // Reads an enumerator; `last` is the last valid one.
     template <typename Enum>
     Enum word(Enum last) {
         const std::uint8_t value = known(reader_.u8());
@@ -172,7 +172,7 @@ WriteItem read_kept_write(DraftReader& in) {
     ExpressionParameters& asked = write.expressions;
     asked.update = in.maybe(text);
     asked.condition = in.maybe(text);
-    // In the braces from left to right.
+    // The order is defined: initializers in braces are evaluated from left to right.
     asked.placeholders.names = in.list([&] { return NamePlaceholder{in.text(), in.text()}; });
     asked.placeholders.values = in.list([&] { return ValuePlaceholder{in.text(), in.value()}; });
     asked.attribute_updates = in.list([&] {

@@ -1,5 +1,5 @@
-// How drafts are stored, in Family::meta: their keys, and the bytes of a draft.
-// docs/storage_format.md has each byte.
+// The stored form of drafts in Family::meta: their keys and the encoding of a draft.
+// docs/storage_format.md describes each byte.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@
 
 namespace rocklock::table {
 
-// The keys of all drafts of principals, and of what they hold a place for, begin with these.
+// The prefixes of the keys of drafts, of their places and of the marks of principals; see
+// drafts.hpp.
 inline constexpr std::string_view draft_prefix = "draft ";
 inline constexpr std::string_view place_prefix = "draft-of ";
 inline constexpr std::string_view mark_prefix = "drafts ";
 inline constexpr std::string_view marks_end = "drafts!";
-// No principal has this byte.
+// Ends a principal in a key. No principal contains this byte.
 inline constexpr char end_of_principal = '\0';
 
 std::string drafts_prefix(std::string_view principal);
@@ -35,12 +36,13 @@ struct StoredDraft {
     std::string row;
 };
 
-// A place of a draft: which draft has it, and whose limits it counts towards.
+// The place of a draft: the record for its token and row. Contains the draft's number and the user
+// that the draft is counted towards.
 struct StoredPlace {
     std::uint64_t draft = 0;
-    // None: nobody's, as of drafts that were kept before this was stored.
+    // None: the draft is counted towards no user. Older versions did not store the user.
     std::optional<std::uint32_t> user{};
-    // Of the draft.
+    // The size of the draft.
     std::int64_t bytes = 0;
 };
 
@@ -52,7 +54,7 @@ std::string encode_draft(const KeptWrite& kept, std::uint64_t draft, WallTime no
 // Errors: corrupt
 Result<StoredDraft> decode_draft(std::string_view principal, std::string_view value);
 
-// Whether a draft is older than drafts are kept.
+// Returns whether a draft is older than the time for which drafts are kept.
 bool is_too_old(const Draft& draft, WallTime now);
 
 Error no_such_draft(const std::string& principal, DraftId draft);

@@ -12,19 +12,19 @@
 namespace rocklock::table {
 namespace {
 
-// What a sweep removes in one commit.
+// The maximum number of drafts that a sweep deletes in one commit.
 constexpr std::size_t thrown_away_at_once = 25;
 std::unique_ptr<Snapshot::Cursor> scan_prefix(const Snapshot& snapshot, const std::string& prefix) {
     return snapshot.scan(Family::meta, prefix, end_of_prefix(prefix));
 }
 
-// A draft of a principal, and its place.
+// The place of a draft, with its key.
 struct KeptPlace {
     std::string key;
     StoredPlace stored;
 };
 
-// On condition that the draft still has the place, so that it is uncounted once only.
+// Adds the condition that the draft still has the place, so that it is uncounted only once.
 void remove_kept(UserData& users, std::string_view principal, KeptPlace place, Decision& decision) {
     decision.batch.preconditions.push_back({Family::meta, place.key, place.stored.draft});
     auto& writes = decision.batch.writes;
@@ -56,7 +56,7 @@ Result<void> remove_kept(const Snapshot& snapshot, UserData& users, const Stored
     return {};
 }
 
-// The places of a principal's drafts, by number.
+// Returns the places of a principal's drafts, by the numbers of the drafts.
 Result<std::map<std::uint64_t, KeptPlace>> places_of(const Snapshot& snapshot,
                                                      std::string_view principal) {
     std::map<std::uint64_t, KeptPlace> places;
@@ -84,7 +84,7 @@ void add_draft(const DraftMoment& moment, const KeptWrite& kept, KeptPlace place
     writes.push_back({Family::meta, draft_key(kept.late.principal, draft), std::move(record)});
 }
 
-// Of one principal.
+// Adds the drafts of one principal to the decision.
 Result<void> keep_some(const DraftMoment& moment, const std::vector<const KeptWrite*>& writes,
                        Decision& decision) {
     const std::string& principal = writes.front()->late.principal;
@@ -107,7 +107,7 @@ Result<void> keep_some(const DraftMoment& moment, const std::vector<const KeptWr
             remove_kept(moment.users, principal, std::move(before->second), decision);
             places->erase(before);
         }
-        // The place is written again, behind its removal.
+        // The writes of a batch apply in order: the new place replaces the removed one.
         add_draft(moment, *kept, {place, {*draft}}, decision);
     }
     while (places->size() + writes.size() > limits::drafts_per_principal) {
@@ -121,7 +121,7 @@ Result<void> keep_some(const DraftMoment& moment, const std::vector<const KeptWr
     return {};
 }
 
-// Nothing where it is not there, or not any more.
+// Returns nullopt if the draft does not exist or is outdated.
 Result<std::optional<StoredDraft>> find_draft(const Snapshot& snapshot,
                                               const std::string& principal, DraftId draft,
                                               WallTime now) {
@@ -134,8 +134,8 @@ Result<std::optional<StoredDraft>> find_draft(const Snapshot& snapshot,
     return std::optional(*std::move(stored));
 }
 
-// Those that are too old, and the mark where none is left; some of them at a time. True when there
-// may be more.
+// Deletes some outdated drafts of a principal, and its mark if no draft is left. Returns true if
+// there may be more.
 Result<bool> throw_away(Storage& storage, UserData& users, const std::string& principal,
                         WallTime now, std::size_t& items_left) {
     const std::size_t most = std::min(items_left, thrown_away_at_once);
@@ -163,7 +163,7 @@ Result<bool> throw_away(Storage& storage, UserData& users, const std::string& pr
     }
     if (batch.empty()) return false;
     auto removed = storage.commit(std::move(batch), Durability::written);
-    // Somebody was quicker: another round finds what is left.
+    // Another thread has changed the drafts; the next sweep deletes them.
     if (!removed && removed.error().code == ErrorCode::precondition_failed) return false;
     if (!removed) return std::move(removed).error();
     apply(decision.count_changes);

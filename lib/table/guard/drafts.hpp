@@ -1,11 +1,11 @@
-// Writes that came too late for their locks, kept as drafts in Family::meta:
+// Drafts: refused writes of sessions that had lost their locks, stored in Family::meta:
 //
 //     draft <principal> <number>          the draft
-//     draft-of <principal> <token> <row>  its number: the one of a token and a row
-//     drafts <principal>                  changes with each draft that is kept
+//     draft-of <principal> <token> <row>  its place: the number of the draft for a token and a row
+//     drafts <principal>                  its mark: changes with each draft that is stored
 //
-// Whoever keeps a draft does it on condition that the last of them is as it was, so that a
-// principal never has more than limits::drafts_per_principal. docs/storage_format.md has each byte.
+// A draft is stored on condition that the mark has not changed, so that a principal never has more
+// than limits::drafts_per_principal drafts. docs/storage_format.md describes each byte.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,20 @@
 
 namespace rocklock::table {
 
-// Whether it is small enough to be kept: most of what is larger could never be saved.
+// Returns whether the write is small enough for a draft. Most larger writes could never be saved.
 bool fits_draft(const WriteItem& write);
 
-// What a refusal says of the drafts that were kept; nothing of none.
+// Returns the part of an error message that reports the stored drafts; empty if `count` is 0.
 std::string describe_drafts(std::uint32_t count);
 
-// A write that is to be kept. Lifetime: borrows the request, which shows a token.
+// A write to store as a draft. Lifetime: borrows the request, which has a token.
 struct KeptWrite {
     const WriteItem* request = nullptr;
     std::string row;
     LateWrite late;
 };
 
-// What decisions about drafts are made on. Lifetime: borrows all.
+// The inputs of decisions on drafts. Lifetime: borrows all of them.
 struct DraftMoment {
     const Snapshot& snapshot;
     Versions& versions;
@@ -46,27 +46,28 @@ struct DraftMoment {
     WallTime now;
 };
 
-// Counts the drafts that are stored towards their users, as the store is opened. Errors: those of
+// Counts all stored drafts towards their users. Called when the store is opened. Errors: those of
 // Snapshot; corrupt
 Result<void> count_drafts(const Snapshot& snapshot, UserData& users);
 
-// What is committed in the place of what `refused` says that it was refused: the drafts of what
-// came too late, of which none is lost but those that must give way to newer ones. `refused` tells
-// of them then, or that they are beyond the limits of the user. Where nothing came too late, it is
-// the error.
+// Returns the decision that stores the refused writes as drafts. If a principal then has too many
+// drafts, its oldest ones are deleted. Adds the number of drafts to `refused`, or the reason why
+// they exceed the user's limits. If no write can be stored, returns `refused` as the error.
 //
 // Errors: `refused`; those of Snapshot and of Versions; corrupt
 Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptWrite>& writes,
                               std::optional<Error>& refused);
 
-// What lets a draft be removed only once, and removes it with the decision.
+// Adds the removal of a draft to the decision, with the condition that it is removed only once.
+// Returns the draft of the first of the principals that has it.
 //
-// Errors: resource_not_found  none of the principals has it; those of Snapshot; corrupt
+// Errors: resource_not_found if none of the principals has it; those of Snapshot; corrupt
 Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<std::string>& principals,
                            DraftId draft, Decision& decision);
 
-// From `place` on, which is none at first: throws away what is too old, and says where to go on;
-// none at the end. At most `items_left` principals and drafts, which it counts down.
+// Deletes outdated drafts, beginning at the key `place`; an empty `place` is the first. Returns the
+// key at which to continue, or nullopt at the end. Visits at most `items_left` principals and
+// drafts, and decrements it.
 //
 // Errors: those of Storage; corrupt
 Result<std::optional<std::string>> sweep_drafts(Storage& storage, UserData& users,

@@ -14,7 +14,7 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
                                                         std::optional<LateWrite>& late) {
     using Terms = std::optional<LockGate::WriteTerms>;
     const LockProof* proof = write.proof ? &*write.proof : nullptr;
-    // A session alone says nothing about what is not bound.
+    // A proof without a token is meaningless for a table that is not bound.
     if (!schema.binding && (!proof || !proof->token)) return Terms();
     if (!gate) return Error(ErrorCode::lock_required, "these tables know of no locks");
     const std::string resource =
@@ -22,7 +22,7 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
     std::string drafts_of;
     auto terms = gate->let_write(proof, resource, drafts_of);
     if (!terms) {
-        // What is kept is told by its resource.
+        // A draft is identified by its resource, so the table must be bound.
         if (!drafts_of.empty() && schema.binding && fits_draft(write)) {
             late = LateWrite{std::move(drafts_of), resource};
         }
@@ -102,7 +102,7 @@ void GuardedRead::add_resource(const Schema& schema, const AttributeMap& known) 
 void GuardedRead::see(const Schema& schema, const AttributeMap& item) {
     if (!notes(schema)) return;
     std::string resource = schema.binding->resource.resource_of(item);
-    // Items of one resource mostly follow each other.
+    // Consecutive items often belong to the same resource.
     if (!resources_.empty() && resources_.back() == resource) return;
     resources_.push_back(std::move(resource));
 }
@@ -111,7 +111,7 @@ Result<bool> GuardedRead::end() {
     if (!bound_) return true;
     if (!mark_.any && !strict_ && !careful_) {
         const auto now = gate_->before_read();
-        // Something was locked meanwhile.
+        // If a lock has changed meanwhile, repeats the read and records its resources.
         careful_ = now.any || now.changes != mark_.changes;
         return !careful_;
     }

@@ -1,4 +1,4 @@
-// What guards demand of one commit, and of one read.
+// The lock checks of a commit and of a read.
 #pragma once
 
 #include <optional>
@@ -15,33 +15,33 @@
 
 namespace rocklock::table {
 
-// A write whose lock was lost, and which is to be kept as a draft.
+// A refused write of a session that has lost its lock, to be stored as a draft.
 struct LateWrite {
     std::string principal;
     std::string resource;
 };
 
-// Asks the gate about a write, and has the batch committed on the gate's terms, which it answers
-// with; nothing where nobody asks. `gate` may be none: then nothing bound can be written.
+// Asks the gate whether a write is allowed, adds the conditions to the batch, and returns them.
+// Returns nullopt if no lock is required. If `gate` is null, writes to bound tables are refused.
 //
-// Errors: as LockGate::let_write(); `late` is set where what is refused is to be kept
+// Errors: as LockGate::let_write(); `late` is set if the refused write is to be stored as a draft
 Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Schema& schema,
                                                         const WriteItem& write, Batch& batch,
                                                         std::optional<LateWrite>& late);
 
-// The grants that let a save in, where something is to become of them: each once.
+// The grants that allow a save and are released or downgraded after it, each one once.
 class AfterCommit {
 public:
     AfterCommit(LockGate* gate, AfterSave after) : gate_(gate), after_(after) {}
 
-    // Before the writes of a decision are let in.
+    // Called before the writes of a decision are checked.
     void begin() { let_in_.clear(); }
-    // Adds to the batch what promises it.
+    // Adds the record of the promised release or downgrade to the batch.
     void add(const std::optional<LockGate::WriteTerms>& let_in, Batch& batch);
-    // Errors: invalid_argument  no write was let in by a grant, so none can be given up; or a
-    //                           grant to be downgraded has permits, or waits for a conversion
+    // Errors: invalid_argument  no write was allowed by a grant that could be given up; or a grant
+    //                           to be downgraded has permits or waits for a conversion
     Result<void> check() const;
-    // Behind the commit.
+    // Called after the commit.
     void apply_after_save() const;
 
 private:
@@ -50,44 +50,48 @@ private:
     std::vector<LockGate::WriteTerms> let_in_;
 };
 
-// A read that bound tables may refuse. Lifetime: borrows gate and proof.
+// Checks whether a read of bound tables is allowed. begin() is called before the read, and end()
+// after it; in between, see() and add_resource() record what was read. Lifetime: borrows gate and
+// proof.
 class GuardedRead {
 public:
     GuardedRead(LockGate* gate, const std::optional<LockProof>& proof)
         : gate_(gate), proof_(proof ? &*proof : nullptr) {}
 
-    // Before the moment that is read.
+    // Called before the snapshot is taken.
     void begin();
-    // Whether plain reads of the table are let in as things are, and were since begin(): without a
-    // mutex. What is not free now may be so to end().
+    // is_free() returns whether plain reads of the table were allowed at begin(); it locks no
+    // mutex. If it returns false, end() may still allow the read. is_free_still() returns whether
+    // no lock has changed since begin().
     bool is_free(const Schema& schema) const;
     bool is_free_still(const Schema& schema) const;
-    // An item was looked at, whether it is told or not.
+    // Records an item that was read, even if it is not returned.
     void see(const Schema& schema, const AttributeMap& item);
-    // All items were looked for that have these attributes of the key, whether there are any: that
-    // there is none may be what another has only begun to do.
+    // Records that all items with these key attributes were read, even if there are none: their
+    // absence may be the result of another session's unfinished edit.
     void add_resource(const Schema& schema, const AttributeMap& known);
-    // Whether what was read may be told; false: begin again.
+    // Returns true if the read may be returned, and false if it must be repeated from begin() on.
     //
     // Errors: as LockGate::let_read()
     Result<bool> end();
 
 private:
-    // Whether resources of the table are to be noted.
+    // Returns whether resources of the table must be recorded.
     bool notes(const Schema& schema);
 
     LockGate* gate_;
     const LockProof* proof_;
     LockGate::ReadMark mark_;
-    // Of bound tables only.
+    // The recorded resources of bound tables.
     std::vector<std::string> resources_;
     bool bound_ = false;
     bool strict_ = false;
-    // Noted although nobody seemed to be kept out.
+    // Set if a lock changed during a read that recorded no resources. The next attempt records
+    // them.
     bool careful_ = false;
 };
 
-// Reads until what was read may be told. `read` sees to see() and returns a Result.
+// Repeats a read until it may be returned. `read` calls see() and returns a Result.
 template <typename Read>
 auto read_guarded(LockGate* gate, const std::optional<LockProof>& proof, const Read& read) {
     GuardedRead guard(gate, proof);

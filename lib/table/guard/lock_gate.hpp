@@ -1,5 +1,5 @@
-// How tables ask about locks, which they know nothing of: `database` answers it from the lock
-// manager.
+// The interface through which tables query locks, which they do not know. `database` implements it
+// with the lock manager.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ namespace rocklock {
 // Threads: thread-safe.
 class LockGate {
 public:
-    // What must be so as the write is committed.
+    // The conditions that must hold when the write is committed.
     struct WriteTerms {
         Precondition unchanged;
         BootTime not_after;
-        // Who is let in, by which grant.
+        // The principal, the session and the grant that allow the write.
         std::string by;
         SessionId session;
         GrantId grant{};
         // Whether the grant can be downgraded.
         bool downgrades = true;
     };
-    // Taken before a read; see let_read().
+    // The state before a read; see let_read().
     struct ReadMark {
         std::uint64_t changes = 0;
-        // Somebody may be kept out: what is read is to be noted.
+        // Whether a read could be refused. If so, the resources of the read must be recorded.
         bool any = false;
     };
     struct PlainRead {
@@ -45,22 +45,24 @@ public:
     LockGate& operator=(const LockGate&) = delete;
     virtual ~LockGate() = default;
 
-    // `proof` may be none, and `resource` empty: then it is not said what is written. Where the
-    // write is refused and is to be kept as a draft, `drafts_of` becomes the principal as whose.
+    // Returns the conditions under which a write of `resource` is allowed. `proof` may be null.
+    // `resource` is empty for a table that is not bound. If the write is refused and is to be
+    // stored as a draft, sets `drafts_of` to the principal of the draft.
     //
     // Errors: lock_required, stale_token; invalid_argument: the resource is no name; those of the
     //         storage
     virtual Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource,
                                          std::string& drafts_of) = 0;
 
-    // What is to become of the grant that let a write in. The record is part of the write's own
-    // commit; once that is done, apply_after_save() does what it says, and removes it. What a crash
-    // comes before is done as the store is opened.
+    // Release or downgrade of the grant that allowed a write. promise() returns a record that is
+    // part of the write's commit. After the commit, apply_after_save() gives the grant up and
+    // removes the record. If a crash comes in between, this is done when the store is opened.
     virtual Write promise(const WriteTerms& let_in, AfterSave after) const = 0;
     virtual void apply_after_save(const WriteTerms& let_in, AfterSave after) = 0;
 
-    // Takes the resources in write for work of the tables' own, in a session of its own, as a try:
-    // all of them, or nothing where one cannot be had. To be given back soon.
+    // Locks the resources in mode `write` for work of the tables themselves, in a new session,
+    // without waiting: all of them, or none. Returns nullopt if one is not available. The caller
+    // must call unlock() soon.
     //
     // Errors: those of the storage
     virtual Result<std::optional<LockProof>> try_lock(
@@ -68,7 +70,8 @@ public:
     virtual void unlock(const LockProof& own) = 0;
 
     virtual ReadMark before_read() const = 0;
-    // Behind the read. False where what counts has changed meanwhile: then read again.
+    // Called after the read. Returns false if the relevant locks have changed since `before`; the
+    // caller must then repeat the read.
     //
     // Errors: locked, lock_required; those of the storage
     virtual Result<bool> let_read(const ReadMark& before, const PlainRead& read) = 0;

@@ -26,7 +26,7 @@ std::optional<Error> check_batch(const BatchWrite& request) {
     return std::nullopt;
 }
 
-// In a batch the key of an item to put is told as that of one to delete.
+// In a batch, errors in the key of a put are reported as for a delete.
 std::optional<Error> check_keys(const MultiWrite& writes) {
     for (std::size_t i = 0; i < writes.reads.size(); ++i) {
         const Item& item = writes.reads[i].request->item;
@@ -40,7 +40,7 @@ std::optional<Error> check_keys(const MultiWrite& writes) {
     return std::nullopt;
 }
 
-// A delete of what is not there is told as a unit more than alone: so it was recorded.
+// A delete of an absent item in a batch consumes one unit more than alone. Recorded from DynamoDB.
 void count_vain_deletes(const MultiWrite& writes, DecidedWrites& decided) {
     for (std::size_t i = 0; i < decided.answers.size(); ++i) {
         auto& consumed = decided.answers[i].consumed;
@@ -82,7 +82,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
         std::size_t at = 0;
         return bind_writes(*writes, at);
     };
-    // What came too late for its locks is kept in the place of all.
+    // Set if a write is refused. Late writes are then stored as drafts instead of the whole batch.
     std::optional<Error> refused;
     const auto decide = [&]() -> Result<Decision> {
         refused.reset();

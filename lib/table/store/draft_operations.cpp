@@ -47,7 +47,7 @@ Result<DraftPage> TableStore::list_drafts(const DraftsRequest& request) {
                                 std::to_string(limits::drafts_per_principal));
     }
     DraftPage page;
-    // Behind it begins what would be another's name.
+    // A name with this byte is no valid principal; its keys would be those of another principal.
     if (request.principal.find(end_of_principal) != std::string::npos) return page;
     const auto now = clock_.now().wall;
     const auto snapshot = storage_.snapshot();

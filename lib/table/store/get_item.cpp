@@ -59,7 +59,7 @@ std::optional<Result<GetAnswer>> TableStore::get_cached_item(const GetItem& requ
     auto read = read_get(request);
     if (!read) return std::move(read).error();
     if (read->schema->is_system()) return std::nullopt;
-    // While nobody can be kept out; to ask who is may take a while.
+    // Only if no read can be refused: a query of the locks could block.
     GuardedRead guard(options_.gate, request.proof);
     guard.begin();
     if (!guard.is_free(*read->schema)) return std::nullopt;

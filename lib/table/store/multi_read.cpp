@@ -20,13 +20,13 @@ constexpr std::size_t max_answer_bytes = 16 << 20;
 using expression::RequestExpressions;
 using expression::RequestKind;
 
-// One item of one moment.
+// One item as it was read.
 struct Found {
     std::optional<Item> item;
     std::size_t bytes = 0;
 };
 
-// What many items are read from.
+// The source of the items of one request.
 struct ReadMoment {
     const Snapshot& snapshot;
     const SystemRows& system;
@@ -61,7 +61,7 @@ std::optional<Error> check_counts(const BatchGet& request) {
     return validation_error("Too many items requested for the BatchGetItem call");
 }
 
-// One table's part of a batch.
+// The part of a batch for one table.
 struct PlannedKeys {
     const BatchGet::Keys* request = nullptr;
     RequestExpressions read;
@@ -81,14 +81,14 @@ Result<void> find_rows(PlannedKeys& plan, std::set<std::string>& known) {
     return {};
 }
 
-// An answer, as far as it has been put together.
+// An answer under construction.
 struct Filled {
     BatchGetAnswer answer;
     CapacitySum consumed;
     std::size_t bytes = 0;
 };
 
-// Reads until the answer is full; what is left is to be asked for again.
+// Reads items until the answer is full. The remaining keys are added to `unprocessed`.
 Result<void> read_keys(const PlannedKeys& plan, const ReadMoment& moment, ReturnCapacity wanted,
                        GuardedRead& guard, Filled& filled) {
     BatchGetAnswer::Items& items = filled.answer.tables.emplace_back();
@@ -124,7 +124,7 @@ Result<Filled> read_tables(const std::vector<PlannedKeys>& plans, const ReadMome
     return filled;
 }
 
-// Of a transaction. Lifetime: borrows the request.
+// One read of a transaction. Lifetime: borrows the request.
 struct PlannedGet {
     const GetItem* request = nullptr;
     RequestExpressions read;
@@ -132,7 +132,7 @@ struct PlannedGet {
     std::string row;
 };
 
-// Errors: invalid_argument  what the table's schema says against it
+// Errors: invalid_argument if the request does not fit the table's definition
 Result<void> check_get(const PlannedGet& plan) {
     if (auto checked = check_key(plan.request->key, plan.schema->key.list()); !checked) {
         return checked;
@@ -160,7 +160,8 @@ Result<void> find_rows(std::vector<PlannedGet>& plans) {
     return {};
 }
 
-// One moment of the store, and of the system's tables with it.
+// Returns a snapshot that is consistent with the rows of system tables. Reads the rows between two
+// snapshots, and repeats this until the records that they rest on are the same in both.
 Result<std::unique_ptr<Snapshot>> moment_with(SystemRows& system, const Storage& storage,
                                               Clock& clock) {
     if (!system.any()) return storage.snapshot();
@@ -176,7 +177,7 @@ Result<std::unique_ptr<Snapshot>> moment_with(SystemRows& system, const Storage&
     }
 }
 
-// The one moment that all is read at, but for a mutant.
+// The snapshot from which all items are read, except for a mutant.
 class OneMoment {
 public:
     OneMoment(const Storage& storage, std::unique_ptr<Snapshot> snapshot)

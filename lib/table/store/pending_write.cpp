@@ -1,5 +1,5 @@
-// PutItem, UpdateItem and DeleteItem for threads that may not wait: decided on what lies in memory,
-// queued, and waited for by somebody else.
+// PutItem, UpdateItem and DeleteItem for threads that must not block: decided with cached data and
+// queued; another thread waits for the commit.
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -19,7 +19,7 @@ public:
         if (queued_) std::ignore = finish();
     }
 
-    // False: it takes longer.
+    // Returns false if the write cannot be decided without blocking.
     bool begin(const WriteItem& request);
     std::optional<Result<WriteAnswer>> finish() override;
 
@@ -30,7 +30,7 @@ private:
     TableStore& store_;
     std::optional<Result<WriteAnswer>> answer_;
     std::vector<CountChange> figures_;
-    // While it is in the queue.
+    // Set while the write is in the queue.
     std::optional<CommitNumber> queued_;
     Verdict verdict_;
 };
@@ -39,7 +39,7 @@ bool TableStore::Pending::begin(const WriteItem& request) {
     const auto read = read_write(request);
     if (!read) return false;
     auto schema = store_.schema(request.table);
-    // To ask about locks may take a while.
+    // A query of the locks could block.
     if (!schema || (*schema)->binding) return false;
     const auto plan = bind_write(*read, *std::move(schema));
     if (!plan || store_.retry_queue_.is_contended({RetryQueue::place_of(plan->row)})) return false;

@@ -18,7 +18,7 @@ std::string with_value(std::string prefix, const AttributeValue& value) {
     return prefix;
 }
 
-// The rows whose keys lie in the range.
+// Returns the range of rows that corresponds to a range of keys.
 RowRange rows_in(const KeyRange& keys, const PagePlan& plan, bool forward) {
     std::string partition = row_prefix(*plan.schema, plan.index);
     append_partition(partition, keys.hash);
@@ -30,7 +30,7 @@ RowRange rows_in(const KeyRange& keys, const PagePlan& plan, bool forward) {
         rows.first = std::move(prefix);
         return rows;
     }
-    // What begins with a bound's bytes has that range key.
+    // All rows that begin with the bytes of a bound have that range key.
     if (keys.lower) {
         rows.first = with_value(partition, keys.lower->value);
         if (!keys.lower->inclusive) rows.first = end_of_prefix(rows.first);
@@ -42,7 +42,7 @@ RowRange rows_in(const KeyRange& keys, const PagePlan& plan, bool forward) {
     return rows;
 }
 
-// What all rows in the range have.
+// Returns the attributes that all rows in the range have.
 AttributeMap known_of(const KeyRange& keys, const KeyParts& parts) {
     AttributeMap known;
     known.set(parts.hash.name, keys.hash);
@@ -52,7 +52,7 @@ AttributeMap known_of(const KeyRange& keys, const KeyParts& parts) {
     return known;
 }
 
-// As the service shows it: "{pk=AttributeValue: {S:a}}".
+// Returns the key in DynamoDB's form: "{pk=AttributeValue: {S:a}}".
 std::string shown(const AttributeMap& key) {
     std::string text;
     for (const auto& [name, value] : key) {

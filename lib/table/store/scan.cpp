@@ -35,7 +35,7 @@ std::optional<Error> check_segments(const Scan& request) {
         " is not less than TotalSegments: " + std::to_string(*request.total_segments));
 }
 
-// A key that another segment ended with.
+// Returns an error if the start key belongs to another segment.
 std::optional<Error> check_start_row(const Scan& request, const PagePlan& plan,
                                      const RowRange& rows) {
     const std::string row = row_key(*plan.schema, plan.index, *request.options.start_key);

@@ -1,10 +1,10 @@
-// The sweep of expired items, and of drafts that are too old.
+// The sweep of expired items and outdated drafts.
 //
-// A round visits one table after the other whose items may expire, and those whose figures are not
-// sound. It goes on from where the step before has stopped, so a step is short however large the
-// tables are. What looks expired in a snapshot is read again as it is removed, by the same rules as
-// any other write: who has given an item a longer life meanwhile keeps it. Of a bound table it is
-// removed under a lock of its own.
+// A round visits the drafts, then each table that has expiring items or counts that are not sound.
+// Each step continues where the previous one stopped, so a step is short even if the tables are
+// large. An item that is expired in a snapshot is read again when it is removed, with the same
+// conditions as any other write: if its expiry time was extended meanwhile, it is kept. In a bound
+// table, items are removed under a lock that the sweep acquires.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -17,10 +17,10 @@
 namespace rocklock::table {
 namespace {
 
-// Of removals in one commit, and of what one step reads.
+// The limits of removals in one commit, and of the bytes that one step reads.
 constexpr std::size_t removals_at_once = 25;
 constexpr std::size_t max_bytes_read = 4 << 20;
-// What is longer past has not been meant as a time.
+// DynamoDB ignores expiry times that are more than five years in the past.
 constexpr std::chrono::hours too_long_ago{24 * (5 * 365 + 1)};
 
 Number seconds(WallTime time) {
@@ -33,7 +33,7 @@ bool is_expired(const Item& item, const std::string& attribute, const SweepRound
     return expiry && *expiry >= round.oldest && *expiry < round.newest;
 }
 
-// Each once.
+// Returns each resource once.
 std::vector<std::string> resources_of(std::span<const ExpiredItem> items) {
     std::set<std::string> resources;
     for (const ExpiredItem& item : items) resources.insert(item.resource);
@@ -73,7 +73,7 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     if (round_.draft) {
         auto place = sweep_drafts(storage_, users_, *round_.draft, now.wall, items_left);
         if (!place) {
-            // The tables are to have their turn.
+            // Continue with the tables in the next step.
             round_.draft.reset();
             return std::move(place).error();
         }
@@ -82,7 +82,7 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     while (!round_.draft && !round_.tables.empty() && items_left > 0) {
         const auto done = sweep_table(round_, items_left, report);
         if (done && !*done) break;
-        // Where it failed too: the other tables are to have their turn.
+        // Also after an error, so that the other tables are visited.
         round_.tables.pop_back();
         round_.row.clear();
         round_.count.reset();
@@ -116,7 +116,7 @@ Result<bool> TableStore::sweep_table(SweepRound& round, std::size_t& items_left,
 Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
                                     std::size_t& items_left, SweepReport& report) {
     const std::string prefix = row_prefix(schema, nullptr);
-    // It may be a table of another number by now.
+    // The table may have been created again with another number.
     if (!round.row.starts_with(prefix)) round.row = prefix;
     const auto snapshot = storage_.snapshot();
     const auto cursor = snapshot->scan(Family::items, round.row, end_of_prefix(prefix));
@@ -152,8 +152,8 @@ Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
     return !stopped;
 }
 
-// As any writer: with a lock on what it removes. What another has is left for a later round; where
-// it was asked for with others, these are tried in halves.
+// Locks the resources before the removal, like any writer. If that fails for several resources,
+// tries each half of the items. Items under the lock of another session are left for a later round.
 Result<std::size_t> TableStore::remove_bound(const SweepRound& round, std::uint32_t table,
                                              std::span<const ExpiredItem> items) {
     std::size_t removed = 0;
@@ -199,7 +199,8 @@ Result<std::size_t> TableStore::remove_expired(const SweepRound& round, std::uin
             auto guarded = guard_write(options_.gate, *schema, removal, decision.batch, late);
             if (!guarded) {
                 removed = 0;
-                // The lock was lost, or is that of another binding: another round finds them.
+                // The lock was lost or belongs to an old binding. The next round finds the items
+                // again.
                 if (is_without_lock(guarded.error())) return Decision{};
                 return std::move(guarded).error();
             }
@@ -212,7 +213,7 @@ Result<std::size_t> TableStore::remove_expired(const SweepRound& round, std::uin
     if (items.empty()) return removed;
     std::vector<std::string> rows;
     for (const ExpiredItem& item : items) rows.push_back(item.row);
-    // Whether it is lost in a power cut does not matter: the next sweep finds the item again.
+    // If a power failure loses the removal, the next sweep finds the item again.
     auto committed = commit_decision(rows, Durability::written, decide);
     if (!committed) return std::move(committed).error();
     return removed;

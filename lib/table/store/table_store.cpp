@@ -42,9 +42,9 @@ Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock
 namespace table {
 namespace {
 
-// So often a write tries its luck before it takes a turn.
+// The number of attempts of a write before it takes a slot.
 constexpr int attempts_without_turn = 2;
-// By a description, of a table whose figures were lost.
+// The maximum number of rows that a description counts if the counts are not sound.
 constexpr std::size_t rows_counted_at_once = 1'000;
 
 }  // namespace
@@ -59,8 +59,8 @@ Result<void> TableStore::open() {
     auto stored_counts = storage_.get(Family::meta, item_counts_key);
     if (!stored_counts) return std::move(stored_counts).error();
     if (auto read = decode_item_counts(*stored_counts, catalog_.all()); !read) return read;
-    // From now on they are those of an earlier time, should the process not come to its end. Where
-    // nothing can be written, nothing changes either.
+    // Stores the counts as not sound, in case the process ends without close(). Ignores the error:
+    // if the store cannot be written, the counts do not change either.
     if (*stored_counts) static_cast<void>(store_item_counts(false));
     opened_ = true;
     const auto leavings = catalog_.leavings();
@@ -79,11 +79,12 @@ Result<void> TableStore::open() {
     return {};
 }
 
-// Without it the figures are counted anew.
+// If this fails, the counts are computed again after the next start.
 TableStore::~TableStore() { std::ignore = close(); }
 
 Result<void> TableStore::close() {
-    // Readers of such a mutex may keep its writer out for as long as others come: nobody does.
+    // Set first, because a shared_mutex may prefer readers, and a stream of commits would block
+    // close().
     closing_ = true;
     const std::unique_lock alone(committing_);
     if (!std::exchange(opened_, false)) return {};

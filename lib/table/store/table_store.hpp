@@ -8,11 +8,11 @@
 //     draft_operations.cpp  ListDrafts, TakeDraft, DiscardDraft
 //     tag_operations.cpp    TagResource, UntagResource, ListTagsOfResource
 //     write_item.cpp        PutItem, UpdateItem, DeleteItem
-//     begun_write.cpp       the same for callers that must not block
+//     pending_write.cpp     the same for callers that must not block
 //     get_item.cpp          GetItem
 //     query.cpp, scan.cpp
 //     batch_write.cpp       BatchWriteItem
-//     many_reads.cpp        BatchGetItem, TransactGetItems
+//     multi_read.cpp        BatchGetItem, TransactGetItems
 //     transact_write.cpp    TransactWriteItems
 #pragma once
 
@@ -45,27 +45,28 @@
 
 namespace rocklock::table {
 
-// How far a sweep of all tables has come.
+// The progress of a sweep of all tables.
 struct SweepRound {
-    // Tables to be visited, the next one last.
+    // The tables that are still to be visited; the next one is the last element.
     std::vector<std::string> tables;
-    // Where to go on among the drafts, which come first; empty: at their beginning. None: they are
-    // done.
+    // The key at which to continue among the drafts, which come first; empty: at the beginning.
+    // None: all drafts are visited.
     std::optional<std::string> draft;
-    // In the next table: where to go on; empty: at its beginning.
+    // The key at which to continue in the next table; empty: at the beginning.
     std::string row;
     std::unique_ptr<RowCounter> count;
-    // When it began on the boot clock; none: no round ever did.
+    // The boot time at which the last round began; none: there was no round.
     std::optional<BootTime> began;
-    // What is expired has a time from the first to before the second, in seconds.
+    // An item is expired if its expiry time, in seconds, is at least `oldest` and less than
+    // `newest`.
     Number oldest;
     Number newest;
 };
 
-// As a sweep found it.
+// An item that a sweep found to be expired.
 struct ExpiredItem {
     std::string row;
-    // What it belongs to, of a bound table.
+    // The resource of the item if the table is bound.
     std::string resource;
 };
 
@@ -73,22 +74,22 @@ struct ExpiredItem {
 struct Transaction {
     const std::vector<WriteItem>& actions;
     MultiWrite& writes;
-    // Empty without one.
+    // Empty if the request has no token.
     std::string token;
     std::string print;
     std::vector<WriteAnswer> answers;
     std::uint64_t version = 0;
-    // Of a mutant: what is committed by itself.
+    // Only for a mutant: writes that are committed separately.
     Batch apart;
     AfterCommit after;
     const std::vector<DraftId>& from_drafts;
-    // It is cancelled, and what came too late for its locks is kept.
+    // Set if the transaction is cancelled. The commit then contains only its drafts.
     std::optional<Error> cancelled{};
-    // It was done before, and this is what it cost to find that out.
+    // Set if the transaction was executed before: the consumed capacity of finding that out.
     std::optional<std::vector<ConsumedCapacity>> replayed{};
 };
 
-// A GetItem, as far as it needs no item.
+// A parsed GetItem, before the item is read.
 struct ReadGet {
     expression::RequestExpressions expressions;
     SchemaPointer schema;
@@ -156,24 +157,26 @@ public:
 private:
     class Pending;
 
-    // Of data; those of calls about tables name the table. Errors: resource_not_found
+    // For operations on items; operations on tables have an error that names the table. Errors:
+    // resource_not_found
     Result<SchemaPointer> schema(const std::string& table) const;
 
-    // Makes a batch, commits it, and makes another one as long as what it rests on changed
-    // meanwhile. Whoever meets others at one of the rows has a turn after them.
+    // Calls `decide` and commits its decision. If a precondition does not hold, repeats both. After
+    // two attempts, or if there is contention for one of the rows, waits for a slot of the retry
+    // queue first.
     //
-    // `decide` leaves the batch empty when there is nothing to write.
+    // If `decide` returns an empty batch, nothing is committed.
     // Errors: those of `decide`; those of Storage::commit() but precondition_failed
     Result<void> commit_decision(const std::vector<std::string>& rows, Durability durability,
                                  const std::function<Result<Decision>()>& decide);
 
     // Errors: those of Storage; corrupt
     Result<std::optional<StoredItem>> read_row(const std::string& row) const;
-    // The same of whatever table. Errors: besides, those of SystemTables
+    // As read_row(), but also for system tables. Errors: also those of SystemTables
     Result<std::optional<StoredItem>> read_one(const ReadGet& read, const AttributeMap& key) const;
 
-    // What a query or a scan reads: the present, or in a rehearsal what global indexes were.
-    // Borrows the plan.
+    // Returns the snapshot for a query or a scan: the current one, or for a global index in a
+    // rehearsal an older one. Borrows the plan.
     std::shared_ptr<const Snapshot> moment_for(const PagePlan& plan) const;
 
     // Errors: invalid_argument, resource_not_found
@@ -181,14 +184,14 @@ private:
 
     Result<WriteAnswer> write_planned(const ReadWrite& read);
 
-    // Has the decision remove the drafts, which must be of its writers, those whose grants let it
-    // in.
+    // Adds the removal of saved drafts to the decision. The drafts must belong to `writers`, the
+    // principals whose grants allow the save.
     //
-    // Errors: invalid_argument  nobody's grant did; resource_not_found; those of Storage
+    // Errors: invalid_argument if `writers` is empty; resource_not_found; those of Storage
     Result<void> save_from(const std::vector<DraftId>& drafts,
                            const std::vector<std::string>& writers, Decision& decision);
-    // Has the decision remove the saved drafts, then checks all its changes against the limits of
-    // the users. Called last, after the changes of the items were added.
+    // Adds the removal of the saved drafts, then checks all changes of the decision against the
+    // limits of the users. Called last, after the changes of the items were added.
     //
     // Errors: those of save_from(); limit_exceeded
     Result<void> complete_decision(const std::vector<DraftId>& drafts,
@@ -198,27 +201,28 @@ private:
         return {snapshot, versions_, users_, clock_.now().wall};
     }
 
-    // Looks at the system's rows that are checked.
+    // Reads the rows of system tables that the transaction checks.
     //
     // Errors: those of SystemTables
     Result<SystemRows> read_checked_rows(const MultiWrite& writes) const;
 
-    // Decides all actions on one moment; nothing where what it rests on has changed meanwhile.
+    // Decides all actions on one snapshot. Returns nullopt if locks or system rows have changed
+    // meanwhile; the caller must then call it again.
     Result<std::optional<Decision>> decide_transaction(Transaction& transaction);
 
-    // Replaces the definition by one that `change` has changed; again, if another came between.
-    // False of `change` leaves it as it is.
+    // Replaces the definition with one that `change` has modified. If the definition was replaced
+    // concurrently, tries again. If `change` returns false, leaves the definition as it is.
     //
     // Errors: resource_not_found; those of `change`; those of Storage
     Result<void> change_schema(const std::string& table,
                                const std::function<Result<bool>(Schema&)>& change);
 
-    // Stores the figures, as sound ones or as those of an earlier time.
+    // Stores the counts, and whether they are sound.
     Result<void> store_item_counts(bool sound);
-    // Counts a table whose figures are not sound, if it is small.
+    // Counts the rows of a table if its counts are not sound and the table is small.
     Result<void> count_if_small(const SchemaPointer& schema);
 
-    // One step in the next table of the round; true when the table is done.
+    // Executes one step in the next table of the round. Returns true if the table is done.
     Result<bool> sweep_table(SweepRound& round, std::size_t& items_left, SweepReport& report);
     Result<bool> sweep_rows(SweepRound& round, const Schema& schema, std::size_t& items_left,
                             SweepReport& report);
@@ -228,7 +232,7 @@ private:
                                        std::span<const ExpiredItem> items,
                                        const std::optional<LockProof>& proof);
 
-    // Makes the entries of all items that were there before the index, and opens it to readers.
+    // Updates the entries of deleted and new indexes, and returns the description of the table.
     Result<TableDescription> see_to_indexes(const SchemaPointer& before, SchemaPointer schema);
     Result<SchemaPointer> fill_index(const std::string& table, std::uint16_t index);
     Result<void> fill_entries(const Schema& schema, const IndexSchema& index);
@@ -242,18 +246,18 @@ private:
     UserData users_;
     Catalog catalog_;
     RetryQueue retry_queue_;
-    // In a rehearsal of it.
+    // Null unless a rehearsal simulates a lag.
     std::unique_ptr<IndexLag> index_lag_;
-    // Held over a step. Taken before all others of the tables, and those of the locks.
+    // Held during a step. Locked before all other mutexes of tables and locks.
     Mutex sweeping_;
     SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);
-    // Held by one that commits until its figures are changed too, and by close() alone.
+    // Held shared from a commit until the counts are changed, and exclusively by close().
     std::shared_mutex committing_;
-    // close() has begun: nobody takes that any more.
+    // Set when close() begins. From then on, no thread locks committing_ shared.
     std::atomic<bool> closing_{false};
-    // Whether there is something to be stored at the end.
+    // Whether the counts must be stored by close().
     bool opened_ = false;
-    // Writes that are queued, and whose figures are not changed yet.
+    // The number of writes in the queue whose counts are not yet changed.
     std::atomic<std::uint64_t> queued_{0};
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t max_names = 100;
 
-// Version 4 of RFC 4122: random.
+// Returns a random UUID: version 4 of RFC 4122.
 std::string random_uuid() {
     auto bytes = random_bytes<16>();
     bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x40U);
@@ -62,7 +62,7 @@ Result<TableNames> TableStore::list_tables(const ListTables& request) {
     const std::int64_t limit = request.limit.value_or(max_names);
     if (auto error = check_range(limit, 1, max_names, "limit")) return *std::move(error);
     TableNames answer;
-    // One more tells whether more remain.
+    // Requests one more name, to find out whether more remain.
     answer.names = catalog_.names(request.after, static_cast<std::size_t>(limit) + 1);
     if (answer.names.size() > static_cast<std::size_t>(limit)) {
         answer.names.pop_back();
@@ -89,7 +89,7 @@ Result<TableDescription> TableStore::update_table(const UpdateTable& request) {
     }
 }
 
-// Removes the entries of an index that went, fills one that is new, and answers.
+// Removes the entries of deleted indexes, fills a new index, and returns the description.
 Result<TableDescription> TableStore::see_to_indexes(const SchemaPointer& before,
                                                     SchemaPointer schema) {
     for (const IndexSchema& index : before->indexes) {
@@ -104,7 +104,7 @@ Result<TableDescription> TableStore::see_to_indexes(const SchemaPointer& before,
         schema = *std::move(filled);
     }
     TableDescription answer = describe(*schema, arns_);
-    // It tells once more of the index that went.
+    // The answer still contains the deleted index, with the status `deleting`.
     for (auto& index : describe(*before, arns_).global_indexes) {
         if (schema->index(index.name)) continue;
         index.status = IndexStatus::deleting;
@@ -145,7 +145,7 @@ Result<SchemaPointer> TableStore::fill_index(const std::string& table, std::uint
         Schema after = *schema;
         const auto filled = std::find_if(after.indexes.begin(), after.indexes.end(),
                                          [&](const auto& other) { return other.number == index; });
-        // Deleted meanwhile.
+        // The index was deleted meanwhile.
         if (filled == after.indexes.end()) return no_such_resource();
         if (auto done = fill_entries(*schema, *filled); !done) return std::move(done).error();
         filled->status = IndexStatus::active;
@@ -156,7 +156,7 @@ Result<SchemaPointer> TableStore::fill_index(const std::string& table, std::uint
 
 Result<void> TableStore::fill_entries(const Schema& schema, const IndexSchema& index) {
     const std::string rows = row_prefix(schema, nullptr);
-    // Whatever is written behind this moment brings its entry along.
+    // Writes after this snapshot also write the entries of the index.
     const auto snapshot = storage_.snapshot();
     const auto cursor = snapshot->scan(Family::items, rows, end_of_prefix(rows));
     for (; cursor->valid(); cursor->next()) {
@@ -176,7 +176,7 @@ Result<void> TableStore::fill_entry(const Schema& schema, const IndexSchema& ind
         const StoredItem& stored = **current;
         auto entry = new_entry(schema, index, stored.item, stored.version);
         if (!entry) return decision;
-        // A write since the index was entered into the definition has brought it along.
+        // If a write after the definition was changed has already written the entry, keep it.
         const auto known = storage_.get(entry->family, entry->key);
         if (!known) return Error(known.error());
         if (*known) return decision;
@@ -186,7 +186,8 @@ Result<void> TableStore::fill_entry(const Schema& schema, const IndexSchema& ind
         decision.batch.writes.push_back(*std::move(entry));
         return decision;
     };
-    // The definition that opens the index to readers is synced behind all of these.
+    // Not synced: the new definition, which opens the index to readers, is synced after all
+    // entries.
     return commit_decision({row}, Durability::written, decide);
 }
 

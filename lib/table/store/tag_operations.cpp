@@ -17,7 +17,7 @@ std::optional<Error> check_resource(std::string_view resource) {
                             std::string(resource));
 }
 
-// The word is the service's.
+// "ResourcArn" is DynamoDB's spelling.
 Error no_such_arn(const std::string& resource) {
     return {ErrorCode::resource_not_found,
             "Requested resource not found: ResourcArn: " + resource + " not found"};
@@ -60,7 +60,7 @@ Result<TagPage> TableStore::list_tags_of_resource(const ListTagsOfResource& requ
     if (auto error = check_resource(request.resource)) return *std::move(error);
     const auto schema = catalog_.find(request.resource);
     if (!schema) return no_such_arn(request.resource);
-    // The token is the last key of the page before.
+    // The token is the last key of the previous page.
     auto at =
         request.next_token ? schema->tags.upper_bound(*request.next_token) : schema->tags.begin();
     TagPage page;

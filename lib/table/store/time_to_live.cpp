@@ -16,7 +16,7 @@ std::optional<Error> check_attribute(const std::string& attribute) {
     return constraint(attribute, path, "Member must have length less than or equal to 255");
 }
 
-// True where it changes something, and that is always.
+// Returns true: a valid request always changes the definition.
 Result<bool> change(Schema& schema, const UpdateTimeToLive& request) {
     if (schema.binding) {
         return validation_error(

@@ -21,7 +21,7 @@ using Kind = WriteItem::Kind;
 
 constexpr std::size_t max_token_bytes = 36;
 
-// The faults of members: all of them in one message.
+// Collects the errors of all members in one message.
 class Constraints {
 public:
     void add(const std::string& value, const std::string& path, const std::string& rule) {
@@ -81,8 +81,8 @@ std::optional<Error> check_members(const TransactWrite& request) {
     return constraints.validation_error();
 }
 
-// What the request brings along: items, keys, and the values of updates. What is stored does not
-// count, however large it is.
+// Checks the size of the request: items, keys, and the values of updates. Stored items do not
+// count.
 std::optional<Error> check_size(const TransactWrite& request) {
     std::size_t bytes = 0;
     for (const WriteItem& action : request.actions) {
@@ -94,8 +94,8 @@ std::optional<Error> check_size(const TransactWrite& request) {
     return check_transaction_size(bytes);
 }
 
-// What the actions ask for in a transaction: nothing is returned of single items. Tables are named
-// by their names, so that a request with ARNs is the same as one without.
+// Returns the actions with the options of the transaction; values of single items are not returned.
+// ARNs are replaced by names, so that both forms have the same fingerprint.
 std::vector<WriteItem> actions_of(const TransactWrite& request, const Arns& arns) {
     std::vector<WriteItem> actions = request.actions;
     for (WriteItem& action : actions) {
@@ -109,7 +109,8 @@ std::vector<WriteItem> actions_of(const TransactWrite& request, const Arns& arns
     return actions;
 }
 
-// Finds the tables anew, and plans all actions: the first that does not fit cancels.
+// Finds the tables and plans all actions. The first action that does not fit its table cancels the
+// transaction.
 Result<void> bind_all(MultiWrite& writes, const Catalog& catalog) {
     if (auto found = find_tables(writes, catalog); !found) return found;
     if (auto error = check_together(
@@ -124,8 +125,8 @@ Result<void> bind_all(MultiWrite& writes, const Catalog& catalog) {
     return cancelled(std::move(reasons));
 }
 
-// Two things that were recorded of checks: their reasons end with a point, and one of an item that
-// is not there costs nothing.
+// Two properties of condition checks, recorded from DynamoDB: the message of a failed check ends
+// with a period, and a check of an absent item consumes no capacity.
 void adjust_checks(const std::vector<WriteItem>& actions, DecidedWrites& decided) {
     const bool cancelled = has_cause(decided.reasons);
     for (std::size_t i = 0; i < actions.size(); ++i) {
@@ -142,14 +143,14 @@ void append(Batch more, Batch& batch) {
     std::move(more.writes.begin(), more.writes.end(), std::back_inserter(batch.writes));
 }
 
-// What the token is written with: the transaction, but for a mutant.
+// Returns the batch that stores the token: the transaction's own, except for a mutant.
 Batch& with_token(Batch& own, Batch& apart) {
     if (!mutated(Mutant::token_behind)) return own;
     apart = {};
     return apart;
 }
 
-// A mutant: commits the first write by itself.
+// Only for a mutant: commits the first write separately.
 void tear(Batch& batch, Storage& storage) {
     if (!mutated(Mutant::transaction_torn) || batch.writes.size() < 2) return;
     Batch first;
@@ -160,7 +161,7 @@ void tear(Batch& batch, Storage& storage) {
     batch.writes.erase(batch.writes.begin());
 }
 
-// Conditions of items that are not written are read as anybody reads.
+// Condition checks of items follow the rules of reads.
 std::vector<GuardedRead> begin_checks(LockGate* gate, const std::vector<WriteItem>& actions) {
     std::vector<GuardedRead> reads;
     for (const WriteItem& action : actions) {
@@ -169,7 +170,7 @@ std::vector<GuardedRead> begin_checks(LockGate* gate, const std::vector<WriteIte
     return reads;
 }
 
-// What it costs to answer a transaction that was done before: a read of each of its items.
+// Returns the capacity for answering a repeated transaction: a read of each of its items.
 Result<std::vector<ConsumedCapacity>> units_of_replay(const MultiWrite& writes,
                                                       const Snapshot& snapshot) {
     static const SystemRows none(nullptr);
@@ -185,7 +186,7 @@ Result<std::vector<ConsumedCapacity>> units_of_replay(const MultiWrite& writes,
     return sum.take();
 }
 
-// False: what they are judged by has changed meanwhile. A refused one is a reason.
+// Returns false if the locks have changed since begin_checks(). A refused check becomes a reason.
 Result<bool> end_checks(std::vector<GuardedRead>& reads, const MultiWrite& writes,
                         DecidedWrites& decided) {
     for (std::size_t i = 0; i < reads.size(); ++i) {
@@ -242,7 +243,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
         return TransactWriteAnswer{0, *std::move(transaction.replayed), {}, true};
     }
     transaction.after.apply_after_save();
-    // What fails there fails the next write too.
+    // Ignores the error: a failure of the store also fails the next write.
     if (request.token) std::ignore = forget_old_tokens(storage_, clock_.now().wall);
     if (!transaction.apart.empty()) {
         static_cast<void>(storage_.commit(std::move(transaction.apart)));
@@ -302,7 +303,7 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     auto complete = complete_decision(transaction.from_drafts, decided->writers, decision);
     if (!complete) return std::move(complete).error();
     append(std::move(token), with_token(decision.batch, transaction.apart));
-    // Where nothing is committed, nothing else holds the conditions up to one moment.
+    // If nothing is committed, no commit checks the preconditions, so they are checked here.
     if (system->any() && decision.batch.writes.empty()) {
         const auto so = is_so(decision.batch, *storage_.snapshot(), clock_.now().boot);
         if (!so) return Error(so.error());

@@ -42,7 +42,8 @@ Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
 }
 
 Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
-    // The row does not depend on the version of the definition, so it is found once.
+    // The row is planned here once for the retry queue; `decide` plans again if the definition
+    // changes.
     auto first = schema(read.request->table);
     if (!first) return std::move(first).error();
     auto plan = bind_write(read, *std::move(first));
@@ -50,7 +51,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
 
     WriteAnswer answer;
     AfterCommit after(options_.gate, read.request->after);
-    // Refused, and kept in the place of what it would have written.
+    // Set if the write is refused. Its draft is then stored instead.
     std::optional<Error> refused;
     const auto decide = [&]() -> Result<Decision> {
         refused.reset();
@@ -71,7 +72,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         }
         const auto current = read_row(plan->row);
         if (!current) return Error(current.error());
-        // Behind the read, so that it is greater than what was read.
+        // Taken after the read, so that it is greater than the version of the item.
         const auto version = versions_.next();
         if (!version) return Error(version.error());
         auto decided = decide_write(*plan, *current,
