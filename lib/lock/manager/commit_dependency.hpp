@@ -1,18 +1,19 @@
-// What an answer, a notice or an event rests on.
+// The commits on which a response, a notice or an event depends.
 #pragma once
 
 #include <rocklock/storage/storage.hpp>
 
 namespace rocklock::manager {
 
-// The commits that something rests on.
 struct CommitDependency {
     CommitNumber number = 0;
     Durability durability = Durability::deferred;
-    // And this one must be written: a renewal, for example, whose deadline is shown.
+    // This commit must also be written: for example a renewal with a deadline that the response
+    // contains.
     CommitNumber kept = 0;
 
-    // Whether it may be told. True too when the storage has failed: ask that besides.
+    // Returns whether the dependent response can be delivered. Also returns true if the storage has
+    // failed, so check failure() as well.
     bool done(const Storage& storage) const {
         if (number != 0 && !storage.done(number, durability)) return false;
         return kept == 0 || storage.done(kept, Durability::written);

@@ -10,10 +10,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Up to this many pending answers, the thread that flushes makes the sync itself.
+// Up to this many pending responses, the thread that flushes makes the sync itself.
 constexpr std::size_t max_own_answers = 2;
-// If syncs take longer than this, in a mean of the last eight or so, the manager's thread makes
-// them for a while, so that no other request waits for the device.
+// If syncs take longer than this, averaged over about the last eight, the manager's thread makes
+// them for `slow_for`, so that no other request waits for the device.
 constexpr milliseconds slow_sync{2};
 constexpr milliseconds slow_for{200};
 
@@ -63,7 +63,7 @@ bool CommitScheduler::flusher_syncs(std::size_t answers, BootTime now) const {
 void CommitScheduler::note_sync(std::chrono::nanoseconds duration, BootTime end) {
     sync_takes_ += (duration - sync_takes_) / 8;
     if (sync_takes_ <= slow_sync) return;
-    // It is tried again then, without what is past.
+    // The mean starts again after `slow_for`.
     sync_takes_ = {};
     slow_until_ = end + slow_for;
 }

@@ -1,8 +1,10 @@
-// The commits of the manager's decisions: which are the last ones, and which thread syncs them.
+// Schedules the commits of the manager's decisions: keeps the numbers of the last ones, and
+// determines which thread syncs them.
 //
-// Few commits are synced by the thread that flushes, since a change of threads would cost more than
-// it gains. Commits for many answers, or for a slow device, are synced by the manager's thread, so
-// that the flushing thread goes on reading and what comes meanwhile shares the next sync.
+// If few responses wait, the thread that flushes makes the sync, since a switch of threads would
+// cost more than it gains. If many responses wait, or the device is slow, the manager's thread
+// makes the sync, so that the flushing thread continues to read and requests that arrive meanwhile
+// share the next sync.
 #pragma once
 
 #include <chrono>
@@ -23,22 +25,23 @@ inline constexpr std::chrono::milliseconds max_defer{1};
 // Lifetime: borrows the storage.
 class CommitScheduler {
 public:
-    // `usual`: what a commit is at most, unless it must be synced.
+    // `usual` is the maximum durability of a commit, unless it must be synced.
     CommitScheduler(Storage& storage, Durability usual) : storage_(storage), usual_(usual) {}
 
-    // Enqueues the batch of a decision. Returns what an answer of this decision depends on. A
-    // decision without a batch depends on those before it.
+    // Enqueues the batch of a decision. Returns the commits on which a response of this decision
+    // depends. A decision without a batch depends on the earlier ones.
     CommitDependency enqueue(Decision& decision);
-    // Enqueues a batch that no answer depends on.
+    // Enqueues a batch on which no response depends.
     CommitDependency enqueue_deferred(Batch batch);
 
-    // What an answer without a commit of its own depends on.
+    // Returns the commits on which a response without its own commit depends.
     CommitDependency current() const;
-    // All commits up to now, written.
+    // Returns a dependency on all commits up to now being written.
     CommitDependency all_written() const { return {last_, Durability::written}; }
-    // All commits up to now, as they were enqueued: deferred ones are written, and not waited for.
+    // Returns a dependency for which waiting writes all commits up to now, including deferred ones.
+    // It always counts as done.
     CommitDependency all_deferred() const { return {last_, Durability::deferred}; }
-    // All commits up to now that must be synced.
+    // Returns a dependency on all commits up to now with the durability that each of them needs.
     CommitDependency all_durable() const {
         return {last_durable_, Durability::durable, last_kept_};
     }
@@ -49,19 +52,19 @@ public:
     // Returns the commit of the reservation that is not durable yet; 0 if there is none.
     CommitNumber unsynced_reservation() const;
 
-    // Whether a commit waits for a sync.
+    // Returns whether a commit waits for a sync.
     bool sync_is_pending() const { return !storage_.done(last_durable_, Durability::durable); }
-    // Whether the thread that flushes makes a sync for so many answers itself.
+    // Returns whether the flushing thread should make a sync for this many responses itself.
     bool flusher_syncs(std::size_t answers, BootTime now) const;
-    // A sync of the thread that flushes has taken so long.
+    // Records the duration of a sync that the flushing thread has made.
     void note_sync(std::chrono::nanoseconds duration, BootTime end);
 
-    // A deferred commit was enqueued by a request whose answer flush() delivers.
+    // Called when a request with a response that flush() delivers has enqueued a deferred commit.
     void note_deferred(BootTime now) {
         if (!deferred_since_) deferred_since_ = now;
     }
-    // How long flush() may leave the deferred commits unwritten: zero, they must be written now;
-    // none, there are none.
+    // Returns for how long flush() may leave the deferred commits unwritten. Zero: they must be
+    // written now. Returns nullopt if there are none.
     std::optional<std::chrono::milliseconds> may_defer_for(BootTime now);
 
 private:
@@ -73,15 +76,15 @@ private:
     Storage& storage_;
     const Durability usual_;
     CommitNumber last_ = 0;
-    // The last one that must be synced, and the last one that must be written.
+    // The last commit that must be synced, and the last one that must at least be written.
     CommitNumber last_durable_ = 0;
     CommitNumber last_kept_ = 0;
-    // Until it is known to be durable.
+    // Set until the reservation is known to be durable.
     std::optional<Reservation> reservation_;
-    // The mean duration of a sync, and until when the manager's thread makes them.
+    // The mean duration of a sync, and the time until which the manager's thread makes all syncs.
     std::chrono::nanoseconds sync_takes_{};
     BootTime slow_until_{};
-    // Since when deferred commits may be left in the queue.
+    // The time since which deferred commits may be in the queue.
     std::optional<BootTime> deferred_since_;
 };
 

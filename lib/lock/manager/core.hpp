@@ -1,14 +1,16 @@
-// The inside of the lock manager. One struct, whose methods lie in files by what they do:
+// The implementation of the lock manager: one struct with its methods grouped into files by topic.
 //
-//     lock_manager.cpp     opening, closing, looking
-//     decide.cpp           one decision: the table, the commit, who is told; blocking calls
-//     deliver.cpp          asynchronous calls, and what happens by time
-//     fence_check.cpp      what lets writes of data in, and keeps plain reads out
-//     queries.cpp          looking at single things, and at events
-//     watch.cpp            waiting for events
+//     lock_manager.cpp     opens and closes the manager; queries
+//     decide.cpp           makes one decision, enqueues its commit, distributes its responses;
+//                          blocking calls
+//     deliver.cpp          asynchronous calls, the delivery of responses, work that is due by time
+//     stall.cpp            detects stalls, and continues after them
+//     fence_check.cpp      checks writes of bound items and plain reads
+//     queries.cpp          looks up single objects and events
+//     watch.cpp            waits for events
 //
-// Its parts: CommitScheduler (which commits are the last, and which thread syncs them),
-// DeliveryQueue (answers that wait for their commits), EventStream (events and their watches) and
+// Its parts are classes: CommitScheduler (the last commits, and which thread syncs them),
+// DeliveryQueue (responses that wait for their commits), EventStream (events and their watches) and
 // StallGate (requests that wait while a server reads its sockets after a stall).
 #pragma once
 
@@ -42,32 +44,33 @@ namespace rocklock {
 
 namespace manager {
 
-// Between two searches for waiters that were forgotten, and between two rounds of trimming.
+// The interval between two searches for waiters that should have been granted, and between two
+// rounds of trimming the history.
 inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
-// So many who wait for the time are served in one decision; and so many of those come before one
-// that cleans up, while there are more.
+// If waits are due by time, one decision serves at most `served_at_once` of them. After at most
+// `serves_before_a_sweep` such decisions, one that also cleans up follows.
 inline constexpr std::size_t served_at_once = 128;
 inline constexpr unsigned serves_before_a_sweep = 16;
-// Between two steps of that search.
+// The interval between two steps of that search.
 inline constexpr std::chrono::milliseconds search_step_every{5};
-// Between two steps of a question others take their turn: whoever unlocks a mutex and locks it
-// again at once mostly keeps it.
+// The pause between two steps of a query over the whole table. Without it, the thread that has
+// unlocked the mutex would mostly lock it again before a waiting thread can.
 inline constexpr std::chrono::microseconds step_pause{100};
-// A thread that waits for its answer.
+// A thread that waits for the response to its blocking call.
 struct Caller {
     Parker parker;
     std::optional<Result<Answer>> answer;
     CommitDependency dependency;
 };
 
-// Who gets the answer of a request that waits.
+// The recipient of the response to a waiting request: a blocked caller, or a completion.
 struct Pending {
     Caller* caller = nullptr;
     LockService::Completion done;
 };
 
-// What was measured outside of the table, by many threads at once.
+// Durations that many threads record without the mutex.
 class Timings {
 public:
     void add(std::chrono::nanoseconds duration) {
@@ -90,7 +93,7 @@ private:
     std::atomic<std::int64_t> sum_{0};
 };
 
-// ReadMark as one word, for readers without the mutex.
+// A ReadMark in one word, so that readers need no mutex.
 class AtomicReadMark {
 public:
     void store(const ExclusiveHolds::State& state) {
@@ -105,19 +108,20 @@ private:
     std::atomic<std::uint64_t> word_{0};
 };
 
-// When the manager's thread has something to do.
+// The times at which the manager's thread has work to do.
 struct Schedule {
-    // When the thread has set itself to wake; it is called if something is due before.
+    // The time at which the thread will wake by itself. If something is due earlier, the thread is
+    // called.
     BootTime wakes_at{BootTime::max()};
     BootTime next_search{};
     BootTime next_trim{};
-    // When it writes deferred commits that no other thread has waited for.
+    // The time at which the thread writes deferred commits for which no other thread has waited.
     std::optional<BootTime> defer_until;
-    // How many ticks since the last one that cleaned up.
+    // The number of ticks since the last one that cleaned up.
     unsigned served_in_a_row = 0;
-    // A decision of the thread's own: no other thread makes it durable.
+    // The thread has made a decision itself. No other thread makes that decision durable.
     bool decided_by_time = false;
-    // flush() has delivered what needs no commit, and the commit comes next.
+    // The last flush() has delivered the responses that need no commit; the next one commits.
     bool delivered_first = false;
 };
 
@@ -155,9 +159,9 @@ struct LockManager::Core {
     LockTable table ROCKLOCK_GUARDED_BY(mutex);
     manager::EventStream events;
     manager::Timings acquires;
-    // Set after each decision, before any answer of it is delivered.
+    // Set after each decision, before any of its responses is delivered.
     manager::AtomicReadMark marked;
-    // Kept for its memory.
+    // A member only to reuse its memory.
     Decision decision ROCKLOCK_GUARDED_BY(mutex);
     TicketMap<Pending, TicketShares{9, 11}> pending ROCKLOCK_GUARDED_BY(mutex);
     std::uint64_t next_ticket ROCKLOCK_GUARDED_BY(mutex) = 1;
@@ -168,32 +172,33 @@ struct LockManager::Core {
     BootTime last_decided ROCKLOCK_GUARDED_BY(mutex){};
     bool closing ROCKLOCK_GUARDED_BY(mutex) = false;
     std::optional<Error> failed ROCKLOCK_GUARDED_BY(mutex);
-    // Held while the history is read; taken before `mutex`.
+    // Held while the history is read. Locked before `mutex`.
     Mutex trimming ROCKLOCK_ACQUIRED_BEFORE(mutex);
     HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(trimming);
-    // Deferred commits may be in the queue that no thread has waited for. The thread has been
-    // called then, and writes them at `schedule.defer_until`.
+    // True if the queue may contain deferred commits for which no thread has waited. The thread has
+    // been called then, and writes them at `schedule.defer_until`.
     std::atomic<bool> deferring{false};
     WakeThread thread;
 
-    // What a decision leaves to do when the mutex is released.
+    // The work that a decision leaves for the time after the mutex is unlocked.
     struct DeferredActions {
         std::optional<Result<Answer>> own;
         std::optional<HistoryLookup> history;
         CommitDependency dependency;
         std::vector<Parker*> wake;
         bool call_thread = false;
-        // Something is to be told.
+        // There are deliveries to be made.
         bool deliver = false;
-        // To be told that a stall is over.
+        // Called to notify the server of a stall.
         std::function<void()> notify_stall;
-        // An answer was told of what is not written yet, and nobody who flushes will write it.
+        // The response is delivered before its commit is written, and no flush() will write that
+        // commit.
         bool leaves = false;
-        // The thread may have ended already.
+        // The manager is closing, so its thread may have ended.
         bool alone = false;
-        // Of an acquire, with `timings`: when it was decided.
+        // The time of the decision of an acquire, if `timings` is on.
         std::optional<BootTime> acquired_at;
-        // Of a departure: refusals are told by the caller, since they are very many at once.
+        // For a Disconnect: the caller delivers the refusals itself, since there may be very many.
         bool delivers_refusals = false;
         std::vector<std::pair<LockService::Completion, Result<Answer>>> refused;
     };
@@ -206,7 +211,8 @@ struct LockManager::Core {
     }
 
     Result<void> recover();
-    // What a child of the process that opened the store is told, before it touches a mutex.
+    // Returns an error in a child of the process that opened the store. Checked before any mutex is
+    // locked.
     std::optional<Error> not_ours() const;
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex);
     Ticket take_ticket() ROCKLOCK_REQUIRES(mutex) { return Ticket{next_ticket++}; }
@@ -218,7 +224,7 @@ struct LockManager::Core {
                   DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     void finish(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
     void check_time(DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
-    // The moment by which queries are answered.
+    // Returns the time at which queries are answered.
     Instant view_time() const ROCKLOCK_REQUIRES(mutex) { return stalls.view_time(clock.now()); }
     std::optional<BootTime> next_wake() const ROCKLOCK_REQUIRES(mutex) {
         return stalls.next_wake(table.next_wake());
@@ -234,7 +240,7 @@ struct LockManager::Core {
     Result<void> leave(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
     void fail(const Error& error) ROCKLOCK_EXCLUDES(mutex);
     void answer_all(const Error& error, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
-    // Who tells what is decided.
+    // Whether the manager's thread or flush() delivers the response.
     enum class DeliveryBy : std::uint8_t { by_thread, by_flush };
     Ticket submit(Request request, LockService::Completion done, DeliveryBy delivery_by)
         ROCKLOCK_EXCLUDES(mutex);
@@ -249,7 +255,7 @@ struct LockManager::Core {
                     DeliveryBy delivery_by = DeliveryBy::by_thread) ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);
     void disconnect(Disconnect disconnected) ROCKLOCK_EXCLUDES(mutex);
-    // What is withdrawn rather than asked.
+    // Executes a CancelWait or a Disconnect.
     void end_now(const Event& event) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> decide_due() ROCKLOCK_EXCLUDES(mutex);
     Tick next_tick(BootTime now, bool search) ROCKLOCK_REQUIRES(mutex);
@@ -271,12 +277,13 @@ struct LockManager::Core {
     Result<EventPage> watch(const WatchRequest& request, const std::stop_token& stop)
         ROCKLOCK_EXCLUDES(mutex);
     bool cancel_watch(Ticket ticket) { return cancel_watches({&ticket, 1}); }
-    // Whether there was one of them.
+    // Returns whether at least one of the tickets belongs to a watch.
     bool cancel_watches(std::span<const Ticket> tickets) ROCKLOCK_EXCLUDES(mutex);
-    // Answers the watches whose events are published, whose wait timeout is over, or that get no
-    // more events.
+    // Completes the watches with published events, those that have timed out or were cancelled,
+    // and, if no more events will follow, all of them.
     void deliver_events() ROCKLOCK_EXCLUDES(mutex);
-    // Why there are no more events; none while all is well.
+    // Returns the reason why no more events will follow, or nullopt if the manager is running
+    // normally.
     std::optional<Error> end_of_events() ROCKLOCK_EXCLUDES(mutex);
     void note_answered(const DeferredActions& after, const Result<Answer>& answer);
 };

@@ -21,7 +21,8 @@ SessionId random_session() {
     return id;
 }
 
-// How durable the caller's own answer must be; others' in the same decision may need more.
+// Returns the durability that the response to the caller needs. Other responses of the same
+// decision may need more.
 Durability durability_of(const Event& event, Durability decided) {
     if (std::holds_alternative<Disconnect>(event)) return Durability::deferred;
     const auto* request = std::get_if<Request>(&event);
@@ -75,10 +76,11 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     }
     after.dependency = dependency;
     after.dependency.durability = durability_of(event, dependency.durability);
-    // It rests on nothing.
+    // A deferred response depends on no commit.
     if (after.dependency.durability == Durability::deferred) after.dependency.kept = 0;
     distribute(ticket, dependency, after);
-    // A session that is told of again: its opening is written, not synced.
+    // A repeated OpenSession is answered after the opening of the session is written; it need not
+    // be synced.
     if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
         after.dependency = {commits.last_kept(), Durability::written};
     }
@@ -90,7 +92,8 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     }
 }
 
-// In the background, and long before the numbers are needed: no answer waits for it.
+// Syncs a new reservation of numbers in the background, long before the numbers are needed, so no
+// response waits for it.
 void LockManager::Core::sync_reservation() {
     CommitNumber reserved = 0;
     {
@@ -114,7 +117,8 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
     for (const HistoryLookup& asked : decision.history) {
         ROCKLOCK_ASSERT(asked.ticket == own);
         after.history = asked;
-        // It is read from the storage, and what ended may have ended in a deferred commit.
+        // The history is read from the storage, and the end of the grant may still be a deferred
+        // commit.
         after.dependency = commits.all_written();
     }
     const bool slow = !decision.slow.empty() && options.on_slow_wait;
@@ -153,7 +157,8 @@ void LockManager::Core::complete(Pending to, Result<Answer> answer,
     after.deliver = true;
 }
 
-// A caller may go on, and its Parker end, as soon as it is woken: so this comes last.
+// A caller may continue, and destroy its Parker, as soon as it is woken. This must therefore be the
+// last access to the callers.
 void LockManager::Core::finish(DeferredActions& after) {
     for (Parker* parker : after.wake) parker->unpark(1);
     if ((after.call_thread || after.deliver) && options.background) thread.call();
@@ -172,7 +177,8 @@ Result<void> LockManager::Core::durable(const CommitDependency& dependency) {
     return done;
 }
 
-// A deferred commit is written with the next one. When none comes, the thread writes it soon.
+// Leaves a deferred commit to be written with the next one. If none follows soon, the thread writes
+// it. Waits for any other commit.
 Result<void> LockManager::Core::leave(const CommitDependency& dependency) {
     if (!options.background || dependency.durability != Durability::deferred) {
         return durable(dependency);
@@ -210,7 +216,8 @@ Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop)
     }
 }
 
-// The caller's own answer, when all it rests on is as durable as it must be.
+// Returns the response to the caller after the commits on which it depends are as durable as
+// required, or the event that continues a Reacquire.
 std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(DeferredActions& after) {
     if (after.history) {
         if (auto done = await_dependency(after.dependency); !done) {
@@ -219,8 +226,8 @@ std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(Defer
         return answer_from_history(storage, session_key, *after.history);
     }
     Result<Answer>& own = *after.own;
-    // A refusal rests on what is decided. Whatever its decision wrote is written with the next
-    // batch.
+    // A refusal depends on decided state only. A batch of its decision is written with the next
+    // one.
     if (!own) after.dependency = {after.dependency.number, Durability::deferred};
     auto done = leave(after.dependency);
     if (!done && own) return Result<Answer>(std::move(done).error());
@@ -232,7 +239,7 @@ Result<Answer> LockManager::Core::await(Caller& caller, Ticket ticket,
                                         const std::stop_token& stop) {
     const std::stop_callback on_stop(stop, [this, ticket] { cancel(ticket); });
     if (!options.background) {
-        // Nobody else minds the time: look at it in between.
+        // Without a background thread, this thread has to do the work that is due.
         for (bool waits = true; waits;) {
             decide_due();
             deliver_done();
@@ -254,8 +261,8 @@ Result<void> LockManager::Core::await_dependency(const CommitDependency& depende
     return done;
 }
 
-// Once a commit has failed, what was decided after it is void, and nothing more is answered but the
-// error.
+// Called after a commit has failed. The decisions after it are void, so all waiting and all later
+// requests fail with the error.
 void LockManager::Core::fail(const Error& error) {
     DeferredActions after;
     {
@@ -263,7 +270,7 @@ void LockManager::Core::fail(const Error& error) {
         if (failed || closing) return;
         failed = error;
         failed->message += "; nothing more is granted until the store is opened again";
-        // Those who watch are told, too.
+        // The thread completes the watches.
         after.call_thread = true;
         answer_all(*failed, after);
     }

@@ -10,9 +10,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t trim_budget = 4096;
-// While something else is due.
+// Used while other work is due.
 constexpr std::size_t trim_budget_when_busy = 256;
-// After so many refusals the thread sees to commits again: refusals may come without end.
+// After this many refusals the thread processes commits again, since refusals may arrive without
+// end.
 constexpr std::size_t refusals_at_once = 64;
 
 }  // namespace
@@ -85,7 +86,7 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
         pending.insert(ticket, std::move(to));
     }
     after.deliver = !deliveries.empty();
-    // Without a thread that is told by tick().
+    // Without the background thread, tick() delivers.
     if (delivery_by == DeliveryBy::by_flush) after.deliver = false;
 }
 
@@ -96,8 +97,10 @@ void LockManager::Core::see_to(DeferredActions& after) {
         const auto left = leave(after.dependency);
 }
 
-// What must be synced for many is the thread's, and the caller goes on reading: what comes
-// meanwhile shares the next sync. For one or two a change of threads would cost more than it gains.
+// Commits and delivers the requests that were enqueued. If many responses wait for a sync, the
+// manager's thread makes the sync and the caller continues to read, so that requests that arrive
+// meanwhile share the next sync. For one or two responses a switch of threads would cost more than
+// it gains, so the caller makes the sync.
 std::optional<milliseconds> LockManager::Core::flush() {
     if (!options.background) return std::nullopt;
     CommitDependency last;
@@ -111,10 +114,11 @@ std::optional<milliseconds> LockManager::Core::flush() {
             last = commits.all_written();
             synced = commits.all_durable();
         }
-        // A store that only writes syncs now and then too, where numbers ran out.
+        // Even with Durability::written, a sync may be pending: if the reserved numbers have run
+        // out.
         if (here && storage.syncs() && commits.sync_is_pending()) {
             here = commits.flusher_syncs(deliveries.group_size(), last_decided);
-            // Answers that need no commit are delivered before the device is waited for.
+            // Responses that need no commit are delivered before waiting for the device.
             ready_first = here && deliveries.has_ready() && !schedule.delivered_first;
         }
         schedule.delivered_first = ready_first;
@@ -142,7 +146,8 @@ void LockManager::Core::commit_here(const CommitDependency& last, const CommitDe
     commits.note_sync(end - start, end);
 }
 
-// A deferred commit is written with the next one. When none comes, it is written soon.
+// Writes deferred commits that no other batch has taken along in time. Returns after which time it
+// must be called again, or nullopt.
 std::optional<milliseconds> LockManager::Core::write_deferred() {
     CommitDependency left;
     {
@@ -169,7 +174,8 @@ void LockManager::Core::disconnect(Disconnect disconnected) {
     std::optional<Event> at_once;
     {
         MutexLock lock(mutex);
-        // What it leaves may be for one whose renewal is not read yet.
+        // During a stall the waits and sessions must not end yet: their locks might be granted
+        // although the renewal of an earlier waiter has not been read.
         check_time(after);
         if (stalls.stalled() && !closing) {
             stalls.defer(std::move(disconnected));
@@ -203,11 +209,12 @@ void LockManager::Core::end_now(const Event& event) {
 void LockManager::Core::deliver_done() {
     {
         MutexLock lock(mutex);
-        // One thread at a time, and in order.
+        // Only one thread delivers at a time, so that deliveries stay in order.
         if (!deliveries.begin()) return;
         std::size_t refusals = refusals_at_once;
         while (true) {
-            // Without a thread, and at the end, everything is delivered that can be.
+            // Without the background thread, and while closing, deliver everything that is
+            // possible.
             const bool limited = options.background && !closing;
             auto delivery = deliveries.take(storage, limited ? &refusals : nullptr);
             if (!delivery) break;
@@ -222,7 +229,7 @@ void LockManager::Core::deliver_done() {
 }
 
 void LockManager::Core::deliver(Delivery& delivery) {
-    // What rests on a commit that failed did not happen.
+    // If a commit has failed, decisions that depend on it are void.
     const auto failure = storage.failure();
     const bool rests = delivery.dependency.number != 0 || delivery.dependency.kept != 0;
     if (failure && rests) {
@@ -288,7 +295,7 @@ std::optional<BootTime> LockManager::Core::decide_due() {
             schedule.decided_by_time = true;
         }
         next = next_wake();
-        // The search, and the trimming, go on while there is something to look at.
+        // Searching and trimming continue as long as requests wait.
         if (options.background || !next) {
             if (table.waiting() > 0)
                 next = std::min(next.value_or(BootTime::max()), schedule.next_search);
@@ -299,13 +306,13 @@ std::optional<BootTime> LockManager::Core::decide_due() {
     return next;
 }
 
-// Those who wait come first, in decisions of their own and few at a time, so that none of them
-// waits for the commit of very many others, or of what is merely cleaned up. But that has its turn
-// too.
+// Returns the next tick. Waits that are due are served first, in decisions of their own and few at
+// a time, so that their responses do not wait for the commit of many others or of cleanup. Cleanup
+// gets a tick after a limited number of these.
 Tick LockManager::Core::next_tick(BootTime now, bool search) {
     Tick tick;
     tick.search = search;
-    // Without a thread a call does all there is to do.
+    // Without the background thread, one call does all of the work.
     if (!options.background) return tick;
     if (!table.waits_due(now) || schedule.served_in_a_row == manager::serves_before_a_sweep) {
         schedule.served_in_a_row = 0;
@@ -354,12 +361,14 @@ bool LockManager::Core::defer_is_over() {
     if (!schedule.defer_until) schedule.defer_until = now + manager::max_defer;
     if (now < *schedule.defer_until) return false;
     schedule.defer_until.reset();
-    // Before the last commit is looked up: one that comes later calls the thread again.
+    // Reset before the last commit is determined: a commit that is deferred later calls the thread
+    // again.
     deferring = false;
     return true;
 }
 
-// Whether there is somebody who flushes, and tells what there is to tell.
+// Returns false if no server flushes; the thread must deliver then. Otherwise notifies the server
+// if there are deliveries.
 bool LockManager::Core::notify_flusher_if_any() {
     std::function<void()> flusher;
     {
@@ -372,7 +381,7 @@ bool LockManager::Core::notify_flusher_if_any() {
     return true;
 }
 
-// One round of the thread: what is due, what is to be made durable, what is to be told.
+// One round of the manager's thread: decides what is due, makes commits durable, and delivers.
 std::optional<BootTime> LockManager::Core::work() {
     std::optional<BootTime> next = decide_due();
     trim();
@@ -385,8 +394,8 @@ std::optional<BootTime> LockManager::Core::work() {
         const bool awaited = deliveries.has_committing() || watched;
         if (defer_is_over() || own) last = commits.all_deferred();
         if (awaited) last = commits.all_written();
-        // Where commits are only written too: those that use numbers beyond what is durably
-        // reserved are synced.
+        // Even with Durability::written: decisions that use numbers beyond the durable reservation
+        // are synced.
         if (awaited || own) durable_last = commits.all_durable();
     }
     [[maybe_unused]] const auto written = durable(last);
@@ -398,7 +407,7 @@ std::optional<BootTime> LockManager::Core::work() {
     const bool more = events.is_awaited();
     const auto timeout = events.first_timeout();
     MutexLock lock(mutex);
-    // Who flushes calls again for what it finds not to be durable.
+    // If the server flushes, it calls the thread again for deliveries that are not durable yet.
     if ((!notified && !deliveries.empty()) || more) return last_decided;
     if (timeout) next = std::min(next.value_or(BootTime::max()), *timeout);
     if (schedule.defer_until) {

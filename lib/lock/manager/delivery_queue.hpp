@@ -1,4 +1,5 @@
-// Answers and notices that wait until what they depend on is as durable as it must be.
+// Responses and notices that wait until the commits on which they depend are as durable as
+// required.
 #pragma once
 
 #include <algorithm>
@@ -18,19 +19,20 @@
 
 namespace rocklock::manager {
 
-// What a decision tells others than its caller.
+// The notices of a decision to other sessions.
 struct Notifications {
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
     std::vector<SlowWait> slow;
 };
 
-// An answer or notices, and what they depend on. It is moved often.
+// A response or notices, and the commits on which they depend. Kept small, because it is moved
+// often.
 struct Delivery {
     CommitDependency dependency;
     LockService::Completion done;
     std::optional<Result<Answer>> answer;
-    // The answer is looked up in the history, under this ticket.
+    // If set, the response is looked up in the history and belongs to the ticket of the lookup.
     std::optional<HistoryLookup> history;
     std::unique_ptr<Notifications> notifications;
     // Set for an acquire that was granted without waiting, if `timings` is on.
@@ -40,23 +42,26 @@ struct Delivery {
 // Threads: one at a time.
 class DeliveryQueue {
 public:
-    // Adds what depends on no commit: a refusal.
+    // Adds a delivery that depends on no commit, such as a refusal.
     void add_ready(Delivery delivery) { ready_.push_back(std::move(delivery)); }
-    // Adds the rest, in the order of their commits.
+    // Adds any other delivery. These must be added in the order of their commits.
     void add_committing(Delivery delivery) { committing_.push_back(std::move(delivery)); }
 
     bool empty() const { return ready_.empty() && committing_.empty(); }
     bool has_ready() const { return !ready_.empty(); }
     bool has_committing() const { return !committing_.empty(); }
-    // How many deliveries one commit completes: those that wait now, or as many as last time.
+    // Returns the number of deliveries that one commit completes: those that wait now, or as many
+    // as last time, whichever is greater.
     std::size_t group_size() const { return std::max(committing_.size(), last_group_); }
 
-    // Becomes the one thread that delivers. Returns false if another thread does.
+    // Makes the caller the only delivering thread, until end(). Returns false if another thread is
+    // delivering.
     bool begin();
     void end();
 
-    // Takes the next delivery that can be made: one that is ready, or the first one whose commit is
-    // done. `max_ready`, if given, is how many ready ones are taken yet; it is counted down.
+    // Takes the next possible delivery: a ready one, or the first of the others if its commits are
+    // done. Returns nullopt if there is none. If `max_ready` is not null, it limits the ready
+    // deliveries and is decremented for each.
     std::optional<Delivery> take(const Storage& storage, std::size_t* max_ready);
 
 private:

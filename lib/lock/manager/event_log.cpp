@@ -12,7 +12,8 @@ constexpr std::size_t events_a_step = 2048;
 
 }  // namespace
 
-// A watcher that has seen nothing yet says 0, so that is never a place to go on.
+// 0 is the position of a watcher that has received no events, so it must not be a valid position in
+// the log.
 void EventLog::start(std::uint64_t first) {
     forgotten_ = std::max<std::uint64_t>(first, 2) - 1;
     published_ = forgotten_;
@@ -80,7 +81,7 @@ void EventLog::add(const std::vector<LockEvent>& events,
 
 bool EventLog::publish(const Storage& storage) {
     const std::uint64_t before = published_;
-    // In order: nobody is told of an end before the beginning.
+    // In order: the end of a grant is never published before its beginning.
     while (!unpublished_.empty() && unpublished_.front().dependency.done(storage) &&
            !storage.failure()) {
         published_ = unpublished_.front().last;
@@ -95,13 +96,14 @@ Result<EventPage> EventLog::page(const WatchRequest& request) const {
         return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 10,000");
     }
     EventPage page;
-    // What was driven out untold is missed once it would have been told.
+    // An event that was dropped before it was published counts as missed only after it would have
+    // been published.
     const std::uint64_t oldest = std::min(forgotten_, published_);
     if (request.after == from_now) {
         page.after = published_;
         return page;
     }
-    // What lies above was told by another run, or by another store.
+    // A position above `published_` comes from another run or another store.
     page.gap = request.after != 0 && (request.after < oldest || request.after > published_);
     page.after = page.gap ? oldest : std::max(request.after, oldest);
     for (auto next = first_after(page.after); next != events_.end() && next->sequence <= published_;

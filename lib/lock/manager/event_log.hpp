@@ -1,10 +1,11 @@
-// The events that are kept, oldest first, and how far they have been told.
+// A bounded log of events, oldest first. Events are published in order, each after its commit is as
+// durable as required.
 //
-//     forgotten │ told, to be read by whoever asks │ decided, but not as durable as they must be
-//               └ forgotten_                       └ published_
+//     dropped │ published: can be read │ decided, but not durable enough
+//             └ forgotten_             └ published_
 //
-// Bounded: a new one drives out the oldest, told or not, and a reader that comes too late for it is
-// told of the gap. So nobody who is slow to read holds up a decision.
+// If the log is full, a new event drops the oldest one, whether published or not. A reader that
+// comes too late gets a gap, so a slow reader never delays a decision.
 #pragma once
 
 #include <cstddef>
@@ -26,36 +27,37 @@ namespace rocklock {
 
 class EventLog {
 public:
-    // How many to keep at most; 0: none.
+    // Keeps at most `most` events. If 0, the log is off.
     explicit EventLog(std::size_t most) : max_(most) {}
 
     bool on() const { return max_ > 0; }
-    // Begins below this sequence: what lies below it was never known here.
+    // Sets the first sequence of this run. A reader that asks for events with lower sequences gets
+    // a gap.
     void start(std::uint64_t first);
-    // In order of their sequences. A crash does not give the same numbers out again: they lie
-    // within what is durably reserved, or `dependency` is durable.
+    // Adds events in the order of their sequences. A sequence is never used again after a crash: it
+    // lies within the durable reservation, or `dependency` is durable.
     void add(const std::vector<LockEvent>& events, const manager::CommitDependency& dependency);
-    // Tells those that may be told by now. Whether there were any.
+    // Publishes events with sufficiently durable commits. Returns true if there were any.
     bool publish(const Storage& storage);
-    // What is still not told.
+    // Returns whether there are events that are not published.
     bool unpublished() const { return !unpublished_.empty(); }
 
-    // The first events after `request.after` that match. Errors: invalid_argument.
+    // Returns the first events after `request.after` that match. Errors: invalid_argument.
     Result<EventPage> page(const WatchRequest& request) const;
 
-    // The fault where none are kept.
+    // Returns an error if no events are kept.
     std::optional<Error> check_on() const;
-    // Goes on with a search through what was told as it began, for a millisecond or so; the answer
-    // once it is complete.
+    // Continues a search over the events that were published when it began, for about a
+    // millisecond. Returns nullopt until it is complete.
     std::optional<InRange<LockEvent>> search(EventSearch& search) const;
-    // If it is kept and told.
+    // Returns the event if it is kept and published.
     std::optional<LockEvent> find(std::uint64_t sequence) const;
 
     std::uint64_t kept() const { return events_.size(); }
     std::uint64_t dropped() const { return dropped_; }
 
 private:
-    // An event as it is kept: its texts in one piece.
+    // An event in its stored form, with all texts in one string.
     struct Kept {
         std::uint64_t sequence = 0;
         GrantId grant{};
@@ -72,11 +74,11 @@ private:
         std::string_view name() const { return std::string_view(texts).substr(0, resource); }
     };
     static Kept keep(const LockEvent& event);
-    // The first behind this sequence.
+    // Returns the first event after this sequence.
     std::deque<Kept>::const_iterator first_after(std::uint64_t sequence) const;
     static LockEvent show(const Kept& kept);
 
-    // All up to `last` rest on this.
+    // A dependency of the events up to `last`.
     struct Unpublished {
         manager::CommitDependency dependency;
         std::uint64_t last = 0;
@@ -85,7 +87,7 @@ private:
     std::size_t max_;
     std::deque<Kept> events_;
     std::deque<Unpublished> unpublished_;
-    // Sequences: up to the first nothing is kept, up to the second all may be told.
+    // Events up to `forgotten_` are dropped; events up to `published_` can be read.
     std::uint64_t forgotten_ = 0;
     std::uint64_t published_ = 0;
     std::uint64_t dropped_ = 0;

@@ -8,7 +8,7 @@
 namespace rocklock::manager {
 namespace {
 
-// Whether a page answers a client that waits.
+// Returns whether a page completes a watch.
 bool says_something(const Result<EventPage>& page) {
     return !page || !page->events.empty() || page->gap;
 }
@@ -37,7 +37,7 @@ std::optional<Result<EventPage>> EventStream::watch(Ticket ticket, WatchRequest 
     if (closed_ || says_something(page) || request.patience.count() <= 0) return page;
     Watch watch;
     watch.timeout_ends = lock_model::patience_end(now, request.patience);
-    // What was searched and did not match is not searched again.
+    // The next search begins after the events that did not match.
     request.after = page->after;
     watch.request = std::move(request);
     watch.done.swap(done);

@@ -1,8 +1,8 @@
 // The events of the lock table, and the clients that watch them.
 //
-// Events are published when what they depend on is as durable as it must be. Any thread that reads
-// them publishes first. Only while a client watches does a decision call the manager's thread,
-// which makes durable what no other thread does.
+// An event is published after its commit is as durable as required. Any thread that reads events
+// publishes first. A decision calls the manager's thread only if a client watches; that thread then
+// makes the commits durable that no other thread does.
 #pragma once
 
 #include <map>
@@ -30,38 +30,39 @@ public:
         : storage_(storage), is_on_(max_kept > 0), log_(max_kept) {}
 
     bool is_on() const { return is_on_; }
-    // Begins with the events of a recovery. What lies below `first` was never known here.
+    // Begins with the events of a recovery. A client that asks for earlier events gets a gap.
     void start(std::uint64_t first, const std::vector<LockEvent>& events);
     // Adds the events of a decision. Returns whether a client watches.
     bool add(const std::vector<LockEvent>& events, const CommitDependency& dependency);
 
-    // Returns the events that are there, or has the client wait for some: then `done` is called
-    // once, and nothing is returned. `done` is left alone if something is returned.
+    // Returns the events that match, if there are any or the request does not wait. Otherwise moves
+    // `done` into a watch, to be called once, and returns nullopt.
     std::optional<Result<EventPage>> watch(Ticket ticket, WatchRequest request,
                                            LockService::WatchCompletion& done, BootTime now);
     bool is_watching(Ticket ticket) const;
-    // Marks watches as cancelled, for take_answers(). Returns whether there was one of them.
+    // Marks watches as cancelled, for take_answers(). Returns whether there was at least one.
     bool cancel(std::span<const Ticket> tickets);
-    // Takes the watches that are answered now, with their answers: there are events, the wait
-    // timeout is over, the watch was cancelled, or `end` says why there are no more events.
+    // Takes the watches that are complete, with their answers. A watch is complete if there are
+    // events, its wait timeout has passed, or it was cancelled. If `end` is set, all watches
+    // complete with that error.
     Answers take_answers(const std::optional<Error>& end, BootTime now);
 
-    // Whether a client waits for events that are not published yet.
+    // Returns whether a client waits for events that are not published yet.
     bool is_awaited();
-    // Returns when the first wait timeout of a watch ends.
+    // Returns the earliest wait timeout of the watches, or nullopt if there is none.
     std::optional<BootTime> first_timeout() const;
-    // No client waits any more.
+    // After this, watch() never waits.
     void close();
 
-    // Errors: invalid_argument if no events are kept
+    // Returns the events with these sequences. Errors: invalid_argument if no events are kept.
     Result<std::vector<std::optional<LockEvent>>> find(const std::vector<std::uint64_t>& sequences);
-    // Goes on with a search for a millisecond or so. None: it is not complete. Errors: as find()
+    // Continues a search for about a millisecond. Returns nullopt until it is complete. Errors: as
+    // find().
     std::optional<Result<InRange<LockEvent>>> search(EventSearch& search);
-    // How many events are kept, and how many were dropped.
+    // Returns the number of kept events and the number of dropped ones.
     std::pair<std::uint64_t, std::uint64_t> counts() const;
 
 private:
-    // A client that waits for an event.
     struct Watch {
         WatchRequest request;
         LockService::WatchCompletion done;

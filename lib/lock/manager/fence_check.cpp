@@ -1,4 +1,5 @@
-// What lets writes of data in, and keeps plain reads out.
+// Checks whether a write to bound items is permitted, and whether the result of a plain read may be
+// returned.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +10,8 @@ namespace rocklock {
 
 namespace {
 
-// While a server that was stalled reads its sockets, a renewal may still be found there.
+// The pause before a check is repeated. While a server reads its sockets after a stall, it may
+// still find a renewal of a session that seems to have expired.
 constexpr std::chrono::milliseconds stall_pause{1};
 
 std::string named(std::string_view resource) {
@@ -68,7 +70,7 @@ Error kept_out(std::string_view resource, std::vector<Holder> holders) {
     return error;
 }
 
-// Of a lock that was given up there is nothing to be kept.
+// Returns whether the holder has lost the lock against its will. Only then is a draft kept.
 bool was_lost(const NoFence& none) {
     if (none.late.empty() || !none.ended) return false;
     const Outcome outcome = none.ended->outcome;
@@ -143,7 +145,7 @@ Error LockManager::lock_missing(std::string_view resource) {
     return error;
 }
 
-// What the history has of a grant or a session that the table does not know.
+// Looks up a grant or a session in the history that the table does not know.
 Result<NoFence> LockManager::Core::find_ended(const FenceRequest& request) const {
     if (!request.token) {
         const Error past = past_session_error(storage, request.session);

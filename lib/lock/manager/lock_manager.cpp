@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::size_t graph_limit = 10'000;
 
-// A new store's tokens start where no store before it can have come to: 2^21 a second is more than
-// are handed out. The same after a restore.
+// Returns the first token of a new or restored store. It must be greater than every token of any
+// earlier store, so it is derived from the time: fewer than 2^21 tokens are used per second.
 std::uint64_t token_floor(WallTime wall) {
     const auto seconds =
         std::chrono::duration_cast<std::chrono::seconds>(wall.time_since_epoch()).count();
@@ -40,7 +40,7 @@ Result<std::optional<std::string>> read_meta(const Storage& storage, std::string
     return storage.get(Family::meta, key);
 }
 
-// The store's secret, made with the store. A value begins with its version.
+// Reads the store's secret, or makes it if the store is new. The value begins with its version.
 Result<SessionKey> read_key(Storage& storage) {
     SessionKey key;
     const auto value = read_meta(storage, records::secret_key);
@@ -80,12 +80,13 @@ Result<std::unique_ptr<LockManager>> LockManager::open(Storage& storage, Clock& 
 LockManager::LockManager(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 
 LockManager::~LockManager() {
-    // In a child there is no thread to wait for, and nothing to write.
+    // The child of a fork has no manager thread to join, and must not write.
     if (core_->made_here.in_child()) {
         std::ignore = core_.release();
         return;
     }
-    // What is not durable is not answered as if it were; nobody is left to be told.
+    // An error of close() cannot be returned. Responses that are not durable are not delivered as
+    // successes.
     [[maybe_unused]] auto closed = close();
 }
 
@@ -108,7 +109,8 @@ Result<void> LockManager::Core::recover() {
     RecoveryFacts facts;
     facts.now = clock.now();
     facts.restored = options.restored || copy->has_value();
-    // Deadlines are exact on the same boot, unless renewals may have been lost with a failed sync.
+    // Deadlines are exact if the machine has not been rebooted, unless renewals may have been lost
+    // because of a failed sync.
     facts.exact = !boot_id.empty() && boot_id == boot.boot_id && !storage.suspect() &&
                   !mutated(Mutant::lease_anew_on_same_boot);
     facts.boot_epoch = facts.exact ? boot.epoch : boot.epoch + 1;
@@ -122,7 +124,8 @@ Result<void> LockManager::Core::recover() {
     boot.boot_id = boot_id;
     decision.batch.writes.push_back(
         {Family::meta, std::string(records::boot_key), records::encode(boot)});
-    // With what it asked for, in one batch: done once, whenever we are killed.
+    // Erases the mark of a copy in the same batch that ends the sessions of the copy. A crash
+    // cannot separate the two.
     if (*copy) {
         decision.batch.writes.push_back(
             {Family::meta, std::string(records::copy_key), std::nullopt});
@@ -137,7 +140,8 @@ Result<void> LockManager::Core::recover() {
 
 // ---- The service ----
 
-// A child has a copy of everything and a right to none of it.
+// A child of the process that opened the store has a copy of the manager's memory, but must not use
+// the store.
 std::optional<Error> LockManager::Core::not_ours() const {
     if (!made_here.in_child()) return std::nullopt;
     return Error(ErrorCode::store_in_use,
@@ -192,7 +196,7 @@ Result<LockView> LockManager::show(std::string_view resource) {
     return view;
 }
 
-// Steps until the search is complete, as of instants that follow each other.
+// Repeats steps of a search until it is complete. Each step sees the table at a later time.
 template <typename Found, typename Search>
 Result<Found> LockManager::Core::complete(Search search) {
     if (auto error = not_ours()) return *std::move(error);
@@ -249,7 +253,7 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
     Result<SessionInfo> known = SessionInfo{};
     {
         MutexLock lock(core_->mutex);
-        // Often the first call after a stall.
+        // This is often the first call after a stall, so look for one.
         core_->check_time(after);
         known = core_->table.session(session, core_->view_time());
         dependency = core_->commits.all_written();

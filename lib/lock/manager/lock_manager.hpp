@@ -1,18 +1,18 @@
-// The lock manager: the lock table with a clock, a storage and threads around it.
+// The lock manager: the lock table together with a clock, a storage and threads.
 //
 //     submit(request) ─► with the mutex:  read the clock, table.apply(), storage.enqueue(batch)
 //                     ─► without it:      the storage makes the batch durable
 //                     ─► completions and notices, in the order of the decisions
 //
-// The mutex orders decisions, and the storage's queue keeps that order, so what is recovered is
-// always a prefix of what was decided. No I/O happens under the mutex. A deferred batch (a release)
-// is left in the queue for the next one to take along; when none comes within a millisecond, the
-// manager's thread writes it.
+// The mutex orders decisions, and the storage's queue keeps that order, so the recovered state is
+// always the result of a prefix of the decisions. No I/O happens while the mutex is held. A
+// deferred batch (a release) stays in the queue and is written together with the next batch. If no
+// batch follows within a millisecond, the manager's thread writes it.
 //
-// What may be seen before it is durable: refusals rest on decided state and are answered at once.
-// Grants, replays and notices are told when their commit is as durable as the verb demands. Showing
-// and listing wait for the commits of what they show. When a commit fails, everything decided after
-// it fails too, and nothing more is granted by this manager (fail closed).
+// A refusal depends on decided state only and is delivered immediately. Grants, replays and notices
+// are delivered after their commit is as durable as the request demands. show() and list() wait for
+// the commits of what they return. If a commit fails, every later decision fails too, and this
+// manager grants no more locks (fail closed).
 #pragma once
 
 #include <cstdint>
@@ -32,56 +32,57 @@
 namespace rocklock {
 
 struct LockManagerOptions {
-    // `written` lowers what is durable by default.
+    // `written` lowers the default durability of requests.
     Durability durability = Durability::durable;
-    // Starts the manager's own thread, which makes asynchronous commits durable, wakes waiters by
-    // time and cleans up. Off: nothing happens by itself; see tick(), decide_due() and
+    // Whether the manager starts its own thread, which makes asynchronous commits durable, wakes
+    // waiters by time and cleans up. If false, the caller must call tick(), or decide_due() and
     // deliver_done().
     bool background = true;
-    // The store was put back from a copy: its sessions and grants end, and tokens go on above all
-    // that may have been given since the copy was made.
+    // The store was restored from a copy: its sessions and grants are ended, and tokens continue
+    // above all that may have been used since the copy was made.
     bool restored = false;
-    // Random names for sessions. None: the system's.
+    // Returns random session ids. If null, the system's random numbers are used.
     std::function<SessionId()> session_ids;
-    // Ended grants are kept at least this long or this many, and always long enough for a repeated
-    // request (ten minutes).
+    // Records of ended grants are deleted after `history_age`. If there are more than
+    // `history_records`, they are deleted earlier, but not before ten minutes and the lease of the
+    // session have passed, so that a repeated request finds them.
     std::chrono::milliseconds history_age = std::chrono::hours{24};
     std::uint64_t history_records = 1'000'000;
-    // How many events are kept for those who watch; 0: none are made.
+    // The number of events that are kept for watchers. If 0, no events are made.
     std::size_t events_kept = 0;
-    // Counts how long acquires take: two readings of the clock for each.
+    // Whether the duration of acquires is measured, which reads the clock twice for each.
     bool timings = false;
-    // A wait that lasts so long is told of, once, while it waits. Zero: never. Called as on_lost()
-    // is.
+    // A wait that lasts this long is reported once, while it waits. Zero: never. on_slow_wait() is
+    // called in the same way as the callback of on_lost().
     std::chrono::milliseconds slow_wait{0};
     std::function<void(const SlowWait&)> on_slow_wait;
     LockTableOptions table;
 };
 
-// Between two marks that are equal nobody has locked anything in exclusive, or freed it.
+// If two marks are equal, no exclusive lock was granted or ended between them.
 struct ReadMark {
     std::uint64_t changes = 0;
-    // Whether anything is held so.
+    // Whether any resource is held in `exclusive`.
     bool any = false;
     friend bool operator==(const ReadMark&, const ReadMark&) = default;
 };
 
-// What was read, and by whom; nobody: without a session.
+// The resources of a plain read, and the reading session if there is one.
 struct PlainRead {
     std::vector<std::string> resources;
     std::optional<SessionId> reader;
     bool strict = false;
 };
 
-// Threads:    thread-safe.
-// Lifetime:   borrows `storage` and `clock`; both must outlive it.
-// Durability: as `Durability` says for each verb; docs/semantics.md has the table.
+// Threads:    thread-safe. Lifetime:   borrows `storage` and `clock`; both must outlive it.
+// Durability: depends on the request; see the table in docs/semantics.md.
 class LockManager final : public ServerService {
 public:
-    // Recovers the table. Errors: corrupt, and those of the storage: io_error, no_space, read_only.
+    // Recovers the table and starts the manager. Errors: corrupt, and those of the storage:
+    // io_error, no_space, read_only.
     static Result<std::unique_ptr<LockManager>> open(Storage& storage, Clock& clock,
                                                      LockManagerOptions options = {});
-    // Closes.
+    // Calls close().
     ~LockManager() override;
 
     Ticket submit(Request request, Completion done) override;
@@ -111,70 +112,73 @@ public:
     Result<EventPage> watch(const WatchRequest& request, std::stop_token stop = {}) override;
     Ticket submit_watch(WatchRequest request, WatchCompletion done) override;
 
-    // What there is of these at one instant, in their order; committed as it is answered.
-    //
-    // Errors: those of the storage
+    // Returns one result for each key, in the same order, all as of the same time. The results are
+    // committed when this returns. Errors: those of the storage.
     Result<std::vector<LookupResult>> lookup(const std::vector<LookupKey>& places);
-    // Of up to 2,048 locks in all an instant; as list(). Errors: those of the storage
+    // Returns held locks in the order of their keys, like list(). If the table has at most 2,048
+    // locks, the result is a consistent state. Errors: those of the storage.
     Result<InRange<Holder>> held(HeldSearch search);
-    // Events that are kept, as of now but for what is dropped meanwhile.
-    //
-    // Errors: invalid_argument, where none are kept; those of the storage
+    // Returns the kept events in the order of their keys. Events that are dropped during the search
+    // may be missing. Errors: invalid_argument if no events are kept; those of the storage.
     Result<InRange<LockEvent>> events(EventSearch search);
-    // Those of these numbers, in their order.
+    // Returns the events with these sequences, in the same order; nullopt for each that is not
+    // kept.
     Result<std::vector<std::optional<LockEvent>>> events_at(
         const std::vector<std::uint64_t>& sequences);
 
-    // What lets a write of data in. The grant is so as long as its record has the version and the
-    // moment has not come: both are to be conditions of the write's commit, and the answer is for
-    // that commit alone.
+    // Returns the grant that permits a write to bound items. The fence is valid as long as the
+    // grant's record has the version and the time `until` has not come. Both must be preconditions
+    // of the write's commit, and the fence must not be used for another commit.
     //
-    // `drafts_of` becomes the principal as whose draft the write is to be kept: the token is of a
-    // grant that covered the resource, and expired, or was stolen or broken, and the class keeps
-    // drafts. Otherwise it stays as it was.
+    // `drafts_of` is set to the principal for which the write should be kept as a draft: if the
+    // token belongs to a grant that covered the resource but has expired, or was stolen or broken,
+    // and the class keeps drafts. Otherwise it is not changed.
     //
-    // Errors: lock_required  the session holds nothing that covers the resource in write or
-    //                        exclusive, or the token is another session's. Facts: blockers
-    //         stale_token    the grant has ended, with its session or without. Facts: ended,
-    //                        blockers
+    // Errors: lock_required  the session holds no lock that covers the resource in write or
+    //                        exclusive, or the token belongs to another session. Facts: blockers
+    //         stale_token    the grant or its session has ended. Facts: ended, blockers
     //         those of the storage
     Result<Fence> fence(const FenceRequest& request, std::string* drafts_of = nullptr);
-    // The refusal of a write that shows nothing: lock_required.
+    // Returns the error for a write that presents no guard: lock_required.
     Error lock_missing(std::string_view resource);
 
-    // What a plain read must take before it reads; without a mutex.
+    // Returns the mark that a plain read must take before it reads. Locks no mutex.
     ReadMark read_mark() const;
-    // Behind the read: whether it may be told. False where one of the resources was just being
-    // locked in exclusive, or freed: then read again.
+    // Called after the read. Returns true if its result may be returned to the client. Returns
+    // false if one of the resources has been locked in exclusive, or freed, since `mark`: then read
+    // again.
     //
     // Errors: locked         another session holds one in exclusive. Facts: blockers
-    //         lock_required  `strict`, and the class of one has the policy exclusive_read: who
-    //                        reads must hold it too
+    //         lock_required  `strict` is set, and the reader does not hold one that has the policy
+    //                        exclusive_read
     Result<bool> let_read(const ReadMark& mark, const PlainRead& read);
 
-    // Set before the first request. Called in order, one at a time, on the thread that completes.
+    // Set before the first request. The callbacks are called in order, one at a time, on the thread
+    // that delivers.
     void on_lost(std::function<void(const LostNotice&)> notify);
     void on_wanted(std::function<void(const WantedNotice&)> notify);
 
-    // Without the background thread: decides what is due, makes it durable, gives the answers, and
-    // says when to come again.
+    // For a manager without the background thread: decides what is due, makes it durable and
+    // delivers the responses. Returns the time of the next call, or nullopt if none is needed.
     std::optional<BootTime> tick();
-    // The two halves of tick(), for a simulator that owns the storage's progress: decides what is
-    // due, and gives the answers whose commits are done. Neither waits for the storage.
+    // The two halves of tick(), for a simulator that controls the progress of the storage.
+    // decide_due() decides what is due; deliver_done() delivers the responses with completed
+    // commits. Neither waits for the storage.
     std::optional<BootTime> decide_due();
     void deliver_done();
 
-    // The moment of the last decision or tick: what a stalled server judges late renewals by
+    // Returns the time of the last decision or tick. A stalled server judges late renewals by it
     // (RenewSession::as_of).
     BootTime last_decision() const;
 
-    // The table's own check of itself; for tests.
+    // Checks the invariants of the table; for tests. Returns the first violation, or nullopt.
     std::optional<std::string> audit_invariants();
-    // Set once a commit has failed: nothing is answered any more but this.
+    // Returns the error of the first failed commit, or nullopt. After it, every request fails with
+    // that error.
     std::optional<Error> failure() const;
 
-    // Answers every waiter with `closing`, commits what is queued, stops the thread. Sessions keep
-    // their leases.
+    // Completes every waiting request with `closing`, commits all queued batches, and stops the
+    // thread. Sessions keep their leases.
     Result<void> close();
 
 private:

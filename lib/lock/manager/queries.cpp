@@ -1,4 +1,4 @@
-// Looking at single things in the lock table, and at the events that are kept.
+// Looks up single objects in the lock table, and searches the kept events.
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -10,7 +10,8 @@ namespace rocklock {
 
 namespace {
 
-// While a server that was stalled reads its sockets, a renewal may still be found there.
+// The pause before a lookup is repeated. While a server reads its sockets after a stall, it may
+// still find a renewal of an object that seems to have expired.
 constexpr std::chrono::milliseconds lookup_pause{1};
 
 }  // namespace
@@ -46,7 +47,7 @@ Result<std::vector<LookupResult>> LockManager::lookup(const std::vector<LookupKe
     }
 }
 
-// What was decided before this is told.
+// Waits until the commits of all earlier decisions are done, so that their events can be published.
 Result<void> LockManager::Core::await_events() {
     if (auto error = not_ours()) return *std::move(error);
     CommitDependency dependency;

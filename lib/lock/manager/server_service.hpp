@@ -34,23 +34,23 @@ public:
     // delivers what is left. Call this before the first request.
     virtual void on_flush_needed(std::function<void()> notify);
 
-    // Cancels all of these waits and closes all of these sessions as one decision, so that nothing
-    // that one of them leaves is granted to another. Waits and sessions that have ended are
+    // Cancels all of these waits and closes all of these sessions as one decision, so that no lock
+    // that one of them releases is granted to another one. Waits and sessions that have ended are
     // ignored. The completions of the waits run in the caller.
     virtual void disconnect(Disconnect disconnected);
 
     // Watches for stalls. When the server continues after a stall (it was stopped, swapped out or
-    // suspended), renewals that were sent in time may lie in its sockets behind requests for what
-    // they renew. With `notify` set, before the first request, the service checks the time, and if
-    // more than 250 ms have passed unchecked, it judges renewals as of its last check, and defers
-    // every other request and all expiries until resume(). `notify` is called once for each stall,
-    // on the thread that finds it, and must not block: it has the server read all of its sockets
-    // and then call resume().
+    // suspended), its sockets may contain renewals that were sent in time, after requests for the
+    // locks that they renew. With `notify` set, before the first request, the service checks the
+    // time. If more than 250 ms have passed unchecked, it judges renewals as of its last check, and
+    // defers every other request and all expiries until resume(). `notify` is called once for each
+    // stall, on the thread that finds it, and must not block. It must cause the server to read all
+    // of its sockets and then to call resume().
     //
-    // `unread_for` returns for how long a thread of the server has not asked its sockets for more,
-    // the longest of all; zero if all of them wait for their sockets. A round of more than 250 ms
-    // counts as a stall that began with it. It is called with locks held: it must neither block nor
-    // call the service.
+    // `unread_for` returns for how long a thread of the server has not polled its sockets, the
+    // maximum over all threads; zero if all of them are polling. A round of more than 250 ms counts
+    // as a stall that began with it. `unread_for` is called with locks held: it must neither block
+    // nor call the service.
     virtual void on_stall(std::function<void()> notify,
                           std::function<std::chrono::nanoseconds()> unread_for = {});
     virtual void resume() {}

@@ -5,7 +5,8 @@
 
 namespace rocklock {
 
-// Finds that a stall is over, or that a thread of the server is in a round that is as long as one.
+// Checks whether the process was stalled, or a thread of the server has been busy with one round
+// for too long. If so, schedules the notification of the server.
 void LockManager::Core::check_time(DeferredActions& after) {
     if (!stalls.is_watching()) return;
     if (auto notify = stalls.check(std::max(clock.now().boot, last_decided), closing)) {
@@ -28,7 +29,7 @@ void LockManager::Core::resume() {
             end_now(next->event);
         }
     }
-    // What was due meanwhile.
+    // Processes events that became due during the stall.
     if (options.background) thread.call();
 }
 

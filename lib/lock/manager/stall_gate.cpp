@@ -8,10 +8,10 @@
 namespace rocklock::manager {
 namespace {
 
-// How often a server's time is checked while there are sessions, and what is a stall.
+// The interval of the checks while there are sessions, and the minimum duration of a stall.
 constexpr std::chrono::milliseconds beat{100};
 constexpr std::chrono::milliseconds min_stall{250};
-// How often the server's threads are asked for how long they have not read their sockets.
+// The interval at which `unread_for_` is called.
 constexpr std::chrono::milliseconds unread_check_every{20};
 
 }  // namespace
@@ -23,16 +23,16 @@ void StallGate::watch(std::function<void()> notify,
     last_check_ = now;
 }
 
-// Returns when the server last asked all of its sockets for more, as far as is known: a renewal
-// that has not been read was sent after that.
+// Returns the last time at which the server is known to have polled all of its sockets. A renewal
+// that it has not read was sent after that.
 BootTime StallGate::last_read(BootTime now) {
     if (!unread_for_ || now < next_unread_check_) return last_check_;
     next_unread_check_ = now + unread_check_every;
     return std::min(last_check_, now - unread_for_());
 }
 
-// Between two checks of a server that runs, no more than a beat passes. A round of one of its
-// threads that is as long as a stall is one, too.
+// In a running server, at most one `beat` passes between two checks. If one round of a server
+// thread takes longer than `min_stall`, that counts as a stall as well.
 std::function<void()> StallGate::check(BootTime now, bool closing) {
     if (!notify_) return {};
     const BootTime read = last_read(now);

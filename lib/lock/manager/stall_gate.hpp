@@ -1,11 +1,11 @@
-// Keeps requests while a server reads its sockets after a stall.
+// Defers requests while a server reads its sockets after a stall.
 //
 //     running ──check(): the time was not checked for too long──► stalled
 //        ▲                                                          │ defer(): all but renewals
-//        └────────────── take_deferred(): nothing is left ◄─────────┘
+//        └────────────── take_deferred(): none is left ◄────────────┘
 //
-// While it is stalled, renewals are judged as of the last check before the stall, since they may
-// have been sent in time; everything else waits until the server has read what its clients sent.
+// During a stall, renewals are judged as of the last check before it, since they may have been sent
+// in time. All other requests wait until the server has read the input of its clients.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace rocklock::manager {
 
-// A request that came during a stall; one without `done` is a CancelWait or a Disconnect.
+// A request that arrived during a stall. A CancelWait or a Disconnect has no `done`.
 struct DeferredRequest {
     Event event;
     Ticket ticket{};
@@ -30,45 +30,46 @@ struct DeferredRequest {
 // Threads: one at a time.
 class StallGate {
 public:
-    // Watches the time from now on. `unread_for` may be empty; see ServerService::on_stall().
+    // Starts watching the time. `unread_for` may be empty; see ServerService::on_stall().
     void watch(std::function<void()> notify, std::function<std::chrono::nanoseconds()> unread_for,
                BootTime now);
 
     bool is_watching() const { return notify_ != nullptr; }
 
-    // Checks the time, if it is watching. Returns what must be called, without a mutex, if it finds
-    // a stall.
+    // Checks the time if watch() was called. If it finds a stall, returns the function that the
+    // caller must call without holding a mutex; otherwise returns null.
     std::function<void()> check(BootTime now, bool closing);
-    // Something was decided: from now on the time is checked regularly if there are sessions.
+    // Called after each decision. If there are sessions, the time is checked regularly from now on.
     void decided(BootTime now, bool has_sessions);
 
     bool stalled() const { return stalled_since_.has_value(); }
-    // Returns the moment by which queries are answered: that of the last check during a stall.
+    // Returns the time at which queries are answered. During a stall, this is the last check before
+    // it.
     Instant view_time(Instant now) const;
-    // Returns when the time must be checked, or `due` if that is sooner and there is no stall.
+    // Returns the time of the next check, or `due` if that is earlier and there is no stall.
     std::optional<BootTime> next_wake(std::optional<BootTime> due) const;
 
-    // Keeps a request for after the stall. Returns false for one that is decided now: there is no
-    // stall, or it is a renewal, whose time it then sets.
+    // Defers a request until the stall is over. Returns false if it must be decided now: there is
+    // no stall, or it is a renewal, in which case its `as_of` is set.
     bool defer(Event& event, Ticket ticket, LockService::Completion& done);
-    // Keeps what was withdrawn during a stall.
+    // Defers a CancelWait or a Disconnect.
     void defer(Event event);
-    // Returns what was deferred first. Empty: nothing is left, and the stall is over.
+    // Returns the oldest deferred request. If there is none, ends the stall and returns nullopt.
     std::optional<DeferredRequest> take_deferred(BootTime now);
-    // Ends the stall, and returns what was deferred.
+    // Ends the stall, and returns all deferred requests.
     std::deque<DeferredRequest> close();
 
 private:
     BootTime last_read(BootTime now);
 
     std::function<void()> notify_;
-    // For how long a thread of the server has not read its sockets.
+    // Returns for how long a thread of the server has not read its sockets. May be null.
     std::function<std::chrono::nanoseconds()> unread_for_;
     BootTime next_unread_check_{};
     // Whether the time is checked regularly.
     bool beating_ = false;
     BootTime last_check_{};
-    // From the last check before a stall to its end.
+    // The time of the last check before the stall. Set until the stall ends.
     std::optional<BootTime> stalled_since_;
     std::deque<DeferredRequest> deferred_;
 };

@@ -33,7 +33,7 @@ void WakeThread::start(std::function<std::optional<BootTime>()> work) {
 
 void WakeThread::call() {
     const std::uint64_t one = 1;
-    // A full counter wakes as well, so a failed write loses nothing.
+    // If the counter is full, the write fails, but poll() returns anyway.
     [[maybe_unused]] const ssize_t written = ::write(called_, &one, sizeof one);
 }
 
@@ -50,7 +50,7 @@ void WakeThread::run(const std::stop_token& stop,
         const std::optional<BootTime> next = work();
         itimerspec when{};
         if (next) {
-            // A moment of zero would disarm it.
+            // A time of zero would disarm the timer.
             const auto at = std::max<std::int64_t>(next->time_since_epoch().count(), 1);
             when.it_value = {.tv_sec = at / 1'000'000'000, .tv_nsec = at % 1'000'000'000};
         }

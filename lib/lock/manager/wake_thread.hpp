@@ -1,4 +1,4 @@
-// A thread that sleeps until a moment of the boot clock, or until it is called.
+// A thread that runs a function at given times of the boot clock, and when it is called.
 #pragma once
 
 #include <functional>
@@ -9,21 +9,21 @@
 
 namespace rocklock {
 
-// Threads: thread-safe, but for start and stop.
+// Threads: thread-safe, except for start() and stop().
 class WakeThread {
 public:
     WakeThread();
-    // Stops.
+    // Calls stop().
     ~WakeThread();
     WakeThread(const WakeThread&) = delete;
     WakeThread& operator=(const WakeThread&) = delete;
 
-    // Runs `work` again and again: it returns when it wants to be run next; none for only when
+    // Runs `work` repeatedly. `work` returns the time of its next run, or nullopt to run only when
     // called.
     void start(std::function<std::optional<BootTime>()> work);
-    // Runs the work soon, if it is not running; once more if it is.
+    // Runs `work` as soon as possible. If it is running, it runs once more afterwards.
     void call();
-    // Waits for the work at hand, and ends.
+    // Waits until the current run has ended, and ends the thread.
     void stop();
 
 private:

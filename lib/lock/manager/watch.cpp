@@ -1,7 +1,8 @@
-// Events: told when what they rest on is as durable as it must be, to whoever waits for them.
+// Watches: clients that wait for events. An event is delivered after its commit is as durable as
+// required.
 //
-// The log is brought up to date by whoever looks at it. Only while somebody waits does a decision
-// call the thread, which makes durable what nobody else does, as for notices.
+// Any thread that reads the log publishes events first. A decision calls the manager's thread only
+// if a client is watching; the thread then makes the commits durable that no other thread does.
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -13,7 +14,7 @@ namespace rocklock {
 
 namespace {
 
-// Somebody waits in the caller's thread.
+// A watch() call that waits in its own thread.
 struct Watcher {
     Parker parker;
     std::optional<Result<EventPage>> page;
@@ -32,7 +33,7 @@ void LockManager::Core::submit_watch(Ticket ticket, WatchRequest request,
     if (auto error = end_of_events()) return done(*std::move(error));
     auto page = events.watch(ticket, std::move(request), done, clock.now().boot);
     if (page) return done(*std::move(page));
-    // It may be that nobody else makes the next event durable, or looks at the time.
+    // Otherwise no thread might make the next event durable or check the timeout.
     if (options.background) thread.call();
 }
 
@@ -50,7 +51,7 @@ Result<EventPage> LockManager::Core::watch(const WatchRequest& request,
     });
     const std::stop_callback on_stop(stop, [this, ticket] { cancel_watch(ticket); });
     if (!options.background) {
-        // Nobody else minds the time: look at it in between.
+        // Without a background thread, this thread has to do the work that is due.
         for (;;) {
             if (!events.is_watching(ticket)) break;
             decide_due();
