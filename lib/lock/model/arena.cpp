@@ -22,10 +22,11 @@ namespace rocklock {
 
 namespace {
 
-// As much as 32 bits times the alignment can tell apart; less where so many addresses can't be had.
+// The address range that 32 bits can distinguish at the given alignment. If the system refuses to
+// reserve so much, smaller ranges are tried.
 constexpr std::size_t max_bytes = std::size_t{1} << 35;
 constexpr std::size_t min_bytes = std::size_t{1} << 26;
-// Made usable so much at a time.
+// The range is made accessible in steps of this size.
 constexpr std::size_t step_bytes = std::size_t{1} << 20;
 constexpr std::size_t max_piece = 4096;
 
@@ -99,7 +100,7 @@ private:
     }
 
     void give_back() noexcept ROCKLOCK_REQUIRES(mutex_) {
-        // A table that comes and goes is not worth it.
+        // Returning less memory would cost more than it saves.
         if (used_ < step_bytes) return;
         madvise(Arena::base, usable_, MADV_DONTNEED);
         free_ = {};
@@ -111,11 +112,11 @@ private:
     std::size_t live_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t reserved_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t usable_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
-    // The place 0 is null's.
+    // Index 0 stands for null.
     std::size_t used_ ROCKLOCK_GUARDED_BY(mutex_) = Arena::alignment;
 };
 
-// Never destroyed: tables may outlive whatever is destroyed at the end of the process.
+// Never destroyed, because lock tables may exist until the end of the process.
 Pieces& pieces() {
     static auto* const all = new Pieces;
     return *all;

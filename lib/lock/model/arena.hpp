@@ -1,11 +1,11 @@
-// Memory for what the lock table is made of, within 32 GB of addresses that are reserved once, so
-// that a pointer into it fits in four bytes and a piece costs no more than its size.
+// Memory for the nodes of lock tables, within 32 GB of address space that is reserved once. A
+// pointer into it fits in four bytes, and a piece needs no header.
 //
-// There may be millions of held locks, each of a few small pieces that point at each other: with
-// the ordinary allocator and ordinary pointers they take half as much again.
+// There may be millions of held locks, each made of a few small nodes that point to each other.
+// With the ordinary allocator and ordinary pointers they would need 50% more memory.
 //
-// Freed pieces are kept for others of their size; the memory goes back to the system when the last
-// piece of all is freed.
+// Freed pieces are reused for nodes of the same size. The memory is returned to the system when all
+// pieces are free.
 #pragma once
 
 #include <cstddef>
@@ -19,27 +19,27 @@ class Arena {
 public:
     static constexpr std::size_t alignment = 8;
 
-    // At most 4 KB. Throws std::bad_alloc as `new` does.
+    // Allocates at most 4 KB. Throws std::bad_alloc if there is no memory, as `new` does.
     static void* allocate(std::size_t bytes);
     static void free(void* memory, std::size_t bytes) noexcept;
 
-    // Where the addresses begin; known from the first allocation on.
+    // The beginning of the address range. Null until the first allocation.
     [[gnu::visibility("hidden")]] static char* base;
 };
 
-// A class that derives from this lies in the arena when it is made with `new`.
+// If a class derives from this, `new` allocates its objects in the arena.
 struct InArena {
     static void* operator new(std::size_t bytes) { return Arena::allocate(bytes); }
     static void* operator new(std::size_t, void* place) noexcept { return place; }
     static void operator delete(void* memory, std::size_t bytes) { Arena::free(memory, bytes); }
 };
 
-// A pointer to something in the arena, or null.
+// A pointer to an object in the arena, or null.
 template <typename T>
 class Near {
 public:
     Near() = default;
-    // As a T* does, from and to.
+    // Converts implicitly from and to T*.
     Near(T* to) : place_(place_of(to)) {}
     operator T*() const { return get(); }
     T* operator->() const { return get(); }
@@ -60,7 +60,7 @@ private:
     std::uint32_t place_ = 0;
 };
 
-// The same for what it owns.
+// An owning pointer to an object in the arena, or null.
 template <typename T>
 class NearOwner {
 public:

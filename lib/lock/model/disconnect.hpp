@@ -7,10 +7,10 @@
 
 namespace rocklock {
 
-// What disconnected clients leave: the requests that wait, and the sessions that end with them.
+// The waiting requests and the sessions that end because their clients have disconnected.
 struct Disconnect {
     std::vector<Ticket> waits;
-    // Their answers go to no client.
+    // The responses to these are discarded.
     std::vector<CloseSession> sessions;
 };
 

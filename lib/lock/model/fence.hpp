@@ -1,8 +1,9 @@
-// Fences: what lets a write of data in, and what keeps a plain read out.
+// Fences: the check that permits a write to a bound item or forbids a plain read.
 //
-// A write shows which grant it believes in. The table says whether that lives and covers what is
-// written, and what must still be so as the write is committed: then no holder that was paused,
-// robbed or cut off can write, however long that took.
+// A write presents the grant on which it relies. The table determines whether the grant is live and
+// covers the resource, and returns the conditions that must still hold when the write is committed.
+// A holder that was paused, robbed of its lock or disconnected therefore cannot write, no matter
+// how long that lasted.
 #pragma once
 
 #include <cstdint>
@@ -20,47 +21,51 @@ namespace rocklock {
 
 struct FenceRequest {
     SessionId session;
-    // Of the grant that is believed in; none: whichever of the session's covers the resource.
+    // The token of the grant on which the write relies. If none, any grant of the session that
+    // covers the resource is accepted.
     std::optional<Token> token;
-    // What is written; empty: not said, so any of the grant's.
+    // The resource that is written. If empty, any resource of the grant is accepted.
     std::string_view resource;
 };
 
-// A live grant in `write` or `exclusive`. It is so as long as its record has the version, and until
-// the moment.
+// A live grant in `write` or `exclusive`. The fence is valid as long as the record of the grant has
+// this version, and until the time `until`.
 struct Fence {
     GrantId grant{};
     std::uint64_t version = 0;
     BootTime until;
-    // Whose session it is.
+    // The principal of the grant's session.
     std::string principal;
-    // Whether it can be converted to `read` now: it has locks alone, and no conversion waits.
+    // Whether the grant can be converted to `read` now: it has no permits, and no conversion of it
+    // waits.
     bool downgrades = true;
 };
 
-// Why there is none.
+// The reason why there is no fence.
 struct NoFence {
     enum class Why : std::uint8_t {
-        // The grant or its session has ended: `ended`.
+        // The grant or its session has ended; see `ended`.
         ended,
-        // The grant is not in the table: the history has it, or nobody.
+        // The grant or the session is not in the table. The history may have it.
         unknown,
-        // The grant is another session's.
+        // The grant belongs to another session.
         foreign,
-        // The session holds nothing that covers the resource in a mode that writes.
+        // The session has no lock that covers the resource in `write` or `exclusive`.
         not_covered,
     };
     Why why = Why::not_covered;
     std::optional<Ending> ended;
-    // Whose it was, of a grant that covered the resource in a mode that writes; else empty.
+    // If the ended grant covered the resource in `write` or `exclusive`: its principal. Otherwise
+    // empty.
     std::string late{};
 };
 
-// What keeps plain reads out. Kept so that a reader can tell whether there was anything between two
-// moments, without a mutex where there was nothing at all.
+// The exclusive holds, which forbid plain reads, and their latest changes. A reader compares two
+// states to find out whether an exclusive hold has begun or ended in between. If there was none at
+// all, it needs no mutex for that.
 class ExclusiveHolds {
 public:
-    // At one moment: how many there are, and how many have begun or ended until then.
+    // The number of exclusive holds at one time, and the number of changes until then.
     struct State {
         std::uint64_t holds = 0;
         std::uint64_t changes = 0;
@@ -77,8 +82,8 @@ public:
     }
     const State& state() const { return state_; }
 
-    // Whether one that covers the resource has begun or ended since; nothing if that is not known
-    // any more.
+    // Returns whether an exclusive hold that covers the resource has begun or ended since then.
+    // Returns nullopt if that is no longer known.
     std::optional<bool> changed_since(std::uint64_t changes, std::string_view resource) const;
 
 private:
@@ -91,11 +96,11 @@ private:
     void note(std::string_view resource, bool subtree);
 
     State state_;
-    // The last ones; the newest has the number `state_.changes`.
+    // The latest changes. The newest one has the number `state_.changes`.
     std::deque<Change> kept_;
 };
 
-// Whether a lock on `above` with `subtree` covers `resource`.
+// Returns whether `resource` is below `above`, so that a lock on `above` with `subtree` covers it.
 bool lies_below(std::string_view resource, std::string_view above);
 
 }  // namespace rocklock

@@ -1,5 +1,5 @@
-// Requests about a grant that the lock table does not have (any more): the question that the table
-// asks of the history, and the event that continues the request after the lookup.
+// Requests about a grant or session that the lock table does not have (any more): the lookup in the
+// history, and the event that continues the request after it.
 #pragma once
 
 #include <cstdint>
@@ -10,37 +10,38 @@
 
 namespace rocklock {
 
-// The table does not know this grant, or not any more; the manager looks in the history.
+// The table does not know this grant, or, if `grant` is 0, this session. The manager looks it up in
+// the history and completes the request.
 struct HistoryLookup {
     Ticket ticket{};
     SessionId session;
     GrantId grant{};
-    // What was asked; decides in what form the ending is told.
+    // The kind of the request. It determines the form of the response.
     enum class Verb : std::uint8_t { release, other, force, replay, reacquire } verb = Verb::other;
-    // Of a replay: what its parameters came to.
+    // For `replay`: the fingerprint of the request's parameters.
     std::uint64_t fingerprint = 0;
 };
 
-// Takes again what `grant` held, as the history tells it: the second half of a Reacquire, which the
-// manager sends when it has looked the locks up.
+// Acquires the locks of `grant` again, as found in the history. This is the second half of a
+// Reacquire; the manager submits it after the lookup.
 struct ReacquireLocks {
     SessionId session;
     GrantId grant{};
     std::vector<GrantedLock> locks;
-    // Who held it: only another session of theirs may take it again.
+    // The principal of the old grant. Only a session of the same principal may reacquire it.
     std::string principal;
 };
 
-// An ended grant whose record is trimmed from the history.
+// An ended grant with a record that has been deleted from the history.
 struct ForgottenGrant {
     GrantId grant{};
     std::vector<std::string> resources;
-    // The hash of its request id; zeros for none.
+    // The hash of its request id; zero if it has none.
     std::uint64_t request_high = 0;
     std::uint64_t request_low = 0;
 };
 
-// The answer to the release of a grant that had ended so before.
+// Returns the response to the release of a grant that has already ended.
 Released released_before(const Ending& ending);
 
 }  // namespace rocklock

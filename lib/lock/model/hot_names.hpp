@@ -1,8 +1,8 @@
-// The names that are waited for most, counted in bounded memory.
+// The names for which most requests have waited, counted in bounded memory.
 //
-// At most so many are counted. A new one takes the place of the least and goes on from its count,
-// which is then how much too high its own may be ("space saving", Metwally et al. 2005): so a name
-// that is really among the most waited for cannot be missing.
+// At most `counted` names are counted. A new name replaces the one with the smallest count and
+// continues from that count, which is therefore the maximum error of its own count ("space saving",
+// Metwally et al. 2005). A name that is really among the most frequent ones cannot be missing.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,15 @@ namespace rocklock::lock_model {
 class HotNames {
 public:
     void count(std::string_view name);
-    // Most first.
+    // Returns at most `limit` names, most frequent first.
     std::vector<HotResource> most(std::size_t limit) const;
 
 private:
     static constexpr std::size_t counted = 256;
 
     std::vector<HotResource> names_;
-    // Where the last one was found: one name is often waited for again and again.
+    // The index of the name that was counted last. Often the same name is counted many times in a
+    // row.
     std::size_t last_ = 0;
 };
 

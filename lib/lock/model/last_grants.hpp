@@ -1,8 +1,8 @@
-// The last grants on names that are not in use. By the hash of the name: the records tell names
-// apart whose hashes are alike.
+// The last grants on names that are not in use, by the hash of the name. If names have equal
+// hashes, the records distinguish them.
 //
-// In parts, as resources are: when a million locks end together a million come here at once, and a
-// table that doubles moves all that it has.
+// The map is divided into parts. If a million locks end together, a million entries are added at
+// once, and growing one large map would move all of them at once.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace rocklock::lock_model {
 // Threads: one at a time.
 class LastGrants {
 public:
-    // None: nullptr. Holds until something is kept or forgotten.
+    // Returns null if there is no entry. The pointer is valid until the next keep() or forget().
     LastGrant* find(std::uint64_t name_hash) {
         Part& part = parts_[part_of(name_hash)];
         const auto found = part.find(name_hash);
@@ -39,7 +39,7 @@ private:
     static constexpr std::size_t parts = 256;
 
     static std::size_t part_of(std::uint64_t name_hash) {
-        // Other bits than the hash's.
+        // Uses other bits than `Hash`.
         return (name_hash * 0xD1B54A32D192ED03U) >> 56;
     }
 

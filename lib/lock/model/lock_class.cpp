@@ -9,7 +9,8 @@ namespace rocklock {
 
 namespace {
 
-// Takes the first element off `path`; the caller knows whether there is one left by `more`.
+// Removes the first element from `path` and returns it. Sets `more` to whether another element
+// follows.
 std::string_view take_element(std::string_view& path, bool& more) {
     const std::size_t slash = path.find('/');
     const std::string_view element = path.substr(0, slash);
@@ -30,8 +31,9 @@ bool matches(std::string_view pattern, std::string_view name) {
     }
 }
 
-// Whether `a` comes before `b`: element by element from the left, a literal before `*`. Only the
-// order of patterns that can match the same name matters; the rest is any strict order.
+// Returns whether pattern `a` is ordered before `b`: element by element from the left, a literal
+// before `*`. This must be right for patterns that can match the same name; the order of all others
+// is arbitrary but strict.
 bool more_specific(std::string_view a, std::string_view b) {
     for (;;) {
         bool more_a = false;
@@ -52,7 +54,7 @@ Error invalid(const LockClass& lock_class, std::string_view message) {
             "class " + lock_class.pattern + ": " + std::string(message)};
 }
 
-// `*` beside something else would be taken for itself, which is hardly what is meant.
+// A `*` within an element would be matched literally, which is hardly intended.
 bool has_partial_star(std::string_view pattern) {
     for (bool more = true; more;) {
         const std::string_view element = take_element(pattern, more);

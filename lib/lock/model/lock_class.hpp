@@ -1,4 +1,4 @@
-// The classes of a store: patterns, and which of them speaks for a name.
+// The classes of a store, and the choice of the class that applies to a name.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,18 @@ namespace rocklock {
 
 class ClassTable {
 public:
-    // The class that counts for `resource`: of all patterns that match, the most specific; without
-    // one the default class, whose pattern is empty. Valid until the next put() or remove().
+    // Returns the class that applies to `resource`: the most specific one with a matching pattern.
+    // If none matches, returns the default class, which has an empty pattern. The reference is
+    // valid until the next put() or remove().
     const LockClass& of(std::string_view resource) const;
 
     const LockClass* find(std::string_view pattern) const;
     void put(LockClass lock_class);
     void remove(std::string_view pattern);
     bool empty() const { return classes_.empty(); }
-    // Whether any has a `max_lease`.
+    // Returns whether any class has a `max_lease`.
     bool limit_leases() const { return limit_leases_; }
-    // Most specific first.
+    // Returns the classes, most specific first.
     const std::vector<LockClass>& all() const { return classes_; }
 
 private:
@@ -32,7 +33,7 @@ private:
     bool limit_leases_ = false;
 };
 
-// Errors: invalid_argument that says what is allowed.
+// Returns an invalid_argument error that states what is allowed, or nullopt if the class is valid.
 std::optional<Error> check_class(const LockClass& lock_class);
 
 }  // namespace rocklock

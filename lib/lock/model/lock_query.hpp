@@ -1,5 +1,5 @@
-// Looking at single things in the lock table, and at what is held and what has happened in an order
-// of the asker's own: for who shows the lock table as tables.
+// Lookups of single objects of the lock table, and searches over held locks and events in an order
+// that the caller defines. Used to present the lock table as DynamoDB tables.
 #pragma once
 
 #include <algorithm>
@@ -19,22 +19,22 @@
 
 namespace rocklock {
 
-// A class by its pattern.
+// Identifies a class by its pattern.
 struct ClassPlace {
     std::string pattern;
 };
 
-// A holder by its resource and grant, a session, a class.
+// Identifies a held lock by its resource and grant, or a session, or a class.
 using LookupKey = std::variant<LockPlace, SessionId, ClassPlace>;
 
 struct LookupResult {
     std::variant<std::monostate, Holder, SessionView, LockClass> found;
-    // Of a holder and of a session: it ends then, unless somebody does something about it.
+    // For a holder or a session: the time at which it ends if it is not renewed or ended before.
     BootTime until = BootTime::max();
 };
 
-// first <= key < last, in order or the other way round, of which so many are wanted. An empty
-// `last` is no limit.
+// A range of keys, first <= key < last, in ascending order if `forward`, and the maximum number of
+// results. If `last` is empty, the range has no upper limit.
 struct KeyRange {
     std::string first;
     std::string last;
@@ -42,7 +42,7 @@ struct KeyRange {
     std::size_t most = 0;
 };
 
-// Keeps what comes first in a range, of all that it is offered.
+// Collects the first elements of a range from all elements that are offered.
 template <typename Place>
 class FirstInRange {
 public:
@@ -64,7 +64,7 @@ public:
         std::push_heap(kept_.begin(), kept_.end(), comes_before);
     }
 
-    // In their order; nothing is left.
+    // Returns the collected elements in the order of the range, and empties the collection.
     std::vector<Place> take() {
         std::sort(kept_.begin(), kept_.end(), [this](const Kept& a, const Kept& b) {
             return range_.forward ? a.key < b.key : b.key < a.key;
@@ -83,27 +83,27 @@ private:
     };
 
     KeyRange range_;
-    // A heap with the last of them on top.
+    // A heap with the last element on top.
     std::vector<Kept> kept_;
 };
 
-// The key of a resource and a grant, or of a resource and an event. It is asked for while the table
-// is closed to others, so it is quick and looks at nothing else.
+// Returns the key of a resource and a grant, or of a resource and an event. It is called while the
+// table is locked, so it must be fast and must not access other state.
 using KeyOfPlace = std::function<std::string(std::string_view resource, std::uint64_t number)>;
 
-// What a search came to.
+// The results of a search.
 template <typename Thing>
 struct InRange {
     std::vector<Thing> things;
-    // There may be more, behind this one. It need not be among the things: what ends between two
-    // steps of a search is not told.
+    // If set, there may be more results after this position. The position need not be among
+    // `things`: objects that end between two steps of a search are not returned.
     std::optional<LockPlace> more;
 };
 
-// Holders in the order of their keys, while they are being found: as LockSearch.
+// A search over held locks in the order of their keys, in steps; see LockSearch.
 class HeldSearch {
 public:
-    // `resource`: of that one alone.
+    // If `resource` is set, only that resource is searched.
     HeldSearch(std::optional<std::string> resource, KeyOfPlace key, KeyRange range)
         : resource_(std::move(resource)),
           key_(std::move(key)),
@@ -117,15 +117,15 @@ private:
     KeyOfPlace key_;
     std::size_t max_;
     FirstInRange<LockPlace> first_;
-    // The part of the table that is next to be looked through.
+    // The part of the table that is searched next.
     std::size_t part_ = 0;
-    // All that were found; then they are shown.
+    // Set after all parts have been searched; then the holders at these positions are shown.
     std::optional<std::vector<LockPlace>> places_;
     std::size_t shown_ = 0;
     InRange<Holder> found_;
 };
 
-// The same of events that have been told.
+// A search over published events in the order of their keys, in steps.
 class EventSearch {
 public:
     EventSearch(std::optional<std::string> resource, KeyOfPlace key, KeyRange range)
@@ -140,9 +140,10 @@ private:
     std::optional<std::string> resource_;
     KeyOfPlace key_;
     std::size_t max_;
-    // Resource and sequence.
+    // A resource and a sequence.
     FirstInRange<LockPlace> first_;
-    // It has looked at all up to here, and will up to there: what was told as it began.
+    // The sequence up to which events have been searched, and the last one to be searched: the last
+    // that was published when the search began.
     std::uint64_t after_ = 0;
     std::optional<std::uint64_t> last_;
 };

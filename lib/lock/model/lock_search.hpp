@@ -1,4 +1,5 @@
-// A search through all that is held, in steps, so that others can decide between them.
+// Searches over all held locks or sessions, in steps, so that the table can make decisions between
+// them.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +13,16 @@
 
 namespace rocklock {
 
-// Where a page goes on: behind this resource and grant. Of events: resource and sequence.
+// A position in a list of locks: a resource and a grant. For events: a resource and a sequence.
 struct LockPlace {
     std::string resource;
     std::uint64_t grant = 0;
     friend auto operator<=>(const LockPlace&, const LockPlace&) = default;
 };
 
-// One page of ListLocks while it is being put together: LockTable::search() goes on with it. What
-// is held from the first step to the last is in it; what comes or goes between may be.
+// One page of ListLocks while LockTable::search() collects it in steps. The page contains every
+// matching lock that is held during the whole search. Locks that are acquired or end meanwhile may
+// be included.
 class LockSearch {
 public:
     // Errors: invalid_argument (`limit` or `next`).
@@ -36,18 +38,18 @@ private:
 
     ListLocks request_;
     std::optional<LockPlace> after_;
-    // The first behind `after_`, one more than are asked for: a heap with the last on top, until it
-    // is sorted.
+    // The first positions after `after_`, at most one more than requested. A heap with the last one
+    // on top, until sort() is called.
     std::vector<LockPlace> found_;
-    // The part of the table that is next to be looked through.
+    // The part of the table that is searched next.
     std::size_t part_ = 0;
-    // Which of those found is next to be shown, once all have been found.
+    // The index in `found_` of the position that is shown next.
     std::size_t shown_ = 0;
     bool sorted_ = false;
     LockPage page_;
 };
 
-// The live sessions of one principal, or of all, while they are being listed.
+// The live sessions of one principal, or of all principals, while they are being listed.
 class SessionSearch {
 public:
     explicit SessionSearch(std::string_view principal) : principal_(principal) {}

@@ -1,4 +1,4 @@
-// The compatibility matrix and what follows from it. See docs/semantics.md.
+// The compatibility of modes. See docs/semantics.md.
 #pragma once
 
 #include <optional>
@@ -8,16 +8,17 @@
 
 namespace rocklock {
 
-// Whether two sessions cannot hold a resource in these modes together: all but read beside read.
+// Returns whether two sessions cannot hold a resource in these modes at the same time. Only `read`
+// is compatible with `read`.
 constexpr bool conflicting(Mode held, Mode wanted) {
     return held != Mode::read || wanted != Mode::read;
 }
 
-// Whether holding `held` is enough for whoever needs `needed`.
+// Returns whether a lock in mode `held` suffices if `needed` is required.
 constexpr bool covers(Mode held, Mode needed) { return held >= needed; }
 
-// What an intent comes to under a policy; none where the policy has no lock for it (reading under
-// exclusive_write).
+// Returns the mode for an intent under a policy. Returns nullopt if the policy has no lock for it
+// (reading under exclusive_write).
 std::optional<Mode> mode_for(Policy policy, Intent intent);
 
 }  // namespace rocklock

@@ -9,7 +9,8 @@ namespace rocklock {
 
 namespace {
 
-// The length of the sequence that begins `text`, or 0 when it is no UTF-8. RFC 3629, section 4.
+// Returns the length of the sequence at the beginning of `text`, or 0 if it is not valid UTF-8. See
+// RFC 3629, section 4.
 std::size_t sequence_length(std::string_view text) {
     const auto byte = [&](std::size_t i) -> unsigned {
         return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -88,7 +89,7 @@ std::optional<Error> check_lease(std::chrono::milliseconds lease) {
 
 std::optional<std::string_view> parent_path(std::string_view path) {
     const std::size_t slash = path.rfind('/');
-    // A path that begins with '/' has the empty element above it, which no name can be.
+    // The element above a path that begins with '/' is empty, and a name must not be empty.
     if (slash == std::string_view::npos || slash == 0) return std::nullopt;
     return path.substr(0, slash);
 }

@@ -1,4 +1,4 @@
-// Names of resources and principals: what is allowed, and how they are compared.
+// The rules for names of resources and principals, and for other texts.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,26 @@
 
 namespace rocklock {
 
-// UTF-8 as in RFC 3629: no surrogates, nothing overlong, nothing past U+10FFFF.
+// Returns whether the text is valid UTF-8 as defined in RFC 3629: no surrogates, no overlong
+// sequences, at most U+10FFFF.
 bool is_utf8(std::string_view text);
 
-// 1 to 1,024 bytes of UTF-8 without NUL. `what` begins the message: "resource name".
+// Returns an error unless the name is 1 to 1,024 bytes of UTF-8 without NUL. `what` begins the
+// message, for example "resource name".
 std::optional<Error> check_name(std::string_view what, std::string_view name);
-// At most limits::name_parts parts: the lock table has an entry for each path above a name. Names
-// that are stored already may have more.
+// Returns an error if the name has more than limits::name_parts parts. The lock table has an entry
+// for each path above a name. Names that are already stored may have more parts.
 std::optional<Error> check_depth(std::string_view resource);
-// UTF-8 of at most limits::metadata_bytes in all.
+// Returns an error unless all texts are UTF-8 and have at most limits::metadata_bytes in total.
 std::optional<Error> check_texts(std::string_view note, const Metadata& metadata);
-// 100 ms to 30 days.
+// Returns an error unless the lease is 100 ms to 30 days.
 std::optional<Error> check_lease(std::chrono::milliseconds lease);
 
-// The path above `path`; none for a name without '/'. Elements may be empty: above "a//b" is "a/",
-// above that "a".
+// Returns the path above `path`, or nullopt if there is none. Elements may be empty: the path above
+// "a//b" is "a/", and the path above "a/" is "a".
 std::optional<std::string_view> parent_path(std::string_view path);
 
-// FNV-1a, 64 bits, from any start value. Stable for ever: it is written to disk.
+// FNV-1a, 64 bits, with any start value. Hashes are stored on disk, so this must never change.
 constexpr std::uint64_t fnv_start = 0xcbf29ce484222325;
 constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = fnv_start) {
     for (const char byte : bytes) {

@@ -1,4 +1,4 @@
-// What the lock table is made of, and how it hangs together.
+// The nodes of the lock table and the links between them.
 //
 //     Session ──► Grant ──► Grant ──► …            every grant of a session
 //                   │ holds()
@@ -6,13 +6,13 @@
 //     Resource ──► Hold ──► Hold ──► …             every hold on a resource; each belongs to one
 //        │ extra                                   grant
 //        ▼
-//     ResourceExtra: queue ──► WaitLock ──► …      each belongs to one Wait, which may stand in
-//                                                  many queues
+//     ResourceExtra: queue ──► WaitLock ──► …      each belongs to one Wait, which may be in
+//                                                  several queues
 //
-// A Resource also has its children, the paths right below, for subtree locks.
+// A Resource also has a list of its children, the paths directly below it, for subtree locks.
 //
-// A Resource exists while it is held, waited for, closed, or above one that is. A name without '/'
-// has neither parent nor, mostly, an extra: a million held locks should cost little.
+// A Resource exists if it is held, waited for or closed, or if a resource below it exists. A name
+// without '/' has no parent and usually no extra, so that a million held locks need little memory.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct Session;
 struct Wait;
 struct WaitLock;
 
-// What a request id is known by: a hash over its scope (the session, or uid and principal) and
-// itself.
+// Identifies a request by a hash of its scope (the session, or uid and principal) and its request
+// id.
 struct RequestKey {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
@@ -55,16 +55,18 @@ struct RequestKeyHash {
     std::size_t operator()(const RequestKey& key) const { return key.high ^ key.low; }
 };
 
-// One resource of a grant. Member order as it packs: there may be millions.
+// One resource of a grant. The members are ordered to avoid padding, because there may be millions
+// of holds.
 struct Hold {
-    // The grant before this one on the same name: the chain of the resource's history.
+    // The previous grant on the same name: the chain of the resource's history.
     GrantId before{};
     Near<Grant> grant{};
     Near<Resource> resource{};
     Near<Hold> next{};
     Near<Hold> previous{};
     std::uint32_t permits = 0;
-    // Which hold of the same grant caused this one; `no_cause` for one that was asked for.
+    // The index of the hold in the same grant that has this one as a dependant, or `no_cause` if
+    // the request named this one itself.
     std::uint8_t cause = no_cause;
     Mode mode = Mode::write;
     bool subtree = false;
@@ -73,23 +75,24 @@ struct Hold {
     bool root() const { return cause == no_cause; }
 };
 
-// Somebody has asked to take a grant over. In memory only: after a restart they ask again.
+// A request to the holder to let a principal take over its grant. Kept in memory only: after a
+// restart, the principal has to ask again.
 struct Ask {
     enum class Answer : std::uint8_t { none, allowed, refused };
 
-    // Who, in whatever session.
+    // The principal that asked, regardless of its session.
     std::uint32_t uid = 0;
     std::string principal;
     Answer answer = Answer::none;
-    // When they asked or, with an answer, when that was given.
+    // The time of the request or, if there is an answer, of the answer.
     BootTime since{};
 };
 
-// What few grants have.
+// The members of a grant that few grants need.
 struct GrantExtra : InArena {
-    // Another than its id, after an upward conversion.
+    // Set if the token differs from the id, after an upgrade.
     Token token{};
-    // How often it is held besides the first time.
+    // The number of times that the grant is held in addition to the first.
     std::uint32_t count = 0;
     std::string note;
     Metadata metadata;
@@ -97,18 +100,19 @@ struct GrantExtra : InArena {
     std::uint64_t fingerprint = 0;
     RequestKey convert_request;
     std::uint64_t convert_fingerprint = 0;
-    // The end that no renewal can push, with `max_hold` above zero.
+    // If `max_hold` is greater than zero: the time `cap` at which the grant ends, however often it
+    // is renewed.
     std::chrono::milliseconds max_hold{0};
     BootTime cap{BootTime::max()};
     Timer timer;
-    // Who wants to steal it, under the policy `ask`.
+    // The requests to take over the grant, with the policy `ask`.
     std::vector<Ask> asks;
 };
 
 struct Grant {
     GrantId id{};
     BootTime acquired{};
-    // Version of the record in storage.
+    // The version of the record in storage.
     std::uint64_t version = 0;
     Near<Session> session;
     Near<Grant> next;
@@ -117,7 +121,7 @@ struct Grant {
     std::uint8_t hold_count = 0;
     bool waited = false;
 
-    // The holds lie behind the grant in the same piece of memory.
+    // Allocates a grant together with its holds, which follow it in the same piece of memory.
     static Grant* make(std::size_t hold_count) {
         auto* grant = new (Arena::allocate(bytes(hold_count))) Grant;
         grant->hold_count = static_cast<std::uint8_t>(hold_count);
@@ -144,8 +148,7 @@ struct Grant {
 };
 static_assert(alignof(Hold) <= alignof(Grant) && limits::resources_per_grant < Hold::no_cause);
 
-// A lock that is wanted: what a request comes to when classes, intents and dependants are worked
-// out.
+// A lock that a request needs, after classes, intents and dependants have been resolved.
 struct RequestedLock {
     Resource* resource = nullptr;
     std::uint32_t permits = 0;
@@ -164,20 +167,22 @@ struct WaitLock {
     WaitLock* previous = nullptr;
 };
 
-// A request that waits.
+// A waiting request.
 struct Wait {
     Ticket ticket{};
     Session* session = nullptr;
-    // Order of arrival.
+    // The order of arrival.
     std::uint64_t order = 0;
-    // A conversion, and of which grant; none when that has ended, and then how it did.
+    // Whether this is a conversion. `converts` is the grant to convert; if it has ended, `converts`
+    // is null and `grant_ended` is set.
     bool conversion = false;
     Grant* converts = nullptr;
     std::optional<Ending> grant_ended;
     std::vector<RequestedLock> requested_locks;
-    // One for each requested lock. Neither changes in number once queued, since they are linked.
+    // One element for each requested lock. The sizes of both vectors do not change after the
+    // request is queued, because their elements are linked.
     std::vector<WaitLock> locks;
-    // All modes of the grant after the conversion, in the order of its holds.
+    // For a conversion: the modes of all holds of the grant afterwards, in order.
     std::vector<Mode> modes_after;
     Held held = Held::refuse;
     std::string note;
@@ -188,14 +193,14 @@ struct Wait {
     BootTime patience_ends{BootTime::max()};
     WallTime since;
     BootTime began{};
-    // Told that it has become long.
+    // Whether the wait has been reported as slow.
     bool slow_told = false;
-    // Armed to the earliest moment at which time alone may decide something.
+    // Armed for the earliest time at which time alone may decide the request.
     Timer timer;
-    // Its neighbours among all that wait, in the order in which they began.
+    // The neighbors in the list of all waits, in the order of arrival.
     Wait* older = nullptr;
     Wait* younger = nullptr;
-    // In the list of those to look at again; in that of those who waited long enough.
+    // Whether the wait is listed in ServeList to be examined, and to be timed out.
     bool recheck = false;
     bool overdue = false;
 
@@ -205,17 +210,17 @@ struct Wait {
     }
 };
 
-// A name to look for, whose hash is worked out once.
+// A name to be looked up, with its hash, which is computed only once.
 struct HashedName {
     std::string_view name;
-    // As Resource::hash.
+    // The same as Resource::hash.
     std::uint32_t hash = 0;
 };
 
 struct ResourceHash {
     using is_transparent = void;
     using is_avalanching = void;
-    // Half of it is kept with the resource, so that a table can grow without reading names.
+    // Half of the hash is stored in the resource, so that a table can grow without reading names.
     static std::uint32_t half(std::string_view name) {
         return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
     }
@@ -233,19 +238,19 @@ struct ResourceEqual {
     inline bool operator()(const Resource* resource, const HashedName& name) const;
 };
 
-// What few resources have.
+// The members of a resource that few resources need.
 struct ResourceExtra : InArena {
     WaitLock* first = nullptr;
     WaitLock* last = nullptr;
     std::uint32_t waiters = 0;
-    // A minimum hold or a lock delay: not granted before.
+    // The end of a minimum hold or a lock delay. The resource is not granted before.
     BootTime closed_until{};
     Timer timer;
 };
 
-// The last grant on a name, live or ended; 0 for none that is remembered. Together with whether one
-// was converted upward after it was given, an older one or it itself: then the resource may have
-// been written since.
+// The last grant on a name, live or ended. The id is 0 if none is known. Also records whether the
+// last grant, or an older one, has been upgraded since the last grant was given: then the resource
+// may have been written since.
 class LastGrant {
 public:
     LastGrant() = default;
@@ -258,7 +263,7 @@ public:
     }
 
 private:
-    // Tokens stay below 2^53.
+    // Tokens are less than 2^53, so the highest bits are free.
     static constexpr std::uint64_t passed_bit = std::uint64_t{1} << 63;
     static constexpr std::uint64_t raised_bit = std::uint64_t{1} << 62;
     std::uint64_t value_ = 0;
@@ -268,24 +273,25 @@ struct Resource {
     LastGrant last;
     Near<Hold> first;
     Near<Resource> parent;
-    // The paths right below.
+    // The list of the paths directly below.
     Near<Resource> children;
-    // Among the children of its parent.
+    // The neighbors in the parent's list of children.
     Near<Resource> next;
     Near<Resource> previous;
     NearOwner<ResourceExtra> extra;
-    // All holds, and those that are not read; dead ones count until they are cleaned.
+    // The number of holds, and the number of those in another mode than `read`. Expired holds count
+    // until they are cleaned up.
     std::uint32_t holds = 0;
     std::uint32_t strong = 0;
-    // Of the name.
+    // The hash of the name.
     std::uint32_t hash = 0;
     std::uint16_t name_bytes = 0;
-    // In the list of those whose queue is to be served; in the list of those to be looked at for
-    // removal.
+    // Whether the resource is listed in ServeList for its queue to be served, and for a check
+    // whether it is empty.
     bool dirty = false;
     bool touched = false;
 
-    // The name lies behind it in the same piece of memory.
+    // Allocates a resource together with its name, which follows it in the same piece of memory.
     static Resource* make(std::string_view name) {
         ROCKLOCK_ASSERT(name.size() <= limits::name_bytes);
         auto* resource = new (Arena::allocate(bytes(name.size()))) Resource;
@@ -402,8 +408,8 @@ struct Session : InArena {
     BootTime active{};
     // In order of arrival.
     std::vector<Wait*> waits;
-    // The number of places in queues where a wait of another session directly follows one of its
-    // own. If it is 0, no session stands behind it in any queue.
+    // The number of places in queues at which a wait of another session directly follows one of its
+    // own. If it is 0, no wait of another session follows one of its own in any queue.
     std::size_t followed = 0;
     // Fires at the deadline, or at the warning before it.
     Timer timer;

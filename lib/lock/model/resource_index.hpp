@@ -1,7 +1,7 @@
 // The resources of a lock table by their names.
 //
-// In parts: a part that grows stops the table for a moment, not for as long as all of it would, and
-// whoever looks at all can let others decide between two parts. A resource stays in its part.
+// The index is divided into parts. Rehashing one part stops the table only briefly, and a search
+// over all resources can pause between two parts. A resource never moves to another part.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ public:
     static constexpr std::size_t parts = 256;
     using Part = boost::unordered_flat_set<Near<Resource>, ResourceHash, ResourceEqual>;
 
-    // None of this name: nullptr.
+    // Returns null if there is no resource with this name.
     Resource* find(std::string_view name) const {
         const HashedName wanted{name, ResourceHash::half(name)};
         const Part& part = parts_[part_of(wanted.hash)];
@@ -33,15 +33,15 @@ public:
     }
     void erase(Resource& resource) { size_ -= parts_[part_of(resource.hash)].erase(&resource); }
     std::size_t size() const { return size_; }
-    // For so many in all.
+    // Reserves space for `count` resources in total.
     void reserve(std::size_t count) {
-        // They do not spread quite evenly.
+        // The parts are not filled equally, so each gets an eighth more.
         if (count < 64 * parts) return;
         for (Part& part : parts_) part.reserve(count / parts + count / parts / 8);
     }
 
     const Part& part(std::size_t index) const { return parts_[index]; }
-    // Calls `look` with each, until it returns false.
+    // Calls `look` for each resource until it returns false. Returns false in that case.
     template <typename Look>
     bool all_of(Look look) const {
         for (const Part& part : parts_) {

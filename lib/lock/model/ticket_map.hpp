@@ -1,6 +1,6 @@
-// What waits, by its ticket. There may be a million, and whoever asks for anything waits while a
-// table of them moves to a larger one: so it is kept in several tables that grow at different
-// times.
+// Waiting requests by their tickets. There may be a million of them, and every other request would
+// wait while one large table is rehashed. The map therefore consists of several tables that grow at
+// different times.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ struct TicketHash {
     }
 };
 
-// A table doubles when it is full. Of those that fill together each holds another share of all, of
-// 32 parts, so that none doubles when another does.
+// A table doubles when it is full. The three tables of a map get different shares of all tickets,
+// in units of 1/32; the third one gets the rest. They are thus never full at the same time.
 struct TicketShares {
     unsigned first = 0;
     unsigned second = 0;
@@ -44,7 +44,7 @@ public:
         parts_[part_of(ticket)].emplace(ticket, std::move(value));
         ++size_;
     }
-    // None: null.
+    // Returns null if there is no such ticket.
     std::unique_ptr<Value> take(Ticket ticket) {
         Part& part = parts_[part_of(ticket)];
         const auto found = part.find(ticket);
@@ -56,7 +56,7 @@ public:
     }
     std::size_t size() const { return size_; }
 
-    // In no order; leaves none.
+    // Returns all values in no particular order, and empties the map.
     std::vector<std::unique_ptr<Value>> take_all() {
         std::vector<std::unique_ptr<Value>> all;
         all.reserve(size_);
@@ -72,7 +72,7 @@ private:
     using Part = boost::unordered_flat_map<Ticket, std::unique_ptr<Value>, TicketHash>;
 
     static std::size_t part_of(Ticket ticket) {
-        // Other bits than the hash's.
+        // Uses other bits than TicketHash.
         const auto mixed = (static_cast<std::uint64_t>(ticket) * 0xD1B54A32D192ED03U) >> 59;
         if (mixed < shares.first) return 0;
         return mixed < shares.first + shares.second ? 1 : 2;

@@ -1,10 +1,11 @@
-// A heap of moments, with its entries embedded in what they belong to.
+// A heap of times, with its entries embedded in their owners.
 //
-// An entry knows its place, so it can be moved or taken out without a search. Entries do not move
-// in memory while they are in a heap.
+// A timer knows its index in the heap, so it can be moved or removed without a search. A timer must
+// not move in memory while it is in a heap.
 //
-// Each place has the moment beside the pointer, and four places below it: to find the next of a
-// million takes few looks, and none at the entries themselves, which lie anywhere.
+// Each node of the heap stores the time beside the pointer, and has four children. Updates among a
+// million timers therefore touch few cache lines, and do not read the timers themselves, which are
+// scattered in memory.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct Timer {
     static constexpr std::uint32_t idle = UINT32_MAX;
 
     BootTime at{};
-    // What it belongs to; the heap's user knows the type.
+    // The object to which the timer belongs. The user of the heap knows its type.
     void* owner = nullptr;
     std::uint32_t place = idle;
 
@@ -33,10 +34,10 @@ class TimerHeap {
 public:
     bool empty() const { return heap_.empty(); }
     std::size_t size() const { return heap_.size(); }
-    // The earliest. Undefined when empty.
+    // Returns the earliest timer. Undefined if the heap is empty.
     Timer& top() const { return *heap_.front().timer; }
 
-    // Arms the timer, or moves it when it is armed already.
+    // Arms the timer, or moves it if it is already armed.
     void set(Timer& timer, BootTime at) {
         timer.at = at;
         if (!timer.armed()) {
@@ -68,7 +69,7 @@ private:
         entry.timer->place = static_cast<std::uint32_t>(place);
     }
 
-    // Puts it at that place, which is free, or where it belongs above or below.
+    // Puts the entry at `place`, which is free, or moves it up or down to its position.
     void sift(std::size_t place, const Entry& entry) {
         const bool above = place > 0 && entry.at < heap_[(place - 1) / branches].at;
         above ? rise(place, entry) : sink(place, entry);

@@ -18,8 +18,8 @@ std::uint64_t size_of(const Metadata& metadata) {
     return size;
 }
 
-// The table has an entry for each path above a name, too, with its own copy of that path. Paths
-// that several names share are counted for each.
+// The table also has an entry for each path above a name, with a copy of that path. Paths that
+// several names share are counted for each of them.
 std::uint64_t size_of_hold(std::string_view name) {
     std::uint64_t bytes = hold_bytes + 2 * name.size();
     for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {

@@ -1,7 +1,8 @@
-// What the clients of each user have at the moment, beside what they may have (UserLimits).
+// The locks, sessions and memory that the clients of each user have at present, and the check of
+// their limits (UserLimits).
 //
-// A user is the uid that the kernel names; all clients over TCP are one user. What has ended but is
-// not cleaned up yet still counts: it is still in memory.
+// A user is the uid that the kernel reports; all TCP clients are one user. Ended grants and
+// sessions count until they are cleaned up, because they are still in memory.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,6 @@
 
 namespace rocklock::lock_model {
 
-// What one user has.
 struct Usage {
     friend bool operator==(const Usage&, const Usage&) = default;
 
@@ -29,12 +29,12 @@ struct Usage {
     std::uint64_t bytes = 0;
 };
 
-// Bytes of memory that these take, from above: what a node of each kind takes, with its indexes and
-// its part of the store's buffers, and its texts twice.
+// Return an upper estimate of the memory of a session, grant or wait: its nodes with their index
+// entries, its share of the storage's buffers, and its texts twice.
 std::uint64_t bytes_of_session(const Session& session);
 std::uint64_t bytes_of_grant(const Grant& grant);
 std::uint64_t bytes_of_wait(const Wait& wait);
-// The same before there is one.
+// The same for an object that does not exist yet.
 std::uint64_t bytes_of_session(const OpenSession& request);
 std::uint64_t bytes_of_grant(const std::vector<LockRequest>& locks, std::string_view note,
                              const Metadata& metadata);
@@ -44,12 +44,12 @@ class UserUsage {
 public:
     explicit UserUsage(const UserLimits& limits) : limits_(limits) {}
 
-    // Whether there is any limit. Without one, nothing is counted.
+    // Returns whether there is any limit. If not, usage is not counted.
     bool counts() const {
         return (limits_.sessions | limits_.grants | limits_.waiters | limits_.lock_bytes) != 0;
     }
 
-    // Changes what a user has; each addition is taken back by a removal of the same size.
+    // Change the usage of a user. Each addition must be undone by a removal of the same size.
     void add_session(std::uint32_t uid, std::uint64_t bytes);
     void remove_session(std::uint32_t uid, std::uint64_t bytes);
     void add_grant(std::uint32_t uid, std::uint64_t bytes);
@@ -57,16 +57,17 @@ public:
     void add_waiter(std::uint32_t uid, std::uint64_t bytes);
     void remove_waiter(std::uint32_t uid, std::uint64_t bytes);
 
-    // The refusal of one more, if the user has as many as it may. A waiter counts as a grant, too:
-    // it becomes one.
+    // Return an error if the user is at its limit and cannot have one more. A waiter counts as a
+    // grant as well, because it will become one.
     std::optional<Error> check_session(std::uint32_t uid, std::uint64_t bytes) const;
     std::optional<Error> check_grant(std::uint32_t uid, std::uint64_t bytes) const;
     std::optional<Error> check_waiter(std::uint32_t uid) const;
-    // The same of `bytes` more for what there is.
+    // Returns an error if existing objects of the user cannot grow by `bytes`.
     std::optional<Error> check_bytes(std::uint32_t uid, std::uint64_t bytes) const;
 
     Usage of(std::uint32_t uid) const;
-    // In order of uids, those that have something.
+    // Returns the usage of all users with at least one session, grant or waiter, in the order of
+    // uids.
     std::vector<UserLockUsage> all() const;
 
 private:

@@ -13,7 +13,7 @@ namespace {
 using records::GrantRecord;
 using std::chrono::milliseconds;
 
-// A repeated request is recognised for at least so long.
+// The minimum time for which a repeated request is recognized if there are too many records.
 constexpr milliseconds memory_min = std::chrono::minutes{10};
 
 Error corrupt() {
@@ -107,7 +107,8 @@ Result<std::optional<GrantRecord>> read_grant(const Storage& storage, GrantId gr
 
 namespace {
 
-// How a session has ended: its own record says so, or that of the grant that it was made for.
+// Returns how a session has ended. Its own record contains that, or the record of the only grant
+// for which it was opened. Returns nullopt if it has not ended.
 Result<std::optional<Ending>> end_of_session(const Storage& storage,
                                              const records::SessionRecord& session) {
     if (session.ended || session.made_for == GrantId{}) return session.ended;
@@ -163,7 +164,8 @@ HistoryAnswer answer_from_history(const Storage& storage, const SessionKey& key,
 
 Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
                                                    std::string_view resource, GrantId last) {
-    // A few steps at most: other names with the same hash, and a holder that is live.
+    // A few steps suffice: the chain may contain a live holder, and grants on other names with the
+    // same hash.
     for (int step = 0; step < 16 && last != GrantId{}; ++step) {
         auto read = read_grant(storage, last);
         if (!read) return std::move(read).error();
@@ -182,8 +184,8 @@ Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
 
 namespace {
 
-// Where a page ended, and so how the next one begins: which grants on the name it has shown, and
-// which is looked up next.
+// The end of a page, and therefore the start of the next one: the grant of its last row, and the
+// grant that is looked up next.
 struct Place {
     std::uint64_t shown = 0;
     std::uint64_t link = 0;
@@ -199,8 +201,8 @@ std::optional<Place> parse_place(std::string_view next) {
     return place;
 }
 
-// Goes back along the chain of grants on one name, and merges what the table has in: grants whose
-// records are not written yet, and those that live.
+// Follows the chain of grants on one name through their records, and merges the rows of the table
+// into it: live grants, and grants with an end that is not written yet.
 class HistoryReading {
 public:
     HistoryReading(const Storage& storage, const HistoryRequest& request, GrantId last,
@@ -212,7 +214,7 @@ public:
           living_(present_.begin()) {}
 
     Result<HistoryPage> run() {
-        // One that has been forgotten ends the chain; what the table has is older then, and goes
+        // A deleted record ends the chain. Rows of the table that remain then are older, and come
         // last.
         while (last_ != GrantId{}) {
             if (!add_living_above(last_) || full()) return std::move(page_);
@@ -234,7 +236,8 @@ private:
         return true;
     }
 
-    // Whether there was room for all of them.
+    // Adds the rows of the table with a greater grant id. Returns false if the page is full before
+    // all are added.
     bool add_living_above(GrantId grant) {
         for (; living_ != present_.end() && living_->holder.grant > grant; ++living_) {
             if (full()) return false;
@@ -299,7 +302,7 @@ Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t
 }
 
 bool HistoryTrimmer::may_go(const Age& record, bool excess, const Facts& facts) const {
-    // Of another boot: older than this one, which has lasted since the clock's beginning.
+    // If the record is from another boot, it is at least as old as the current boot.
     const auto age = record.epoch == facts.boot_epoch ? facts.now - record.deadline
                                                       : facts.now.time_since_epoch();
     return age >= limits_.age || (excess && age >= std::max(memory_min, record.lease));
@@ -358,7 +361,8 @@ HistoryTrimmer::Round HistoryTrimmer::collect(const Snapshot& snapshot, const Fa
     go_on(grants_from_, records::grant_tag, [&](std::string_view key, std::string_view value) {
         visit_grant(key, value, snapshot, facts, round);
     });
-    // A session whose grants are still being cleaned up must be known to them.
+    // While grants of ended sessions are being cleaned up, the records of their sessions are still
+    // needed.
     if (facts.cleaning) return round;
     go_on(sessions_from_, records::session_tag, [&](std::string_view key, std::string_view value) {
         visit_session(key, value, facts, round);

@@ -1,4 +1,4 @@
-// What has ended: read back from its records, and forgotten when it is old.
+// Reads the records of ended grants and sessions, and deletes them when they are old.
 #pragma once
 
 #include <optional>
@@ -15,52 +15,57 @@
 
 namespace rocklock {
 
-// The record of a grant, live or ended, with all its locks. Errors: corrupt, io_error.
+// Returns the record of a grant, live or ended, with all of its locks, or nullopt if there is none.
+// Errors: corrupt, io_error.
 Result<std::optional<records::GrantRecord>> read_grant(const Storage& storage, GrantId grant);
 
-// What the history answers to a request about a grant or session that the table does not know: an
-// answer, an error, or the event to decide next. `key` is what the secrets of sessions are made
-// with.
+// Completes a request about a grant or a session that the table does not know. Returns an answer,
+// an error, or the event to decide next. `key` is the key from which the secrets of sessions are
+// derived.
 using HistoryAnswer = std::variant<Result<Answer>, ReacquireLocks>;
 HistoryAnswer answer_from_history(const Storage& storage, const SessionKey& key,
                                   const HistoryLookup& asked);
 
-// What became of a session that the table does not know.
+// Returns the error for a request of a session that the table does not know: session_expired with
+// the ending, or session_not_found.
 Error past_session_error(const Storage& storage, const SessionId& session);
 
-// The last holder of a resource who has ended, going back from `last`; none when it was forgotten.
+// Returns the last holder of a resource that has ended, following the chain of grants from `last`.
+// Returns nullopt if its record has been deleted.
 Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
                                                    std::string_view resource, GrantId last);
 
-// The grants on a name, newest first: those on disk, going back from `last`, and those in the table
-// that `present` has, in the same order. `next` of the page says where to go on.
+// Returns the grants on a name, newest first: those in the storage, following the chain from
+// `last`, and those in `present`, which the table has, in the same order. `next` of the page is the
+// start of the next page.
 Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& request,
                                  GrantId last, std::vector<HistoryRow> present);
 
 Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t after,
                                          std::uint32_t limit);
 
-// Goes round the records of what has ended and finds what is old enough to be forgotten, some at a
-// time. The table is not touched, so that others can decide meanwhile.
+// Finds records of ended grants and sessions that are old enough to be deleted. Each call examines
+// some of them, in turn. It does not access the table, so that the manager can make decisions
+// meanwhile.
 //
-// Ages are counted on the boot clock, from the deadline that stood at the end, so an old record is
-// at least as old as it is taken for, whatever is done to the wall clock.
+// Ages are measured with the boot clock, from the deadline at the time of the end. A record is
+// therefore never taken for older than it is, however the wall clock is changed.
 class HistoryTrimmer {
 public:
     struct Limits {
         std::chrono::milliseconds age;
         std::uint64_t records = 0;
     };
-    // Of the table, at the moment of the snapshot.
+    // The state of the table at the time of the snapshot.
     struct Facts {
         BootTime now;
         std::uint32_t boot_epoch = 0;
         std::uint64_t ended_records = 0;
         std::uint64_t ended_sessions = 0;
-        // Grants of ended sessions are still being cleaned up.
+        // Whether grants of ended sessions are still being cleaned up.
         bool cleaning = false;
     };
-    // What is to be forgotten by the table, and deleted with `batch`.
+    // The records that `batch` deletes, which the table must forget.
     struct Round {
         std::vector<ForgottenGrant> grants;
         std::uint64_t sessions = 0;
@@ -68,11 +73,11 @@ public:
     };
     explicit HistoryTrimmer(Limits limits) : limits_(limits) {}
 
-    // Reads at most `budget` records of each kind.
+    // Examines at most `budget` records of each kind.
     Round collect(const Snapshot& snapshot, const Facts& facts, std::size_t budget);
 
 private:
-    // What decides how old a record is.
+    // The members of a record that determine its age.
     struct Age {
         std::uint32_t epoch = 0;
         BootTime deadline;
@@ -85,7 +90,7 @@ private:
                        Round& round) const;
 
     Limits limits_;
-    // Where each round goes on.
+    // The keys at which the next round starts. Empty: at the first key.
     std::string grants_from_;
     std::string sessions_from_;
 };

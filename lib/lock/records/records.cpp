@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// Bits that say which optional parts follow.
+// Flags for the optional parts of a record.
 enum : std::uint16_t {
     has_cap = 1 << 0,
     has_request = 1 << 1,
@@ -60,7 +60,7 @@ void append_ending(std::string& out, const Ending& ending) {
     append_wall(out, ending.at);
 }
 
-// A lock as it lies in a record: name, mode with its bits, and what goes with it.
+// Encodes a lock: the name, the mode with the flag for `subtree`, and the other members.
 void append_lock(std::string& out, const lock_model::Hold& hold) {
     append_string(out, hold.resource->name());
     append_u8(out, static_cast<std::uint8_t>(static_cast<unsigned>(hold.mode) |
@@ -70,12 +70,13 @@ void append_lock(std::string& out, const lock_model::Hold& hold) {
     append_varint(out, number(hold.before));
 }
 
-// Whether a class of this policy has a duration behind its dependants.
+// Returns whether a class with this policy has `steal_after` after its dependants.
 bool has_steal_after(StealPolicy policy) {
     return policy == StealPolicy::idle || policy == StealPolicy::ask;
 }
 
-// Reads the parts; each of these leaves `ok` false when the bytes run out or make no sense.
+// Reads the parts of a record. After an error (too few bytes or an invalid value), `ok` is false,
+// and the returned values are meaningless.
 struct Parts {
     Reader reader;
     bool ok = true;

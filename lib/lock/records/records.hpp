@@ -1,10 +1,11 @@
-// The records of the lock table: keys, bytes, and what they say. docs/storage_format.md is the
-// table.
+// The records of the lock table: their keys, their encoding and their meaning.
+// docs/storage_format.md lists them.
 //
-// One record a grant, written when it is given and written again when it ends: an ended one is the
-// history and the memory of request ids. The locks of a set beyond the first lie in a second
-// record, which stays as it is. A renewal is a record of its own, so that it costs the same however
-// much the session holds.
+// A grant has one record, which is written when it is granted and again when it ends. The records
+// of ended grants are the history, and are used to recognize repeated requests. If a grant has more
+// than one lock, the others are in a second record, which is not written again at the end. A
+// renewal is a record of its own, so its cost does not depend on the number of locks that the
+// session holds.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@
 
 namespace rocklock::records {
 
-// ---- Keys, in Family::locks unless said otherwise ----
+// ---- Keys, in Family::locks unless noted ----
 
 std::string class_key(std::string_view pattern);
 std::string deadline_key(const SessionId& session);
@@ -32,8 +33,8 @@ std::string audit_key(std::uint64_t sequence);
 inline constexpr std::string_view marks_key = "lock marks";
 inline constexpr std::string_view boot_key = "lock boot";
 inline constexpr std::string_view secret_key = "lock secret";
-// There in a copy that nobody has opened yet. Whoever does ends what lives in it, as of a store
-// that was restored, and deletes the key in the same batch.
+// Present in a copy of a store that has not been opened yet. Opening it ends all sessions and
+// grants, as after a restore, and deletes the key in the same batch.
 inline constexpr std::string_view copy_key = "lock copy";
 
 inline constexpr char class_tag = 'c';
@@ -42,7 +43,7 @@ inline constexpr char grant_tag = 'g';
 inline constexpr char set_tag = 'h';
 inline constexpr char session_tag = 's';
 
-// The grant that a key of a grant or set names.
+// Return the grant or the session that a key contains, or nullopt if the key has the wrong length.
 std::optional<GrantId> grant_of_key(std::string_view key);
 std::optional<SessionId> session_of_key(std::string_view key);
 
@@ -57,7 +58,7 @@ struct Lock {
     GrantId before{};
 };
 
-// A resource that its last holder left closed for a while.
+// A resource that stays closed for some time after its last holder.
 struct Closure {
     std::uint32_t lock = 0;
     BootTime until;
@@ -72,13 +73,13 @@ struct GrantRecord {
     std::uint32_t boot_epoch = 0;
     BootTime acquired;
     WallTime acquired_wall;
-    // The session's, as of this record.
+    // The deadline and the lease of the session when this record was written.
     BootTime deadline;
     std::chrono::milliseconds lease{};
     std::uint32_t count = 0;
     bool waited = false;
     std::vector<Lock> locks;
-    // How many more are in the set record.
+    // The number of further locks, which are in the set record.
     std::uint32_t more_locks = 0;
     std::optional<BootTime> cap;
     std::chrono::milliseconds max_hold{0};
@@ -89,13 +90,14 @@ struct GrantRecord {
     std::string note;
     Metadata metadata;
 
-    // With an ending: who it was, since the session may be forgotten.
+    // Set if the grant has ended, together with the owner, because the record of the session may be
+    // deleted.
     std::optional<Ending> ended;
     std::string principal;
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
     bool single = false;
-    // Its session ended with it, which that one's own record does not say.
+    // The session ended together with the grant, and the session's own record does not say so.
     bool ends_session = false;
     std::vector<Closure> closures;
 };
@@ -109,7 +111,8 @@ struct SessionRecord {
     std::string principal;
     Bound bound = Bound::none;
     bool single = false;
-    // Of a single one: the grant that it was made for, whose record may say that both have ended.
+    // If `single`: the only grant of the session. The record of that grant may state the end of
+    // both.
     GrantId made_for{};
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
@@ -129,7 +132,7 @@ struct DeadlineRecord {
     std::chrono::milliseconds lease{};
 };
 
-// Nothing at or above these was ever handed out.
+// No number at or above these has been used.
 struct Marks {
     std::uint64_t version = 0;
     std::uint64_t token = 1;
@@ -142,7 +145,8 @@ struct BootRecord {
     std::string boot_id;
 };
 
-// Straight from the table, without a copy in between. `ending` and `closures` when it ends.
+// Encodes a grant of the table without copying it first. `ending` and `closures` are given if it
+// ends.
 std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoch,
                          WallTime acquired_wall, const Ending* ending,
                          const std::vector<Closure>& closures);
@@ -153,12 +157,12 @@ std::string encode(const LockClass& lock_class, std::uint64_t version);
 std::string encode(const AuditRow& row);
 std::string encode(const Marks& marks);
 std::string encode(const BootRecord& record);
-// The mark of a copy made at that time.
+// Returns the write that marks a copy made at that time.
 Write copy_mark(WallTime made);
 
-// Each returns nothing when the bytes are not such a record.
+// Each returns nullopt if the bytes are not a valid record of that kind.
 std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value);
-// Appends to record.locks.
+// Appends the locks of a set to record.locks. Returns false if the bytes are not valid.
 bool decode_set(std::string_view value, GrantRecord& record);
 std::optional<SessionRecord> decode_session(const SessionId& id, std::string_view value);
 std::optional<DeadlineRecord> decode_deadline(std::string_view value);
