@@ -19,10 +19,11 @@
 #define ROCKLOCK_ANNOTATION(x)
 #endif
 
-// For a class: it is a mutex; its objects hold a mutex for their lifetime.
+// For a class: it is a mutex (CAPABILITY), or its objects hold one (SCOPED_CAPABILITY).
 #define ROCKLOCK_CAPABILITY(name) ROCKLOCK_ANNOTATION(capability(name))
 #define ROCKLOCK_SCOPED_CAPABILITY ROCKLOCK_ANNOTATION(scoped_lockable)
-// For a member: the mutex that guards it; the mutex that guards the object it points to.
+// For a member: the mutex that guards it (GUARDED_BY), or the object to which it points
+// (PT_GUARDED_BY).
 #define ROCKLOCK_GUARDED_BY(mutex) ROCKLOCK_ANNOTATION(guarded_by(mutex))
 #define ROCKLOCK_PT_GUARDED_BY(mutex) ROCKLOCK_ANNOTATION(pt_guarded_by(mutex))
 // For a mutex: the order in which two mutexes must be locked.

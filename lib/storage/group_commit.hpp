@@ -22,8 +22,8 @@
 //                                                leader has led rounds_for_others rounds
 //
 // Invariants of each state:
-//   idle      no waiter is parked, and wait() is called for no queued commit: each such commit
-//             has a leader
+//   idle      no waiter is parked; if commits are queued, wait() has not been called for one of
+//             them, and that call will write them all
 //   leading   exactly one thread uses the engine; the commits up to `written_through` are applied,
 //             in order
 //   failed    (permanently) the queue is empty, no waiter is parked, and no thread leads again

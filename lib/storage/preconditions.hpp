@@ -8,7 +8,7 @@
 
 namespace rocklock {
 
-// Return the error of a batch that came after its deadline, and of a failed precondition.
+// Return the errors for a passed deadline and for a failed precondition.
 Error deadline_passed();
 Error precondition_failed(const Precondition& precondition);
 

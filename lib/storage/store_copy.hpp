@@ -27,7 +27,7 @@ namespace rocklock {
 Result<void> make_copy(const std::string& directory, const std::vector<Write>& marks,
                        const std::function<Result<void>(const std::string& database)>& fill);
 
-// Called with the number of bytes that are copied, and of all bytes.
+// Called with the number of bytes copied so far and the total number of bytes.
 using CopyProgress = std::function<void(std::uint64_t done, std::uint64_t whole)>;
 
 // Copies the files of directory `from` into the new directory `to`, and syncs them. Errors: as

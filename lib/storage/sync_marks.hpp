@@ -4,7 +4,7 @@
 // written". A mark is log data of a write batch (WriteBatch::PutLogData), which RocksDB stores in
 // the log and otherwise ignores, so it needs no write and no sync of its own. On recovery a mark
 // that follows a damaged record distinguishes damage from a torn write: bytes before X had been
-// synced, so a power cut cannot have destroyed them.
+// synced, so a power failure cannot have destroyed them.
 //
 // A mark begins with a key that is derived from the identity of the database and that clients
 // cannot know. So a value that a client stores is never taken for a mark, and marks can be found

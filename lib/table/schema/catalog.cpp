@@ -14,7 +14,7 @@ constexpr std::size_t rows_per_step = 1'000;
 // record.
 constexpr std::int64_t definition_bytes = 2'048;
 
-// Returns the value of a key that carries no other information than its existence.
+// Returns a value that consists of a version only.
 std::string mark(std::uint64_t version) {
     std::string value;
     append_u64(value, version);

@@ -253,11 +253,11 @@ private:
     SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);
     // Held shared from a commit until the counts are changed, and exclusively by close().
     std::shared_mutex committing_;
-    // Set when close() begins. From then on, no thread locks committing_ shared.
+    // Set when close() begins, so that no more commits lock committing_.
     std::atomic<bool> closing_{false};
     // Whether the counts must be stored by close().
     bool opened_ = false;
-    // The number of writes in the queue whose counts are not yet changed.
+    // The number of queued writes that have not yet changed their counts.
     std::atomic<std::uint64_t> queued_{0};
 };
 

@@ -1,12 +1,12 @@
 // RetryQueue: fairness under contention.
 //
 // A write is decided again if its item has changed before the commit. Without further measures, a
-// write could lose to others forever. So a write that has lost takes a slot, in the order of
-// arrival, and no new write begins while another one has or waits for a slot. Writes that began
-// earlier can still win against the owner of the slot, but each of them only a few times; then the
-// owner is alone.
+// write could lose to others forever. So a write that has lost takes a slot: it waits, in the order
+// of arrival, until it owns the places of its keys. While a place is owned or waited for, no new
+// write of its keys begins without a slot. Writes that began earlier can still win against the
+// owner, but each of them only a few times; then the owner is alone.
 //
-// Keys are mapped to slots by their hash, so different keys may share a slot. Slots only improve
+// Keys are mapped to places by their hash, so different keys may share a place. Slots only improve
 // fairness: correctness does not depend on them, and they protect no data.
 #pragma once
 

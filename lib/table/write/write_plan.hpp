@@ -60,7 +60,7 @@ struct DecidedWrite {
 Result<DecidedWrite> decide_write(const PlannedWrite& plan,
                                   const std::optional<StoredItem>& current, const Stamp& stamp);
 
-// Returns the stamp of a write. The writer is the principal whose grant allowed the write; if there
+// Returns the stamp of a write. The writer is the principal of the grant that allowed it; if there
 // is none, the writer that the request names.
 Stamp stamp_of(std::uint64_t version, const WriteItem& request,
                const std::optional<LockGate::WriteTerms>& let_in, WallTime now);
