@@ -36,10 +36,10 @@ public:
 
     // Returns the commits on which a response without its own commit depends.
     CommitDependency current() const;
-    // Returns a dependency on all commits up to now being written.
+    // Returns a dependency that is done if all commits up to now have been written.
     CommitDependency all_written() const { return {last_, Durability::written}; }
-    // Returns a dependency for which waiting writes all commits up to now, including deferred ones.
-    // It always counts as done.
+    // Returns a dependency on all commits up to now that always counts as done. Waiting for it
+    // writes them, including deferred ones.
     CommitDependency all_deferred() const { return {last_, Durability::deferred}; }
     // Returns a dependency on all commits up to now with the durability that each of them needs.
     CommitDependency all_durable() const {
@@ -47,7 +47,7 @@ public:
     }
     CommitNumber last_kept() const { return last_kept_; }
 
-    // Returns the reservation of numbers that has become durable since the last call.
+    // Returns the reservation of numbers if it has become durable since the last call.
     std::optional<ReservedNumbers> take_confirmed();
     // Returns the commit of the reservation that is not durable yet; 0 if there is none.
     CommitNumber unsynced_reservation() const;

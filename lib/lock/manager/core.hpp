@@ -44,8 +44,8 @@ namespace rocklock {
 
 namespace manager {
 
-// The interval between two searches for waiters that should have been granted, and between two
-// rounds of trimming the history.
+// The interval between two searches for waiters that should have been granted, and the minimum
+// interval between two rounds of trimming the history.
 inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
 // If waits are due by time, one decision serves at most `served_at_once` of them. After at most

@@ -295,7 +295,7 @@ std::optional<BootTime> LockManager::Core::decide_due() {
             schedule.decided_by_time = true;
         }
         next = next_wake();
-        // Searching and trimming continue as long as requests wait.
+        // While requests wait, wake up for the next search.
         if (options.background || !next) {
             if (table.waiting() > 0)
                 next = std::min(next.value_or(BootTime::max()), schedule.next_search);

@@ -1,11 +1,11 @@
 // The records of the lock table: their keys, their encoding and their meaning.
 // docs/storage_format.md lists them.
 //
-// A grant has one record, which is written when it is granted and again when it ends. The records
-// of ended grants are the history, and are used to recognize repeated requests. If a grant has more
-// than one lock, the others are in a second record, which is not written again at the end. A
-// renewal is a record of its own, so its cost does not depend on the number of locks that the
-// session holds.
+// A grant has one record, which is written when the grant is made, when it changes, and when it
+// ends. The records of ended grants are the history, and are used to recognize repeated requests.
+// If a grant has more than one lock, the others are in a second record, which is not written again
+// at the end. A renewal is a record of its own, so its cost does not depend on the number of locks
+// that the session holds.
 #pragma once
 
 #include <optional>

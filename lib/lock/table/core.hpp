@@ -14,6 +14,7 @@
 //     fence_check.cpp    finds the grant that permits a write, and the holder that forbids a read
 //     recover.cpp        recovery from the records; records of sessions and classes
 //     views.cpp          queries
+//     queries.cpp        lookups of single objects; searches in the order of keys
 //     search.cpp         queries over the whole table, in steps
 //     audit.cpp          checks the invariants of the table
 //
@@ -312,7 +313,8 @@ struct LockTable::Core {
     std::optional<Error> resolve_one(const LockRequest& lock, Resolved& resolved);
     std::optional<Error> add_dependants(const LockRequest& lock, const LockClass& lock_class,
                                         std::size_t root, Resolved& resolved);
-    // Answers a repeated request from its first execution. Returns false if its id is new or empty.
+    // Answers a repeated request from its first execution. Returns false if the request id is not
+    // known.
     bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
     // Applies `held` if the session already holds one of the requested names. Returns true if that
     // has completed the request.
@@ -419,7 +421,7 @@ struct LockTable::Core {
     // Completes a waiting request if that is possible now. Returns true if the request has been
     // completed and the wait freed.
     bool reconsider(Wait& wait);
-    // Completes the oldest request that has timed out with `patience_expired`. Called only if no
+    // Refuses the oldest request that has timed out, with `patience_expired`. Called only if no
     // other waiter can be granted.
     void lose_patience();
     void grant_waiting(Wait& wait, const Conflicts& conflicts);

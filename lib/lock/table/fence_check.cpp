@@ -11,7 +11,7 @@ using lock_model::Hold;
 
 NoFence ended_so(const Ending& ending) { return {NoFence::Why::ended, ending, {}}; }
 
-// A permit has no mode, because other sessions may hold permits too.
+// A permit is never sufficient, because other sessions may hold permits of the same resource.
 bool writes(const Hold& hold) { return hold.permits == 0 && covers(hold.mode, Mode::write); }
 
 bool covers_resource(const lock_model::Grant& grant, std::string_view resource) {

@@ -153,7 +153,7 @@ public:
     // the changes that must be committed before any other decision. Errors: corrupt.
     Result<void> recover(const Snapshot& records, const RecoveryFacts& facts, Decision& decision);
 
-    // Queries. Each returns the state at `now` and does not change the table.
+    // Queries. Each returns the state at `now`. Only fence() changes the table.
     LockView show(std::string_view resource, Instant now) const;
     // Returns the id of the last grant, to be looked up for LockView::last_holder. Returns 0 if
     // none is known.

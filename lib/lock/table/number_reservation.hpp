@@ -60,9 +60,9 @@ public:
     // For the mutant token_from_memory only.
     void reset_token(std::uint64_t token) { next_token_ = token; }
 
-    // The first version of this run.
+    // Returns the first version of this run.
     std::uint64_t first_version() const { return first_version_; }
-    // No durable reservation reaches beyond the marks.
+    // Returns true if no durable reservation reaches beyond the marks.
     bool is_consistent() const {
         return durable_.token <= marks_.token && durable_.version <= marks_.version;
     }

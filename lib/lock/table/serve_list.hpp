@@ -17,7 +17,7 @@ public:
     using Resource = lock_model::Resource;
     using Wait = lock_model::Wait;
 
-    // A wait to be examined, whatever its queue says.
+    // A wait to be examined, regardless of its positions in queues.
     struct Recheck {
         bool conversion = false;
         std::uint64_t order = 0;
@@ -55,8 +55,8 @@ public:
         waits_.push_back({wait.conversion, wait.order, wait.ticket});
     }
     bool has_waits() const { return !waits_.empty(); }
-    // In the order in which they are to be examined: of two requests of one session for one
-    // resource the first is granted. A wait may have left since.
+    // Takes the listed waits, in the order in which they are to be examined: of two requests of one
+    // session for one resource, the first is granted. Some of the waits may have ended since.
     std::vector<Recheck> take_waits() {
         std::vector<Recheck> due = std::exchange(waits_, {});
         std::sort(due.begin(), due.end(),
@@ -72,7 +72,8 @@ public:
         std::push_heap(overdue_.begin(), overdue_.end(), std::greater<>{});
     }
     bool has_overdue() const { return !overdue_.empty(); }
-    // The ticket of the one that arrived first. It may have left since.
+    // Takes the overdue wait that arrived first, and returns its ticket. The wait may have ended
+    // since.
     Ticket take_overdue() {
         std::pop_heap(overdue_.begin(), overdue_.end(), std::greater<>{});
         const Ticket ticket = overdue_.back().second;

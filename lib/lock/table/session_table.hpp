@@ -31,12 +31,12 @@ public:
     auto begin() const { return by_id_.begin(); }
     auto end() const { return by_id_.end(); }
 
-    // A session that was opened by this run.
+    // Adds a session that this run has opened.
     Session& add_new(std::unique_ptr<Session> made) {
         made->order = next_order_++;
         return insert(std::move(made));
     }
-    // A session from the records of an earlier run.
+    // Adds a session from the records of an earlier run.
     Session& add_recovered(std::unique_ptr<Session> made) {
         next_order_ = std::max(next_order_, made->order + 1);
         return insert(std::move(made));

@@ -110,7 +110,8 @@ bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
     const auto covering = [&](const Resource& at, bool above) {
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
-            // A permit has no mode, because other sessions may hold permits too.
+            // A permit is never sufficient, because other sessions may hold permits of the same
+            // resource.
             if (hold->permits > 0) continue;
             if (covers(hold->mode, mode) && (hold->subtree || !above)) return true;
         }

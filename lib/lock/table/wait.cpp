@@ -28,8 +28,7 @@ namespace {
 constexpr std::size_t searched_a_step = 512;
 // The maximum number of `wanted` notices that a session keeps for its next renewal.
 constexpr std::size_t wants_kept = 100;
-// The timer of a session fires before the time that it is set for by less than this; see
-// arm_session().
+// The timer of a session fires early by less than this; see arm_session().
 constexpr std::chrono::milliseconds max_lead{4};
 // At most this many early timers are rearmed exactly. If there are more, the rest keep their order,
 // and the sweep examines them again after `early_pause`.
