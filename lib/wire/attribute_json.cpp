@@ -20,7 +20,7 @@ namespace {
 std::string_view view(const boost::json::string& text) { return {text.data(), text.size()}; }
 std::string_view view(boost::json::string_view text) { return {text.data(), text.size()}; }
 
-// Writes the data of one value as the member of its type.
+// Writes the data of a value as the member that is named after its type.
 struct Writer {
     JsonWriter& json;
 
@@ -130,7 +130,7 @@ void AttributeReader::read(const boost::json::value& json, std::size_t level,
     if (const auto* object = json.if_object()) {
         for (const auto& member : *object) {
             const auto type = parse_attribute_type(view(member.key()));
-            // Members that do not count: of no type, or null.
+            // Ignore members that are not a type or are null.
             if (!type || member.value().is_null()) continue;
             ++types;
             read_typed(*type, member.value(), level, value);
@@ -187,7 +187,7 @@ AttributeMap AttributeReader::read_map(const boost::json::value& json, std::size
                                          : "Unexpected field type");
         return {};
     }
-    // It is cheaper to put pointers in order than attributes.
+    // Sorts pointers, because attributes are larger and more expensive to move.
     std::vector<const boost::json::key_value_pair*> members;
     members.reserve(object->size());
     for (const auto& member : *object) members.push_back(&member);
@@ -217,7 +217,7 @@ void AttributeReader::read_set(const boost::json::value& json, AttributeValue& v
     const auto faults = faults_;
     std::vector<Member> members(array->size());
     for (std::size_t i = 0; i < members.size(); ++i) read_member((*array)[i], members[i]);
-    // Members with a fault may seem to be equal.
+    // Members with a fault keep their default value and could be reported as duplicates.
     if (faults != faults_) return;
     auto made = AttributeSet<Member>::make(std::move(members));
     if (!made) return report_invalid(std::move(made).error());

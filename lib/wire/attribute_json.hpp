@@ -1,6 +1,6 @@
-// Attribute values and items as DynamoDB's JSON: {"S": "x"}, {"N": "1"}, {"B": "AQ=="}, nested.
+// Attribute values and items in DynamoDB's JSON: {"S": "x"}, {"N": "1"}, {"B": "AQ=="}, nested.
 //
-// docs: "AttributeValue", "Data type descriptors".
+// See "AttributeValue" and "Data type descriptors" in DynamoDB's documentation.
 #pragma once
 
 #include <cstddef>
@@ -20,28 +20,30 @@
 
 namespace rocklock {
 
-// Reads the values of one request and keeps the first fault of either kind. The service looks for
-// what cannot be read (malformed) in the whole request before it looks for values that there are
-// not (invalid_argument), and looks for those in its own order among other checks: so a fault does
-// not end the reading. A value with a fault is NULL or a part of itself, and means nothing.
+// Reads the values of one request and keeps the first fault of each kind. Like DynamoDB, a request
+// first reports what cannot be parsed (malformed), wherever it is in the request, and only then
+// values that are not permitted (invalid_argument), in an order that other checks determine.
+// Reading therefore continues after a fault. If a value has a fault, the result is NULL or
+// incomplete and must not be used.
 class AttributeReader {
 public:
     AttributeValue value(const boost::json::value& json);
 
-    // An Item or a Key: names with values. Of a name that comes twice the last value counts.
+    // Reads an Item or a Key: values by name. If a name occurs several times, its last value is
+    // used.
     AttributeMap map(const boost::json::value& json);
 
-    // ExpressionAttributeValues, in the request's order: faults name the placeholder they are found
-    // at.
+    // Reads ExpressionAttributeValues in the order of the request. Faults name the placeholder.
     std::vector<ValuePlaceholder> placeholders(const boost::json::value& json);
 
-    // What else is found to be wrong with the request. The first of each kind is kept.
+    // Report other faults of the request. The first of each kind is kept.
     void report_malformed(std::string message);
     void report_invalid(Error error);
 
     const std::optional<Error>& malformed() const { return malformed_; }
     const std::optional<Error>& invalid() const { return invalid_; }
-    // The one that counts where nothing else is to be looked at between them.
+    // Returns the fault that is reported to the client if no other check comes between the two
+    // kinds.
     const std::optional<Error>& fault() const { return malformed_ ? malformed_ : invalid_; }
 
 private:
@@ -56,24 +58,25 @@ private:
     void read_member(const boost::json::value& json, Number& member);
     void read_member(const boost::json::value& json, Binary& member);
     bool truth(const boost::json::value& json);
-    // Nothing, and malformed, for what is no string.
+    // If `json` is not a string, reports it as malformed and returns none.
     std::optional<std::string_view> text(const boost::json::value& json);
 
     void report_no_list(const boost::json::value& json);
     void report_invalid(std::string message);
 
-    // How many were reported, kept or not.
+    // The number of reported faults, including those that were not kept.
     std::size_t faults_ = 0;
     std::optional<Error> malformed_;
     std::optional<Error> invalid_;
 };
 
-// What the service says of a value that it cannot take for a `wanted`, as "String".
+// Returns DynamoDB's message for a value that cannot be converted to `wanted`, such as "String".
 std::string cannot_be(const boost::json::value& json, std::string_view wanted);
-// The words that the service takes for true and false, in lower or upper case.
+// Returns the value of a word that DynamoDB accepts as a boolean, in lower or upper case. Returns
+// none for other words.
 std::optional<bool> truth_of(std::string_view text);
 
-// One value, one item; AttributeReader::fault().
+// Read one value or one item. If it has a fault, return AttributeReader::fault().
 Result<AttributeValue> read_attribute_value(const boost::json::value& json);
 Result<Item> read_item(const boost::json::value& json);
 

@@ -9,7 +9,7 @@
 namespace rocklock {
 namespace {
 
-// In the order of CallBody.
+// In the order of the types in CallBody.
 constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names = {
     "OpenSession",  "RenewSession",  "JoinProcess", "CloseSession", "Acquire",     "Convert",
     "Release",      "Transfer",      "Steal",       "Break",        "PutClass",    "DeleteClass",
@@ -49,7 +49,8 @@ const SessionId* proven_session(const CallBody& body) {
         [](const auto& verb) -> const SessionId* {
             using Verb = std::decay_t<decltype(verb)>;
             using MayBeProven = std::variant<Acquire, ListDrafts, TakeDraft, DiscardDraft>;
-            // An administrator ends another's session, and cannot prove to own it.
+            // The session in EndSession is not the caller's own, so an administrator cannot prove
+            // its ownership.
             constexpr bool is_proven = !std::is_same_v<Verb, EndSession>;
             if constexpr (is_one_of<Verb, MayBeProven>) {
                 return verb.session ? &*verb.session : nullptr;
@@ -76,7 +77,7 @@ std::uint16_t verb_number(const CallBody& body) { return verb_numbers[body.index
 
 namespace {
 
-// An empty call of the verb that has this name, or number.
+// Returns an empty call of the verb with this name or number.
 template <typename Names, typename Name>
 std::optional<Call> call_with(const Names& names, const Name& wanted) {
     for (std::size_t i = 0; i < names.size(); ++i) {

@@ -1,9 +1,9 @@
-// What goes over a socket: the calls of the lock API and their replies, whatever their form.
+// The calls of the lock API and their replies, independent of their encoding.
 //
-// A call is a request of the lock service, or a look at it, with what only a connection needs: the
-// secret that proves the session, and the process a session is to be bound to. JSON (call_json.hpp)
-// and frames (call_frame.hpp) are forms of it; the server and the clients know this one set of
-// types.
+// A call is a request or a query of the lock service, with the data that only a connection needs:
+// the secret that proves the ownership of a session, and the process to which a session is bound.
+// JSON (call_json.hpp) and frames (call_frame.hpp) are two encodings of a call. The server and the
+// clients use only these types.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace rocklock {
 
 struct ListClasses {};
 
-// For administrators: binds the items of a table to resources.
+// Binds the items of a table to resources. For administrators.
 struct BindTable {
     TableBinding binding;
 };
@@ -32,7 +32,8 @@ struct UnbindTable {
 };
 struct ListBindings {};
 
-// The drafts of the session's principal; without a session, for administrators, of any.
+// Lists the drafts of the session's principal. Without a session, lists those of any principal;
+// this is for administrators. The same applies to the next two calls.
 struct ListDrafts {
     std::optional<SessionId> session;
     DraftsRequest request;
@@ -56,46 +57,46 @@ struct ListSessions {
     std::string principal;
     // 1 to 10,000.
     std::uint32_t limit = 1000;
-    // What the page before gave as `next`; empty at first.
+    // The `next` of the previous page; empty for the first page.
     std::string next;
 };
 
-// For the session's owner: how it stands, and what it holds.
+// Returns the state of a session and its grants. Only for the owner of the session.
 struct ShowSession {
     SessionId session;
 };
 
 struct ShowStatistics {};
-// Who waits for whom.
+// Returns the wait graph: each waiter with the sessions that block it.
 struct ListWaits {};
-// The last deadlocks that were refused.
+// Returns the last deadlocks that were refused.
 struct ListDeadlocks {};
 
-// Forced changes, in order.
+// Returns forced changes with a sequence greater than `after`, in order.
 struct ListAudit {
     std::uint64_t after = 0;
-    // At most 10,000 are given.
+    // At most 10,000 rows are returned.
     std::uint32_t limit = 1000;
 };
 
-// What stands out: the longest held, and the most waited for.
+// Returns the grants that are held longest and the resources with the most waits.
 struct ListOutliers {
-    // Of each: 1 to 1,000.
+    // The maximum number of rows of each kind: 1 to 1,000.
     std::uint32_t limit = 10;
 };
 
 struct Ping {};
 
-// For administrators: a consistent copy of the store, on the daemon's machine.
+// Makes a consistent copy of the store on the daemon's machine. For administrators.
 struct Backup {
-    // Absolute; it must not exist yet, or be empty.
+    // An absolute path. The directory must not exist or must be empty.
     std::string directory;
 };
 
-// For administrators: ends all sessions of a principal, each with its grants, one after the other.
+// Ends all sessions of a principal, each with its grants, one after the other. For administrators.
 struct EndSessions {
     std::string principal;
-    // For the losers and the audit; not empty.
+    // Reported to the holders and stored in the audit log; must not be empty.
     std::string reason;
 };
 
@@ -109,31 +110,31 @@ using CallBody =
 
 struct Call {
     CallBody body;
-    // The proof that the caller owns the session in the body.
+    // The proof that the caller owns the session that the body names.
     std::optional<Secret> secret;
-    // The process to bind to; none: the caller.
+    // The process to which a session is bound. If none, the process of the caller.
     std::optional<std::int32_t> pid;
-    // With RenewSession: a session that was bound to a connection of the daemon before is bound to
-    // the one on which this comes.
+    // For RenewSession: a session that was bound to an earlier connection of the daemon is bound to
+    // the connection of this call.
     bool rebind = false;
 };
 
-// The session whose secret a call must carry; none for one that needs no proof.
+// Returns the session whose secret the call must carry, or null if the call needs no proof.
 const SessionId* proven_session(const CallBody& body);
 
-// Whether a call opens a session that ends with its connection.
+// Returns whether the call opens a session that ends with its connection.
 bool opens_with_connection(const CallBody& body);
 
-// What stands before a verb's name in the header X-Amz-Target: "Rocklock_20261121.Acquire".
+// The prefix of a verb's name in the header X-Amz-Target: "Rocklock_20261121.Acquire".
 inline constexpr std::string_view target_prefix = "Rocklock_20261121.";
 
-// The verb's name, as in "Acquire".
+// Returns the name of the verb, such as "Acquire".
 std::string_view verb_name(const CallBody& body);
-// The same, by the place of its type in CallBody.
+// Returns the name of the verb whose type has this index in CallBody.
 std::string_view verb_name_at(std::size_t index);
-// An empty call of that verb; none for a name that is no verb.
+// Returns an empty call of the verb, or none if there is no verb with this name.
 std::optional<Call> call_named(std::string_view verb);
-// The same by the number that the verb has in frames.
+// The same for the number of the verb in frames.
 std::uint16_t verb_number(const CallBody& body);
 std::optional<Call> call_numbered(std::uint16_t number);
 
@@ -153,7 +154,7 @@ struct SessionPage {
 
 struct SessionDetail {
     SessionInfo session;
-    // Live ones, oldest first.
+    // The live grants, oldest first.
     std::vector<Grant> grants;
 };
 
@@ -185,7 +186,7 @@ struct BackedUp {
 };
 
 struct EndedSessions {
-    // How many were ended.
+    // The number of sessions that were ended.
     std::uint64_t sessions = 0;
 };
 
@@ -199,7 +200,7 @@ using Reply =
                  AuditPage, Pong, BackedUp, EventPage, HistoryPage, Outliers, TableBinding,
                  BindingList, DraftPage, Draft, DiscardedDraft, EndedSessions>;
 
-// The type of the reply to a call. Requests of the lock service name their own.
+// The type of the reply to a call. Requests of the lock service define it as their member `Answer`.
 template <typename Body>
 struct ReplyType : std::type_identity<typename Body::Answer> {};
 template <>

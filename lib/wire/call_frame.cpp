@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t length_bytes = 4;
 constexpr std::size_t head_bytes = 9;
 
-// Begins a frame, and writes its length when it ends.
+// Writes the head of a frame; the destructor fills in its length.
 class OpenFrame {
 public:
     OpenFrame(std::string& out, FrameKind kind, std::uint64_t number)

@@ -1,10 +1,11 @@
-// Calls, replies and errors as frames: the compact form of what call_json.hpp writes.
+// Calls, replies and errors as frames: a binary encoding of the members that call_json.hpp writes.
 //
 //     connection = greeting, frame, frame, ...
-//     frame      = length (u32) of what follows, kind (u8), number (u64), body
+//     frame      = length (u32) of the rest, kind (u8), number (u64), body
 //
-// A client numbers its calls; replies carry the number of their call and come as they are decided,
-// in any order. docs/protocol.md gives every byte.
+// A client numbers its calls. A reply carries the number of its call. Replies are sent in the order
+// of the decisions, which can differ from the order of the calls. docs/protocol.md defines every
+// byte.
 #pragma once
 
 #include <chrono>
@@ -20,58 +21,62 @@
 
 namespace rocklock {
 
-// What a client sends first; no HTTP method begins with its first byte. The last one is the
-// version.
+// The first bytes that a client sends. No HTTP method begins with the first byte, so a server can
+// distinguish the protocols. The last byte is the version.
 inline constexpr std::string_view frame_greeting = "\xF5RL\x01";
 
-// The longest frame that a server reads, its length not counted; clients read longer ones. What the
-// lock API accepts is far shorter, and a thread that reads a frame keeps others waiting meanwhile.
+// The maximum size of a frame that a server reads, without its length; clients read larger ones.
+// The limits of the lock API are far below it. A larger limit would allow one client to delay the
+// others of its I/O thread.
 inline constexpr std::size_t max_call_frame_bytes = 1U << 20;
 inline constexpr std::size_t max_reply_frame_bytes = 1U << 30;
 
 enum class FrameKind : std::uint8_t {
-    // From clients.
+    // Sent by clients.
     call = 1,
-    // Withdraws the call of that number, if it waits; that call is answered all the same.
+    // Cancels the call with this number if it waits. The call is answered nevertheless.
     cancel = 2,
-    // From the server.
+    // Sent by the server.
     reply = 3,
     refusal = 4,
-    // What the client sent makes no sense, and nothing more is read from it. The number is 0.
+    // A protocol error: the server cannot parse the client's bytes and reads no more of them. The
+    // number is 0.
     farewell = 5,
 };
 
 struct Frame {
     FrameKind kind{};
     std::uint64_t number = 0;
-    // Points into the bytes that it was taken from.
+    // A view of the bytes that were passed to take_frame().
     std::string_view body;
 };
 
-// Takes the first frame off `bytes`; none while it is not whole. Errors: invalid_argument: these
-// bytes are no frame, or one longer than `longest`.
+// Removes the first frame from `bytes` and returns it. Returns none if the frame is incomplete.
+// Errors: invalid_argument if the bytes are not a frame; limit_exceeded if the frame is longer than
+// `longest`.
 Result<std::optional<Frame>> take_frame(std::string_view& bytes, std::size_t longest);
 
 void append_call(std::string& out, std::uint64_t number, const Call& call);
 void append_cancel(std::string& out, std::uint64_t number);
-// `held` is how long the server had the call before it decided, or less.
+// `held` is the time from the arrival of the call at the server to its decision, or less.
 void append_reply(std::string& out, std::uint64_t number, std::chrono::milliseconds held,
                   const Reply& reply);
 void append_refusal(std::string& out, std::uint64_t number, const Error& error,
                     FrameKind kind = FrameKind::refusal);
 
-// Reads the body of a call. Strict, as read_call of call_json.hpp. Errors: invalid_argument.
+// Reads the body of a call. As strict as read_call() of call_json.hpp. Errors: invalid_argument.
 Result<Call> read_call_frame(std::string_view body);
 
 struct FrameReply {
     std::chrono::milliseconds held{};
     Reply reply;
 };
-// Reads the body of the reply to `asked`. Members it does not know are left alone. Errors:
-// io_error, for what is no such reply.
+// Reads the body of the reply to `asked`. Ignores unknown members. Errors: io_error if the body is
+// not such a reply.
 Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body);
 
-// Never fails: what cannot be read becomes an io_error that says so.
+// Reads the body of an error. Never fails: if the body cannot be parsed, returns an io_error that
+// says so.
 Error read_refusal_frame(std::string_view body);
 
 }  // namespace rocklock

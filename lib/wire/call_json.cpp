@@ -27,7 +27,8 @@
 namespace rocklock {
 namespace {
 
-// Writes the members of values, for the descriptions in lock_members.hpp.
+// Writes the members of values as JSON. The functions describe() and describe_call() of
+// lock_members.hpp call it for each member.
 class JsonMembers {
 public:
     static constexpr bool reading = false;

@@ -12,30 +12,30 @@
 
 namespace rocklock {
 
-// Fills an empty call of its verb (call_named) from the body of a request. Strict: an unknown
-// member, a wrong type or a word that does not exist is an error whose message says what is
-// allowed.
+// Fills an empty call of a verb (call_named()) from the body of a request. Unknown members, wrong
+// types and unknown words are errors; the message says what is allowed.
 //
 // Errors: invalid_argument.
 Result<Call> read_call(Call empty, std::string_view json);
 std::string write_call(const Call& call);
 
-// Reads the reply to `asked`. Members it does not know are left alone: the daemon may be newer.
+// Reads the reply to `asked`. Ignores unknown members, because the daemon may be newer than the
+// client.
 //
-// Errors: io_error, for what is no such reply.
+// Errors: io_error if `json` is not such a reply.
 Result<Reply> read_reply(const CallBody& asked, std::string_view json);
 std::string write_reply(const Reply& reply);
 
-// An error with its name and its facts.
+// Returns an error with its name and its facts.
 std::string write_error(const Error& error);
-// A grant's members, into the object that is being written.
+// Writes the members of a grant into the current object.
 void write_members(JsonWriter& json, const Grant& grant);
-// The facts alone, as members of the object that is being written.
+// Writes only the facts of the error, as members of the current object.
 void write_facts(JsonWriter& json, const Error& error);
-// Never fails: what cannot be read becomes an io_error that shows it.
+// Reads an error. Never fails: if `json` cannot be parsed, returns an io_error that contains it.
 Error read_error(std::string_view json);
 
-// One of the values in replies, alone: for lists of one object a line.
+// Return one value of a reply, for lists with one JSON object on each line.
 std::string write_value(const Holder& holder);
 std::string write_value(const SessionView& session);
 std::string write_value(const LockClass& lock_class);

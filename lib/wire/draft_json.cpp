@@ -22,7 +22,8 @@ constexpr auto draft_actions = std::to_array<std::pair<std::string_view, Kind>>(
     {"Delete", Kind::remove},
 });
 
-// As deep as items may be, in two levels each, and what is around them.
+// Sufficient for the deepest permitted item, which uses two JSON levels for each of its own, and
+// for the action around it.
 constexpr std::size_t max_draft_levels = 128;
 
 }  // namespace

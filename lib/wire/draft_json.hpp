@@ -1,7 +1,8 @@
-// The write of a draft as JSON: an action of TransactWriteItems, as in {"Put": {"TableName": ...}}.
+// The write of a draft as JSON: an action of TransactWriteItems, such as {"Put": {"TableName":
+// ...}}.
 //
-// One that was asked for with the parameters that came before expressions has these, as UpdateItem,
-// PutItem and DeleteItem have them.
+// If the write was requested with legacy parameters instead of expressions, the action contains
+// these, as in PutItem, UpdateItem and DeleteItem.
 #pragma once
 
 #include <string>
@@ -17,10 +18,10 @@
 namespace rocklock {
 
 void write_draft_action(JsonWriter& json, const WriteItem& write);
-// Errors: invalid_argument, malformed
+// Reads an action. Errors: invalid_argument, malformed.
 Result<WriteItem> read_draft_action(const boost::json::value& json);
 
-// The same as a text.
+// The same, as text.
 std::string draft_action_text(const WriteItem& write);
 Result<WriteItem> parse_draft_action(std::string_view text);
 

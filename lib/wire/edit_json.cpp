@@ -36,7 +36,7 @@ AttributeMap read_key(const value* json, const std::string& place, FirstProblem&
     return key;
 }
 
-// The array that a member is, for each to be read by itself.
+// Reads the elements of a member that must be an array of objects: calls `read` for each of them.
 template <typename Read>
 void for_each_object(const value* json, const std::string& name, FirstProblem& problem,
                      const Read& read) {
@@ -86,7 +86,7 @@ void read(JsonReader& reader, FirstProblem& problem, Call& /*call*/, ShowEdit& e
     edit.key = read_key(reader.other("Key"), "Key", problem);
 }
 
-// What each action of TransactItems says besides, which the service's have not.
+// Reads the member Version of an action in TransactItems, which DynamoDB's own actions do not have.
 std::optional<std::uint64_t> read_version(const object& item, const std::string& place,
                                           FirstProblem& problem) {
     std::optional<std::uint64_t> version;

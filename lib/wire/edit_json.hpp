@@ -1,5 +1,5 @@
-// The verbs of the lock API that have items in them, as JSON: for who edits items for minutes.
-// Frames have no items, and not these verbs.
+// The verbs of the lock API that contain items, as JSON: for the editing of items over minutes.
+// They exist only in JSON; frames cannot contain items.
 #pragma once
 
 #include <optional>
@@ -16,25 +16,26 @@
 
 namespace rocklock {
 
-// An Acquire of the items' locks too, answered with the items. Its `locks` are the others.
+// As Acquire, and also locks the resources of `items` and returns the items. `acquire.locks` are
+// the locks in addition to those of the items.
 struct BeginEdit {
     Acquire acquire;
     std::vector<ItemToLock> items;
 };
 
-// A Steal, answered with the items.
+// As Steal, and also returns the items.
 struct TakeOverEdit {
     Steal steal;
     std::vector<ItemToLock> items;
 };
 
-// A ShowLock of the item's resource.
+// As ShowLock for the resource of the item.
 struct ShowEdit {
     std::string table;
     AttributeMap key;
 };
 
-// A transaction of the holder's. `write.actions` show no proof yet.
+// A transaction of the holder. The actions in `write` have no proof yet; the caller adds it.
 struct SaveEdit {
     SessionId session;
     std::optional<Token> token;
@@ -45,17 +46,17 @@ using EditBody = std::variant<BeginEdit, TakeOverEdit, ShowEdit, SaveEdit>;
 
 struct EditCall {
     EditBody body;
-    // What only a connection needs: the secret, and the process to bind to.
+    // The secret, and the process to which a session is bound. The body of the call is not used.
     Call call;
 };
 
-// An empty call of that verb; none for a name that is none of these.
+// Returns an empty call of the verb, or none if the verb is not one of these.
 std::optional<EditBody> edit_named(std::string_view verb);
 
-// Reads the members of such a call. Errors: invalid_argument.
+// Reads the members of the call. Errors: invalid_argument.
 Result<EditCall> read_edit(EditBody empty, std::string_view json);
 
-// The answer of BeginEdit and TakeOverEdit.
+// Returns the response to BeginEdit and TakeOverEdit.
 std::string write_edit(const Grant& grant, const std::vector<ItemUnderLock>& items);
 std::string write_saved(const TransactWriteAnswer& saved);
 

@@ -1,4 +1,4 @@
-// The names of errors in the protocol, and the status of an HTTP answer that carries one.
+// The names of the error codes in the protocol, and the HTTP status of a response with an error.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,14 @@
 
 namespace rocklock {
 
-// As in "rocklock#LockConflictException", without what stands before the '#'. Several codes of a
-// failed storage share a name; the member `Cause` tells them apart.
+// Returns the name without its prefix: "LockConflictException" for
+// "rocklock#LockConflictException". Several codes of a failed storage have the same name; the
+// member `Cause` distinguishes them.
 std::string_view error_name(ErrorCode code);
-// The code with that name, and that cause where it has one.
+// Returns the code with this name and, if it has one, this cause. Returns none if there is no such
+// code.
 std::optional<ErrorCode> error_code(std::string_view name, std::string_view cause);
-// The code that to_string() names so.
+// Returns the code for which to_string() returns `word`, or none.
 std::optional<ErrorCode> error_code(std::string_view word);
 
 int http_status(ErrorCode code);

@@ -14,7 +14,7 @@ using expression::RequestKind;
 
 constexpr std::size_t max_attributes_to_get = 255;
 
-// In the order in which the service names them.
+// In the order of DynamoDB's error messages.
 constexpr auto comparisons = std::to_array<ComparisonOperator>({
     ComparisonOperator::in,
     ComparisonOperator::null,

@@ -1,5 +1,5 @@
-// What a request says about conditions, updates, projections and keys, from JSON: expressions with
-// their placeholders, and the parameters that came before those.
+// Reads the conditions, updates, projections and key conditions of a request from JSON: expressions
+// with their placeholders, and the legacy parameters.
 #pragma once
 
 #include <rocklock/items/expression.hpp>
@@ -10,12 +10,13 @@
 
 namespace rocklock {
 
-// The members that a request of that kind may have; others are not looked at.
+// Reads the members that a request of this kind can have; ignores others.
 ExpressionParameters read_parameters(const MemberReader& json, expression::RequestKind kind);
-// Of a request in a transaction: expressions and their placeholders alone.
+// As read_parameters(), for a request in a transaction: reads only expressions and placeholders.
 ExpressionParameters read_expressions_alone(const MemberReader& json, expression::RequestKind kind);
 
-// What read_parameters() would read of a write, as members of the object that is being written.
+// Writes the parameters of a write into the current object, in the form that read_parameters()
+// reads.
 void write_change_parameters(JsonWriter& json, const ExpressionParameters& parameters);
 
 }  // namespace rocklock

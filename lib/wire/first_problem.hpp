@@ -1,4 +1,4 @@
-// The first thing that is wrong with a request, in words.
+// The message of the first problem that was found in a request.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@ namespace rocklock {
 class FirstProblem {
 public:
     bool found() const { return !message_.empty(); }
-    // Empty if none was reported.
+    // Returns an empty string if no problem was reported.
     const std::string& message() const { return message_; }
-    // Keeps the message, unless there is one already.
+    // Keeps the message if it is the first one.
     void report(std::string message) {
         if (message_.empty()) message_ = std::move(message);
     }

@@ -1,8 +1,10 @@
-// Reads the members of frames into values, for the descriptions in lock_members.hpp.
+// Reads the members of frames into values. The functions describe() and describe_call() of
+// lock_members.hpp call it for each member.
 //
-// The bytes are anybody's: every length is compared with what is there before it is used, and
-// memory is taken for what was read, never for what a number promises. The first thing that is
-// wrong is kept, with the way to it; what is read after it means nothing.
+// The bytes are untrusted: every length is compared with the number of remaining bytes before it is
+// used, and memory is allocated for bytes that were received, not for a count that they claim. The
+// first problem is kept, with the path of the member. Values that are read after it must not be
+// used.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +32,7 @@
 
 namespace rocklock {
 
-// The way to a value: made into text only where something is wrong with it.
+// The path of a member. It is converted to text only if there is a problem to report.
 struct MemberPath {
     const MemberPath* above = nullptr;
     std::string_view name;
@@ -48,8 +50,8 @@ class FrameReader {
 public:
     static constexpr bool reading = true;
 
-    // Reads the members in `bytes`, to their end. Strict readers, those of calls, take an unknown
-    // member for a problem, look whether texts are UTF-8, and read lists of at most 10,000.
+    // Finds all members in `bytes`. A strict reader, as for calls, reports unknown members, texts
+    // that are not UTF-8, and lists of more than 10,000 elements.
     FrameReader(std::string_view bytes, bool strict, FirstProblem& problem,
                 const MemberPath* where = nullptr)
         : strict_(strict), problem_(problem), where_(where) {
@@ -71,14 +73,14 @@ public:
     void usual(FrameTag tag, T& value) {
         optional(tag, value);
     }
-    // -1 waits for ever.
+    // -1 means no limit.
     void patience(FrameTag tag, std::chrono::milliseconds& value) {
         Member* member = find(tag, true);
         if (member == nullptr) return;
         read(*member, {where_, tag.name}, value);
         if (value.count() == -1 || value > max_wait) value = no_limit;
     }
-    // A value whose members lie flat in this object; it is there when the tag is.
+    // An optional value whose members are members of this object. The value is present if `tag` is.
     template <typename T>
     void flat_optional(FrameTag tag, std::optional<T>& value) {
         if (!has(tag)) return;
@@ -97,7 +99,7 @@ public:
                                           : where_->text() + ": " + std::string(what));
     }
 
-    // Call it last: anything that nobody asked for?
+    // Must be called last: a strict reader reports a member that was not read.
     void finish() {
         if (!strict_) return;
         for (std::size_t i = 0; i < count_; ++i) {
@@ -111,10 +113,11 @@ private:
     static constexpr std::size_t max_members = 64;
     static constexpr std::uint64_t max_elements = 10'000;
     static constexpr std::int64_t max_exact = (std::int64_t{1} << 53) - 1;
-    // A hundred years; longer is for ever.
+    // A hundred years. Longer wait timeouts are treated as no limit.
     static constexpr std::chrono::milliseconds max_wait = std::chrono::hours{24 * 36'525};
 
-    // One member, or one element of a list: a number, or bytes. Nothing is set before it is read.
+    // One member, or one element of a list: a number or bytes. For speed, it is not initialized:
+    // index() and take() set the fields that are used.
     struct Member {
         std::uint16_t tag;
         bool taken;
@@ -138,7 +141,7 @@ private:
         return true;
     }
 
-    // Finds all members, once; false for bytes that are none.
+    // Finds all members. Returns false if the bytes cannot be parsed.
     bool index(std::string_view bytes) {
         Reader reader(bytes);
         while (!reader.done()) {
@@ -153,7 +156,8 @@ private:
         return true;
     }
 
-    // What is written comes in the order in which it is asked for.
+    // Returns the member, or null if it is absent. Writer and reader use the same order of members,
+    // so the search begins after the last member found.
     Member* find(FrameTag tag, bool is_number) {
         const unsigned wanted = tag.number * 2U + (is_number ? 0U : 1U);
         for (std::size_t i = 0; i < count_; ++i) {
@@ -198,7 +202,7 @@ private:
     void read(const Member& member, const MemberPath& /*place*/, DraftId& value) {
         value = DraftId{member.number};
     }
-    // Of a draft. What stands beside it is told there: the version.
+    // The write of a draft. Its version is a member of the draft and was read before.
     void read(const Member& member, const MemberPath& place, WriteItem& value) {
         auto write = parse_draft_action(member.bytes());
         if (!write) return report(place, "an action of TransactWriteItems as JSON");
@@ -285,7 +289,7 @@ private:
         value.clear();
         const auto count = reader.varint().value_or(0);
         if (strict_ && count > max_elements) return report(place, "at most 10,000");
-        // An element has a byte at least.
+        // The count is untrusted, so the reserved size is limited by the number of received bytes.
         value.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(count, member.size / 16)));
         for (std::uint64_t i = 0; i < count && !problem_.found(); ++i) {
             Member element;
@@ -307,7 +311,7 @@ private:
     FirstProblem& problem_;
     const MemberPath* const where_;
     std::size_t count_ = 0;
-    // Where what is asked for next is most likely.
+    // The index at which the next search begins.
     std::size_t next_ = 0;
     std::array<Member, max_members> members_;
 };

@@ -1,8 +1,8 @@
-// How frames name members and verbs: by fifteen bits of their names.
+// The numbers of members and verbs in frames: 15 bits of a hash of their names.
 //
-// A number that follows from the name needs no table that everybody who adds a member must touch,
-// and a member keeps its number wherever it stands. That no two members of one object share a
-// number is tested.
+// Since the number is derived from the name, no central table of numbers is needed, and a member
+// has the same number in every object. A test checks that no two members of one object have the
+// same number.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace rocklock {
 
-// The lowest fifteen bits of the 64-bit FNV-1a of the name.
+// Returns the lowest 15 bits of the 64-bit FNV-1a hash of the name.
 constexpr std::uint16_t frame_number(std::string_view name) {
     return static_cast<std::uint16_t>(fnv1a(name) & 0x7FFF);
 }
 
-// The name of a member, worked out when it is compiled.
+// The name of a member with its number, which is computed at compile time.
 struct FrameTag {
-    // The descriptions in lock_members.hpp give literals.
+    // Implicit, because the descriptions in lock_members.hpp pass string literals.
     template <std::size_t size>
     consteval FrameTag(const char (&literal)[size])  // NOLINT(google-explicit-constructor)
         : name(literal, size - 1), number(frame_number(name)) {}

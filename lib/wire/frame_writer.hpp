@@ -1,9 +1,10 @@
-// Writes the members of values into frames, for the descriptions in lock_members.hpp.
+// Writes the members of values into frames. The functions describe() and describe_call() of
+// lock_members.hpp call it for each member.
 //
-//     member = tag (u16: number * 2, + 1 before bytes), value
-//     value  = a varint, or a varint of the length and so many bytes
+//     member = tag (u16: number * 2, + 1 if the value is bytes), value
+//     value  = a varint, or the length as a varint and the bytes
 //
-// docs/protocol.md says which type is which.
+// docs/protocol.md defines the encoding of each type.
 #pragma once
 
 #include <chrono>
@@ -22,7 +23,7 @@
 
 namespace rocklock {
 
-// Whether a value is one varint; everything else is bytes.
+// Whether a value of this type is encoded as one varint. All other values are bytes.
 template <typename T>
 inline constexpr bool is_frame_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <typename Rep, typename Period>
@@ -32,7 +33,7 @@ inline constexpr bool is_frame_number<std::chrono::time_point<Clock, Duration>> 
 template <typename T>
 inline constexpr bool is_frame_number<std::optional<T>> = is_frame_number<T>;
 
-// 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+// Encodes 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
 constexpr std::uint64_t zigzag(std::int64_t value) {
     return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
@@ -65,7 +66,7 @@ public:
     void optional(FrameTag tag, const T& value) {
         if (!says_nothing(value)) required(tag, value);
     }
-    // -1 waits for ever. Another negative one is for the manager to refuse.
+    // -1 means no limit. Other negative values are sent as -2, which the manager refuses.
     void patience(FrameTag tag, std::chrono::milliseconds value) {
         constexpr std::chrono::milliseconds a_hundred_years = std::chrono::hours{24 * 36'525};
         if (value > a_hundred_years)
@@ -126,7 +127,8 @@ private:
         end_block(begin);
     }
 
-    // A block is its length and its bytes. Most are short: one byte is kept for the length.
+    // A block is a length followed by its bytes. One byte is reserved for the length, which is
+    // enough for most blocks; end_block() inserts more bytes if needed.
     std::size_t begin_block() {
         out_.push_back('\0');
         return out_.size();

@@ -14,7 +14,7 @@ namespace rocklock {
 
 // ---- Calls ----
 
-// The members of a session that is made for one grant.
+// The members of a session that is opened for one grant.
 template <typename Codec, A<Call> C, A<OpenSession> T>
 void describe_opens(Codec& codec, C& call, T& opens) {
     codec.optional("Principal", opens.principal);
@@ -23,7 +23,7 @@ void describe_opens(Codec& codec, C& call, T& opens) {
     codec.optional("Pid", call.pid);
 }
 
-// For whom: a session that there is, or one of its own.
+// The session of the grant: an existing one, or a new one for this grant alone.
 template <typename Codec, A<Call> C, A<Acquire> T>
 void describe_session(Codec& codec, C& call, T& body) {
     codec.optional("Session", body.session);
@@ -124,7 +124,7 @@ void describe(Codec& codec, T& grant) {
     codec.optional("Count", grant.count);
     describe_deadline(codec, grant);
     codec.optional("CapBootMs", grant.cap);
-    // How it has ended since, in the answer to a repeated request.
+    // In the response to a repeated request: how the grant has ended since.
     codec.flat_optional("Outcome", grant.ended);
     codec.optional("Session", grant.session);
     if constexpr (Codec::reading) {

@@ -15,15 +15,17 @@
 namespace rocklock {
 namespace {
 
-// Deep enough for DynamoDB's 32 nested lists.
+// Sufficient for DynamoDB's 32 levels of nested lists.
 constexpr std::size_t max_depth = 128;
 
-// ---- Members that are given twice ----
+// ---- Repeated members ----
 //
-// The parser keeps the last one of a name. Whoever sends two means one of them, and nobody knows
-// which.
+// If an object has two members with the same name, the parser keeps the last one. It is unknown
+// which one the sender meant, so the request is refused. To detect this, the names in the text are
+// counted and compared with the members of the parsed object.
 
-// Where the string ends whose text begins at `start`: texts may be long.
+// Returns the position of the quote that ends the string whose text begins at `start`. Uses find(),
+// because texts can be long.
 std::size_t end_of_string(std::string_view json, std::size_t start) {
     for (auto end = json.find('"', start);; end = json.find('"', end + 1)) {
         std::size_t backslashes = 0;
@@ -32,7 +34,8 @@ std::size_t end_of_string(std::string_view json, std::size_t start) {
     }
 }
 
-// The strings of what is known to be JSON, without their quotes, and whether each is a name.
+// Calls `take` for each string in valid JSON, with its position, its text without quotes, and
+// whether it is the name of a member.
 template <typename Take>
 void for_each_string(std::string_view json, const Take& take) {
     for (std::size_t at = json.find('"'); at != std::string_view::npos; at = json.find('"', at)) {
@@ -59,7 +62,7 @@ std::size_t count_members(const boost::json::object& object) {
     return count;
 }
 
-// Not deep: the parser has seen to that.
+// The recursion is limited by the parser's maximum depth.
 std::size_t count_members(const boost::json::value& value) {
     if (const auto* object = value.if_object()) return count_members(*object);
     std::size_t count = 0;
@@ -69,7 +72,8 @@ std::size_t count_members(const boost::json::value& value) {
     return count;
 }
 
-// Which name comes twice in one object; written in two ways it is not found.
+// Returns a message with the name that is repeated in an object. If the two names are escaped
+// differently, they are not recognized as equal, and the message contains no name.
 std::string twice_named(std::string_view json) {
     std::vector<std::set<std::string_view>> objects;
     std::size_t at = 0;
@@ -86,8 +90,8 @@ std::string twice_named(std::string_view json) {
            " is given twice: give each member of an object once";
 }
 
-// Where the first text lies that is not UTF-8: a member, an element of an array, or a member's own
-// name; nothing when there is none.
+// Returns the path of the first text that is not UTF-8: a member, an element of an array, or the
+// name of a member. Returns an empty string if there is none.
 std::string not_utf8(const boost::json::value& value, const std::string& where) {
     if (const auto* text = value.if_string()) {
         return is_utf8({text->data(), text->size()}) ? std::string() : where;

@@ -1,4 +1,4 @@
-// The body of a request or an answer of the lock API, as a JSON object.
+// Parses the body of a request or a response of the lock API: a JSON object.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,12 @@ namespace rocklock {
 
 using TakeObject = std::function<void(const boost::json::object& object)>;
 
-// Parses `json` and hands the object over. What is none is a problem, told with its place.
+// Parses `json` and calls `take` with the object. If `json` is not a JSON object, reports a problem
+// with its position instead.
 void with_object(std::string_view json, FirstProblem& problem, const TakeObject& take);
 
-// The same of a request, where an empty body is one without members, and a member that is given
-// twice is a problem.
+// As with_object(), for requests: an empty body is an object without members, and a repeated member
+// is a problem.
 void with_request(std::string_view json, FirstProblem& problem, const TakeObject& take);
 
 }  // namespace rocklock

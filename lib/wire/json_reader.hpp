@@ -1,7 +1,8 @@
-// Reads the members of JSON objects into values, for the descriptions in lock_members.hpp.
+// Reads the members of JSON objects into values. The functions describe() and describe_call() of
+// lock_members.hpp call it for each member.
 //
-// The first thing that is wrong is kept, with the way to it ("Locks[2].Mode must be one of ...");
-// what is read after it means nothing.
+// The first problem is kept, with the path of the member ("Locks[2].Mode must be one of ...").
+// Values that are read after it must not be used.
 #pragma once
 
 #include <chrono>
@@ -30,8 +31,8 @@ class JsonReader {
 public:
     static constexpr bool reading = true;
 
-    // `where` is the way to this object, with a dot at its end; empty for the whole. Strict readers
-    // take an unknown member for a problem.
+    // `where` is the path of this object with a trailing dot, or empty for the whole body. A strict
+    // reader reports unknown members.
     JsonReader(const boost::json::object& object, std::string where, bool strict,
                FirstProblem& problem)
         : object_(object), where_(std::move(where)), strict_(strict), problem_(problem) {}
@@ -56,7 +57,7 @@ public:
         optional(name, value);
     }
 
-    // -1 waits for ever.
+    // -1 means no limit.
     void patience(std::string_view name, std::chrono::milliseconds& value) {
         const auto* member = find(name);
         if (member == nullptr) return;
@@ -72,7 +73,8 @@ public:
         if (value > max_wait) value = no_limit;
     }
 
-    // A value whose members lie flat in this object; it is there when `name` is.
+    // An optional value whose members are members of this object. The value is present if `name`
+    // is.
     template <typename T>
     void flat_optional(std::string_view name, std::optional<T>& value) {
         T flat{};
@@ -84,18 +86,18 @@ public:
 
     bool has(std::string_view name) const { return object_.contains(name); }
 
-    // A member whose value is read elsewhere; none where it is absent.
+    // Returns a member whose value the caller reads itself, or null if it is absent.
     const boost::json::value* other(std::string_view name) { return find(name); }
 
     void refuse(std::string_view what) {
-        // Of the object itself: without the dot before its members.
+        // The problem concerns the object itself, so the trailing dot of `where_` is removed.
         const std::string_view place = where_;
         problem_.report(place.empty() ? std::string(what)
                                       : std::string(place.substr(0, place.size() - 1)) + ": " +
                                             std::string(what));
     }
 
-    // Call it last: anything that nobody asked for?
+    // Must be called last: a strict reader reports a member that was not read.
     void finish() {
         if (!strict_ || known_.size() == object_.size()) return;
         for (const auto& member : object_) {
@@ -115,7 +117,7 @@ public:
 
 private:
     static constexpr std::uint64_t max_exact = (std::uint64_t{1} << 53) - 1;
-    // A hundred years; longer is for ever.
+    // A hundred years. Longer wait timeouts are treated as no limit.
     static constexpr std::chrono::milliseconds max_wait = std::chrono::hours{24 * 36'525};
 
     const boost::json::value* find(std::string_view name) {
@@ -179,7 +181,7 @@ private:
         const auto number = whole_number(json, name, max_exact);
         if (number) value = DraftId{*number};
     }
-    // Of a draft. What stands beside it is told there: the version.
+    // The write of a draft. Its version is a member of the draft and was read before.
     void read(const boost::json::value& json, std::string_view name, WriteItem& value) {
         auto write = read_draft_action(json);
         if (!write)
@@ -192,7 +194,7 @@ private:
         const auto number = whole_number(json, name, max_exact);
         if (number) value = std::chrono::milliseconds{static_cast<std::int64_t>(*number)};
     }
-    // What is finer than milliseconds, in microseconds.
+    // Durations that are finer than milliseconds are sent as microseconds.
     void read(const boost::json::value& json, std::string_view name,
               std::chrono::nanoseconds& value) {
         const auto number = whole_number(json, name, max_exact);

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::string_view hex = "0123456789abcdef";
 
-// DEL is allowed in JSON, but no terminal should get it.
+// DEL is allowed in JSON, but it is escaped because terminals interpret it.
 constexpr bool is_plain(unsigned char byte) {
     return byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7F;
 }
 
-// How many bytes from there on stand for themselves.
+// Returns the number of bytes, starting at `from`, that need no escape.
 std::size_t plain_length(std::string_view text, std::size_t from) {
     static constexpr auto plain = [] {
         std::array<bool, 256> table{};

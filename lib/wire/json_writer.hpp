@@ -1,4 +1,4 @@
-// Writes JSON, one value after the other, into one string.
+// Writes JSON into a string, one value after the other.
 //
 //     JsonWriter json;
 //     json.begin_object();
@@ -6,7 +6,8 @@
 //     json.number(std::uint64_t{7});
 //     json.end_object();
 //
-// Commas are its own affair; that every key gets a value and every begin its end is the caller's.
+// The writer inserts the commas. The caller must write a value after every key and an end for every
+// begin.
 #pragma once
 
 #include <concepts>
@@ -28,13 +29,13 @@ public:
     void begin_array() { open('['); }
     void end_array() { close(']'); }
 
-    // Names of members are ours: nothing in them needs an escape.
+    // Writes a name that needs no escapes. For the names of the protocol.
     void key(std::string_view name);
-    // A name that is not ours.
+    // Writes any name, with escapes.
     void foreign_key(std::string_view name);
 
     void string(std::string_view text);
-    // A number of any length, and any bytes, as strings.
+    // Write a number of any length, or any bytes, as a string.
     void decimal_string(const Number& number);
     void base64_string(std::string_view bytes);
     template <std::integral Number>
@@ -42,7 +43,7 @@ public:
         separate();
         text_ += std::to_string(value);
     }
-    // With a point: 2.0, 0.5.
+    // Writes a decimal point: 2.0, 0.5.
     void number(double value);
     void boolean(bool value);
     void null();
@@ -51,7 +52,7 @@ public:
     std::string take() { return std::move(text_); }
 
 private:
-    // Most answers are no longer.
+    // Most responses are not longer.
     static constexpr std::size_t usual_bytes = 256;
 
     void separate();

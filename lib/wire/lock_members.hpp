@@ -1,13 +1,15 @@
-// The members of everything the protocol carries, each named once.
+// The members of all values in the protocol. Each member is named in one place, for all encodings
+// and for both directions.
 //
-// A codec walks over them to write or to read: `required` members are always there, `optional` ones
-// are left out where they say nothing (empty, zero, false), and keep their default where they are
-// absent.
+// A function describe(codec, value) calls the codec for each member of the value. The codec is a
+// writer or a reader of JSON or frames. `required` members are always written. `optional` members
+// are omitted if they have no content (empty, zero, false), and a reader keeps the default if they
+// are absent. `usual` members are always written and can be absent when they are read.
 //
 //     codec.required("Resource", lock.resource);
 //     codec.optional("Subtree", lock.subtree);
 //
-// What differs between both directions asks `Codec::reading`.
+// Code for only one direction tests `Codec::reading`.
 #pragma once
 
 #include "wire/grant_members.hpp"

@@ -1,4 +1,4 @@
-// The words of the lock manager, as the protocol spells them.
+// The words of the enumerations of the lock manager in the protocol.
 #pragma once
 
 #include <array>

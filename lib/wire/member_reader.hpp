@@ -1,8 +1,8 @@
-// Reads the members of the service's requests, and keeps what is wrong with them.
+// Reads the members of DynamoDB requests and keeps their faults.
 //
-// Faults count in this order, wherever in the request they are found: what cannot be read, what
-// members must not be (all of them in one message), and values that there are not. So a fault does
-// not end the reading; what is read after one means nothing.
+// Independently of their position in the request, faults are reported in this order: what cannot be
+// parsed, members that violate a constraint (all of them in one message), and values that are not
+// permitted. Reading therefore continues after a fault, but what is read after it must not be used.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace rocklock {
 
-// Of one request.
+// The faults of one request.
 class RequestFaults {
 public:
     AttributeReader& values() { return values_; }
@@ -33,10 +33,11 @@ public:
     void invalid(std::string message) {
         values_.report_invalid(Error(ErrorCode::invalid_argument, std::move(message)));
     }
-    // A member that is not as it must be. `value` as it is told: 'x', or null.
+    // Reports that a member violates `rule`. `value` is the value as the message shows it: 'x', or
+    // null.
     void constraint(std::string_view value, std::string_view path, std::string_view rule);
 
-    // The one that counts.
+    // Returns the fault that is reported to the client, or none.
     std::optional<Error> first() const;
 
 private:
@@ -45,7 +46,7 @@ private:
     std::string constraint_text_;
 };
 
-// The words of an enumeration, in the order in which the service names them.
+// The words of an enumeration, in the order of DynamoDB's messages.
 template <typename Enum, std::size_t count>
 using ServiceWords = std::array<std::pair<std::string_view, Enum>, count>;
 
@@ -57,28 +58,30 @@ std::string_view word_of(Enum value, const ServiceWords<Enum, count>& words) {
     return {};
 }
 
-// One object of a request. Members that are null are as those that are missing.
+// Reads one object of a request. A member that is null is treated as absent. The functions return
+// none (or a default) if the member is absent, or has a fault, which they report.
 //
 // Lifetime: borrows the object and the faults.
 class MemberReader {
 public:
-    // `path` is the way to the object as faults tell it, empty for the whole request.
+    // `path` is the path of the object in fault messages, empty for the whole request.
     MemberReader(const boost::json::object& object, std::string path, RequestFaults& faults)
         : object_(&object), path_(std::move(path)), faults_(&faults) {}
 
     RequestFaults& faults() const { return *faults_; }
-    // Of a member: its name begins in lower case there.
+    // Returns the path of a member in fault messages. Its name begins with a lower-case letter
+    // there.
     std::string path_of(std::string_view name) const;
 
     const boost::json::value* find(std::string_view name) const;
     bool has(std::string_view name) const { return find(name) != nullptr; }
-    // A fault if there is none.
+    // Returns the member. If it is absent, reports a fault and returns null.
     const boost::json::value* require(std::string_view name) const;
 
     std::optional<std::string> text(std::string_view name) const;
     std::string required_text(std::string_view name) const;
     std::optional<bool> truth(std::string_view name) const;
-    // A fraction is cut off.
+    // Discards the fraction of the number.
     std::optional<std::int64_t> whole(std::string_view name) const;
     std::int64_t required_whole(std::string_view name) const;
     std::optional<std::vector<std::string>> texts(std::string_view name) const;
@@ -88,15 +91,16 @@ public:
     std::vector<AttributeValue> values(std::string_view name) const;
 
     std::optional<MemberReader> structure(std::string_view name) const;
-    // A list of structures.
+    // A list of objects.
     std::optional<std::vector<MemberReader>> structures(std::string_view name) const;
-    // The same of a value that lies in a map.
+    // The same for a value that is in a map.
     std::vector<MemberReader> structures_of(const boost::json::value& json,
                                             const std::string& path) const;
-    // Structures by name, in the request's order.
+    // Objects by name, in the order of the request.
     std::optional<std::vector<std::pair<std::string, MemberReader>>> structures_by_name(
         std::string_view name) const;
-    // Its members as they are, for maps; nothing where it is no object.
+    // Returns the object without a reader, for maps. Returns null if the member is absent or not an
+    // object.
     const boost::json::object* object(std::string_view name) const;
 
     template <typename Enum, std::size_t count>
@@ -126,15 +130,15 @@ private:
     RequestFaults* faults_;
 };
 
-// Nothing, and a fault, where it is none.
+// If `json` is not a string, reports a fault and returns none.
 std::optional<std::string> read_text(const boost::json::value& json, RequestFaults& faults);
 
-// The member TableName. An ARN does as well, and is for the tables to judge.
+// Reads the member TableName. It may be an ARN, which the tables check.
 std::string required_table(const MemberReader& json);
 void check_table_name(std::string_view name, std::string_view path, RequestFaults& faults);
-// The faults of the name of a table or an index.
+// Reports the faults of the name of a table or an index.
 void check_resource_name(std::string_view name, std::string_view path, RequestFaults& faults);
-// The fault of a number that must lie in first..last.
+// Reports a fault if the number is outside the range.
 void check_whole(const std::optional<std::int64_t>& value, std::string_view path,
                  std::pair<std::int64_t, std::int64_t> range, RequestFaults& faults);
 

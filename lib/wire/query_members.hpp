@@ -132,7 +132,7 @@ void describe(Codec& codec, T& detail) {
     codec.required("Grants", detail.grants);
 }
 
-// With its bounds, which another version may have others of: then it is read as empty.
+// The bounds are sent too. If another version has other bounds, the histogram is read as empty.
 template <typename Codec, A<Histogram> T>
 void describe(Codec& codec, T& histogram) {
     using Numbers = std::vector<std::uint64_t>;
@@ -173,7 +173,7 @@ void describe(Codec& codec, T& counts) {
     codec.required("Deadlocks", counts.deadlocks);
     codec.required("Replays", counts.replays);
     codec.required("SweepFinds", counts.sweep_finds);
-    // A daemon of before does not say these.
+    // Older daemons do not send these members.
     codec.usual("ReadLocksGranted", counts.locks_granted[0]);
     codec.usual("WriteLocksGranted", counts.locks_granted[1]);
     codec.usual("ExclusiveLocksGranted", counts.locks_granted[2]);
@@ -281,7 +281,7 @@ void describe(Codec& codec, T& backed_up) {
 
 // ---- Refusals ----
 
-// The facts of an error; its name and message are the codec's.
+// The facts of an error. The codec itself writes and reads its name and message.
 template <typename Codec, A<Error> T>
 void describe_facts(Codec& codec, T& error) {
     codec.optional("Blockers", error.blockers);

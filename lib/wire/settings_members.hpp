@@ -32,7 +32,7 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("TableName", body.table);
 }
 
-// Whose drafts.
+// The owner of the drafts: a session with its secret, or a principal.
 template <typename Codec, A<Call> C, typename Session, typename Principal>
 void describe_owner(Codec& codec, C& call, Session& session, Principal& principal) {
     codec.optional("Session", session);

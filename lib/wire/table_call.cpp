@@ -17,10 +17,11 @@ namespace {
 
 using Kind = WriteItem::Kind;
 
-// Deep enough to say of values that they are nested too deeply.
+// Deeper than any valid request, so that values with too many levels are reported as such.
 constexpr std::size_t max_levels = 256;
 
-// `write` takes the writer, the answer and the request, and adds members to the answer's object.
+// Converts the answer of the tables to a response. `write` is called with the writer, the answer
+// and the request, and adds members to the object of the response.
 template <typename Answer, typename Request, typename Write>
 Result<TableAnswer> answer_of(Result<Answer> answer, const Request& request, const Write& write) {
     if (!answer) return std::move(answer).error();
@@ -34,7 +35,7 @@ Result<TableAnswer> answer_of(Result<Answer> answer, const Request& request, con
     return table_answer;
 }
 
-// Puts what is shown into each part of a request that has a place for it.
+// Copies the guards into each part of the request that has a member for them.
 template <typename Request>
 void show_guards([[maybe_unused]] const TableGuards& guards, Request& request) {
     [[maybe_unused]] const auto show_in = [&](auto& part) { part.proof = guards.proof; };
@@ -64,7 +65,8 @@ constexpr auto write_alone = [](JsonWriter& json, const auto& answer, const auto
     table_json::write_answer(json, answer);
 };
 
-// A typed request, and how its answer is told.
+// Returns a call that passes the guards and the request to `ask`, and writes its answer with
+// `write`.
 template <typename Request, typename Ask, typename Write>
 TableCall call_of(Request request, Ask ask, Write write) {
     return TableCall::Ask(
@@ -146,7 +148,7 @@ TableCall describe_time_to_live(const MemberReader& json) {
         });
 }
 
-// Answers nothing but that it is done.
+// As call_of(), for operations with an empty response.
 template <typename Request, typename Ask>
 TableCall silent_call(Request request, Ask ask) {
     return TableCall::Ask(
@@ -181,7 +183,7 @@ TableCall list_tags_of_resource(const MemberReader& json) {
         });
 }
 
-// Nothing is ever restored to a point in time.
+// Point-in-time recovery does not exist here and is always reported as disabled.
 void write_no_backups(JsonWriter& writer) {
     writer.begin_object();
     writer.key("ContinuousBackupsDescription");
@@ -197,7 +199,7 @@ void write_no_backups(JsonWriter& writer) {
     writer.end_object();
 }
 
-// Operations on backups have a name of their own for a table that is not there.
+// If the table does not exist, operations on backups fail with a name of their own.
 TableCall describe_backups(const MemberReader& json) {
     return [table = required_table(json)](TableService& tables,
                                           const TableGuards& /*guards*/) -> Result<TableAnswer> {
@@ -272,7 +274,7 @@ TableCall transact_write(const MemberReader& json) {
         write_alone);
 }
 
-// The fault of a key is told by itself, without a reason for each.
+// If a key is invalid, DynamoDB returns its message without a list of reasons.
 Result<TransactGetAnswer> get_together(TableService& tables, const TransactGet& request) {
     auto answer = tables.transact_get(request);
     if (answer || answer.error().code != ErrorCode::transaction_cancelled) return answer;
@@ -288,7 +290,7 @@ TableCall transact_get(const MemberReader& json) {
     return call_of(table_json::read_transact_get(json), get_together, write_alone);
 }
 
-// It is answered by describe_endpoints().
+// Not called: the server answers with describe_endpoints().
 TableCall no_call(const MemberReader& /*json*/) {
     return [](TableService& /*tables*/, const TableGuards& /*guards*/) -> Result<TableAnswer> {
         return TableAnswer{describe_endpoints({}), {}};
@@ -321,7 +323,7 @@ constexpr auto operations = std::to_array<TableOperation>({
     {"UpdateTimeToLive", update_time_to_live},
 });
 
-// Those of the service, and of its streams, that are not offered here.
+// Operations of DynamoDB and DynamoDB Streams that are not implemented here.
 constexpr auto others = std::to_array<std::string_view>({"BatchExecuteStatement",
                                                          "CreateBackup",
                                                          "CreateGlobalTable",
@@ -381,7 +383,7 @@ bool is_write_of_one_item(std::string_view operation) {
 }
 
 std::string describe_endpoints(std::string_view host) {
-    // How long what it tells may be kept, as in the service.
+    // The time for which clients may cache the response, as in DynamoDB.
     constexpr int minutes = 1440;
     JsonWriter json;
     json.begin_object();
@@ -399,13 +401,13 @@ std::string describe_endpoints(std::string_view host) {
 }
 
 Result<TableBody> TableBody::parse(std::string_view text) {
-    // Freed as one piece.
+    // Frees the memory of the body in one step.
     auto memory = std::make_shared<boost::json::monotonic_resource>();
     boost::json::parse_options options;
     options.max_depth = max_levels;
     boost::system::error_code error;
     auto json = boost::json::parse({text.data(), text.size()}, error, memory.get(), options);
-    // The service says no more.
+    // DynamoDB returns no message in this case.
     if (error || !json.is_object()) return Error(ErrorCode::malformed, "");
     return TableBody(std::move(memory), std::move(json));
 }

@@ -1,7 +1,7 @@
-// The service's operations as it tells them: an operation by name and its request as JSON, to a
-// typed request that tables can be asked, and the answer as JSON again.
+// DynamoDB's operations over HTTP: converts the name of an operation and the JSON of its request to
+// a typed request, calls the tables, and converts the result to JSON.
 //
-// docs: semantics of DynamoDB, "Wire protocol".
+// See "Wire protocol" in the documentation of the DynamoDB semantics.
 #pragma once
 
 #include <concepts>
@@ -29,13 +29,13 @@ class MemberReader;
 
 inline constexpr std::string_view table_target_prefix = "DynamoDB_20120810.";
 
-// Whether the service has an operation of that name. It may not be offered here.
+// Returns whether DynamoDB has an operation with this name. It may not be implemented here.
 bool is_service_operation(std::string_view name);
 
-// The body of a request, parsed.
+// The parsed body of a request.
 class TableBody {
 public:
-    // Errors: malformed  no JSON, or no object
+    // Errors: malformed if `text` is not a JSON object.
     static Result<TableBody> parse(std::string_view text);
 
     const boost::json::object& members() const { return json_.get_object(); }
@@ -44,53 +44,53 @@ private:
     TableBody(std::shared_ptr<void> memory, boost::json::value json)
         : memory_(std::move(memory)), json_(std::move(json)) {}
 
-    // What the JSON lies in.
+    // Owns the memory of `json_`.
     std::shared_ptr<void> memory_;
     boost::json::value json_;
 };
 
-// What a request shows besides its body.
+// The parts of a request that are in its headers.
 struct TableGuards {
-    // Of all that it reads or writes.
+    // Applies to everything that the request reads or writes.
     std::optional<LockProof> proof;
-    // As WriteItem has it, of writes of one item.
+    // As WriteItem::expected_version, for requests that write one item.
     std::optional<std::uint64_t> expected_version;
-    // As WriteItem and TransactWrite have it.
+    // As WriteItem::after and TransactWrite::after.
     AfterSave after = AfterSave::keep;
-    // As WriteItem::from_draft, of which there is one, and TransactWrite::from_drafts.
+    // As WriteItem::from_draft, which takes one draft, or TransactWrite::from_drafts.
     std::vector<DraftId> drafts;
-    // The uid of the sender, towards whose limits a new table counts.
+    // The uid of the sender. A table that it creates counts towards its limits.
     std::optional<std::uint32_t> user{};
 };
 
 struct TableAnswer {
     std::string body;
-    // Of the item, where one was written or got: 0 where there is none now.
+    // The version of the item, if one item was written or read; 0 if it does not exist now.
     std::optional<std::uint64_t> version;
-    // The body is that of an error with a name that only this operation has.
+    // Set if `body` is an error whose name only this operation has.
     std::optional<ErrorCode> refused{};
 };
 
-// A typed request of some operation.
+// A typed request of one operation.
 class TableCall {
 public:
     using Ask = std::function<Result<TableAnswer>(TableService& tables, const TableGuards& guards)>;
 
     template <std::invocable<TableService&, const TableGuards&> F>
     TableCall(F ask) : request_(Ask(std::move(ask))) {}
-    // The operations on one item can also be answered without waiting.
+    // A request for one item. It can also be executed without waiting.
     TableCall(GetItem get) : request_(std::move(get)) {}
     TableCall(WriteItem write) : request_(std::move(write)) {}
 
-    // Calls the tables and returns their answer as JSON. May wait. At most once.
+    // Calls the tables and returns their response as JSON. May block. May be called at most once.
     Result<TableAnswer> operator()(TableService& tables, const TableGuards& guards);
 
-    // For a GetItem: the answer from memory (TableService::get_cached_item()). None for other
-    // operations, and if the item has to be read from storage.
+    // For a GetItem: returns the response if the item is cached (TableService::get_cached_item()).
+    // Returns none if it is not cached, and for other operations.
     std::optional<Result<TableAnswer>> answer_from_cache(TableService& tables) const;
 
-    // For PutItem, UpdateItem and DeleteItem: the write after TableService::begin_write(). Null for
-    // other operations, and if the write has to take the way of operator().
+    // For PutItem, UpdateItem and DeleteItem: returns the write after TableService::begin_write().
+    // Returns null if the caller must use operator() instead, and for other operations.
     std::unique_ptr<PendingWrite> begin_write(TableService& tables) const;
 
 private:
@@ -100,39 +100,42 @@ private:
 // An operation that this API implements.
 struct TableOperation {
     std::string_view name;
-    // Reads the members of a request. Faults go to the reader.
+    // Reads the members of a request and reports faults to the reader.
     TableCall (*read)(const MemberReader& json);
 };
 
-// All operations, in the order of their names.
+// Returns all operations, ordered by name.
 std::span<const TableOperation> table_operations();
 // Returns null if there is no operation of that name.
 const TableOperation* find_table_operation(std::string_view name);
 
-// PutItem, UpdateItem, DeleteItem.
+// Returns true for PutItem, UpdateItem and DeleteItem.
 bool is_write_of_one_item(std::string_view operation);
 
-// Errors: malformed         a member is of another kind of JSON
-//         invalid_argument  it is not as it must be, as far as that needs no table
+// Errors: malformed         a member has the wrong JSON type
+//         invalid_argument  a member is not permitted, if that can be decided without a table
 Result<TableCall> read_table_call(const TableOperation& operation, const TableBody& body);
 
-// The answer to a write that TableCall::begin_write() began.
+// Returns the response to a write that TableCall::begin_write() began.
 Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer);
 
-// The answer of DescribeEndpoints, which asks no tables: the service is where it was reached.
+// Returns the response to DescribeEndpoints: the endpoint is the host that the client has used.
 std::string describe_endpoints(std::string_view host);
 
-// An error as the body of an answer, and its status.
+// Return the body of the response to a failed request; table_error_status() returns its HTTP
+// status.
 std::string write_table_error(const Error& error);
-// That of a SaveEdit that was cancelled, as the lock API tells errors: with what the items are now,
-// and who wrote them.
+// Returns the body of the response to a SaveEdit that was cancelled, as an error of the lock API:
+// with the current version of each item and the principal that wrote it.
 std::string write_save_error(const Error& error);
-// As a member: {"By", "At"}.
+// Writes the member "LastWrite": {"By", "At"}.
 void write_last_write(JsonWriter& json, const LastWrite& last);
 int table_error_status(const Error& error);
-// An error of one of the service's own exceptions that has no code: `name` with its namespace.
+// Returns one of DynamoDB's own exceptions for which there is no ErrorCode. Adds the namespace to
+// `name`.
 std::string write_modelled_error(std::string_view name, std::string_view message);
-// One that has a name only in HTTP: `name` with its namespace. Without a text where that is empty.
+// Returns an error that exists only over HTTP. Adds the namespace to `name`. An empty message is
+// omitted.
 std::string write_service_error(std::string_view name, std::string_view message);
 
 }  // namespace rocklock

@@ -16,11 +16,11 @@ namespace {
 constexpr std::string_view validation_space = "com.amazon.coral.validate#";
 constexpr std::string_view service_space = "com.amazon.coral.service#";
 constexpr std::string_view modelled_space = "com.amazonaws.dynamodb.v20120810#";
-// Of refusals that the service does not know.
+// The namespace of refusals that DynamoDB does not have.
 constexpr std::string_view own_space = "rocklock#";
 constexpr std::string_view internal_error = "InternalServerError";
 
-// By locks.
+// Returns whether the error is a refusal because of locks.
 bool is_own(ErrorCode code) {
     return code == ErrorCode::lock_required || code == ErrorCode::stale_token ||
            code == ErrorCode::locked || code == ErrorCode::not_owner;
@@ -56,7 +56,7 @@ std::string full_name(ErrorCode code) {
     return std::string(space).append(error_name(code));
 }
 
-// These alone have a capital.
+// In DynamoDB, only these errors write the member with a capital letter.
 std::string_view message_member(ErrorCode code) {
     const bool capital = code == ErrorCode::transaction_cancelled ||
                          code == ErrorCode::transaction_in_progress ||
@@ -64,7 +64,7 @@ std::string_view message_member(ErrorCode code) {
     return capital ? "Message" : "message";
 }
 
-// The service does not say who wrote last.
+// DynamoDB does not report the last write of an item.
 enum class ReasonFormat : std::uint8_t { of_the_service, with_the_last_write };
 
 void write_reason(JsonWriter& json, const CancellationReason& reason, ReasonFormat format) {

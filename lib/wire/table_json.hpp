@@ -1,15 +1,16 @@
-// The pieces of wire/table_call.hpp: requests from JSON and answers to JSON, by family of
-// operations.
+// The parts of wire/table_call.hpp, by family of operations: requests from JSON and responses to
+// JSON.
 //
 //     table_json_schema.cpp        CreateTable, UpdateTable, DescribeTable, DeleteTable, ListTables
 //     table_json_item.cpp          PutItem, UpdateItem, DeleteItem, GetItem
 //     table_json_page.cpp          Query, Scan
 //     table_json_batch.cpp         BatchWriteItem, BatchGetItem
 //     table_json_transaction.cpp   TransactWriteItems, TransactGetItems
-//     table_json_settings.cpp      times to live, tags, limits
-//     table_json_capacity.cpp      what answers tell of costs
+//     table_json_settings.cpp      time to live, tags, limits
+//     table_json_capacity.cpp      consumed capacity in responses
 //
-// Reading keeps faults with the reader; what was read then means nothing.
+// The read functions report faults to the reader. If there is a fault, their result must not be
+// used.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,14 @@ CreateTable read_create_table(const MemberReader& json);
 UpdateTable read_update_table(const MemberReader& json);
 ListTables read_list_tables(const MemberReader& json);
 void write_description(JsonWriter& json, const TableDescription& table);
-// What DeleteTable answers.
+// The description in the response to DeleteTable.
 void write_short_description(JsonWriter& json, const TableDescription& table);
 void write_names(JsonWriter& json, const TableNames& names);
 
 UpdateTimeToLive read_update_time_to_live(const MemberReader& json);
 void write_specification(JsonWriter& json, const UpdateTimeToLive& specification);
 void write_description(JsonWriter& json, const TimeToLive& described);
-// The member Tags; none where there is no such member.
+// Reads the member Tags. Returns an empty map if it is absent.
 Tags read_tags(const MemberReader& json);
 TagResource read_tag_resource(const MemberReader& json);
 UntagResource read_untag_resource(const MemberReader& json);
@@ -44,7 +45,7 @@ void write_tags(JsonWriter& json, const TagPage& page);
 void write_limits(JsonWriter& json, const ServiceLimits& limits);
 
 WriteItem read_write(const MemberReader& json, WriteItem::Kind kind);
-// In a transaction.
+// Reads an action of a transaction.
 WriteItem read_action(const MemberReader& json, WriteItem::Kind kind);
 GetItem read_get(const MemberReader& json);
 void write_answer(JsonWriter& json, const WriteAnswer& answer);
@@ -66,9 +67,9 @@ void write_answer(JsonWriter& json, const TransactGetAnswer& answer);
 
 ReturnCapacity read_return_capacity(const MemberReader& json);
 bool read_return_metrics(const MemberReader& json);
-// Members of an answer, where there is something to tell.
+// Write a member of a response if it has content.
 void write_consumed(JsonWriter& json, const std::optional<ConsumedCapacity>& consumed);
-// In a transaction the units are also told by what they were for.
+// In a transaction, the units are also reported separately as read or write units.
 enum class UnitsOf : std::uint8_t { either, reads, writes };
 void write_consumed(JsonWriter& json, const std::vector<ConsumedCapacity>& consumed, UnitsOf of);
 void write_collection(JsonWriter& json, const std::optional<AttributeMap>& key);

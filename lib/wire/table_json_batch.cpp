@@ -14,7 +14,8 @@ namespace {
 
 using Kind = WriteItem::Kind;
 
-// PutRequest or DeleteRequest. More or fewer than one are told alike, as it was recorded.
+// Reads a PutRequest or a DeleteRequest. If there is not exactly one of them, the message is the
+// same for none and for two, as DynamoDB's recorded responses show.
 WriteItem read_element(const MemberReader& json, const std::string& table) {
     WriteItem write;
     write.table = table;
@@ -65,7 +66,7 @@ void write_texts(JsonWriter& json, std::string_view name, const std::vector<std:
     json.end_array();
 }
 
-// As it was asked for, so that it can be asked for again.
+// Writes unprocessed requests in the form of the request, so that the client can send them again.
 void write_elements(JsonWriter& json, const std::vector<WriteItem>& writes) {
     std::map<std::string_view, std::vector<const WriteItem*>> tables;
     for (const auto& write : writes) tables[write.table].push_back(&write);
@@ -86,7 +87,7 @@ void write_elements(JsonWriter& json, const std::vector<WriteItem>& writes) {
     }
 }
 
-// The same.
+// The same for keys.
 void write_keys(JsonWriter& json, const BatchGet::Keys& request) {
     json.begin_object();
     json.key("Keys");

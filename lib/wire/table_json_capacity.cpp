@@ -49,7 +49,7 @@ void write_capacity(JsonWriter& json, const ConsumedCapacity& consumed, UnitsOf 
     json.end_object();
 }
 
-// The service estimates between whole gigabytes; what is here is never so large.
+// DynamoDB returns an estimate as a range of gigabytes. Here the lowest range is always returned.
 void write_metrics(JsonWriter& json, const AttributeMap& key) {
     json.begin_object();
     json.key("ItemCollectionKey");

@@ -36,7 +36,7 @@ WriteItem read_target(const MemberReader& json, Kind kind) {
 
 WriteItem read_action(const MemberReader& json, Kind kind) {
     WriteItem request = read_target(json, kind);
-    // They can do nothing without, where a write alone can.
+    // DynamoDB requires these members in a transaction, but not in a single write.
     if (kind == Kind::update) json.require("UpdateExpression");
     if (kind == Kind::check) json.require("ConditionExpression");
     request.expressions = read_expressions_alone(json, kind_of(kind));

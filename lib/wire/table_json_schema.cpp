@@ -62,7 +62,7 @@ std::optional<OnDemandThroughput> read_on_demand(const MemberReader& json) {
     if (!given) return std::nullopt;
     OnDemandThroughput limits{given->whole("MaxReadRequestUnits"),
                               given->whole("MaxWriteRequestUnits")};
-    // One without members is none.
+    // An object without members is treated as absent.
     if (!limits.max_read_units && !limits.max_write_units) return std::nullopt;
     return limits;
 }
@@ -132,7 +132,8 @@ UpdateTable::GlobalIndexUpdate read_index_update(const MemberReader& json) {
     return update;
 }
 
-// There are no streams here, and who counts on one is told so.
+// Streams are not implemented. A request that enables one is refused, because its sender would rely
+// on it.
 void refuse_streams(const MemberReader& json) {
     const auto streams = json.structure("StreamSpecification");
     if (!streams || !streams->truth("StreamEnabled").value_or(false)) return;
@@ -141,7 +142,7 @@ void refuse_streams(const MemberReader& json) {
 
 // ---- Answers ----
 
-// Seconds, with those of a thousandth behind the point.
+// Returns seconds with a fraction in milliseconds.
 double seconds(WallTime time) {
     return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
@@ -172,7 +173,7 @@ void write_throughput(JsonWriter& json, const ProvisionedThroughput& throughput)
     json.end_object();
 }
 
-// Of a table that was never on demand nothing is told.
+// Omitted if the table was never an on-demand table.
 void write_billing(JsonWriter& json, const TableDescription& table) {
     if (table.billing != BillingMode::pay_per_request && !table.on_demand_since) return;
     json.key("BillingModeSummary");
@@ -186,7 +187,7 @@ void write_billing(JsonWriter& json, const TableDescription& table) {
     json.end_object();
 }
 
-// -1 where there is no limit.
+// Writes -1 if there is no limit.
 void write_on_demand(JsonWriter& json, const OnDemandThroughput& limits) {
     json.key("OnDemandThroughput");
     json.begin_object();
@@ -237,7 +238,7 @@ void write_projection(JsonWriter& json, const IndexProjection& projection) {
     json.end_object();
 }
 
-// What descriptions of tables call by other names.
+// The members that have other names in the description of a table.
 void write_figures(JsonWriter& json, const IndexDescription& index) {
     json.key("IndexArn");
     json.string(index.arn);
@@ -283,7 +284,8 @@ void write_index(JsonWriter& json, const IndexDescription& index,
     json.end_object();
 }
 
-// Global ones with the mode of the table.
+// `billing` is the billing mode of the table. None for local indexes, which have neither a status
+// nor a throughput of their own.
 void write_indexes(JsonWriter& json, std::string_view name,
                    const std::vector<IndexDescription>& indexes,
                    std::optional<BillingMode> billing) {
@@ -308,7 +310,7 @@ void write_definitions(JsonWriter& json, const std::vector<AttributeDefinition>&
     json.end_array();
 }
 
-// What all descriptions of a table begin with.
+// Writes the first members, which all descriptions of a table contain.
 void write_names_of(JsonWriter& json, const TableDescription& table, std::string_view status) {
     json.key("TableName");
     json.string(table.name);

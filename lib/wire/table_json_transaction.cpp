@@ -19,7 +19,7 @@ constexpr auto actions = std::to_array<std::pair<std::string_view, Kind>>({
     {"Update", Kind::update},
 });
 
-// One of the four.
+// Reads the action of an element, which must have exactly one of the four.
 WriteItem read_transact_item(const MemberReader& json) {
     std::optional<WriteItem> read;
     bool several = false;
@@ -73,7 +73,7 @@ TransactGet read_transact_get(const MemberReader& json) {
             complete = complete && get;
         }
     }
-    // An empty list, and one without its requests, are told as if there were none.
+    // DynamoDB reports an empty list, or an element without a Get, as an absent member.
     if (!complete) {
         json.faults().constraint("null", json.path_of("TransactItems"), "Member must not be null");
     }

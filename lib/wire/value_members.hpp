@@ -1,4 +1,4 @@
-// The members of values that calls and replies have in common, for lock_members.hpp.
+// The members of values that both calls and replies contain, for lock_members.hpp.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@ namespace rocklock {
 template <typename T, typename Type>
 concept A = std::same_as<std::remove_const_t<T>, Type>;
 
-// Whether an optional member is left out.
+// Returns whether an optional member has no content and is omitted.
 template <typename T>
 bool says_nothing(const T& value) {
     return value == T{};
