@@ -1,4 +1,4 @@
-// What is answered without a commit of its own rests on the commits of what it shows.
+// An answer that needs no commit of its own depends on the commits of the state that it shows.
 #include <chrono>
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,8 @@ using testing::SimulatedClock;
 
 BOOST_AUTO_TEST_SUITE(an_answer_without_a_commit)
 
-// It shows the new deadline, which the death of the process must not take back.
+// The answer shows the new deadline. If the process dies, that deadline must not be lost, so the
+// answer waits until the renewal is written.
 BOOST_AUTO_TEST_CASE(waits_for_a_renewal_before_it_to_be_written) {
     SimulatedClock clock;
     FaultyStorage storage(clock);

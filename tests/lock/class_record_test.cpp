@@ -1,4 +1,5 @@
-// The record of a class: as it always was, but for the policies that came later.
+// The encoding of a class. It is unchanged since the first version, except for the policies that
+// were added later.
 #include <string>
 
 #include <boost/test/unit_test.hpp>
@@ -10,8 +11,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Of the first version: pattern "a", policy read_write, `steal` as given, a lease of 1 s, no other
-// duration, a queue of 5, no permits, a dependant "b" in read.
+// Returns a record of the first version: pattern "a", policy read_write, `steal` as given, a lease
+// of 1 s, no other duration, a queue limit of 5, no permits, and a dependant "b" in `read`.
 std::string written_before(char steal) {
     const std::string head(
         "\0\0\0\0\0\0\0\x09\x01"

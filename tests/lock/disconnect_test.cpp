@@ -1,4 +1,4 @@
-// Clients that are gone together: what they wait for and the sessions that end with them.
+// Several clients disconnect at the same time: what happens to their waits and sessions.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::SimulatedClock;
 
-// A manager without a thread of its own.
+// A manager without a background thread.
 struct Crowd {
     Crowd() : storage(make_memory_storage(clock)) {
         LockManagerOptions options;
@@ -35,7 +35,7 @@ struct Crowd {
         return manager->ask(request).value().id;
     }
 
-    // Asks for `a`; the answer comes into `answers` under the number that this gives.
+    // Requests `a`. Returns the index at which the answer will be stored in `answers`.
     std::size_t ask(const SessionId& session) {
         const auto number = answers.size();
         answers.emplace_back();
@@ -59,7 +59,7 @@ struct Crowd {
     std::unique_ptr<Storage> storage;
     std::vector<std::optional<Result<Answer>>> answers;
     std::vector<Ticket> tickets;
-    // Last: it uses the others as it goes.
+    // Declared last: its destructor still uses the members above.
     std::unique_ptr<LockManager> manager;
 };
 
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(leave_nothing_to_each_other) {
     const auto again = crowd.ask(bob);
     const auto cleos = crowd.ask(cleo);
     crowd.manager->disconnect({{crowd.tickets[bobs]}, {{ann, "gone"}, {bob, "gone"}}});
-    // Those who are told here need no commit.
+    // These answers need no commit, so they are delivered at once.
     BOOST_TEST(crowd.refused(bobs, ErrorCode::cancelled));
     BOOST_TEST(crowd.refused(again, ErrorCode::session_expired));
     crowd.manager->tick();
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(leave_nothing_to_each_other) {
     BOOST_TEST(crowd.manager->statistics().granted == 2U);
     BOOST_TEST(crowd.manager->history({.resource = "a"}).value().rows.size() == 2U);
     BOOST_TEST(!crowd.manager->audit_invariants());
-    // What is over is passed over.
+    // Waits and sessions that have already ended are ignored.
     crowd.manager->disconnect(
         {{crowd.tickets[bobs], crowd.tickets[cleos]}, {{ann}, {SessionId{}}}});
     BOOST_TEST(crowd.manager->holds(cleo, "a", Mode::write));

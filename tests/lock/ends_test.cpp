@@ -1,4 +1,5 @@
-// Leases that end: what is written of it, who comes first, and in what order.
+// Sessions that end with their leases: which records are written, which request is served first,
+// and in what order.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -21,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::SimulatedClock;
 
-// A manager without a thread of its own.
+// A manager without a background thread.
 struct Lender {
     explicit Lender(std::chrono::milliseconds history_age = std::chrono::hours{24})
         : age(history_age), storage(make_memory_storage(clock)) {
@@ -37,7 +38,7 @@ struct Lender {
         manager = LockManager::open(*storage, clock, options).value();
     }
 
-    // In a session of its own.
+    // Acquires `resource` in a new session.
     Grant lend(const std::string& resource, milliseconds lease = std::chrono::seconds{1}) const {
         Acquire request;
         request.opens.emplace().principal = "ann";
@@ -134,7 +135,8 @@ BOOST_AUTO_TEST_CASE(goes_on_while_it_has_another_grant) {
     BOOST_CHECK(!lender.renewal_refused(first.session));
     lender.release(second);
     lender.pass(milliseconds{1});
-    // Not the one that its record names, so its own says so.
+    // The session's record names the first grant, so the end of the session is written in its own
+    // record.
     BOOST_CHECK(!lender.grant_record(second.id).ends_session);
     BOOST_CHECK(lender.session_record(first.session).ended);
     BOOST_CHECK(!lender.stored(records::deadline_key(first.session)));
@@ -153,7 +155,7 @@ BOOST_AUTO_TEST_CASE(is_forgotten_with_its_grant) {
     BOOST_CHECK(lender.renewal_refused(grant.session)->code == ErrorCode::session_not_found);
 }
 
-// As it is in a store that an older version has written.
+// A store that was written by an older version has such a record.
 BOOST_AUTO_TEST_CASE(ends_with_its_own_record_where_that_names_no_grant) {
     Lender lender;
     const Grant grant = lender.lend("a");
@@ -176,12 +178,13 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(many_leases_that_end_together)
 
-// All deadlines lie within a millisecond, against the order in which they were opened.
+// All deadlines are within a millisecond. The half that was granted later expires first.
 std::vector<Grant> lend_many(Lender& lender, std::size_t count) {
     std::vector<Grant> grants;
     const auto step = std::chrono::nanoseconds{400'000} / static_cast<int>(count);
     for (std::size_t i = 0; i < count; ++i) {
-        // The later half ends first.
+        // The leases of the later half are 1 ms shorter, which is more than the time between the
+        // grants.
         const milliseconds lease{i < count / 2 ? 1001 : 1000};
         grants.push_back(lender.lend("a" + std::to_string(i), lease));
         lender.clock.advance(step);
@@ -209,7 +212,7 @@ BOOST_AUTO_TEST_CASE(are_cleaned_up_when_their_time_has_come_and_none_before) {
     BOOST_CHECK(!lender.manager->audit_invariants());
 }
 
-// A session that renews itself is not looked at more often for that.
+// The table does not check a session more often because the session renews itself.
 BOOST_AUTO_TEST_CASE(are_left_alone_when_they_were_renewed) {
     Lender lender;
     const auto grants = lend_many(lender, 300);
@@ -225,7 +228,7 @@ BOOST_AUTO_TEST_CASE(are_left_alone_when_they_were_renewed) {
     BOOST_CHECK_EQUAL(lender.manager->statistics().expired, grants.size());
 }
 
-// With a thread, which serves in decisions of their own those who wait.
+// With a background thread, which serves the waiters in decisions of their own.
 BOOST_AUTO_TEST_CASE(are_cleaned_up_when_those_who_wait_have_been_served) {
     constexpr std::size_t count = 2000;
     constexpr std::size_t waiting = 300;
@@ -257,13 +260,14 @@ BOOST_AUTO_TEST_CASE(are_cleaned_up_when_those_who_wait_have_been_served) {
     }
     clock.advance(std::chrono::seconds{1});
     while (manager->statistics().expired < count) {
-        // The thread sleeps by the system's clock: what is asked wakes it.
+        // The background thread sleeps by the system's clock, so each request wakes it.
         manager->submit(RenewSession{bob, {}, {}, {}, {}}, [](const Result<Answer>&) {});
         std::this_thread::yield();
     }
     BOOST_REQUIRE(manager->close());
     BOOST_REQUIRE_EQUAL(cleaned.size(), waiting);
-    // What they took over and nothing else.
+    // When the last waiter is granted, only the leases that the waiters took over have been cleaned
+    // up.
     BOOST_CHECK_LE(cleaned.back(), waiting);
 }
 

@@ -1,4 +1,4 @@
-// A server that has many requests decided before it has any of them told.
+// A server that enqueues several requests before it flushes them.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -26,7 +26,8 @@ namespace {
 using testing::FaultyStorage;
 using testing::SimulatedClock;
 
-// A manager with its thread, and a session whose lease has nothing to do with it.
+// A manager with its background thread, and a session whose lease is too long to end during the
+// test.
 struct Server {
     explicit Server(std::unique_ptr<Storage> used, const LockManagerOptions& options = {},
                     Clock& clock = system_clock())
@@ -60,12 +61,12 @@ struct Server {
             told.notify_all();
         });
     }
-    // As often as it asks for.
+    // Flushes until flush() no longer asks to be called again at once.
     void flush() const {
         while (manager->flush() == std::chrono::milliseconds{0}) {
         }
     }
-    // All of them, within a minute.
+    // Waits until all requests are answered. Fails after a minute.
     void until_answered() {
         std::unique_lock lock(mutex);
         BOOST_REQUIRE(
@@ -76,7 +77,7 @@ struct Server {
         return std::get<Grant>(answers.at(number)->value());
     }
 
-    // The manager goes before what its thread uses.
+    // Declared before the manager, whose thread uses them: the manager is destroyed first.
     std::mutex mutex;
     std::condition_variable told;
     std::vector<std::optional<Result<Answer>>> answers;
@@ -88,7 +89,7 @@ struct Server {
     SessionId session;
 };
 
-// A device that notes which thread waits for it, and takes so long for each sync.
+// A device that counts the waits of the flushing thread. Each wait advances the clock by `takes`.
 class Device final : public Storage {
 public:
     explicit Device(SimulatedClock* clock = nullptr, std::chrono::milliseconds takes = {})
@@ -120,11 +121,11 @@ public:
     Result<void> close() override { return inner_.close(); }
 
     std::size_t queued() const { return inner_.queued(); }
-    // By the thread that made the device.
+    // The waits of the thread that constructed the device.
     int waits_of_flusher = 0;
-    // Commits that must be synced, whichever thread enqueued them.
+    // Commits that must be synced, by any thread.
     std::atomic<int> durable_commits{0};
-    // Who has it keeps all other threads waiting.
+    // While a test holds this mutex, the waits of all other threads block.
     std::mutex others;
 
 private:
@@ -134,7 +135,7 @@ private:
     const std::thread::id flusher_ = std::this_thread::get_id();
 };
 
-// A server that flushes whenever it is asked to, in its own thread.
+// A server that calls flush() in its own thread whenever the manager asks for it.
 struct FlushingServer : Server {
     explicit FlushingServer(std::unique_ptr<Device> used, Clock& clock = system_clock(),
                             const LockManagerOptions& options = {})
@@ -150,7 +151,7 @@ struct FlushingServer : Server {
         const std::lock_guard lock(mutex);
         return answered;
     }
-    // How often it had to be asked until all were told.
+    // Flushes until all requests are answered. Fails after a minute.
     void flush_all() {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
         auto again = manager->flush();
@@ -186,7 +187,8 @@ void tells_all(Server& server) {
     BOOST_TEST(server.manager->statistics().held == 2U);
 }
 
-// Ann, who is returned, holds `a`; what comes next is bob's.
+// Acquires `a` for ann and opens a session for bob, which later requests use. Returns ann's
+// session.
 SessionId hand_to_bob(Server& server) {
     server.acquire("a");
     server.flush();
@@ -213,7 +215,7 @@ BOOST_AUTO_TEST_CASE(are_told_by_the_thread_where_commits_wait_for_a_device) {
 BOOST_AUTO_TEST_CASE(are_told_in_a_store_that_only_writes) {
     LockManagerOptions options;
     options.durability = Durability::written;
-    // So that nearly every one reserves numbers, and is synced.
+    // With such a small reserve nearly every acquire reserves numbers, and so is synced.
     options.table.reserve = 8;
     Server server(std::make_unique<FaultyStorage>(system_clock()), options);
     for (int i = 0; i < 200; ++i) {
@@ -259,7 +261,7 @@ BOOST_AUTO_TEST_CASE(need_no_flush_if_there_are_none) {
 }
 
 BOOST_AUTO_TEST_CASE(that_are_few_are_synced_by_the_flushing_thread) {
-    // Which never is slow, whatever else this machine does.
+    // The simulated clock never makes the device look slow, whatever the load of this machine.
     SimulatedClock clock;
     FlushingServer server(std::make_unique<Device>(&clock), clock);
     const std::lock_guard alone(server.device().others);
@@ -285,14 +287,15 @@ BOOST_AUTO_TEST_CASE(wait_for_no_sync_in_a_store_that_only_writes) {
         }
     };
     const int before = server.device().durable_commits;
-    // The thread can sync nothing: more than half of the numbers is used, and not all of them.
+    // The manager's thread cannot sync meanwhile. More than half of the reserved numbers are used,
+    // but not all of them.
     {
         const std::lock_guard alone(server.device().others);
         ask(1'200);
         BOOST_TEST(server.device().durable_commits == before);
         BOOST_TEST(server.told_now() == server.count);
     }
-    // Beyond that it has to.
+    // With these requests the reserved numbers run out, so a sync is necessary.
     ask(10'000);
     BOOST_TEST(server.told_now() == server.count);
     BOOST_TEST(server.manager->statistics().held == 11'200U);
@@ -343,7 +346,7 @@ BOOST_AUTO_TEST_CASE(that_are_many_are_synced_by_the_managers_thread_and_deliver
 BOOST_AUTO_TEST_CASE(are_left_to_the_thread_while_the_device_is_slow) {
     SimulatedClock clock;
     FlushingServer server(std::make_unique<Device>(&clock, std::chrono::milliseconds{10}), clock);
-    // Until it is known.
+    // Until the manager has measured that the device is slow.
     for (int i = 0; i < 8; ++i) {
         server.acquire("first/" + std::to_string(i));
         server.flush_all();
@@ -354,7 +357,7 @@ BOOST_AUTO_TEST_CASE(are_left_to_the_thread_while_the_device_is_slow) {
         server.flush_all();
     }
     BOOST_TEST(server.device().waits_of_flusher == before);
-    // It is tried again.
+    // After a while the flushing thread syncs again.
     clock.advance(std::chrono::seconds{1});
     server.acquire("at last");
     server.flush_all();

@@ -1,5 +1,5 @@
-// A child of the process has a copy of the manager and a right to none of it: were it to renew, a
-// lease would be kept alive that nobody can give back.
+// A forked child has a copy of the manager, but must not use it. If it could renew a lease, no
+// process would be able to end that lease.
 #include <unistd.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A store with so many grants that threads help while it is opened.
+// A store with so many grants that several threads open it.
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -17,7 +17,7 @@ namespace rocklock {
 namespace {
 
 constexpr std::size_t sessions = 5;
-// Records are fetched by another thread, grants entered by two.
+// Enough for a second thread that reads records ahead, and for one that helps to fill the index.
 constexpr std::size_t grants = ReadAhead::max_records + 1'000;
 
 struct Store {
@@ -36,7 +36,7 @@ struct Store {
         return "orders/" + std::to_string(number / 100) + "/" + std::to_string(number);
     }
 
-    // Some of several resources, some below others of them.
+    // One in 51 grants has two resources.
     void fill() {
         std::vector<SessionId> owners;
         for (std::size_t i = 0; i < sessions; ++i) {
@@ -61,7 +61,7 @@ BOOST_FIXTURE_TEST_SUITE(a_large_store, Store)
 
 BOOST_AUTO_TEST_CASE(is_opened_with_each_grant_under_its_names_and_its_number) {
     fill();
-    // The history is read by the same threads.
+    // The history is read by several threads, too.
     for (std::size_t i = 0; i < grants; i += 10) {
         BOOST_REQUIRE(manager->ask(Release{held[i].session, held[i].id}));
     }

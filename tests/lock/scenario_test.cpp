@@ -1,5 +1,5 @@
-// Every script below scenarios/ is a case here, once for the reference model and once for the lock
-// table with the model beside it.
+// Each script below scenarios/ is two test cases: one on the reference model, and one on the lock
+// table, which is compared with the model after each step.
 #include "support/scenario.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::vector<std::filesystem::path> scripts() {
     return found;
 }
 
-// One case for each script, on one kind of subject.
+// Generates one test case for each script, for one kind of subject.
 class Scripts : public boost::unit_test::test_unit_generator {
 public:
     explicit Scripts(bool on_model) : on_model_(on_model), scripts_(scripts()) {}

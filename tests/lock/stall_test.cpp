@@ -1,4 +1,4 @@
-// A server that stood still judges first the renewals that came meanwhile.
+// A server that was stopped first serves the renewals that arrived in the meantime.
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::SimulatedClock;
 
-// A manager as a server has it, with ann who holds `a` for a second and bob who wants it.
+// A manager as a server uses it. ann holds `a`; both sessions have a lease of one second.
 struct Server {
     Server() : storage(make_memory_storage(clock)) {
         LockManagerOptions options;
@@ -38,7 +38,7 @@ struct Server {
         return manager->ask(request).value().id;
     }
 
-    // The answer comes into `answers` under the number that this gives.
+    // Returns the index at which the answer will be stored in `answers`.
     std::size_t submit(Request request) {
         const auto number = answers.size();
         answers.emplace_back();
@@ -74,7 +74,7 @@ struct Server {
     std::chrono::nanoseconds unread_for{0};
     SessionId ann;
     SessionId bob;
-    // Last: it uses the others as it goes.
+    // Declared last: its destructor still uses the members above.
     std::unique_ptr<LockManager> manager;
 };
 
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(ends_what_nobody_renewed) {
     BOOST_CHECK(!*server.answers[late]);
 }
 
-// The manager's own thread goes on meanwhile, and looks at the time.
+// The manager's own thread continues meanwhile and checks the time.
 BOOST_AUTO_TEST_CASE(renews_what_came_while_a_thread_did_not_read) {
     Server server;
     for (int i = 0; i < 12; ++i) {

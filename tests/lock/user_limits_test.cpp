@@ -1,4 +1,4 @@
-// What the clients of one user may have at once.
+// The limits on the sessions, grants and other objects of one user.
 #include <chrono>
 #include <memory>
 #include <random>
@@ -71,7 +71,7 @@ struct Limited {
     const UserLimits limits;
     std::unique_ptr<Storage> storage;
     std::vector<Result<Answer>> answers;
-    // Last: it uses the others.
+    // Declared last: its destructor still uses the members above.
     std::unique_ptr<LockManager> manager;
 };
 
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(has_so_many_requests_that_wait) {
     limited.wait_for(limited.open(ann).value().id, "a");
     BOOST_REQUIRE(limited.answers.size() == 1U);
     BOOST_TEST(refusal_of(limited.answers.front()) == "limit_exceeded");
-    // What waits will be a grant: both count.
+    // Waiting requests count as well as grants.
     BOOST_TEST(refusal_of(limited.acquire(session, {"b"})) == "");
     BOOST_TEST(refusal_of(limited.acquire(session, {"c"})) == "");
     BOOST_TEST(refusal_of(limited.acquire(session, {"d"})) == "limit_exceeded");
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(gets_no_grant_of_another_user_beyond_them) {
     BOOST_TEST(refusal_of(limited.manager->ask(Steal{full, grant.id, "urgent"})) ==
                "limit_exceeded");
     BOOST_TEST(refusal_of(limited.manager->ask(Transfer{owner, grant.id, empty})) == "");
-    // Within one user it adds nothing.
+    // A transfer between two sessions of one user does not change the count.
     const auto second = limited.open(bob).value().id;
     BOOST_TEST(refusal_of(limited.manager->ask(Transfer{full, kept.id, second})) == "");
     limited.is_sound();
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(does_not_grow_its_notes_beyond_them) {
     BOOST_TEST(refusal_of(limited.manager->ask(renew)) == "limit_exceeded");
     renew.note = std::string(1'000, 'x');
     BOOST_TEST(refusal_of(limited.manager->ask(renew)) == "");
-    // A renewal without a note is always possible.
+    // A renewal without a note always succeeds.
     renew.note.reset();
     BOOST_TEST(refusal_of(limited.manager->ask(renew)) == "");
     limited.is_sound();

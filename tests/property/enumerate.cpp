@@ -1,8 +1,8 @@
 // enumerate [--operations N] [--seconds N] [--exclusive] [--subtrees] [--forced] [--in-full]
 //
-// Plays every history of 3 owners and 2 resources up to that length, 6 without, and says how many
-// there are. --exclusive adds the third mode; --subtrees lets one resource lie below the other;
-// --forced adds steal, break and transfer; --in-full takes no two states for the same.
+// Plays every history of 3 owners and 2 resources of up to N operations (default: 6), and prints
+// how many there are. --exclusive adds the third mode. --subtrees puts one resource below the
+// other. --forced adds steal, break and transfer. --in-full does not merge equal states.
 #include <cstdio>
 #include <string>
 

@@ -1,3 +1,7 @@
+// Plays the histories breadth first. A state is described by a text without the names of owners and
+// resources, so that states which differ only in those names are merged, and each state is expanded
+// once. The graph of states then gives the number of histories, including those that were not
+// played one by one. Without merging, a depth-first search plays every history.
 #include "property/histories.hpp"
 
 #include <algorithm>
@@ -31,21 +35,22 @@ enum class Verb : std::uint8_t {
     release,
     cancel,
     close,
-    // The owner dies, and the others renew their leases until its own is over.
+    // One owner stops renewing; the others renew their leases until that owner's lease has ended.
     expire,
     steal,
     transfer,
     break_it,
 };
 
-// What somebody does, without names that only one history knows.
+// An operation of one owner. It refers to grants and waiters by index, so that it applies to any
+// history.
 struct Operation {
     Verb verb = Verb::acquire;
     std::uint8_t owner = 0;
-    // Which of the living grants or of the waiters, in their order; to whom it is transferred.
+    // The index among the live grants or the waiters; the owner to which a grant is transferred.
     std::uint8_t which = none;
     std::uint8_t to = none;
-    // The mode wanted of each resource.
+    // The requested mode of each resource.
     std::array<std::uint8_t, 2> modes{none, none};
     bool subtree = false;
     bool waits = false;
@@ -65,7 +70,7 @@ SessionId session_of(std::uint8_t owner) {
 
 std::uint8_t owner_of(const SessionId& id) { return static_cast<std::uint8_t>(id.bytes[0] - 1); }
 
-// A lock table with the reference model beside it.
+// A lock table that is compared with the reference model after each event.
 class World {
 public:
     explicit World(const HistoryBounds& bounds) : bounds_(bounds) {
@@ -78,7 +83,7 @@ public:
             happen(Request(open), session_of(owner));
         }
     }
-    // The same life once more, in a table of its own.
+    // Copies a world by playing its events again on a new table.
     World(const World& other)
         : bounds_(other.bounds_), now_(other.now_), steps_(other.steps_), mirror_(other.mirror_) {
         std::uint8_t owner = 0;
@@ -152,7 +157,7 @@ Complaint World::check() {
     all.limit = 10'000;
     const auto page = list(*table_, all, now_);
     if (!page) return page.error().message;
-    // S1, once by what the table shows and once by what the model has.
+    // S1 is checked twice: on the list of the table and on the model.
     const auto meet = [](const Holder& one, const Holder& other) {
         return one.resource == other.resource ||
                (one.subtree && other.resource.starts_with(one.resource + "/"));
@@ -197,7 +202,7 @@ Acquire World::acquire(const Operation& operation) const {
     return request;
 }
 
-// All leases are full before and after, so time is no part of a state.
+// All leases are full before and after this operation, so time is not part of a state.
 void World::expire(std::uint8_t dying) {
     const BootTime end = now_.boot + lease;
     for (const bool over : {false, true}) {
@@ -243,7 +248,8 @@ void World::play(const Operation& operation) {
 
 // ---- All that could happen next ----
 
-// Which of two requests of one session for one thing is served first is promised to nobody.
+// Returns whether the owner already waits for the resource. If one session has two requests for one
+// resource, the rules do not say which of them is served first, so such requests are not generated.
 bool World::waits_for(std::uint8_t owner, std::size_t resource) const {
     const auto& waiters = mirror_.model().waiters();
     return std::any_of(waiters.begin(), waiters.end(), [&](const ModelWaiter& waiter) {
@@ -281,14 +287,14 @@ void World::add_changes(std::uint8_t which, const ModelGrant& grant,
         convert.modes[0] = static_cast<std::uint8_t>(mode);
         all.push_back(convert);
         convert.waits = true;
-        // Down never waits.
+        // A downgrade never waits.
         const bool up = std::any_of(grant.locks.begin(), grant.locks.end(),
                                     [&](const ModelLock& lock) { return lock.mode < mode; });
         if (up) all.push_back(convert);
     }
     for (std::uint8_t other = 0; other < bounds_.owners; ++other) {
         if (other == owner || !lives(other)) continue;
-        // S6: with another's grant nothing can be done.
+        // S6: a call with another owner's grant changes nothing.
         all.push_back({.verb = Verb::release, .owner = other, .which = which});
         if (!bounds_.forced) continue;
         all.push_back({.verb = Verb::steal, .owner = other, .which = which});
@@ -322,7 +328,7 @@ std::vector<Operation> World::operations() const {
 
 void World::add_locks(const std::vector<ModelLock>& locks,
                       const std::vector<std::size_t>& resources, std::string& text) const {
-    // The order within a set is of no consequence.
+    // The order within a set has no effect.
     std::array<char, 2> modes{'-', '-'};
     for (const ModelLock& lock : locks) {
         const std::size_t at = lock.resource == bounds_.resources[0] ? 0 : 1;
@@ -332,7 +338,7 @@ void World::add_locks(const std::vector<ModelLock>& locks,
     text.append(modes.data(), modes.size());
 }
 
-// All that the rules look at, with the owners and resources called so.
+// Returns everything that the rules depend on, with the owners and resources renamed.
 std::string World::state_named(const std::vector<std::uint8_t>& owners,
                                const std::vector<std::size_t>& resources) const {
     const ReferenceModel& model = mirror_.model();
@@ -344,7 +350,7 @@ std::string World::state_named(const std::vector<std::uint8_t>& owners,
         return static_cast<char>('0' + owners[owner_of(session)]);
     };
     const auto grants = living();
-    // Of grants of different owners nobody asks which was first.
+    // The order of grants of different owners has no effect.
     std::vector<std::string> held;
     for (const ModelGrant* grant : grants) {
         held.emplace_back(1, name(grant->session));
@@ -394,7 +400,7 @@ public:
     }
 
 private:
-    // A state, how it was first come to, and where it leads: each operation to one.
+    // A state, the operation that first led to it, and the states to which each operation leads.
     struct Node {
         std::size_t from = 0;
         Operation by;
@@ -447,7 +453,7 @@ bool Search::expand(std::size_t node) {
     return true;
 }
 
-// Breadth first: a state is gone on from once, where it was come to soonest.
+// Breadth first: each state is expanded once, at its shortest distance from the start.
 void Search::merged() {
     known_.emplace(World(bounds_).state(), 0);
     nodes_.emplace_back();
@@ -463,8 +469,8 @@ void Search::merged() {
     }
 }
 
-// How many histories there are, by how many lead to each state: those that were not played one by
-// one too.
+// Counts all histories, including those that were not played one by one, from the number of paths
+// to each state.
 void Search::count(std::uint32_t operations) {
     std::vector<std::uint64_t> here(nodes_.size());
     here[0] = 1;
@@ -488,12 +494,13 @@ void Search::in_full() {
         go_on(World(bounds_), length, 0, 0);
         if (over()) return;
         tally_.operations = length;
-        // Those that are shorter were played before, and are the beginnings of these.
+        // Shorter histories are prefixes of these and were played before.
         tally_.histories = tally_.played - before;
     }
 }
 
-// `owners` and `resources` have had their turn; of the others the first stands for all.
+// Plays each history that begins with `world`. Owners and resources that have not been used yet are
+// interchangeable, so only the first of them is tried.
 void Search::go_on(const World& world, std::uint32_t left, std::size_t owners,
                    std::size_t resources) {
     for (const Operation& operation : world.operations()) {

@@ -1,6 +1,6 @@
-// Every short history of a small world, brute force: each owner does anything it could do, in every
-// order, on the production lock table with the reference model beside it. After each event the two
-// must agree, and no two holders may be in conflict.
+// Plays every short history of a small world. Each owner does everything that it can do, in every
+// order, on the production lock table and on the reference model. After each event the two must
+// agree, and no two holders may conflict.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,38 @@ struct HistoryBounds {
     std::uint32_t owners = 3;
     std::vector<std::string> resources{"a", "b"};
     std::vector<Mode> modes{Mode::read, Mode::write};
-    // Locks on the first resource may cover what lies below it; the two are not alike then.
+    // Whether locks on the first resource may cover what is below it. The two resources are then
+    // not interchangeable.
     bool subtrees = false;
-    // A grant may change hands by force, too: steal, break and transfer.
+    // Whether grants may also be stolen, broken and transferred.
     bool forced = false;
-    // Histories that lead to the same state go on as one. What the table has in memory but neither
-    // shows nor acts upon might differ; without this nothing is taken for equal but the names of
-    // owners and resources that have done nothing yet.
+    // Whether histories that lead to the same state continue as one. Internal state of the table
+    // that it neither shows nor acts upon could still differ. If false, only the names of owners
+    // and resources that have not been used yet are merged.
     bool merge = true;
 };
 
 struct HistoryTally {
-    // Up to this length all histories were played, and there are so many of them.
+    // All histories of up to this length were played, and their number.
     std::uint32_t operations = 0;
     std::uint64_t histories = 0;
-    // Longer ones come to no state from which these have not gone on.
+    // Whether the search is complete: longer histories lead to no other state.
     bool closed = false;
-    // Different ones, whatever the owners and resources are called; only when they are merged.
+    // The number of different states, apart from the names of owners and resources. 0 if states are
+    // not merged.
     std::uint64_t states = 0;
-    // Operations that were really played to find that out, each after a life of its own.
+    // The number of operations that were actually played. For each of them the history before it is
+    // played again.
     std::uint64_t played = 0;
     double seconds = 0;
-    // The first history that went wrong, event by event, and what was wrong.
+    // The first history that failed, event by event, and the reason.
     std::optional<std::string> wrong;
 
     std::string text() const;
 };
 
-// Ends early, with fewer operations, when the time is over, or when longer histories bring nothing
-// new.
+// Returns early, with fewer operations, if the time is over or longer histories lead to no new
+// state.
 HistoryTally play_every_history(const HistoryBounds& bounds, double seconds);
 
 }  // namespace rocklock::proof

@@ -1,5 +1,6 @@
-// A slice of all histories: scripts/enumerate plays longer ones. Under the address sanitizer, which
-// takes four times as long, one operation less: it is about memory, and they meet the same code.
+// A part of all histories; scripts/enumerate plays longer ones. The address sanitizer makes the
+// test four times as slow, so there the histories are one operation shorter: they still run the
+// same code.
 #include "property/histories.hpp"
 
 #include <cstdlib>
@@ -25,7 +26,7 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-// Plays them all, for as long as it takes; a time limit would hide that they have become too many.
+// Plays all histories without a time limit, which would hide that they have become too many.
 HistoryTally play(HistoryBounds bounds, std::uint32_t operations) {
     bounds.operations = sanitized ? operations - 1 : operations;
     HistoryTally tally = play_every_history(bounds, 3600);
@@ -39,7 +40,7 @@ HistoryTally play(HistoryBounds bounds, std::uint32_t operations) {
 
 BOOST_AUTO_TEST_SUITE(every_history)
 
-// Until nothing new comes: whatever follows has been tried from every state there is.
+// Until no new state is found: every operation has then been tried in every state.
 BOOST_AUTO_TEST_CASE(of_any_length) {
     const auto tally = play({}, sanitized ? 7 : 100);
     BOOST_TEST(tally.closed == !sanitized);

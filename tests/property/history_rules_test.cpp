@@ -1,4 +1,4 @@
-// Histories made by hand: which of them the rules of locks allow.
+// Hand-written histories, and whether the rules of locks allow them.
 #include <cstdint>
 #include <vector>
 
@@ -56,7 +56,7 @@ Operation converted(std::uint32_t session, Mode mode, std::uint64_t grant, std::
 
 bool holds_together(const History& history) {
     const bool found = !find_contradiction(history).has_value();
-    // The order in which it is handed over is no part of it.
+    // The result does not depend on the order of the records.
     History backwards(history.rbegin(), history.rend());
     BOOST_TEST(found == !find_contradiction(backwards).has_value());
     return found;

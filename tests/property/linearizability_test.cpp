@@ -1,4 +1,5 @@
-// Threads at the lock manager, and a story that must explain what all of them saw.
+// Several threads use one lock manager. A single sequential order of operations must explain all
+// their answers.
 #include "support/linearizability.hpp"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ std::int64_t moment() { return system_clock().now().boot.time_since_epoch().coun
 
 std::string name_of(std::uint32_t resource) { return "order#" + std::to_string(resource); }
 
-// ---- What a refusal means ----
+// ---- The meaning of an error ----
 
 Fate verdict_of(const Error& error) {
     switch (error.code) {
@@ -65,7 +66,7 @@ Fate verdict_of(const Error& error) {
     }
 }
 
-// A deadlock is found before it waits.
+// Sets the result of an operation. A deadlock is detected before the request waits.
 void enter(Operation& operation, const Result<Answer>& answer) {
     operation.returned = moment();
     if (!answer) {
@@ -86,21 +87,23 @@ void enter(Operation& operation, const Result<Answer>& answer) {
 
 // ---- The threads ----
 
-// What the owners share.
+// The state that the owners share.
 struct Ground {
     LockManager& manager;
     std::atomic<std::uint32_t> next_session{1};
-    // A grant of each resource, for those who try to end another's.
+    // A grant of each resource, for owners that try to release a grant of another owner.
     std::array<std::atomic<std::uint64_t>, resources> seen{};
 
     Mutex mutex{};
-    // Of sessions that nobody closes: what must expire, and when at the earliest.
+    // Grants of sessions that are never closed: they must expire, at the earliest at the given
+    // time.
     std::map<std::uint64_t, Operation> expiring ROCKLOCK_GUARDED_BY(mutex){};
-    // Of which grants the end was told, and when.
+    // The grants whose end was reported, and when.
     std::map<std::uint64_t, std::int64_t> told ROCKLOCK_GUARDED_BY(mutex){};
-    // Notices of another outcome than expired, and second notices of a grant.
+    // The number of reports with another outcome than `expired`, and of repeated reports for one
+    // grant.
     std::size_t unexpected_notices ROCKLOCK_GUARDED_BY(mutex) = 0;
-    // What a wait of an owner is cancelled by.
+    // Cancels the current wait of an owner.
     std::map<const void*, std::stop_source> waiting ROCKLOCK_GUARDED_BY(mutex){};
 };
 
@@ -184,7 +187,7 @@ void Owner::close() {
     }
 }
 
-// Takes something with a session of its own, and forgets it.
+// Acquires a lock in a new session that is never renewed or closed.
 void Owner::abandon() {
     OpenSession request;
     request.principal = "gone";
@@ -308,7 +311,7 @@ void Owner::release(std::uint32_t resource, std::uint64_t grant) {
     if (mine_[resource] && mine_[resource]->grant == grant) mine_[resource].reset();
 }
 
-// Waits while its owner does something else.
+// Submits a request that waits while its owner does other operations.
 void Owner::start(std::uint32_t resource) {
     auto started = std::make_unique<Started>();
     started->operation = begin(Verb::acquire, resource);
@@ -343,7 +346,7 @@ struct Run {
     double seconds = 0;
 };
 
-// Cancels, now and then, whatever waits.
+// Cancels all current waits every two milliseconds.
 void cancel_waits(Ground& ground, const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         std::this_thread::sleep_for(milliseconds{2});
@@ -364,7 +367,8 @@ void watch_expiry(Ground& ground) {
     });
 }
 
-// Waits until all that should expire has been told, and enters it.
+// Waits until the end of every expiring grant has been reported, and adds these ends to the
+// history.
 void collect_expired(Ground& ground, History& history) {
     const auto all_told = [&] {
         MutexLock lock(ground.mutex);
@@ -438,7 +442,7 @@ void run_and_judge(std::size_t owners, std::size_t operations) {
     const Run done = run(owners, operations, static_cast<unsigned>(owners));
     proof::HistoryFigures figures;
     judge(done, figures);
-    // The run had something of everything.
+    // Every kind of result must have occurred.
     BOOST_TEST(done.history.size() >= operations);
     for (const Fate verdict : {Fate::done, Fate::refused, Fate::withdrawn, Fate::already_held}) {
         BOOST_TEST(count(done.history, Verb::acquire, verdict) > 0u);
@@ -446,7 +450,7 @@ void run_and_judge(std::size_t owners, std::size_t operations) {
     BOOST_TEST(count(done.history, Verb::convert, Fate::done) > 0u);
     BOOST_TEST(count(done.history, Verb::convert, Fate::refused) > 0u);
     BOOST_TEST(count(done.history, Verb::release, Fate::not_held) > 0u);
-    // Two owners may get through so few leases that none of them runs out.
+    // With two owners, too few leases may be abandoned for one to expire during the run.
     if (owners > 2) BOOST_TEST(count(done.history, Verb::expire, Fate::done) > 0u);
 }
 
@@ -459,7 +463,7 @@ BOOST_AUTO_TEST_CASE(of_4_owners) { run_and_judge(4, 10'000); }
 BOOST_AUTO_TEST_CASE(of_8_owners) { run_and_judge(8, 20'000); }
 BOOST_AUTO_TEST_CASE(of_16_owners) { run_and_judge(16, 20'000); }
 
-// A grant that did not happen, put into what did happen.
+// A release is attributed to another session, so the recorded history becomes impossible.
 BOOST_AUTO_TEST_CASE(and_notice_what_was_put_in) {
     History history = run(4, 2'000, 7).history;
     BOOST_REQUIRE(!find_contradiction(history));

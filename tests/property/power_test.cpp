@@ -1,5 +1,6 @@
-// The power fails at every byte: a scripted life of a lock manager, whose log is cut everywhere
-// after each operation, and what is left is opened again and held to what was promised.
+// Simulates a power failure at every byte of the log. A lock manager executes a script; after each
+// operation the log is cut at every position, the rest is opened again, and the result is compared
+// with what was promised.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -49,23 +50,23 @@ std::vector<Holder> holders(LockManager& manager) {
 
 std::string text(GrantId grant) { return std::to_string(number(grant)); }
 
-// What every answer said that must outlive a power cut. It is kept outside the store.
+// The durable promises of all answers so far, stored outside the lock manager's store.
 struct Promises {
     struct Held {
         Token token{};
         SessionId session;
-        // A request that ends it, or changes its token, was made and is not yet answered.
+        // A request that ends the grant, or changes its token, has been sent and not been answered.
         bool may_end = false;
         bool may_change = false;
     };
     std::map<GrantId, Held> held;
-    // Ended, and that was answered as durable.
+    // Grants whose end was answered as durable.
     std::set<GrantId> ended;
     std::map<SessionId, BootTime> deadlines;
     Token highest{};
 };
 
-// What was found after a crash.
+// The state that was found after a crash.
 struct Found {
     Complaint wrong;
     State state;
@@ -99,7 +100,7 @@ State state_of(LockManager& manager) {
     return state;
 }
 
-// Opens what a crash has left, and uses it a little.
+// Opens the store that a crash has left, and acquires a lock in it.
 Found look(FaultyStorage& storage, Clock& clock) {
     Found found;
     auto opened = LockManager::open(storage, clock, by_hand());
@@ -140,7 +141,7 @@ Complaint judge_grant(const Found& found, GrantId id, const Promises::Held& held
     return "grant " + text(id) + " has another token than was promised";
 }
 
-// Whether what was found keeps what was promised at `crash`.
+// Checks that the recovered state keeps all promises that had been made at `crash`.
 Complaint judge(const Found& found, const Promises& promises, BootTime crash) {
     if (found.wrong) return found.wrong;
     for (const auto& [id, held] : promises.held) {
@@ -162,35 +163,35 @@ Complaint judge(const Found& found, const Promises& promises, BootTime crash) {
     return std::nullopt;
 }
 
-// How an acknowledged operation must be kept; docs/semantics.md.
+// The durability that the answer to an operation requires; see docs/semantics.md.
 enum class Kept { deferred, written, durable };
 
 struct Step {
     std::string what;
     Kept kept = Kept::durable;
-    // Grants it ends, and the one whose token it may change.
+    // The grants that the step ends, and the grant whose token it may change.
     std::vector<GrantId> ends;
     GrantId changes{};
 };
 
-// A manager on a store that is cut after each step.
+// A manager whose log is cut after each step.
 class Life {
 public:
     Life() { open(); }
 
-    // Does one request, and cuts. The answer, when it came.
+    // Sends one request, then simulates the crashes. Returns the answer if there is one already.
     std::optional<Result<Answer>> act(const Step& step, Request request);
     template <typename R>
     typename R::Answer must(Step step, R request) {
         const std::string what = step.what;
         auto answer = act(std::move(step), Request(std::move(request)));
         BOOST_REQUIRE_MESSAGE(answer, what << ": no answer");
-        // The text is worked out for a success too when those are logged.
+        // The text is needed even for a success if successes are logged.
         const std::string why = *answer ? std::string() : answer->error().message;
         BOOST_REQUIRE_MESSAGE(*answer, what << ": " << why);
         return std::get<typename R::Answer>(**std::move(answer));
     }
-    // The answer to a step that had to wait.
+    // Returns the answer to a step that had to wait.
     Result<Answer> answer(const std::string& what) { return answers_.at(what); }
     SessionId session(const std::string& principal, seconds lease = seconds{60});
     Grant acquire(const std::string& what, const SessionId& session,
@@ -227,9 +228,9 @@ private:
     std::unique_ptr<LockManager> manager_;
     Promises promises_;
     std::map<std::string, Result<Answer>> answers_;
-    // The state that so many records of the log lead to.
+    // known_[n] is the state after the first n records of the log.
     std::vector<State> known_;
-    // Cuts whose state is still to be compared.
+    // Cuts whose state has not been compared yet.
     std::vector<Cut> open_cuts_;
     int cuts_ = 0;
     int steps_ = 0;
@@ -278,7 +279,7 @@ void Life::cut(const std::string& when, std::size_t bytes, bool same_boot) {
     open_cuts_.push_back({records, where, std::move(found.state)});
 }
 
-// At each byte of the records from `first` on, which the step has just written.
+// Cuts at each byte of the records that the step has written: those from `first` on.
 void Life::cut_everywhere(const Step& step, std::size_t first) {
     const auto ends = storage_->log_ends();
     const std::size_t begin = first == 0 ? 0 : ends[first - 1];
@@ -288,14 +289,14 @@ void Life::cut_everywhere(const Step& step, std::size_t first) {
     }
 }
 
-// Between all records; and a process that dies leaves all of them.
+// Cuts between all records (a power failure), and after the last one (the process is killed).
 void Life::cut_between(const Step& step, const std::string& when) {
     cut(step.what + when, 0, false);
     for (const std::size_t end : storage_->log_ends()) cut(step.what + when, end, false);
     cut(step.what + when, storage_->log().size(), true);
 }
 
-// Compares the cuts with the states before and after.
+// Compares the state of each cut with the states before and after the step.
 void Life::resolve(std::size_t first) {
     const State after = state_of(*manager_);
     const State before = known_.back();
@@ -321,12 +322,12 @@ std::optional<Result<Answer>> Life::act(const Step& step, Request request) {
                      [this, step](const Result<Answer>& answer) { note(step, answer); });
     if (storage_->queued() > 0) BOOST_REQUIRE(storage_->write_next(storage_->queued()));
     cut_everywhere(step, first);
-    // What is answered now must stand without a sync, or be of a kind that may be lost.
+    // An answer before the sync is allowed only for operations that may be lost in a power failure.
     manager_->deliver_done();
     const bool early = answers_.contains(step.what) && answers_.at(step.what);
     BOOST_CHECK_MESSAGE(!early || step.kept != Kept::durable,
                         step.what << " is answered before it is synced");
-    // Nothing may be answered as durable that a cut of the whole log undoes.
+    // An answer that claims durability must survive even the loss of the whole log.
     cut(step.what + " is written and delivered", 0, false);
     manager_->tick();
     resolve(first);
@@ -367,7 +368,7 @@ LockClass counted() {
     return seats;
 }
 
-// Taking, in all its forms, by two sessions.
+// Acquires locks of all kinds, in two sessions.
 struct Cast {
     SessionId ann;
     SessionId bob;
@@ -419,7 +420,8 @@ void count_twice(Life& life, const Cast& cast) {
     life.must({"release", Kept::deferred, {counted.id}, {}}, Release{cast.bob, counted.id});
 }
 
-// A release that is answered at once, and the grant it leads to, which is not.
+// A release that is answered at once, and a waiting request that the release lets through, which is
+// not answered yet.
 void hand_on(Life& life, const Cast& cast) {
     Acquire wait;
     wait.session = cast.bob;
@@ -466,7 +468,7 @@ BOOST_AUTO_TEST_CASE(at_any_byte_of_any_operation_keeps_every_promise) {
     BOOST_CHECK_GE(life.cuts(), 5000);
 }
 
-// Whatever may be lost, no token is given again: the block it is from was reserved before, and that
+// Even if grants are lost, no token is reused: the range of tokens was reserved by a commit that
 // was synced.
 BOOST_AUTO_TEST_CASE(that_loses_what_was_only_written_leaves_no_token_to_be_given_twice) {
     SimulatedClock clock;
@@ -500,7 +502,7 @@ BOOST_AUTO_TEST_CASE(that_loses_what_was_only_written_leaves_no_token_to_be_give
     BOOST_CHECK_GE(max_lost, 4U);
 }
 
-// The judge is not blind: each false promise is found out.
+// Checks the checker: each wrong promise must be detected.
 BOOST_AUTO_TEST_CASE(that_broke_a_promise_would_be_noticed) {
     Life life;
     take_everything(life);

@@ -1,5 +1,6 @@
-// Every call of the storage fails once: the first, the second, and so on until an operation gets
-// through. What was acknowledged before must outlive it, and nothing may be granted after it.
+// Injects a failure into each call of the storage: the first, the second, and so on until the
+// operation succeeds. Everything that was acknowledged before must survive, and nothing may be
+// granted after the failure.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -45,7 +46,7 @@ Acquire acquire_of(const SessionId& session, std::vector<LockRequest> locks) {
     return acquire;
 }
 
-// Two sessions with a grant each, all of it acknowledged, five seconds ago.
+// Two sessions that acquired a grant each, five seconds ago. All of it is acknowledged.
 struct World {
     SimulatedClock clock;
     std::unique_ptr<FaultyStorage> storage = std::make_unique<FaultyStorage>(clock);
@@ -79,9 +80,9 @@ struct World {
 struct Operation {
     const char* name;
     std::function<Request(const World&)> request;
-    // The calls that it cannot do without.
+    // The calls of the storage that the operation needs.
     std::vector<Call> calls;
-    // It ends ann's grant, or gives it a new token.
+    // Whether the operation ends ann's grant or gives it a new token.
     bool touches_doc = false;
 };
 
@@ -93,7 +94,7 @@ Request convert(const World& world) {
     return up;
 }
 
-// What is answered when it is durable, when it is in the system's hands, and from the history.
+// Calls for answers that wait until they are durable, until they are written, or for the history.
 const std::vector<Call> durable{Call::enqueue, Call::write, Call::sync};
 const std::vector<Call> written{Call::enqueue, Call::write};
 const std::vector<Call> looked_up{Call::read};
@@ -130,7 +131,8 @@ const std::vector<Operation>& operations() {
     return all;
 }
 
-// What is left opens, is whole, and has all that was promised before the operation.
+// Checks that the store opens, passes the audit, and contains everything that was promised before
+// the operation.
 void check_reopened(World& world, FaultyStorage& storage, const Operation& operation,
                     const std::string& where) {
     auto opened = LockManager::open(storage, world.clock, by_hand());
@@ -146,7 +148,7 @@ void check_reopened(World& world, FaultyStorage& storage, const Operation& opera
     }
     BOOST_CHECK_MESSAGE(has_other, where);
     BOOST_CHECK_MESSAGE(has_doc || operation.touches_doc, where);
-    // Renewals may have been lost, so every lease begins anew.
+    // Renewals may have been lost, so every session has its full lease again.
     const std::vector<SessionView> sessions = manager.sessions("").value();
     for (const SessionView& session : sessions) {
         BOOST_CHECK_MESSAGE(session.remaining == session.lease, where);
@@ -156,7 +158,7 @@ void check_reopened(World& world, FaultyStorage& storage, const Operation& opera
     BOOST_CHECK_MESSAGE(next->token > world.other.token, where);
 }
 
-// Whether the call came at all, and so failed.
+// Returns whether the operation reached the `nth` call, which then failed.
 bool fail_once(const Operation& operation, Call call, std::uint64_t nth) {
     World world;
     const std::string where = std::string(operation.name) + ", call " +
@@ -170,7 +172,7 @@ bool fail_once(const Operation& operation, Call call, std::uint64_t nth) {
     BOOST_CHECK_MESSAGE(!answer && answer.error().code == ErrorCode::io_error, where);
     if (call == Call::read) return true;
 
-    // Fail closed.
+    // After the failure every operation fails.
     for (const Operation& other : operations()) {
         const auto refused = world.manager->call(other.request(world));
         BOOST_CHECK_MESSAGE(!refused && refused.error().code == ErrorCode::io_error,

@@ -1,4 +1,5 @@
-// The only source of chance in a simulation: the same on every machine.
+// The only source of random numbers in a simulation. Equal seeds return equal numbers on every
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@ class Random {
 public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
 
-    // SplitMix64.
+    // The SplitMix64 generator.
     std::uint64_t next() {
         state_ += 0x9E3779B97F4A7C15U;
         std::uint64_t z = state_;
@@ -18,7 +19,7 @@ public:
         z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
         return z ^ (z >> 31);
     }
-    // 0 to n - 1.
+    // Returns a number from 0 to n - 1.
     std::uint64_t below(std::uint64_t n) { return next() % n; }
     std::int64_t between(std::int64_t from, std::int64_t to) {
         return from + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(to - from + 1)));

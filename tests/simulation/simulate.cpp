@@ -1,7 +1,7 @@
 // simulate --seeds FROM..TO [--seconds N] | simulate --seed N
 //
-// Plays the worlds of these seeds, and says how often each kind of thing happened. The second form
-// plays one world and tells every step of it.
+// Simulates the worlds of these seeds, and prints how often each kind of event occurred. The second
+// form simulates one world and prints every step.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

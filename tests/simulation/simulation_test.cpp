@@ -1,4 +1,4 @@
-// A slice of the simulation: scripts/simulate plays more of it.
+// A part of the simulation; scripts/simulate runs more seeds.
 #include <boost/test/unit_test.hpp>
 
 #include "simulation/world.hpp"
@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(keeps_its_promises_in_ten_thousand_worlds) {
                     << "seed " << summary.failed->seed << ": " << *summary.failed->wrong
                     << "\nreplay it: scripts/simulate --seed " << summary.failed->seed);
     }
-    // A kind of thing that never happens is one that is not tested.
+    // A kind of event that never occurs is not tested.
     BOOST_TEST(summary.missing() == "");
 }
 

@@ -12,8 +12,8 @@ namespace rocklock::simulation {
 
 using testing::FaultyStorage;
 
-// The store that the manager sees. It makes progress only when the world says so, but for the
-// moments in which a manager opens; once dead it answers nothing.
+// The storage as the manager sees it. It writes and syncs only when the simulation calls for it,
+// except while a manager opens. After `dead` is set, it does not respond.
 class SteppedStorage final : public Storage {
 public:
     explicit SteppedStorage(std::unique_ptr<FaultyStorage> disk) : disk_(std::move(disk)) {}

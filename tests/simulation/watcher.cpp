@@ -25,7 +25,7 @@ Watcher::Wrong Watcher::hear(const EventPage& page) {
 }
 
 Watcher::Wrong Watcher::hear(const LockEvent& event) {
-    // Over restarts too.
+    // Sequence numbers rise across restarts, too.
     if (event.sequence <= last_) return "P5: a number twice, or out of order: " + name_of(event);
     last_ = event.sequence;
     const Key key{event.grant, event.resource};
@@ -56,7 +56,8 @@ Watcher::Wrong Watcher::hear(const LockEvent& event) {
     return std::nullopt;
 }
 
-// Whether it is the end, told once, of a grant that nobody held any more at the last restart.
+// Returns whether the event is the first report of the end of a grant that had already expired at
+// the last restart.
 bool Watcher::had_run_out(const LockEvent& event) {
     const bool older = restarted_ && (!first_ || event.grant < *first_);
     return older && event.type == EventType::expired &&

@@ -1,4 +1,4 @@
-// One who follows the events of a manager and keeps the table from them alone (P5).
+// A client that follows the events of a manager and reconstructs the table of locks from them (P5).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace rocklock::simulation {
 
-// Each step returns what is wrong; nothing while all is well.
+// Each function returns a description of the first violation, or none.
 class Watcher {
 public:
     using Wrong = std::optional<std::string>;
@@ -21,11 +21,12 @@ public:
 
     std::uint64_t after() const { return after_; }
 
-    // What the manager says came next.
+    // Applies the next events of the manager.
     Wrong hear(const EventPage& page);
-    // The table as it is, when all that was decided has been told.
+    // Compares the reconstructed table with the real one, after all events have been delivered.
     Wrong same(const LockPage& page) const;
-    // The manager is another one: what was told must be so there, but for what may be lost.
+    // Continues with a restarted manager. Everything that was reported must hold there, except for
+    // what a crash may revoke.
     Wrong restart(const EventPage& first, const LockPage& page, const History& history);
 
 private:
@@ -43,11 +44,11 @@ private:
     std::uint64_t after_ = 0;
     std::uint64_t last_ = 0;
     std::map<Key, Held> held_;
-    // The first grant since the last restart: what is not shown after one, and older, had run out
-    // by then, and its end may be told yet.
+    // The first grant since the last restart. An older grant that the table does not show had
+    // expired by then; its end may still be reported.
     std::optional<GrantId> first_;
     bool restarted_ = false;
-    // Ended for good: not by a release, which a crash may take back.
+    // Grants that have ended permanently, that is, not by a release, which a crash may revoke.
     std::set<Key> over_;
 };
 

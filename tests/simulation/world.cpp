@@ -1,4 +1,4 @@
-// A simulated world: making it, running it, and what must hold after every step.
+// A simulated world: its setup, one run, and the checks after every step.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -31,10 +31,11 @@ void World::set_up() {
     setup_.run_together = random_.percent(25);
     for (std::size_t i = 0; i < clients; ++i) {
         Client client;
-        // Some are the same person in two tabs.
+        // In some worlds two clients have the same principal, like two tabs of one person.
         client.principal = std::string(1, static_cast<char>('a' + (i == 3 ? 0 : i)));
         client.uid = static_cast<std::uint32_t>(i);
-        // Some would be taken for one another if the parts of a key ran together (S10).
+        // In some worlds clients would be confused if the parts of a key were joined without a
+        // separator (S10).
         if (setup_.run_together && i != 3) {
             client.uid = 0;
             client.principal = "a" + std::string(i, '1');
@@ -42,7 +43,7 @@ void World::set_up() {
         clients_.push_back(client);
     }
     const std::vector<std::string> all{"a", "b", "a/x", "a/x/1", "a/y", "b/x", "d", "e"};
-    // In some they all meet at one, or at two.
+    // In some worlds all clients compete for one or two resources.
     const std::size_t few =
         random_.percent(30) ? 1 + random_.below(2) : 2 + random_.below(all.size() - 1);
     setup_.names.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(few));
@@ -89,7 +90,7 @@ void World::open(bool first) {
     if (first) return;
 }
 
-// The object goes, and nothing it does on its way reaches the store or a client.
+// Destroys the manager. Anything that its destructor does reaches neither the store nor a client.
 void World::bury() {
     if (manager_ == nullptr) return;
     ++life_.number;
@@ -116,13 +117,13 @@ void World::check() {
         return fail("A5: the statistics do not add up");
     if (counts.sweep_finds != 0) return fail("Q1: the search found a forgotten waiter");
     if (auto wrong = mirror_.model().contradiction(now.boot)) return fail("S1: " + *wrong);
-    // T6: whoever believes to hold does hold.
+    // T6: if a client believes that it holds a lock, it does hold it.
     for (const auto& client : clients_) {
         if (!client.session || now.boot >= client.valid_until) continue;
         for (const auto& [id, grant] : client.believed) {
             if (client.given_up.contains(id)) continue;
             const auto* known = mirror_.model().grant(mirror_.to_model(id));
-            // Taken by force, transferred or closed by its own session, or at its cap.
+            // Ended by force or by its own session, or at its maximum hold.
             if (known == nullptr || known->outcome != Outcome::held) continue;
             if (known->cap && *known->cap <= now.boot) continue;
             for (const auto& lock : grant.locks) {
@@ -156,7 +157,7 @@ void World::say(const std::string& what) {
 
 namespace {
 
-// What a run of some thousand seeds has always seen.
+// Every run of a few thousand seeds so far has seen these events.
 const char* const required[] = {
     "granted: at once",
     "granted: after a wait",
@@ -256,7 +257,7 @@ Summary play_all(std::uint64_t from, std::uint64_t to, double seconds) {
         ++summary.seeds;
         summary.steps += verdict.steps;
         if (!verdict.wrong) continue;
-        // Once more, aloud.
+        // The failed seed is simulated again, with a trace.
         Counts again;
         summary.failed = play(seed, true, again);
         if (!summary.failed->wrong)

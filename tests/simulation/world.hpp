@@ -1,7 +1,7 @@
-// One small world, wholly made from a seed: the production lock manager on a simulated clock and a
-// store whose progress, crashes and failures the scheduler here decides, a few clients that lose,
-// repeat and reorder messages, the reference model beside it, and an oracle outside of it all that
-// remembers what was promised to whom.
+// One small world, generated from a seed. It contains the production lock manager on a simulated
+// clock, a store whose progress, crashes and failures the scheduler decides, and a few clients that
+// lose, repeat and reorder messages. The reference model runs beside the manager, and an oracle
+// remembers what was promised to each client.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace rocklock::simulation {
 
-// How often each kind of thing happened. One that never does is a failure of the simulation.
+// How often each kind of event occurred. If a required kind never occurs, the simulation fails.
 using Counts = std::map<std::string, std::uint64_t>;
 
 struct Verdict {
     std::uint64_t seed = 0;
     std::uint64_t steps = 0;
-    // What went wrong, and at which step; nothing when all was as it must be.
+    // The first violation and the step at which it occurred. None if the run succeeded.
     std::optional<std::string> wrong;
     std::string trace;
 };
 
-// Plays the world of this seed. With `trace`, tells every step.
+// Simulates the world of this seed. If `trace` is set, records every step.
 Verdict play(std::uint64_t seed, bool trace, Counts& counts);
 
-// The kinds that a long enough run must have seen.
+// Returns the kinds of events that a long run must have seen.
 const char* const* required_kinds();
 
-// Plays seeds one after another, until one goes wrong or the time is over.
+// Simulates seeds one after another until one fails or the time is over.
 struct Summary {
     std::uint64_t seeds = 0;
     std::uint64_t steps = 0;
     double seconds = 0;
     Counts counts;
     std::optional<Verdict> failed;
-    // Kinds that never happened, one a line.
+    // Returns the kinds that never occurred, one per line.
     std::string missing() const;
 };
 Summary play_all(std::uint64_t from, std::uint64_t to, double seconds);

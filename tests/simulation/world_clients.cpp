@@ -1,4 +1,4 @@
-// What the clients of a simulated world ask for.
+// The requests that the clients of a simulated world send.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -74,7 +74,8 @@ void World::acquire(std::size_t index) {
             if (kind == 8) lock.to = Intent::read;
             lock.subtree = random_.percent(15);
         }
-        // A name twice is refused in more than one way when it is wrong otherwise, too.
+        // A repeated name could be refused with one of several errors if the request is invalid
+        // otherwise, so names are not repeated.
         const bool twice = std::any_of(request.locks.begin(), request.locks.end(),
                                        [&](const auto& l) { return l.resource == lock.resource; });
         if (!twice) request.locks.push_back(lock);
@@ -102,7 +103,8 @@ void World::renew(std::size_t index) {
     if (random_.percent(20)) request.lease = milliseconds{100 + random_.below(8000)};
     request.active = random_.percent(30);
     if (request.lease) {
-        // From now on, whenever it may arrive.
+        // The lease may be shorter from now on, because the time at which the request arrives is
+        // unknown.
         auto& shortest =
             oracle_.min_lease.try_emplace(request.session, *request.lease).first->second;
         shortest = std::min(shortest, *request.lease);
@@ -134,7 +136,7 @@ void World::convert(std::size_t index) {
     send(index, Request(request));
 }
 
-// Mostly what was refused before: whoever has asked comes again.
+// In most cases tries a grant again that could not be stolen before.
 void World::steal(std::size_t index) {
     auto& client = clients_[index];
     Steal request{*client.session, any_grant(index, 10), "wanted"};
@@ -145,7 +147,7 @@ void World::steal(std::size_t index) {
     send(index, Request(request));
 }
 
-// Whoever was refused comes again, or is answered before.
+// Repeats a steal that was refused, or lets the holder answer first.
 void World::come_again() {
     const auto* grant = mirror_.model().grant(mirror_.to_model(oracle_.refused_steal));
     const auto& thief = clients_[oracle_.refused_thief];
@@ -159,7 +161,7 @@ void World::come_again() {
     }
 }
 
-// Mostly by the one who was asked, if its owner is one of the clients.
+// In most cases the client that was asked sends the answer, if the holder is one of the clients.
 void World::answer_wanted(std::size_t index) {
     AnswerWanted request{*clients_[index].session, any_grant(index, 90), random_.percent(60)};
     if (random_.percent(60)) {
@@ -174,7 +176,7 @@ void World::answer_wanted(std::size_t index) {
     send(index, Request(request));
 }
 
-// Something that was asked before, once more, as it was.
+// Sends an earlier request again, unchanged.
 void World::repeat(std::size_t index) {
     std::vector<const Call*> own;
     for (const auto& [ticket, call] : network_.calls) {

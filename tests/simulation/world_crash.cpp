@@ -1,4 +1,4 @@
-// The crashes of a simulated world.
+// The crashes of a simulated world, and the checks after them.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -16,8 +16,8 @@ void World::crash() {
     const auto log_ends = disk.log_ends();
     const auto synced = disk.synced_through();
     const auto log = disk.log();
-    // Without power the machine starts anew; after a failed sync part of the log may be missing
-    // even on the same boot.
+    // After a power failure the machine reboots. After a failed sync a part of the log may be
+    // missing even on the same boot.
     const bool power = !setup_.closures && random_.percent(50);
     const bool forgetful = failed && !power && !setup_.closures && random_.percent(50);
     std::unique_ptr<FaultyStorage> survivor;
@@ -40,8 +40,8 @@ void World::crash() {
                (failed ? " after a failure" : ""));
     if (through < storage_->last()) count_kind("crash: commits were lost");
     const bool suspect = survivor->suspect();
-    // What every client was promised must be found again: look now, before the model goes back
-    // in time.
+    // The promises to the clients are compared with the state before the crash, so it is copied
+    // before the model is replayed.
     const auto before = mirror_.model();
     bury();
     storage_ = std::make_unique<SteppedStorage>(std::move(survivor));
@@ -78,7 +78,8 @@ void World::crash() {
 
 CommitNumber World::last_of_life() const { return log_.empty() ? 0 : log_.back().commit; }
 
-// A new model is told what survived; the commits of the next life count anew.
+// Replays the events that survived on a new model. The commits of the restarted manager are counted
+// from 0.
 void World::rewind(CommitNumber through, bool exact) {
     std::vector<Happened> survived;
     for (auto& happened : log_) {
@@ -94,7 +95,7 @@ void World::rewind(CommitNumber through, bool exact) {
     survived.push_back(restart);
     log_ = std::move(survived);
     ReferenceModel again;
-    // The events name real grants; in the mirror's numbers they are the same as the first time.
+    // The events contain real ids of grants. In the mirror's numbers they are the same as before.
     mirror_.replay_into(again, [&](const auto& apply) {
         for (const auto& happened : log_) {
             if (happened.kind == Happened::Kind::restart) {
@@ -108,8 +109,8 @@ void World::rewind(CommitNumber through, bool exact) {
     mirror_.forget_owed();
 }
 
-// D1: what was acknowledged and not ended, by anybody's decision, is held; on the same boot at
-// least as long as promised.
+// D1: a grant that was acknowledged and not ended by any decision is still held, on the same boot
+// for at least as long as promised.
 void World::remember(const ReferenceModel& before, bool all_written_survive) {
     const auto now = clock_.now();
     const auto& after = mirror_.model();
@@ -127,7 +128,7 @@ void World::remember(const ReferenceModel& before, bool all_written_survive) {
             return fail("D1: a token went back");
         }
     }
-    // Opening and renewing are in the operating system only.
+    // Sessions and renewals are only written, not synced, so a power failure may lose them.
     if (!all_written_survive) return;
     for (const auto& client : clients_) {
         if (!client.session || now.boot >= client.valid_until) continue;

@@ -1,4 +1,4 @@
-// The messages of a simulated world, and what comes back.
+// The messages of a simulated world, and their answers.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -16,14 +16,14 @@ void World::send(std::size_t client, Event event, std::optional<BootTime> sent) 
     call.client = client;
     call.sent = sent.value_or(clock_.now().boot);
     network_.waiting.push_back(call);
-    // Sent twice, on a bad day.
+    // Some messages are sent twice.
     if (random_.percent(3)) {
         count_kind("network: a message twice");
         network_.waiting.push_back(call);
     }
 }
 
-// Any message that is under way, not the oldest first.
+// Delivers any pending message, not necessarily the oldest.
 void World::deliver_to_manager() {
     if (network_.waiting.empty()) return;
     const auto index = random_.percent(60) ? 0 : random_.below(network_.waiting.size());
@@ -40,8 +40,8 @@ void World::deliver_to_manager(std::size_t index, bool on_time) {
     const auto& request = std::get<Request>(call.event);
     if (waits_for_it_already(request)) return;
     const bool reacquires = std::holds_alternative<Reacquire>(request);
-    // Its second half is decided when the history was read: in one go here, so that one knows
-    // when.
+    // The second half of a reacquire is decided after the history has been read. Both halves run in
+    // one step here, so that the time of the decision is known.
     if (reacquires && !finish_storage()) return;
     Happened happened;
     happened.event = call.event;
@@ -71,7 +71,8 @@ void World::deliver_to_manager(std::size_t index, bool on_time) {
     }
 }
 
-// Which of two requests of one session for one thing is served first is promised to nobody.
+// Returns whether the session already waits for a resource of the request. The rules do not say
+// which of the two requests would be served first.
 bool World::waits_for_it_already(const Request& request) const {
     const auto* acquire = std::get_if<Acquire>(&request);
     if (acquire == nullptr || !acquire->session) return false;
@@ -129,7 +130,7 @@ void World::answered(Ticket own, const Result<Answer>& answer) {
     count_answer(call, answer);
     if (!answer) return;
     if (const auto* grant = std::get_if<Grant>(&*answer)) promised(*grant);
-    // The client may never see it; what was promised was promised.
+    // The client may never receive the answer, but the promise counts.
     auto& client = clients_[call.client];
     if (random_.percent(15)) {
         count_kind("network: an answer lost");
@@ -158,8 +159,8 @@ void World::seen(Client& client, const Call& call, const Answer& answer) {
             if (client.session != session->id) {
                 client.session = session->id;
                 client.believed.clear();
-                // A repeated opening renews nothing: what counts is the deadline it tells. It
-                // may be told late, after a renewal of its own that made the lease shorter.
+                // A repeated opening renews nothing: its answer contains the current deadline. The
+                // answer may arrive after a renewal that made the lease shorter.
                 client.valid_until = std::min(session->deadline, call.sent + shortest);
             }
         }
@@ -169,12 +170,13 @@ void World::seen(Client& client, const Call& call, const Answer& answer) {
     }
     const auto* grant = std::get_if<Grant>(&answer);
     if (grant == nullptr || grant->ended || grant->session != client.session) return;
-    // Only a request that was its own and sets the lease anew; a repeated answer tells nothing
-    // new.
+    // Only the first answer to a request of this session sets the lease. A repeated answer contains
+    // nothing new.
     client.believed[grant->id] = *grant;
 }
 
-// T6: counted from before the request was sent, by the shortest lease that may be in force.
+// T6: the client's deadline counts from the time at which the request was sent, with the shortest
+// lease that may be in force.
 void World::renewed(Client& client, const Call& call) {
     const auto shortest = oracle_.min_lease.at(*client.session);
     client.valid_until = std::max(client.valid_until, call.sent + shortest);

@@ -1,10 +1,10 @@
-// The inside of a simulated world. Its methods lie in files by what they do:
+// The members of a simulated world. Their definitions are in one file per topic:
 //
-//     world.cpp          making the world, a run, and what must hold after every step
-//     world_steps.cpp    what the scheduler does: storage, clocks, stalls, comparisons
-//     world_clients.cpp  what clients ask for
-//     world_network.cpp  messages, and what comes back
-//     world_crash.cpp    crashes, and what must be there after them
+//     world.cpp          setup, one run, and the checks after every step
+//     world_steps.cpp    steps of the scheduler: storage, clocks, stalls, comparisons
+//     world_clients.cpp  requests of the clients
+//     world_network.cpp  messages and their answers
+//     world_crash.cpp    crashes, and the checks after them
 #pragma once
 
 #include <chrono>
@@ -34,20 +34,21 @@ using proof::ReferenceModel;
 using std::chrono::milliseconds;
 using testing::SimulatedClock;
 
-// What happened in this life of the manager, to be told to a new model after a crash.
+// An event since the manager was started. After a crash, the surviving ones are replayed on a new
+// model.
 struct Happened {
     enum class Kind : std::uint8_t { event, restart } kind = Kind::event;
     Event event;
     Ticket ticket{};
     SessionId fresh;
     Instant now;
-    // The last commit when it was decided.
+    // The last commit at the time of the decision.
     CommitNumber commit = 0;
     bool exact = true;
     std::uint64_t skip_to = 0;
 };
 
-// One request of a client, however often it is sent.
+// One request of a client, which may be sent several times.
 struct Call {
     Event event;
     std::size_t client = 0;
@@ -60,15 +61,16 @@ struct Client {
     std::uint32_t uid = 0;
     std::optional<SessionId> session;
     std::string opening;
-    // T6: what it knows by itself of its own lease.
+    // T6: the end of the lease as the client knows it.
     BootTime valid_until{};
     std::map<GrantId, Grant> believed;
-    // Grants that it has asked to give up, transfer or convert: no longer relied upon.
+    // Grants that the client has asked to release, transfer or convert: it no longer relies on
+    // them.
     std::set<GrantId> given_up;
     std::uint64_t requests = 0;
 };
 
-// What somebody was told, and must find so after any crash.
+// A promise to a client, which must hold after every crash.
 struct Promise {
     SessionId session;
     std::vector<GrantedLock> locks;
@@ -84,14 +86,14 @@ public:
     Verdict run();
 
 private:
-    // What the world was made with.
+    // The parameters with which the world was generated.
     struct Setup {
         std::vector<std::string> names;
         std::vector<std::string> counting;
         bool closures = false;
         bool run_together = false;
     };
-    // The life of the manager.
+    // The state of the running manager.
     struct Life {
         std::uint64_t number = 0;
         std::uint64_t boots = 1;
@@ -108,23 +110,23 @@ private:
         std::map<Ticket, Call> calls;
         std::map<Ticket, Ticket> in_flight;
     };
-    // What was promised to clients, and must be found so.
+    // The promises to the clients.
     struct Oracle {
-        // The shortest lease that was ever asked for, for each session.
+        // The shortest lease that was requested for each session.
         std::map<SessionId, milliseconds> min_lease;
         std::map<GrantId, Promise> grants;
         std::set<GrantId> acknowledged;
         std::set<GrantId> acknowledged_tokens;
         std::set<GrantId> reported_lost;
-        // The last grant that could not be stolen yet, and by which client.
+        // The last grant that could not be stolen yet, and the client that tried.
         GrantId refused_steal{};
         std::size_t refused_thief = 0;
-        // The last grant that a request waits for.
+        // The last grant for which a request waits.
         GrantId waited_for{};
         std::uint64_t highest_token = 0;
     };
 
-    // ---- Making the world ----
+    // ---- Setup ----
 
     void set_up();
     template <typename F>
@@ -151,7 +153,8 @@ private:
         deliver_to_manager();
     }
     void open(bool first);
-    // The object goes, and nothing it does on its way reaches the store or a client.
+    // Destroys the manager. Anything that its destructor does reaches neither the store nor a
+    // client.
     void bury();
 
     // ---- Steps ----
@@ -162,21 +165,22 @@ private:
     void deliver();
     void plan_failure();
     void wall();
-    // To the next moment at which something is due, or nearly, or beyond it.
+    // Advances the clock to the next due time, to just before it, or by a random time that does not
+    // pass it.
     void pass_time();
     void tick();
-    // The manager stands still for a while; then the renewals that were waiting for it are judged
-    // first.
+    // Stops the manager for a while. Afterwards the renewals that arrived in the meantime are
+    // served first.
     void stall();
     void cancel();
-    // Everything that can happen has happened; then all must agree.
+    // Lets all pending work finish. Then the table, the model and the clients must agree.
     void quiet();
-    // In some worlds there is somebody who follows what happens.
+    // Returns whether a client of this world follows the events.
     bool watched() const;
     void watch();
     std::optional<std::string> watch_anew(const EventPage& page);
     void compare(const std::string& when);
-    // S1, from the list alone: nobody's model is asked.
+    // Checks S1 on the list of locks alone, without the model.
     void exclude(const LockPage& page, const std::string& when);
 
     // ---- Clients ----
@@ -186,13 +190,14 @@ private:
     void release(std::size_t index);
     void renew(std::size_t index);
     void convert(std::size_t index);
-    // Mostly what was refused before: whoever has asked comes again.
+    // In most cases tries a grant again that could not be stolen before.
     void steal(std::size_t index);
-    // Whoever was refused comes again, or is answered before.
+    // Repeats a steal that was refused, or lets the holder answer first.
     void come_again();
-    // Mostly by the one who was asked, if its owner is one of the clients.
+    // In most cases the client that was asked sends the answer, if the holder is one of the
+    // clients.
     void answer_wanted(std::size_t index);
-    // Something that was asked before, once more, as it was.
+    // Sends an earlier request again, unchanged.
     void repeat(std::size_t index);
     GrantId any_grant(std::size_t index, std::uint64_t own_percent);
     SessionId any_session(std::size_t index);
@@ -200,21 +205,23 @@ private:
     // ---- The network ----
 
     void send(std::size_t client, Event event, std::optional<BootTime> sent = {});
-    // Any message that is under way, not the oldest first.
+    // Delivers any pending message, not necessarily the oldest.
     void deliver_to_manager();
     void deliver_to_manager(std::size_t index, bool on_time);
-    // Which of two requests of one session for one thing is served first is promised to nobody.
+    // Returns whether the session already waits for a resource of the request. The rules do not say
+    // which of the two requests would be served first.
     bool waits_for_it_already(const Request& request) const;
     bool finish_storage();
     void next_session();
     void expect(const Happened& happened);
 
-    // ---- What comes back ----
+    // ---- Answers ----
 
     void answered(Ticket own, const Result<Answer>& answer);
     void promised(const Grant& grant);
     void seen(Client& client, const Call& call, const Answer& answer);
-    // T6: counted from before the request was sent, by the shortest lease that may be in force.
+    // T6: the client's deadline counts from the time at which the request was sent, with the
+    // shortest lease that may be in force.
     void renewed(Client& client, const Call& call);
     void heard(const LostNotice& notice);
     void count_answer(const Call& call, const Result<Answer>& answer);
@@ -223,17 +230,18 @@ private:
 
     void crash();
     CommitNumber last_of_life() const;
-    // A new model is told what survived; the commits of the next life count anew.
+    // Replays the events that survived on a new model. The commits of the restarted manager are
+    // counted from 0.
     void rewind(CommitNumber through, bool exact);
-    // D1: what was acknowledged and not ended, by anybody's decision, is held; on the same boot at
-    // least as long as promised.
+    // D1: a grant that was acknowledged and not ended by any decision is still held, on the same
+    // boot for at least as long as promised.
     void remember(const ReferenceModel& before, bool all_written_survive);
 
-    // ---- What must hold after every step ----
+    // ---- Checks after every step ----
 
     void check();
 
-    // ---- Telling ----
+    // ---- Output ----
 
     void count_kind(const std::string& kind) { ++counts_[kind]; }
     void complain(const std::optional<std::string>& wrong);

@@ -1,4 +1,4 @@
-// What the scheduler of a simulated world does.
+// The steps of the scheduler of a simulated world.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -47,8 +47,8 @@ void World::deliver() {
 }
 
 void World::plan_failure() {
-    // A minimum hold begins anew when nobody knows how much of it has passed; the model does
-    // not.
+    // A minimum hold begins again if the manager does not know how much of it has passed. The model
+    // does not simulate this, so these worlds have no failures.
     if (setup_.closures) return;
     const bool on_sync = random_.percent(60);
     say(on_sync ? "the next sync will fail" : "a write will fail soon");
@@ -64,7 +64,8 @@ void World::wall() {
     count_kind("clock: the wall clock jumps");
 }
 
-// To the next moment at which something is due, or nearly, or beyond it.
+// Advances the clock to the next due time, to just before it, or by a random time that does not
+// pass it.
 void World::pass_time() {
     const auto next = mirror_.model().next_change();
     const auto now = clock_.now().boot;
@@ -72,7 +73,7 @@ void World::pass_time() {
     if (next && *next > now && *next - now < 1h) {
         if (random_.percent(40)) by = *next - now;
         if (random_.percent(10)) by = *next - now - 1ns;
-        // T2: whatever is due is decided at its very moment.
+        // T2: an event that is due is decided exactly at its time.
         by = std::min<std::chrono::nanoseconds>(by, *next - now);
     }
     if (next && *next <= now) by = 0ns;
@@ -95,7 +96,7 @@ void World::tick() {
     life_.ticked = true;
 }
 
-// The manager stands still for a while; then the renewals that were waiting for it are judged
+// Stops the manager for a while. Afterwards the renewals that arrived in the meantime are served
 // first.
 void World::stall() {
     const auto before = manager_->last_decision();
@@ -108,7 +109,7 @@ void World::stall() {
         RenewSession late;
         late.session = *client.session;
         late.as_of = before;
-        // It was sent while the manager stood still.
+        // The request was sent while the manager was stopped.
         send(i, Request(late), before);
         deliver_to_manager(network_.waiting.size() - 1, false);
         count_kind("renew: late, after a stall");
@@ -131,7 +132,7 @@ void World::cancel() {
     log_.back().commit = storage_->last();
 }
 
-// Everything that can happen has happened; then all must agree.
+// Lets all pending work finish. Then the table, the model and the clients must agree.
 void World::quiet() {
     say("quiet");
     if (manager_->failure() || storage_->disk().failure()) return crash();
@@ -141,7 +142,7 @@ void World::quiet() {
     }
     tick();
     if (storage_->disk().failure()) return;
-    // A planned failure may strike now.
+    // A planned failure may happen now.
     for (int rounds = 0; rounds < 4; ++rounds) {
         if (!storage_->disk().pump()) return count_kind("storage: a write failed");
         manager_->deliver_done();
@@ -154,7 +155,7 @@ void World::quiet() {
     if (!stuck.empty()) fail("Q6: a cycle persists");
 }
 
-// In some worlds there is somebody who follows what happens.
+// Returns whether a client of this world follows the events.
 bool World::watched() const { return verdict_.seed % 4 != 0; }
 
 void World::watch() {
@@ -204,7 +205,7 @@ void World::compare(const std::string& when) {
     }
 }
 
-// S1, from the list alone: nobody's model is asked.
+// Checks S1 on the list of locks alone, without the model.
 void World::exclude(const LockPage& page, const std::string& when) {
     const auto covers = [](const Holder& above, const Holder& below) {
         return above.resource == below.resource ||
