@@ -23,9 +23,9 @@ using std::chrono::steady_clock;
 // In the order of EditBody.
 const std::vector<std::string_view> verbs = {"BeginEdit", "TakeOverEdit", "ShowEdit", "SaveEdit"};
 
-HttpAnswer json_answer(std::string body) { return {200, json_type, {}, std::move(body), {}}; }
+ServiceAnswer json_answer(std::string body) { return {200, json_type, {}, std::move(body), {}}; }
 
-HttpAnswer error_answer(const Error& error) {
+ServiceAnswer error_answer(const Error& error) {
     return {http_status(error.code), json_type, {}, write_error(error), error.code};
 }
 
@@ -63,7 +63,7 @@ EditEndpoint::EditEndpoint(TableService& tables, LockService& locks,
 
 void EditEndpoint::ask(EditBody verb, Sent sent, AskClient ask_client, Done answered) {
     auto done = [this, index = verb.index(), start = steady_clock::now(),
-                 answered = std::move(answered)](HttpAnswer answer) {
+                 answered = std::move(answered)](ServiceAnswer answer) {
         counters_.add(index, answer.refused, steady_clock::now() - start);
         answered(std::move(answer));
     };
@@ -129,7 +129,7 @@ Result<std::string> EditEndpoint::show(const ShowEdit& edit) {
     return write_reply(Reply(*std::move(view)));
 }
 
-HttpAnswer EditEndpoint::save(SaveEdit save, const Secret& secret, std::uint32_t uid) {
+ServiceAnswer EditEndpoint::save(SaveEdit save, const Secret& secret, std::uint32_t uid) {
     if (auto own = check_sender(&locks_, save.session, secret); !own) {
         return error_answer(own.error());
     }
@@ -141,7 +141,7 @@ HttpAnswer EditEndpoint::save(SaveEdit save, const Secret& secret, std::uint32_t
     return response_of(saved.error());
 }
 
-HttpAnswer EditEndpoint::response_of(Result<std::string> answer) const {
+ServiceAnswer EditEndpoint::response_of(Result<std::string> answer) const {
     if (answer) return json_answer(*std::move(answer));
     const Error& error = answer.error();
     if (const auto* reason = lock_reason(error)) {

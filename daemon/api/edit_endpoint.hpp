@@ -16,9 +16,9 @@
 #include <rocklock/lock.hpp>
 
 #include "daemon/api/dispatcher.hpp"
-#include "daemon/http/http_answer.hpp"
 #include "daemon/support/metrics.hpp"
 #include "daemon/support/work_threads.hpp"
+#include "service/service_answer.hpp"
 #include "wire/edit_json.hpp"
 
 namespace rocklock {
@@ -33,7 +33,7 @@ public:
 
     // Has the client ask for a call of its own, so that what it leaves behind is seen to.
     using AskClient = std::function<void(Call call, Dispatcher::Done done)>;
-    using Done = std::function<void(HttpAnswer)>;
+    using Done = std::function<void(ServiceAnswer)>;
 
     // What a client sent, and its uid.
     struct Sent {
@@ -53,8 +53,8 @@ private:
                        Done done);
     Result<std::string> read(const Grant& grant, const std::vector<ItemToLock>& items);
     Result<std::string> show(const ShowEdit& edit);
-    HttpAnswer save(SaveEdit save, const Secret& secret, std::uint32_t uid);
-    HttpAnswer response_of(Result<std::string> answer) const;
+    ServiceAnswer save(SaveEdit save, const Secret& secret, std::uint32_t uid);
+    ServiceAnswer response_of(Result<std::string> answer) const;
 
     // Waits of a disk are short, and those of one sync are shared.
     static constexpr std::size_t max_concurrent = 16;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include <boost/beast/core/string.hpp>
-
 #include "daemon/api/item_endpoint.hpp"
 #include "daemon/support/loopback.hpp"
 
@@ -34,13 +32,6 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-// With parameters or without.
-bool is_of_type(std::string_view content_type, std::string_view wanted) {
-    auto type = content_type.substr(0, content_type.find(';'));
-    while (type.ends_with(' ')) type.remove_suffix(1);
-    return boost::beast::iequals(type, wanted);
-}
-
 // Whether a browser says that another site makes it ask. Following a link to a page of ours is no
 // harm: the other site does not get to see it.
 bool asked_by_another_site(const HttpRequest& request) {
@@ -51,14 +42,6 @@ bool asked_by_another_site(const HttpRequest& request) {
 }
 
 }  // namespace
-
-bool is_json(std::string_view content_type) {
-    return is_sdk_json(content_type) || is_of_type(content_type, "application/json");
-}
-
-bool is_sdk_json(std::string_view content_type) {
-    return is_of_type(content_type, "application/x-amz-json-1.0");
-}
 
 std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {
     const auto host = lower(request.host);

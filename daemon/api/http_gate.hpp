@@ -14,17 +14,10 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "daemon/http/http_reader.hpp"
 
 namespace rocklock {
-
-// Whether that is the type of a call's body: application/json or application/x-amz-json-1.0.
-bool is_json(std::string_view content_type);
-// Whether it is the latter, which SDKs send.
-bool is_sdk_json(std::string_view content_type);
 
 // Why a request that came over TCP is refused; nothing when it may go on.
 std::optional<HttpProblem> refuse_foreign(const HttpRequest& request);

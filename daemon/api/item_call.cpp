@@ -3,10 +3,8 @@
 #include <cstddef>
 #include <utility>
 
-#include <boost/beast/core/string.hpp>
-
 #include "base/assert.hpp"
-#include "daemon/api/http_gate.hpp"
+#include "base/equal_ignoring_case.hpp"
 #include "daemon/http/gzip.hpp"
 
 namespace rocklock {
@@ -15,7 +13,7 @@ namespace {
 // A longer body takes too long to be parsed on the thread of a connection.
 constexpr std::size_t max_inline_body = 8U << 10;
 
-const TableOperation* operation_of(const HttpRequest& request) {
+const TableOperation* operation_of(const ServiceRequest& request) {
     const std::string_view target(request.operation);
     if (!target.starts_with(table_target_prefix)) return nullptr;
     return find_table_operation(target.substr(table_target_prefix.size()));
@@ -23,7 +21,7 @@ const TableOperation* operation_of(const HttpRequest& request) {
 
 }  // namespace
 
-ItemCall::ItemCall(HttpRequest request)
+ItemCall::ItemCall(ServiceRequest request)
     : request_(std::move(request)), operation_(operation_of(request_)) {}
 
 std::string_view ItemCall::operation_name() const {
@@ -41,11 +39,10 @@ const std::optional<SignatureProblem>& ItemCall::signature_problem() {
 }
 
 std::optional<PackingFault> ItemCall::unpack() {
-    using boost::beast::iequals;
     const auto& coding = request_.content_encoding;
-    if (coding.empty() || iequals(coding, "identity")) return std::nullopt;
-    if (!iequals(coding, "gzip")) return PackingFault::unknown_coding;
-    auto unpacked = unpack_gzip(request_.body, http_body_bytes);
+    if (coding.empty() || equal_ignoring_case(coding, "identity")) return std::nullopt;
+    if (!equal_ignoring_case(coding, "gzip")) return PackingFault::unknown_coding;
+    auto unpacked = unpack_gzip(request_.body, max_request_body);
     if (!unpacked) return PackingFault::damaged;
     if (unpacked->too_long) return PackingFault::too_long;
     request_.body = std::move(unpacked->bytes);

@@ -11,7 +11,7 @@
 #include <rocklock/result.hpp>
 
 #include "daemon/api/signature.hpp"
-#include "daemon/http/http_reader.hpp"
+#include "service/service_request.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {
@@ -22,10 +22,10 @@ enum class PackingFault : std::uint8_t { unknown_coding, damaged, too_long };
 // Threads: one at a time.
 class ItemCall {
 public:
-    explicit ItemCall(HttpRequest request);
+    explicit ItemCall(ServiceRequest request);
 
     // Without the body, once that has been read.
-    const HttpRequest& request() const { return request_; }
+    const ServiceRequest& request() const { return request_; }
     // Null if the request names no operation that is implemented.
     const TableOperation* operation() const { return operation_; }
     // Empty if the target is not of this API and version.
@@ -48,7 +48,7 @@ public:
     Result<TableCall>& call();
 
 private:
-    HttpRequest request_;
+    ServiceRequest request_;
     const TableOperation* operation_;
     bool signature_checked_ = false;
     std::optional<SignatureProblem> signature_problem_;

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/random.hpp"
-#include "daemon/api/http_gate.hpp"
 #include "daemon/api/item_call.hpp"
 #include "daemon/api/lock_headers.hpp"
 #include "daemon/api/signature.hpp"
@@ -58,7 +57,7 @@ std::string shown_target(std::string_view target) {
     return shown;
 }
 
-HttpAnswer with_headers(int status, std::string body) {
+ServiceAnswer with_headers(int status, std::string body) {
     std::string headers;
     // Both of them, and a version.
     headers.reserve(160);
@@ -70,7 +69,7 @@ HttpAnswer with_headers(int status, std::string body) {
     return {status, json_type, std::move(headers), std::move(body), std::nullopt};
 }
 
-HttpAnswer with_headers(TableAnswer answer) {
+ServiceAnswer with_headers(TableAnswer answer) {
     auto response = with_headers(answer.refused ? 400 : 200, std::move(answer.body));
     response.refused = answer.refused;
     if (answer.version) {
@@ -79,14 +78,14 @@ HttpAnswer with_headers(TableAnswer answer) {
     return response;
 }
 
-HttpAnswer service_error(std::string_view name, std::string_view message) {
+ServiceAnswer service_error(std::string_view name, std::string_view message) {
     auto response = with_headers(400, write_service_error(name, message));
     response.refused = ErrorCode::malformed;
     return response;
 }
 
 // The service says no more than the name of the exception.
-HttpAnswer unknown_operation_answer(std::string_view target) {
+ServiceAnswer unknown_operation_answer(std::string_view target) {
     const std::string name(target.substr(target.find('.') + 1));
     const bool versioned =
         target.starts_with(table_target_prefix) || target.starts_with(stream_target_prefix);
@@ -100,7 +99,7 @@ HttpAnswer unknown_operation_answer(std::string_view target) {
                                                 "NAME with the name of an operation");
 }
 
-HttpAnswer error_answer(const Error& error, const std::function<void(const Error&)>& failed) {
+ServiceAnswer error_answer(const Error& error, const std::function<void(const Error&)>& failed) {
     const int status = table_error_status(error);
     if (status >= internal_status && failed) failed(error);
     auto response = with_headers(status, write_table_error(error));
@@ -108,7 +107,7 @@ HttpAnswer error_answer(const Error& error, const std::function<void(const Error
     return response;
 }
 
-HttpAnswer packing_answer(PackingFault fault) {
+ServiceAnswer packing_answer(PackingFault fault) {
     constexpr std::string_view name = "SerializationException";
     switch (fault) {
         case PackingFault::unknown_coding:
@@ -134,15 +133,15 @@ std::vector<std::string_view> counted_operations() {
 
 }  // namespace
 
-bool is_table_request(const HttpRequest& request) {
+bool is_table_request(const ServiceRequest& request) {
     const std::string_view target(request.operation);
     if (target.starts_with(service_prefix)) return true;
     // An SDK's with a target that is nobody's, or none, is answered as the service would.
     return is_sdk_json(request.content_type) && !target.starts_with("Rocklock_");
 }
 
-HttpAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
-                                const std::function<void(const Error&)>& failed) {
+ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
+                                   const std::function<void(const Error&)>& failed) {
     if (!is_json(call.request().content_type)) {
         return {404, "text/plain", {}, "<UnknownOperationException/>\n", ErrorCode::malformed};
     }
@@ -164,13 +163,13 @@ HttpAnswer answer_table_request(ItemCall& call, TableService& tables, LockServic
     return with_headers(*std::move(answer));
 }
 
-HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,
-                                const std::function<void(const Error&)>& failed) {
+ServiceAnswer answer_table_request(ServiceRequest request, TableService& tables, LockService* locks,
+                                   const std::function<void(const Error&)>& failed) {
     ItemCall call(std::move(request));
     return answer_table_request(call, tables, locks, failed);
 }
 
-std::optional<HttpAnswer> answer_from_cache(ItemCall& call, TableService& tables) {
+std::optional<ServiceAnswer> answer_from_cache(ItemCall& call, TableService& tables) {
     if (call.operation_name() != "GetItem" || !call.is_simple()) return std::nullopt;
     if (!call.body() || !call.call()) return std::nullopt;
     auto answer = call.call()->answer_from_cache(tables);
@@ -205,12 +204,12 @@ std::size_t ItemEndpoint::index_of(const ItemCall& call) const {
     return static_cast<std::size_t>(call.operation() - table_operations().data());
 }
 
-void ItemEndpoint::count(std::size_t operation, const HttpAnswer& answer,
+void ItemEndpoint::count(std::size_t operation, const ServiceAnswer& answer,
                          steady_clock::time_point start) {
     counters_.add(operation, answer.refused, steady_clock::now() - start);
 }
 
-std::optional<HttpAnswer> ItemEndpoint::ask_cache(ItemCall& call) {
+std::optional<ServiceAnswer> ItemEndpoint::ask_cache(ItemCall& call) {
     const auto start = steady_clock::now();
     auto answer = answer_from_cache(call, tables_);
     if (answer) count(index_of(call), *answer, start);
@@ -219,7 +218,7 @@ std::optional<HttpAnswer> ItemEndpoint::ask_cache(ItemCall& call) {
 
 void ItemEndpoint::ask(std::unique_ptr<ItemCall> call, Done done) {
     done = [this, operation = index_of(*call), start = steady_clock::now(),
-            done = std::move(done)](HttpAnswer answer) {
+            done = std::move(done)](ServiceAnswer answer) {
         count(operation, answer, start);
         done(std::move(answer));
     };

@@ -23,27 +23,27 @@
 
 #include "base/mutex.hpp"
 #include "daemon/api/item_call.hpp"
-#include "daemon/http/http_answer.hpp"
-#include "daemon/http/http_reader.hpp"
 #include "daemon/support/metrics.hpp"
 #include "daemon/support/work_threads.hpp"
+#include "service/service_answer.hpp"
+#include "service/service_request.hpp"
 
 namespace rocklock {
 
 // Whether it asks for tables, rather than for locks.
-bool is_table_request(const HttpRequest& request);
+bool is_table_request(const ServiceRequest& request);
 
 // Any thread. Waits as long as the tables do. `locks` knows the sessions that requests show, and
 // may be none. `failed` is told of what is no fault of the request.
-HttpAnswer answer_table_request(HttpRequest request, TableService& tables, LockService* locks,
-                                const std::function<void(const Error&)>& failed);
+ServiceAnswer answer_table_request(ServiceRequest request, TableService& tables, LockService* locks,
+                                   const std::function<void(const Error&)>& failed);
 
-HttpAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
-                                const std::function<void(const Error&)>& failed);
+ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
+                                   const std::function<void(const Error&)>& failed);
 
 // The same if it takes only some microseconds. None if it may take longer or wait, and if the call
 // presents or may need locks.
-std::optional<HttpAnswer> answer_from_cache(ItemCall& call, TableService& tables);
+std::optional<ServiceAnswer> answer_from_cache(ItemCall& call, TableService& tables);
 
 // Threads:  thread-safe.
 // Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
@@ -55,8 +55,8 @@ public:
                  std::function<void()> flush_soon = {});
 
     // Any thread. Takes some microseconds at most. If it returns none, ask() answers the call.
-    std::optional<HttpAnswer> ask_cache(ItemCall& call);
-    using Done = std::function<void(HttpAnswer)>;
+    std::optional<ServiceAnswer> ask_cache(ItemCall& call);
+    using Done = std::function<void(ServiceAnswer)>;
 
     // Calls `done` once, from one of its threads or from flush().
     void ask(std::unique_ptr<ItemCall> call, Done done);
@@ -77,7 +77,7 @@ private:
     };
 
     std::size_t index_of(const ItemCall& call) const;
-    void count(std::size_t operation, const HttpAnswer& answer,
+    void count(std::size_t operation, const ServiceAnswer& answer,
                std::chrono::steady_clock::time_point start);
     void hand_over(std::unique_ptr<ItemCall> call, Done done);
     void queue(Queued write) ROCKLOCK_EXCLUDES(mutex_);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <boost/beast/core/string.hpp>
+#include "base/equal_ignoring_case.hpp"
 
 namespace rocklock {
 namespace {
@@ -34,11 +34,11 @@ Error bad_value(std::size_t at, std::string_view what) {
     return bad_header(std::string(header_names.at(at)).append(" must be ").append(what));
 }
 
-Result<HeaderValues> find_values(const HttpRequest& request) {
+Result<HeaderValues> find_values(const ServiceRequest& request) {
     HeaderValues values;
     for (const auto& [name, value] : request.lock_headers) {
         std::size_t at = 0;
-        while (at < values.size() && !boost::beast::iequals(header_names.at(at), name)) ++at;
+        while (at < values.size() && !equal_ignoring_case(header_names.at(at), name)) ++at;
         if (at == values.size()) {
             return bad_header(name +
                               " is no header here; known are X-Rocklock-Session, X-Rocklock-Token, "
@@ -121,7 +121,7 @@ Result<void> check_sender(LockService* locks, const SessionId& session, const Se
     return Error(known.error());
 }
 
-Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_view operation,
+Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string_view operation,
                                       LockService* locks) {
     TableGuards guards;
     guards.user = request.uid;

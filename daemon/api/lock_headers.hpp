@@ -12,7 +12,7 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
 
-#include "daemon/http/http_reader.hpp"
+#include "service/service_request.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {
@@ -24,7 +24,7 @@ namespace rocklock {
 // Errors: invalid_argument  what does not parse, or does not belong to the operation
 //         not_owner         the secret
 //         those of the storage
-Result<TableGuards> read_lock_headers(const HttpRequest& request, std::string_view operation,
+Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string_view operation,
                                       LockService* locks);
 
 // Whether a sender has the secret of a session that it shows, also of one that has ended: that is

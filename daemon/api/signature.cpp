@@ -21,7 +21,7 @@ bool has_part(std::string_view list, std::string_view name, std::string_view sep
     return false;
 }
 
-std::optional<SignatureProblem> check_header(const HttpRequest& request) {
+std::optional<SignatureProblem> check_header(const ServiceRequest& request) {
     const std::string& header = request.authorization;
     if (!header.starts_with("AWS4-")) {
         return SignatureProblem{missing_token, "Request is missing Authentication Token"};
@@ -53,7 +53,7 @@ std::optional<SignatureProblem> check_query(std::string_view query) {
 
 }  // namespace
 
-std::optional<SignatureProblem> check_signature(const HttpRequest& request) {
+std::optional<SignatureProblem> check_signature(const ServiceRequest& request) {
     const std::string_view target(request.target);
     const auto query = target.substr(std::min(target.find('?'), target.size()));
     const bool in_query = query.find("X-Amz-Algorithm") != std::string_view::npos;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/http/http_reader.hpp"
+#include "service/service_request.hpp"
 
 namespace rocklock {
 
@@ -19,6 +19,6 @@ struct SignatureProblem {
 };
 
 // What is missing in it; nothing where it is whole.
-std::optional<SignatureProblem> check_signature(const HttpRequest& request);
+std::optional<SignatureProblem> check_signature(const ServiceRequest& request);
 
 }  // namespace rocklock

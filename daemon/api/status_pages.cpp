@@ -48,7 +48,7 @@ std::string page_for(const std::string& socket) {
     return text;
 }
 
-HttpAnswer plain(int status, std::string body) {
+ServiceAnswer plain(int status, std::string body) {
     return {status, plain_type, std::string(not_kept), std::move(body)};
 }
 
@@ -71,7 +71,7 @@ StatusPages::StatusPages(LockService& service, const CallRecorder& book, const T
       edits_(edits),
       page_(page_for(facts_.socket)) {}
 
-HttpAnswer StatusPages::get(const HttpRequest& request) const {
+ServiceAnswer StatusPages::get(const HttpRequest& request) const {
     const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
     if (!is_place(path)) {
         return refusal(
@@ -103,20 +103,20 @@ HttpAnswer StatusPages::get(const HttpRequest& request) const {
 }
 
 // The page for browsers, a line for all others.
-HttpAnswer StatusPages::front(const HttpRequest& request) const {
+ServiceAnswer StatusPages::front(const HttpRequest& request) const {
     if (request.accept.find("text/html") == std::string::npos) {
         return plain(200, "healthy: rocklock\n");
     }
     return {200, "text/html; charset=utf-8", std::string(page_rules), page_};
 }
 
-HttpAnswer StatusPages::ready() const {
+ServiceAnswer StatusPages::ready() const {
     if (recorder_.failed()) return plain(503, "the storage has failed\n");
     if (stopping_) return plain(503, "leaving\n");
     return plain(200, "ok\n");
 }
 
-HttpAnswer StatusPages::metrics() const {
+ServiceAnswer StatusPages::metrics() const {
     std::string text;
     text +=
         "# HELP rocklock_build_info Version and durability of this daemon.\n# TYPE "

@@ -13,9 +13,9 @@
 #include "daemon/api/edit_endpoint.hpp"
 #include "daemon/api/item_endpoint.hpp"
 #include "daemon/api/traffic.hpp"
-#include "daemon/http/http_answer.hpp"
 #include "daemon/http/http_reader.hpp"
 #include "daemon/support/metrics.hpp"
+#include "service/service_answer.hpp"
 
 namespace rocklock {
 
@@ -37,12 +37,12 @@ public:
 
     // Answers everything but a call: 404 where there is nothing, 405 for a method that is not for
     // the place.
-    HttpAnswer get(const HttpRequest& request) const;
+    ServiceAnswer get(const HttpRequest& request) const;
 
 private:
-    HttpAnswer front(const HttpRequest& request) const;
-    HttpAnswer ready() const;
-    HttpAnswer metrics() const;
+    ServiceAnswer front(const HttpRequest& request) const;
+    ServiceAnswer ready() const;
+    ServiceAnswer metrics() const;
     std::map<std::uint32_t, UserUsageLine> usage_of(const LockStatistics& statistics) const;
 
     LockService& service_;

@@ -3,8 +3,6 @@
 #include <array>
 #include <ctime>
 
-#include "wire/json_writer.hpp"
-
 namespace rocklock {
 namespace {
 
@@ -68,7 +66,7 @@ std::string_view date_line() {
     return line;
 }
 
-void append_answer(std::string& out, const HttpAnswer& answer, HttpManner manner) {
+void append_answer(std::string& out, const ServiceAnswer& answer, HttpManner manner) {
     out.reserve(out.size() + head_bytes + answer.more_headers.size() + answer.body.size());
     out += "HTTP/1.1 ";
     out += std::to_string(answer.status);
@@ -84,22 +82,6 @@ void append_answer(std::string& out, const HttpAnswer& answer, HttpManner manner
     out += answer.more_headers;
     out += "\r\n";
     if (!manner.head) out += answer.body;
-}
-
-HttpAnswer refusal(int status, std::string_view name, std::string_view message) {
-    // It may show bytes of the request, and JSON is UTF-8.
-    std::string shown(message);
-    for (auto& byte : shown) {
-        if (static_cast<unsigned char>(byte) >= 0x80) byte = '?';
-    }
-    JsonWriter json;
-    json.begin_object();
-    json.key("__type");
-    json.string("rocklock#" + std::string(name));
-    json.key("message");
-    json.string(shown);
-    json.end_object();
-    return {status, json_type, {}, json.take()};
 }
 
 }  // namespace rocklock

@@ -79,7 +79,7 @@ public:
     Parser() {
         eager(true);
         header_limit(http_header_bytes);
-        body_limit(http_body_bytes);
+        body_limit(max_request_body);
     }
 
     HttpRequest& whole() {
@@ -134,7 +134,7 @@ private:
                            ErrorValue& error) override {
         error = {};
         if (!length) return;
-        if (*length > http_body_bytes) {
+        if (*length > max_request_body) {
             error = http::error::body_limit;
             return;
         }

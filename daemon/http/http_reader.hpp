@@ -11,37 +11,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "service/service_request.hpp"
 
 namespace rocklock {
 
-struct HttpRequest {
+struct HttpRequest : ServiceRequest {
     std::string method;
-    // Path and query.
-    std::string target;
-    // The header X-Amz-Target.
-    std::string operation;
-    // Headers of the same names. One that comes twice has both values, with a comma between.
-    std::string host;
+    // Headers of the same names. One that occurs twice has both values, with a comma between.
     std::string origin;
-    std::string content_type;
     std::string accept;
     std::string last_event_id;
     std::string fetch_site;
     std::string fetch_mode;
     std::string fetch_dest;
-    std::string authorization;
-    // Date, and X-Amz-Date.
-    std::string date;
-    std::string amz_date;
-    std::string content_encoding;
-    // Headers whose names begin with X-Rocklock-, each with its value, as they came.
-    std::vector<std::pair<std::string, std::string>> lock_headers;
-    std::string body;
     bool keep_alive = true;
-    // The uid of the client; the reader does not set it.
-    std::uint32_t uid = 0;
 };
 
 // What is wrong with the bytes themselves. The connection ends after the answer, since nobody knows
@@ -52,7 +36,6 @@ struct HttpProblem {
 };
 
 inline constexpr std::size_t http_header_bytes = 64u << 10;
-inline constexpr std::size_t http_body_bytes = 16u << 20;
 
 class HttpReader {
 public:

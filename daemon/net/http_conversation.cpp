@@ -149,7 +149,7 @@ void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
     if (const auto cached = services_.tables->ask_cache(*call)) return answer(number, *cached);
     keep_back(number);
     services_.tables->ask(std::move(call),
-                          [weak = weak_from_this(), number, counted](HttpAnswer answer) {
+                          [weak = weak_from_this(), number, counted](ServiceAnswer answer) {
                               if (const auto self = weak.lock())
                                   self->made(number, std::move(answer));
                           });
@@ -170,7 +170,7 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
         });
     };
     services_.edits->ask(std::move(verb), {std::move(request.body), uid}, std::move(ask_client),
-                         [weak = weak_from_this(), number, counted](HttpAnswer answer) {
+                         [weak = weak_from_this(), number, counted](ServiceAnswer answer) {
                              if (const auto self = weak.lock())
                                  self->made(number, std::move(answer));
                          });
@@ -246,7 +246,7 @@ void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
                              if (!self) return;
                              // Text is made where the answer comes, so that the connection's thread
                              // only sends it.
-                             HttpAnswer answer;
+                             ServiceAnswer answer;
                              answer.status = reply ? 200 : http_status(reply.error().code);
                              answer.body = reply ? write_reply(*reply) : write_error(reply.error());
                              self->made(number, std::move(answer));
@@ -261,7 +261,7 @@ std::uint64_t HttpConversation::call_number(std::uint64_t number) {
 }
 
 // From any thread.
-void HttpConversation::made(std::uint64_t number, HttpAnswer answer) {
+void HttpConversation::made(std::uint64_t number, ServiceAnswer answer) {
     const auto size = answer.body.size();
     made_ += size;
     post_([weak = weak_from_this(), number, size, answer = std::move(answer)] {
@@ -319,7 +319,7 @@ void HttpConversation::output_taken() {
     if (sent && !asked_for_events_) ask_for_events();
 }
 
-void HttpConversation::answer(std::uint64_t number, const HttpAnswer& answer) {
+void HttpConversation::answer(std::uint64_t number, const ServiceAnswer& answer) {
     const bool full = !has_room();
     if (auto* const slot = find_slot(number)) {
         // Nothing is before the first: its answer need not be kept until its turn comes.

@@ -114,8 +114,8 @@ private:
     void start_stream(const HttpRequest& request, std::uint64_t number);
     void ask_for_events();
     void append_events(const Result<EventPage>& page);
-    void answer(std::uint64_t number, const HttpAnswer& answer);
-    void made(std::uint64_t number, HttpAnswer answer);
+    void answer(std::uint64_t number, const ServiceAnswer& answer);
+    void made(std::uint64_t number, ServiceAnswer answer);
     std::optional<HttpProblem> count_held();
     void flush();
 

@@ -126,7 +126,7 @@ private:
         });
     }
 
-    HttpAnswer call_tables(std::string_view line) {
+    ServiceAnswer call_tables(std::string_view line) {
         HttpRequest request;
         const auto space = std::min(line.find(' '), line.size());
         request.method = "POST";

@@ -40,18 +40,18 @@ struct World {
     Database database = Database::in_memory().value();
     TableService& tables = *database.tables().value();
 
-    HttpAnswer ask(std::string operation, std::string body) const {
+    ServiceAnswer ask(std::string operation, std::string body) const {
         return answer_table_request(request_of(std::move(operation), std::move(body)), tables,
                                     nullptr, {});
     }
 };
 
-std::optional<HttpAnswer> cached(HttpRequest request, const World& world) {
+std::optional<ServiceAnswer> cached(HttpRequest request, const World& world) {
     ItemCall call(std::move(request));
     return answer_from_cache(call, world.tables);
 }
 
-bool has(const HttpAnswer& answer, const std::string& text) {
+bool has(const ServiceAnswer& answer, const std::string& text) {
     return answer.body.find(text) != std::string::npos;
 }
 
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
     ItemEndpoint site(world.tables, world.database.service(), {});
     std::promise<std::pair<int, std::thread::id>> promise;
     site.ask(std::make_unique<ItemCall>(request_of("ListTables", "{}")),
-             [&](const HttpAnswer& answer) {
+             [&](const ServiceAnswer& answer) {
                  promise.set_value({answer.status, std::this_thread::get_id()});
              });
     const auto [status, thread] = promise.get_future().get();
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(is_answered_when_its_write_is_committed) {
             site.ask(std::make_unique<ItemCall>(
                          request_of("PutItem", R"({"TableName":"things","Item":{"id":{"S":")" + id +
                                                    R"("}})" + condition)),
-                     [&](const HttpAnswer& answer) {
+                     [&](const ServiceAnswer& answer) {
                          const bool failed = has(answer, "ConditionalCheckFailedException");
                          if (!failed) {
                              ++first;

@@ -1,0 +1,23 @@
+#include "service/service_answer.hpp"
+
+#include "wire/json_writer.hpp"
+
+namespace rocklock {
+
+ServiceAnswer refusal(int status, std::string_view name, std::string_view message) {
+    // It may show bytes of the request, and JSON is UTF-8.
+    std::string shown(message);
+    for (auto& byte : shown) {
+        if (static_cast<unsigned char>(byte) >= 0x80) byte = '?';
+    }
+    JsonWriter json;
+    json.begin_object();
+    json.key("__type");
+    json.string("rocklock#" + std::string(name));
+    json.key("message");
+    json.string(shown);
+    json.end_object();
+    return {status, json_type, {}, json.take()};
+}
+
+}  // namespace rocklock
