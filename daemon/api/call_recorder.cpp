@@ -74,14 +74,17 @@ std::vector<std::string_view> verb_names() {
 
 }  // namespace
 
-CallRecorder::CallRecorder(const Log& log, std::function<void(const Error&)> storage_failed)
-    : log_(log), storage_failed_(std::move(storage_failed)), counters_("", "verb", verb_names()) {}
+CallRecorder::CallRecorder(std::function<void(const LogEvent&)> log,
+                           std::function<void(const Error&)> storage_failed)
+    : log_(std::move(log)),
+      storage_failed_(std::move(storage_failed)),
+      counters_("", "verb", verb_names()) {}
 
 Dispatcher::Done CallRecorder::observe(const Call& call, const Caller& caller,
                                        Dispatcher::Done done) {
     if (auto event = administration(call, caller)) {
         done = [this, event = *std::move(event), done = std::move(done)](Result<Reply>&& reply) {
-            if (reply) log_.write(event);
+            if (reply) log_(event);
             done(std::move(reply));
         };
     }

@@ -6,16 +6,18 @@
 #include <functional>
 
 #include "daemon/api/dispatcher.hpp"
-#include "daemon/support/log.hpp"
 #include "daemon/support/metrics.hpp"
+#include "service/log_event.hpp"
 
 namespace rocklock {
 
 // Threads: thread-safe.
 class CallRecorder final : public CallObserver {
 public:
-    // `storage_failed` is called once, after the caller was answered, on any thread.
-    CallRecorder(const Log& log, std::function<void(const Error&)> storage_failed);
+    // Both are called on any thread: `log` for each event, and `storage_failed` once, after the
+    // caller was answered.
+    CallRecorder(std::function<void(const LogEvent&)> log,
+                 std::function<void(const Error&)> storage_failed);
 
     Dispatcher::Done observe(const Call& call, const Caller& caller,
                              Dispatcher::Done done) override;
@@ -27,7 +29,7 @@ public:
     bool failed() const { return failed_; }
 
 private:
-    const Log& log_;
+    const std::function<void(const LogEvent&)> log_;
     const std::function<void(const Error&)> storage_failed_;
     CallCounters counters_;
     std::atomic<bool> failed_{false};

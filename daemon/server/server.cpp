@@ -143,7 +143,7 @@ Server::Server(const Parts& parts)
       watch_(
           control_.get_executor(),
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
-      recorder_(parts.log,
+      recorder_([&log = parts.log](const LogEvent& event) { log.write(event); },
                 [this](const Error& error) {
                     {
                         MutexLock lock(mutex_);

@@ -10,41 +10,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <concepts>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/mutex.hpp"
+#include "service/log_event.hpp"
 
 namespace rocklock {
 
-enum class LogLevel : std::uint8_t { debug, info, warning, error };
 enum class LogFormat : std::uint8_t { text, logfmt, json };
-
-struct LogFact {
-    std::string_view name;
-    std::string value;
-    // In JSON it is a number then.
-    std::optional<std::int64_t> number;
-
-    LogFact(std::string_view fact, std::string text) : name(fact), value(std::move(text)) {}
-    template <std::integral Number>
-    LogFact(std::string_view fact, Number count)
-        : name(fact), value(std::to_string(count)), number(static_cast<std::int64_t>(count)) {}
-};
-
-struct LogEvent {
-    LogLevel level = LogLevel::info;
-    // One word that never changes, for programs.
-    std::string_view event;
-    // Ours, for people: no text of others.
-    std::string message;
-    std::vector<LogFact> facts;
-};
 
 // With its newline. The time stands in logfmt and json.
 std::string format_event(const LogEvent& event, LogFormat format, std::string_view time);

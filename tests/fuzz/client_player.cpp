@@ -93,7 +93,8 @@ struct World {
     unsigned sessions = 0;
     std::unique_ptr<LockManager> manager;
     Log log{LogFormat::text, LogLevel::error};
-    CallRecorder book{log, [](const Error& /*error*/) {}};
+    CallRecorder book{[this](const LogEvent& event) { log.write(event); },
+                      [](const Error& /*error*/) {}};
     Traffic traffic;
     std::atomic<bool> stopping{false};
     std::unique_ptr<Dispatcher> dispatcher;

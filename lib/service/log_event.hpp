@@ -1,0 +1,37 @@
+// An event for the log of a server: a name for programs, a message for people, and facts.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rocklock {
+
+enum class LogLevel : std::uint8_t { debug, info, warning, error };
+
+struct LogFact {
+    std::string_view name;
+    std::string value;
+    // If set, JSON contains it as a number.
+    std::optional<std::int64_t> number;
+
+    LogFact(std::string_view fact, std::string text) : name(fact), value(std::move(text)) {}
+    template <std::integral Number>
+    LogFact(std::string_view fact, Number count)
+        : name(fact), value(std::to_string(count)), number(static_cast<std::int64_t>(count)) {}
+};
+
+struct LogEvent {
+    LogLevel level = LogLevel::info;
+    // One word that never changes, for programs.
+    std::string_view event;
+    // Our own text, for people. Text from clients is in facts only.
+    std::string message;
+    std::vector<LogFact> facts;
+};
+
+}  // namespace rocklock
