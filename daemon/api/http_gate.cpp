@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "daemon/api/item_endpoint.hpp"
 #include "daemon/support/loopback.hpp"
+#include "service/item_endpoint.hpp"
 
 namespace rocklock {
 namespace {

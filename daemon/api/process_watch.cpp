@@ -10,7 +10,7 @@
 
 #include <boost/system/error_code.hpp>
 
-#include "daemon/support/process_id.hpp"
+#include "service/process_id.hpp"
 
 namespace rocklock {
 

@@ -18,7 +18,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/mutex.hpp"
-#include "daemon/api/dispatcher.hpp"
+#include "service/dispatcher.hpp"
 
 namespace rocklock {
 

@@ -9,12 +9,12 @@
 
 #include <rocklock/database.hpp>
 
-#include "daemon/api/call_recorder.hpp"
-#include "daemon/api/edit_endpoint.hpp"
-#include "daemon/api/item_endpoint.hpp"
 #include "daemon/api/traffic.hpp"
 #include "daemon/http/http_reader.hpp"
-#include "daemon/support/metrics.hpp"
+#include "service/call_recorder.hpp"
+#include "service/edit_endpoint.hpp"
+#include "service/item_endpoint.hpp"
+#include "service/metrics.hpp"
 #include "service/service_answer.hpp"
 
 namespace rocklock {

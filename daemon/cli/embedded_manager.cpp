@@ -10,10 +10,10 @@
 
 #include <rocklock/database.hpp>
 
-#include "daemon/api/dispatcher.hpp"
 #include "daemon/cli/manager.hpp"
 #include "daemon/cli/settings.hpp"
-#include "daemon/support/process_id.hpp"
+#include "service/dispatcher.hpp"
+#include "service/process_id.hpp"
 
 namespace rocklock {
 namespace {

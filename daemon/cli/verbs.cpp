@@ -15,7 +15,7 @@
 
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
-#include "daemon/support/process_id.hpp"
+#include "service/process_id.hpp"
 #include "wire/json_writer.hpp"
 
 namespace rocklock {

@@ -20,9 +20,9 @@
 #include <rocklock/clock.hpp>
 
 #include "base/mutex.hpp"
-#include "daemon/api/client_session.hpp"
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
+#include "service/client_session.hpp"
 #include "wire/call_frame.hpp"
 
 namespace rocklock {

@@ -5,10 +5,10 @@
 
 #include <rocklock/error.hpp>
 
-#include "daemon/api/edit_endpoint.hpp"
 #include "daemon/api/http_gate.hpp"
-#include "daemon/api/item_endpoint.hpp"
 #include "daemon/api/status_pages.hpp"
+#include "service/edit_endpoint.hpp"
+#include "service/item_endpoint.hpp"
 #include "wire/call_json.hpp"
 #include "wire/error_names.hpp"
 

@@ -16,11 +16,11 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/api/client_session.hpp"
 #include "daemon/http/http_answer.hpp"
 #include "daemon/http/http_reader.hpp"
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/event_stream.hpp"
+#include "service/client_session.hpp"
 #include "wire/edit_json.hpp"
 
 namespace rocklock {

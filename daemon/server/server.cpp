@@ -28,10 +28,6 @@
 
 #include "base/duration_text.hpp"
 #include "base/mutex.hpp"
-#include "daemon/api/call_recorder.hpp"
-#include "daemon/api/dispatcher.hpp"
-#include "daemon/api/edit_endpoint.hpp"
-#include "daemon/api/item_endpoint.hpp"
 #include "daemon/api/process_watch.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "daemon/server/admission.hpp"
@@ -41,6 +37,10 @@
 #include "daemon/server/socket_drain.hpp"
 #include "daemon/support/admin_group.hpp"
 #include "daemon/support/descriptors.hpp"
+#include "service/call_recorder.hpp"
+#include "service/dispatcher.hpp"
+#include "service/edit_endpoint.hpp"
+#include "service/item_endpoint.hpp"
 
 namespace rocklock {
 namespace {

@@ -17,9 +17,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
-#include "daemon/api/dispatcher.hpp"
 #include "daemon/net/connection.hpp"
 #include "daemon/net/io_thread.hpp"
+#include "service/dispatcher.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {

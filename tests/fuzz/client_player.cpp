@@ -16,8 +16,6 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "daemon/api/call_recorder.hpp"
-#include "daemon/api/dispatcher.hpp"
 #include "daemon/api/status_pages.hpp"
 #include "daemon/net/frame_conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
@@ -26,6 +24,8 @@
 #include "lock/manager/lock_manager.hpp"
 #include "lock/model/names.hpp"
 #include "lock/records/records.hpp"
+#include "service/call_recorder.hpp"
+#include "service/dispatcher.hpp"
 #include "wire/call_frame.hpp"
 
 namespace rocklock {

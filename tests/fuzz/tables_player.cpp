@@ -14,11 +14,9 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "daemon/api/item_endpoint.hpp"
-#include "daemon/http/http_answer.hpp"
-#include "daemon/http/http_reader.hpp"
 #include "fuzz/promise.hpp"
 #include "lock/model/names.hpp"
+#include "service/item_endpoint.hpp"
 
 namespace rocklock {
 namespace {
@@ -127,9 +125,8 @@ private:
     }
 
     ServiceAnswer call_tables(std::string_view line) {
-        HttpRequest request;
+        ServiceRequest request;
         const auto space = std::min(line.find(' '), line.size());
-        request.method = "POST";
         request.target = "/";
         request.operation = "DynamoDB_20120810." + std::string(line.substr(0, space));
         request.host = "localhost";

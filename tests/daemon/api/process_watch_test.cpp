@@ -11,7 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "daemon/support/process_id.hpp"
+#include "service/process_id.hpp"
 
 using rocklock::ProcessId;
 using rocklock::ProcessWatch;

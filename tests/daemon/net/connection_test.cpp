@@ -19,8 +19,8 @@
 #include <rocklock/database.hpp>
 
 #include "base/assert.hpp"
-#include "daemon/api/edit_endpoint.hpp"
-#include "daemon/api/item_endpoint.hpp"
+#include "service/edit_endpoint.hpp"
+#include "service/item_endpoint.hpp"
 #include "wire/call_frame.hpp"
 
 namespace {

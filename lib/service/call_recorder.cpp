@@ -1,4 +1,4 @@
-#include "daemon/api/call_recorder.hpp"
+#include "service/call_recorder.hpp"
 
 #include <chrono>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/is_one_of.hpp"
-#include "daemon/support/process_id.hpp"
+#include "service/process_id.hpp"
 
 namespace rocklock {
 namespace {

@@ -22,9 +22,9 @@
 #include <rocklock/lock.hpp>
 
 #include "base/mutex.hpp"
-#include "daemon/api/item_call.hpp"
-#include "daemon/support/metrics.hpp"
-#include "daemon/support/work_threads.hpp"
+#include "base/work_threads.hpp"
+#include "service/item_call.hpp"
+#include "service/metrics.hpp"
 #include "service/service_answer.hpp"
 #include "service/service_request.hpp"
 

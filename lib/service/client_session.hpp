@@ -24,7 +24,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/mutex.hpp"
-#include "daemon/api/dispatcher.hpp"
+#include "service/dispatcher.hpp"
 #include "wire/call.hpp"
 
 namespace rocklock {

@@ -1,4 +1,4 @@
-#include "daemon/api/lock_headers.hpp"
+#include "service/lock_headers.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "daemon/support/process_id.hpp"
+#include "service/process_id.hpp"
 
 #include <pwd.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "daemon/api/dispatcher.hpp"
+#include "service/dispatcher.hpp"
 
 #include <unistd.h>
 
@@ -13,8 +13,8 @@
 
 #include "base/is_one_of.hpp"
 #include "base/time_format.hpp"
-#include "daemon/support/process_id.hpp"
 #include "database/end_sessions.hpp"
+#include "service/process_id.hpp"
 #include "storage/store_copy.hpp"
 
 namespace rocklock {

@@ -1,11 +1,11 @@
-#include "daemon/api/item_call.hpp"
+#include "service/item_call.hpp"
 
 #include <cstddef>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "base/equal_ignoring_case.hpp"
-#include "daemon/http/gzip.hpp"
+#include "service/gzip.hpp"
 
 namespace rocklock {
 namespace {

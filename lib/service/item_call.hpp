@@ -10,8 +10,8 @@
 #include <rocklock/items/table.hpp>
 #include <rocklock/result.hpp>
 
-#include "daemon/api/signature.hpp"
 #include "service/service_request.hpp"
+#include "service/signature.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {

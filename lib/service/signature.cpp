@@ -1,4 +1,4 @@
-#include "daemon/api/signature.hpp"
+#include "service/signature.hpp"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "daemon/support/metrics.hpp"
+#include "service/metrics.hpp"
 
 #include <cstdio>
 #include <optional>

@@ -15,9 +15,9 @@
 #include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
 
-#include "daemon/api/dispatcher.hpp"
-#include "daemon/support/metrics.hpp"
-#include "daemon/support/work_threads.hpp"
+#include "base/work_threads.hpp"
+#include "service/dispatcher.hpp"
+#include "service/metrics.hpp"
 #include "service/service_answer.hpp"
 #include "wire/edit_json.hpp"
 

@@ -1,4 +1,4 @@
-#include "daemon/http/gzip.hpp"
+#include "service/gzip.hpp"
 
 #include <zlib.h>
 

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <functional>
 
-#include "daemon/api/dispatcher.hpp"
-#include "daemon/support/metrics.hpp"
+#include "service/dispatcher.hpp"
 #include "service/log_event.hpp"
+#include "service/metrics.hpp"
 
 namespace rocklock {
 

@@ -1,4 +1,4 @@
-#include "daemon/api/client_session.hpp"
+#include "service/client_session.hpp"
 
 #include <utility>
 #include <variant>

@@ -1,4 +1,4 @@
-#include "daemon/api/edit_endpoint.hpp"
+#include "service/edit_endpoint.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/api/lock_headers.hpp"
 #include "database/item_locks.hpp"
+#include "service/lock_headers.hpp"
 #include "table/guard/drafts.hpp"
 #include "wire/call_json.hpp"
 #include "wire/error_names.hpp"

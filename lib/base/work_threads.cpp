@@ -1,4 +1,4 @@
-#include "daemon/support/work_threads.hpp"
+#include "base/work_threads.hpp"
 
 #include <utility>
 

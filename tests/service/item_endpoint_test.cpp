@@ -1,5 +1,5 @@
 // A request for tables to its answer, without a socket.
-#include "daemon/api/item_endpoint.hpp"
+#include "service/item_endpoint.hpp"
 
 #include <atomic>
 #include <functional>
@@ -19,9 +19,8 @@ namespace {
 
 using namespace rocklock;
 
-HttpRequest request_of(std::string operation, std::string body) {
-    HttpRequest request;
-    request.method = "POST";
+ServiceRequest request_of(std::string operation, std::string body) {
+    ServiceRequest request;
     request.target = "/";
     request.operation = "DynamoDB_20120810." + std::move(operation);
     request.content_type = "application/x-amz-json-1.0";
@@ -46,7 +45,7 @@ struct World {
     }
 };
 
-std::optional<ServiceAnswer> cached(HttpRequest request, const World& world) {
+std::optional<ServiceAnswer> cached(ServiceRequest request, const World& world) {
     ItemCall call(std::move(request));
     return answer_from_cache(call, world.tables);
 }
@@ -60,7 +59,7 @@ bool has(const ServiceAnswer& answer, const std::string& text) {
 BOOST_AUTO_TEST_SUITE(a_request_for_tables)
 
 BOOST_AUTO_TEST_CASE(is_told_by_its_target) {
-    HttpRequest request;
+    ServiceRequest request;
     for (const auto* target :
          {"DynamoDB_20120810.GetItem", "DynamoDBStreams_20120810.GetRecords"}) {
         request.operation = target;
@@ -83,7 +82,7 @@ BOOST_AUTO_TEST_CASE(is_answered_with_what_the_tables_say) {
 // What cannot be read comes before what is not known, and that before the signature.
 BOOST_AUTO_TEST_CASE(is_judged_in_the_order_of_the_service) {
     const World world;
-    HttpRequest request = request_of("Nope", "{");
+    ServiceRequest request = request_of("Nope", "{");
     request.authorization.clear();
     const auto answer = [&] {
         return answer_table_request(request, world.tables, nullptr, {}).body;

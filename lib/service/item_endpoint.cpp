@@ -1,4 +1,4 @@
-#include "daemon/api/item_endpoint.hpp"
+#include "service/item_endpoint.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "base/random.hpp"
-#include "daemon/api/item_call.hpp"
-#include "daemon/api/lock_headers.hpp"
-#include "daemon/api/signature.hpp"
-#include "daemon/http/gzip.hpp"
+#include "service/gzip.hpp"
+#include "service/item_call.hpp"
+#include "service/lock_headers.hpp"
+#include "service/signature.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {
