@@ -15,10 +15,11 @@ namespace rocklock {
 namespace {
 
 constexpr std::size_t receive_size = 64U << 10;
-// What a long answer may leave behind.
+// The maximum capacity of the receive buffer that is kept after a long reply.
 constexpr std::size_t kept_buffer = 1U << 20;
 
-// How a daemon begins that has too many connections: it does not know yet what is spoken here.
+// The beginning of the daemon's response if its connection limit is reached. It is HTTP, because
+// the daemon has not read the greeting and does not know the protocol of the client yet.
 constexpr std::string_view crowded_answer = "HTTP/1.1 503 ";
 
 Error crowded() {

@@ -1,5 +1,5 @@
-// A socket that frames go over, and its two directions: what does not fit is kept, what has come in
-// pieces is put together.
+// A socket for frames. Bytes that the socket does not accept are kept until they can be sent.
+// Frames that arrive in pieces are assembled.
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,11 @@
 
 namespace rocklock {
 
-// The socket, and what goes out. Threads: one at a time.
+// A connection and its outgoing bytes. Threads: one thread at a time.
 class FrameSocket {
 public:
-    // Connects and sends the greeting. Errors: unreachable, also where a daemon that hangs takes
-    // nobody in until then.
+    // Connects and queues the greeting as the first outgoing bytes. Errors: unreachable, also if
+    // the daemon does not accept the connection before `deadline`.
     static Result<FrameSocket> connect(const std::string& path,
                                        std::chrono::steady_clock::time_point deadline);
     FrameSocket() = default;
@@ -31,10 +31,10 @@ public:
     explicit operator bool() const { return fd_ >= 0; }
     void close();
 
-    // What is to be sent is appended here.
+    // The queue of outgoing bytes. Callers append to it.
     std::string& outgoing() { return outgoing_; }
     bool has_outgoing() const { return sent_ < outgoing_.size(); }
-    // Sends as much as the socket takes. False: the connection is over.
+    // Sends as many bytes as the socket accepts. Returns false if the connection is lost.
     bool send_some();
 
 private:
@@ -45,15 +45,16 @@ private:
     std::size_t sent_ = 0;
 };
 
-// What comes over one connection.
+// Assembles the frames that arrive on one connection.
 class FrameReceiver {
 public:
-    // Receives what there is, and hands on every whole frame. Errors: why the connection is over;
-    // limit_exceeded when the daemon takes no more connections, and has read nothing from this one.
+    // Receives available bytes and calls `take` for every complete frame. Errors: unreachable (the
+    // reason why the connection is lost); limit_exceeded if the daemon's connection limit is
+    // reached. In that case the daemon has read no bytes of this connection.
     Result<void> receive(int fd, const std::function<void(const Frame&)>& take);
 
 private:
-    // What has come of a frame that is not whole.
+    // The received part of an incomplete frame.
     std::string incoming_;
     bool greeted_ = false;
 };

@@ -9,11 +9,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// When a daemon could not be asked after a session, it is asked again so much later.
+// The time until the next check of a session if the daemon did not answer the previous one.
 constexpr milliseconds next_try{1'000};
-// A daemon that says a session lives on past what is believed of it is asked again so much later.
+// If the daemon reports a later deadline than the client has computed, the client checks the
+// session again this long after that deadline.
 constexpr milliseconds recheck_margin{2};
-// So many that are over may be known.
+// The number of ended sessions above which they are removed from `known_`.
 constexpr std::size_t max_over = 4096;
 
 template <typename T>
@@ -26,7 +27,7 @@ bool session_is_over(const Error& error) {
 }
 
 void count_grant(Grant& grant, BootTime from) {
-    // What is left of it is cut to whole milliseconds, so this is not before the decision.
+    // `remaining` is rounded down to whole milliseconds, so this time is not before the decision.
     const auto decided = grant.deadline - grant.remaining;
     if (grant.cap) grant.cap = from + (*grant.cap - decided);
     grant.deadline = from + grant.remaining;
@@ -85,7 +86,7 @@ void FramedService::learn_release(Known& known, GrantId grant, const Released& r
     if (held == known.grants.end()) return;
     const bool lost = released.outcome == Outcome::expired || released.outcome == Outcome::stolen ||
                       released.outcome == Outcome::broken;
-    // How it was lost, the next renewal tells.
+    // The next renewal reports how the grant was lost, and learn_session() removes it then.
     held->second.releasing = false;
     held->second.grant.count = released.count;
     if (released.outcome != Outcome::held && !lost) known.grants.erase(held);
@@ -130,12 +131,13 @@ void FramedService::learn_grant(const Asked& asked, const Grant& grant) {
     const auto known = known_.find(grant.session);
     if (known == known_.end()) return;
     known->second.grants[grant.id] = {grant, last_number_, false};
-    // Granting renews the session.
+    // The daemon renews a session when it grants a lock.
     if (!grant.cap) known->second.deadline = std::max(known->second.deadline, grant.deadline);
     next_check_ = std::min(next_check_, known->second.deadline);
 }
 
-// What was known to be held when this was asked for, and is not among what is, has ended.
+// Compares the known grants with the reply. A grant that was known when the request was made, and
+// that is not in the reply, has ended.
 void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
                                  const SessionDetail& detail, Notifications& notifications) {
     const auto& session = std::get<ShowSession>(asked.call.body).session;
@@ -149,7 +151,7 @@ void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
     std::erase_if(known.grants, [&](auto& entry) {
         const bool gone = entry.second.known_at < number && !live.contains(entry.first);
         if (gone && !entry.second.releasing && !known.closing) {
-            // It ended otherwise than by us; the answer that said how was lost.
+            // The grant was not ended by this client, and the reply that reported its end was lost.
             notifications.lost.push_back(
                 {session,
                  std::move(entry.second.grant),
@@ -195,8 +197,9 @@ std::optional<BootTime> FramedService::tick() {
     return check_sessions(true);
 }
 
-// Asks after sessions that hold something and whose lease seems to have run out, without renewing
-// them.
+// Queries sessions that have grants and whose lease has expired according to the client's
+// computation. The query does not renew them. Returns the time of the next check, or none if no
+// check is needed. If `waits` is true, waits for the replies.
 std::optional<BootTime> FramedService::check_sessions(bool waits) {
     std::vector<SessionId> due;
     std::optional<BootTime> next;

@@ -14,11 +14,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The reader looks around so often, whatever happens.
+// The maximum time that the reader sleeps.
 constexpr milliseconds max_sleep{1'000};
 constexpr milliseconds first_pause{5};
 constexpr milliseconds max_pause{500};
-// Meanwhile nobody's patience is looked at.
+// The timeout of one attempt to reconnect. No other timeouts are checked during an attempt.
 constexpr milliseconds max_connect{250};
 
 Error in_doubt_error(const Error& why) {
@@ -44,8 +44,8 @@ void FramedService::read_loop(const std::stop_token& stop) {
     }
 }
 
-// One round of the reader: waits for something to do, and does it. Completions are only queued, so
-// that one of them may call this for an answer that it waits for.
+// One iteration of the reader: waits for an event or a timeout and handles it. Completions are only
+// queued. A completion can therefore call this function itself while it waits for a reply.
 void FramedService::step() {
     bool outgoing = false;
     int timeout = 0;
@@ -106,14 +106,14 @@ void FramedService::reconnect() {
     send_pending();
 }
 
-// Whether it can do no harm that a call is taken up twice.
+// Returns whether a call can be executed twice without harm.
 bool FramedService::may_repeat(const Asked& asked) const {
     const CallBody& body = asked.call.body;
     if (const auto* release = std::get_if<Release>(&body)) {
         const auto known = known_.find(release->session);
         if (known == known_.end()) return false;
         const auto grant = known->second.grants.find(release->grant);
-        // Each release of a counted one counts.
+        // Each release of a counted grant decrements its count.
         return grant != known->second.grants.end() && grant->second.grant.count == 0;
     }
     return !(std::holds_alternative<Transfer>(body) || std::holds_alternative<Steal>(body) ||
@@ -130,7 +130,7 @@ void FramedService::connection_lost(Error why) {
     std::vector<Finished> finished;
     {
         MutexLock lock(mutex_);
-        // Then nothing that was sent was read.
+        // If the daemon's connection limit was reached, it has read no bytes of this connection.
         const bool crowded = why.code == ErrorCode::limit_exceeded;
         reader_fd_ = -1;
         socket_ = FrameSocket();
@@ -146,16 +146,19 @@ void FramedService::connection_lost(Error why) {
             asked.in_doubt = asked.in_doubt || asked.was_sent;
             const bool over = hurry_ || asked.cancelled || (asked.in_doubt && !may_repeat(asked));
             const auto at = call++;
-            // One whose caller was told already is not sent again either.
+            // Cancelled calls, and calls that are in doubt and cannot be repeated, are not sent
+            // again.
             if (over) finished.push_back(give_up(at->first, asked, outage_.reason));
         }
-        // Nothing is waited for longer than the daemon is.
+        // All calls time out at the latest when the daemon has been away for `patience`.
         next_expiry_ = std::min(next_expiry_, outage_.since + options_.patience);
     }
     deliver(std::move(finished));
 }
 
-// Its caller is told that the answer does not come. What would stay behind is still seen to.
+// Completes a call with an error before its reply has arrived. Keeps the entry if the reply still
+// has to be handled, or if the call must be sent again: a grant of an abandoned acquire is
+// released, and releases and closings of sessions are repeated.
 FramedService::Finished FramedService::give_up(std::uint64_t number, Asked& asked,
                                                const Error& why) {
     const bool closing = why.code == ErrorCode::closing;
@@ -165,7 +168,8 @@ FramedService::Finished FramedService::give_up(std::uint64_t number, Asked& aske
     const bool ends = std::holds_alternative<Release>(asked.call.body) ||
                       std::holds_alternative<CloseSession>(asked.call.body);
     if (std::holds_alternative<Acquire>(asked.call.body) && asked.was_sent) {
-        // If it was granted, nobody knows: it is given back.
+        // The daemon may have granted the lock without the caller's knowledge. The acquire is sent
+        // again without waiting, and a grant is released in finish().
         asked.patient_until = Steady::now();
         asked.gives_back = true;
         if (connected_) {
@@ -202,7 +206,8 @@ void FramedService::expire() {
     deliver(std::move(finished));
 }
 
-// Answers whoever waits in a call at once, the others when the reader comes to it.
+// Completes synchronous calls immediately. Other completions are queued for the reader thread, or
+// called directly if this is another thread.
 void FramedService::deliver(std::vector<Finished> finished) {
     const bool reads = std::this_thread::get_id() == reader_.get_id();
     for (auto& one : finished) {
@@ -241,7 +246,8 @@ void FramedService::take(const Frame& frame) {
     finish(frame.number, std::move(asked), std::move(reply));
 }
 
-// A daemon that is leaving has not done it: the next one is asked, when there is one.
+// A daemon that shuts down has not executed the call. Keeps the call, so that it is sent again
+// after the next connect. Returns false if the client does not reconnect.
 bool FramedService::ask_again(std::uint64_t number, Asked& asked) {
     MutexLock lock(mutex_);
     if (closed_ || hurry_) return false;
@@ -256,7 +262,8 @@ void FramedService::finish(std::uint64_t number, Asked asked, Result<Reply> repl
     {
         MutexLock lock(mutex_);
         notifications = learn(number, asked, reply);
-        // What a renewal told whose answer was lost is not told again: look for what is gone.
+        // If the reply to an earlier transmission of this renewal was lost, its notices are lost
+        // too. A query of the session finds the grants that have ended.
         const auto* renewal = std::get_if<RenewSession>(&asked.call.body);
         if (renewal != nullptr && (asked.in_doubt || !asked.done) && reply) {
             reconcile = renewal->session;

@@ -23,15 +23,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long the answers to these are awaited.
+// Limits of the time to wait for the replies to renewals, releases and closings of sessions.
 constexpr milliseconds renewal_least{100};
 constexpr milliseconds renewal_most{5'000};
 constexpr milliseconds ending_most{2'000};
 
-// What the daemon gives at once.
+// The largest page that the daemon returns.
 constexpr std::uint32_t max_page = 10'000;
 
-// Longer is for ever.
+// Longer wait timeouts are treated as no limit.
 constexpr milliseconds max_patience = std::chrono::hours{24 * 365};
 
 Error not_over_a_socket(const std::string& what) {
@@ -45,7 +45,7 @@ Error child_error() {
 
 Error closed_error() { return {ErrorCode::closing, "the connection was closed"}; }
 
-// The process that a session is to be bound to, if it names one.
+// Sets the process to which a session is bound, if the request names one.
 Result<void> name_process(Call& call, const OpenSession& opens) {
     if (opens.bound != Bound::process || opens.processes.empty()) return {};
     if (opens.processes.size() > 1) return not_over_a_socket("more than one process at first");
@@ -53,7 +53,7 @@ Result<void> name_process(Call& call, const OpenSession& opens) {
     return {};
 }
 
-// What goes into a call beside its verb; most verbs have nothing.
+// Fills in the members of a call besides its body. Most verbs have none.
 template <typename Verb>
 Result<void> fill_in(Call& /*call*/, const Verb& /*verb*/) {
     return {};
@@ -66,7 +66,8 @@ Result<void> fill_in(Call& call, const JoinProcess& verb) {
     call.pid = verb.process.pid;
     return {};
 }
-// The daemon goes by the caller's user, but a name that is none is refused here too.
+// The daemon records the name of the caller's user instead, but an invalid name is refused here, as
+// by LockManager.
 Result<void> fill_in(Call& /*call*/, const Break& verb) {
     if (auto wrong = check_name("the name of who breaks it", verb.by)) return *std::move(wrong);
     return {};
@@ -123,7 +124,7 @@ std::string* request_id_in(CallBody& body) {
 
 }  // namespace
 
-// ---- Asking ----
+// ---- Requests ----
 
 Result<std::unique_ptr<RemoteService>> RemoteService::connect(const std::string& path, Clock& clock,
                                                               const RemoteOptions& options) {
@@ -263,10 +264,10 @@ std::vector<Result<SessionInfo>> FramedService::renew(const std::vector<SessionI
     return std::move(slots->answers);
 }
 
-// Waits for what another thread, the reader, does with the mutex.
+// Waits until the reader thread has answered.
 void FramedService::await(Mutex& mutex, CondVar& answered) {
     if (std::this_thread::get_id() != reader_.get_id()) return answered.wait(mutex);
-    // Within a completion there is nobody else who reads.
+    // This is the reader thread, within a completion. No other thread reads replies, so do it here.
     mutex.unlock();
     step();
     mutex.lock();
@@ -306,7 +307,7 @@ void FramedService::send_entered() {
     if (next_expiry_ < reader_wakes_at_) wake();
 }
 
-// Gives it what makes it safe to be sent twice, and the proof of its session.
+// Adds a request id, which makes it safe to send the call twice, and the secret of the session.
 void FramedService::prepare(Call& call) {
     if (auto* id = request_id_in(call.body); id != nullptr && id->empty()) {
         static constexpr std::string_view digits = "0123456789abcdef";
@@ -338,7 +339,7 @@ FramedService::Steady::time_point FramedService::give_up_time(const Call& call) 
         std::holds_alternative<CloseSession>(call.body)) {
         return now + std::min(ending_most, options_.patience);
     }
-    // It takes as long as the store is large.
+    // The duration of a backup depends on the size of the store.
     if (std::holds_alternative<Backup>(call.body)) return Steady::time_point::max();
     auto body = call.body;
     const auto* patience = patience_in(body);
@@ -353,7 +354,7 @@ std::optional<Error> FramedService::refusal() const {
     return std::nullopt;
 }
 
-// The time is read before anything is sent: the lease is counted from here.
+// Reads the time before the call is sent, because the lease is counted from this time.
 void FramedService::transmit(std::uint64_t number, Asked& asked) {
     if (asked.sent != BootTime{} && asked.patient_until) {
         const auto left = std::chrono::ceil<milliseconds>(*asked.patient_until - Steady::now());
@@ -367,7 +368,7 @@ void FramedService::transmit(std::uint64_t number, Asked& asked) {
 }
 
 void FramedService::send_pending() {
-    // The reader finds out about a connection that is over.
+    // The reader thread handles a lost connection and the bytes that the socket did not accept.
     if (!socket_.send_some() || socket_.has_outgoing()) wake();
 }
 
@@ -392,7 +393,7 @@ void FramedService::cancel(Ticket ticket) {
     deliver(std::move(finished));
 }
 
-// ---- Looking ----
+// ---- Queries ----
 
 template <typename Body>
 Result<ReplyTo<Body>> FramedService::query(Body body, std::optional<Secret> secret) {
@@ -444,7 +445,8 @@ bool FramedService::holds(const SessionId& session, std::string_view resource, M
             return std::any_of(grant.locks.begin(), grant.locks.end(), does);
         });
     }
-    // Another's, whose secret is not known here. To list costs more.
+    // The session belongs to another client, so its secret is unknown. Listing locks is more
+    // expensive.
     ListLocks request;
     request.session = session;
     request.limit = max_page;
@@ -532,7 +534,7 @@ Ticket FramedService::submit_watch(WatchRequest request, WatchCompletion done) {
         false)};
 }
 
-// ---- Copying ----
+// ---- Backup ----
 
 Result<void> FramedService::back_up(const std::string& directory) {
     std::error_code nowhere;

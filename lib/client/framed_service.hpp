@@ -1,23 +1,24 @@
-// Requests go out as frames, many at a time, on one connection.
+// The client of a daemon: sends requests as frames over one connection, several at a time.
 //
 //     submit() ─► numbered, kept, sent ─► answered by the reader thread
 //                   │ connection lost
-//                   ├─► sent again, when that can do no harm: looks, renewals, and what has a
-//                   │   request id, which every acquire, convert and opening is given
-//                   └─► `indeterminate`: nobody can say whether it happened
+//                   ├─► sent again if that does no harm: queries, renewals, and calls with a
+//                   │   request id (every acquire, convert and opening of a session gets one)
+//                   └─► fails with `indeterminate`: it is unknown whether it was executed
 //
-// What is believed of a lease never reaches beyond what the daemon has promised: it is counted on
-// this machine's clock from the moment the request was sent, and of the daemon only durations are
-// believed (how long the request lay there before it was decided, and how long the lease is).
+// The client never considers a lease longer than the daemon does. It computes deadlines with this
+// machine's clock, from the time at which the request was sent. From the daemon it uses only
+// durations: the time from the arrival of the request to its decision, and the remaining lease.
 //
-// Its methods lie in files by what they do:
+// The methods are in these files:
 //
-//     framed_service.cpp    asking, looking, closing
-//     framed_reading.cpp    the reader: answers, and a connection that breaks and comes back
-//     framed_knowledge.cpp  what answers tell of sessions and their grants
+//     framed_service.cpp    requests, queries, closing
+//     framed_reading.cpp    the reader thread: replies, lost connections, reconnecting
+//     framed_knowledge.cpp  the state of sessions and grants, as learned from replies
 //
-// Sessions are proved by their secrets, which are remembered from the answers that gave them. What
-// happens to their grants comes with the answers to renewals, and is told once.
+// The client remembers the secret of each session from the reply that contained it and adds it to
+// later calls. Events of the session's grants arrive with the replies to renewals, and are reported
+// once.
 #pragma once
 
 #include <chrono>
@@ -43,14 +44,14 @@
 
 namespace rocklock {
 
-// As RemoteService says.
+// See RemoteService.
 class FramedService final : public RemoteService {
 public:
-    // Over a socket that is connected; speaks to the daemon first. Errors: unreachable;
-    // limit_exceeded when the daemon has too many connections.
+    // Uses a connected socket, and starts with a Ping. Errors: unreachable; limit_exceeded if the
+    // daemon's connection limit is reached.
     static Result<std::unique_ptr<RemoteService>> begin(std::string path, FrameSocket socket,
                                                         Clock& clock, const RemoteOptions& options);
-    // Closes.
+    // Calls close().
     ~FramedService() override;
 
     Ticket submit(Request request, Completion done) override;
@@ -88,24 +89,26 @@ private:
     using Steady = std::chrono::steady_clock;
     using Replied = std::function<void(Result<Reply>)>;
 
-    // A call under way.
+    // A call that is not answered yet.
     struct Asked {
         Call call;
-        // None: given up by its caller; the answer is only taken note of.
+        // Null if the caller has already got an error. The reply is then only used to update
+        // `known_`.
         Replied done;
-        // May be called by the reader at once: it does not wait for anything.
+        // The reader may call `done` immediately, because it does not block.
         bool direct = false;
-        // When it was sent last.
+        // The time of the last transmission.
         BootTime sent;
-        // When nobody waits for the answer any longer, and until when it may wait in a queue.
+        // The time at which the caller gets an error if there is no reply, and the end of the wait
+        // timeout of the request.
         Steady::time_point give_up;
         std::optional<Steady::time_point> patient_until;
-        // It was written to a connection, so it may have reached the daemon.
+        // The call was written to a connection, so the daemon may have received it.
         bool was_sent = false;
-        // That connection broke before the answer.
+        // A connection was lost after the call was sent and before the reply.
         bool in_doubt = false;
         bool cancelled = false;
-        // If it is granted after all, nobody wants it any more.
+        // If the lock is granted, it is released, because the caller has already got an error.
         bool gives_back = false;
     };
     struct Finished {
@@ -115,19 +118,21 @@ private:
     };
     struct Held {
         Grant grant;
-        // The last call that had been made when it became known.
+        // The number of the last call when the grant became known.
         std::uint64_t known_at = 0;
         bool releasing = false;
     };
-    // What is known of a session whose secret is known.
+    // The state of a session whose secret is known.
     struct Known {
         Secret secret;
         std::map<GrantId, Held> grants;
         std::chrono::milliseconds lease{};
         BootTime deadline;
-        // It ends with the connection; after a restart of the daemon, with the next one.
+        // The session is bound to the connection. After a restart of the daemon, a renewal binds it
+        // to the new connection.
         bool of_connection = false;
-        // Asked after, since its lease seems to have run out.
+        // A query is under way, because the lease has expired according to the client's
+        // computation.
         bool checking = false;
         bool closing = false;
         bool over = false;
@@ -199,31 +204,32 @@ private:
     std::function<void(const LostNotice&)> tell_lost_;
     std::function<void(const WantedNotice&)> tell_wanted_;
 
-    // Of the reader alone.
+    // Used by the reader thread only.
     int reader_fd_ = -1;
     FrameReceiver receiver_;
     std::deque<Finished> completions_;
 
     Mutex mutex_;
-    // Sent to by any thread; the reader receives, and replaces it.
+    // Any thread sends. Only the reader thread receives and replaces the socket.
     FrameSocket socket_ ROCKLOCK_GUARDED_BY(mutex_);
     bool connected_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    // Nothing waits for a daemon that is away: while connecting, and while closing.
+    // Calls do not wait for a daemon that is away: during the first connect, and while closing.
     bool hurry_ ROCKLOCK_GUARDED_BY(mutex_) = true;
     bool closed_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     Outage outage_ ROCKLOCK_GUARDED_BY(mutex_);
-    // No call is given up before this; when the reader wakes by itself.
+    // No call times out before this time. The reader thread wakes at reader_wakes_at_ at the
+    // latest.
     Steady::time_point next_expiry_ ROCKLOCK_GUARDED_BY(mutex_) = Steady::time_point::max();
     Steady::time_point reader_wakes_at_ ROCKLOCK_GUARDED_BY(mutex_);
-    // No session is to be asked after before this.
+    // No session has to be checked before this time.
     BootTime next_check_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::max();
     std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     std::map<SessionId, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
-    // How many of them are over.
+    // The number of sessions in `known_` that have ended.
     std::size_t known_over_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
-    // Last: it uses all of the above.
+    // Declared last, because the thread uses all other members.
     std::jthread reader_;
 };
 

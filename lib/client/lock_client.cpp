@@ -39,7 +39,8 @@ struct Head {
     bool closes = false;
 };
 
-// Reads the lines before the body. Only what our daemon sends is understood: a length, no chunks.
+// Parses the lines before the body. Supports only responses of the daemon, which have a length and
+// are not chunked.
 std::optional<Head> read_head(std::string_view text) {
     Head head;
     if (!text.starts_with("HTTP/1.1 ") || text.size() < 12) return std::nullopt;
@@ -97,7 +98,7 @@ Result<HttpConnection::Answer> HttpConnection::post(std::string_view operation,
                                                     std::string_view body,
                                                     const CallLimits& limits) {
     reusable_ = false;
-    // Wakes whoever waits for the socket.
+    // Wakes this thread if it waits for the socket.
     const std::stop_callback wake(limits.stop, [this] { ::shutdown(fd_, SHUT_RDWR); });
     std::string request =
         "POST / HTTP/1.1\r\nHost: rocklock\r\nContent-Type: "
@@ -189,7 +190,7 @@ Result<Reply> LockClient::call(const Call& call, const CallLimits& limits) {
     }
     if (answer->status != 200) {
         auto error = read_error(answer->body);
-        // It has too much to do at this moment, and has not looked at the call.
+        // The daemon is overloaded and has not read the call.
         if (answer->status == 503 && error.code == ErrorCode::limit_exceeded) {
             error.code = ErrorCode::unreachable;
             error.retry_after = crowded_pause;

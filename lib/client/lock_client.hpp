@@ -1,4 +1,4 @@
-// The lock API over a Unix socket, for programs that can wait in a call.
+// A blocking client of the lock API over a Unix socket. It uses HTTP.
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,18 @@
 
 namespace rocklock {
 
-// How long a call may take.
+// The limits of the duration of a call.
 struct CallLimits {
     std::optional<std::chrono::steady_clock::time_point> deadline;
-    // Gives up at once when asked to; the daemon then withdraws what waits.
+    // A stop request ends the call immediately. The daemon then cancels the wait.
     std::stop_token stop;
 };
 
-// One HTTP/1.1 connection. One thread at a time.
+// One HTTP/1.1 connection. Threads: one thread at a time.
 class HttpConnection {
 public:
-    // Errors: unreachable       nobody listens, or takes the connection in time
-    //         access_denied     not for us
+    // Errors: unreachable       no process listens, or it does not accept the connection in time
+    //         access_denied     this user may not connect
     //         invalid_argument  the path
     static Result<std::unique_ptr<HttpConnection>> open(const std::string& path,
                                                         const CallLimits& limits = {});
@@ -40,13 +40,13 @@ public:
         int status = 0;
         std::string body;
     };
-    // Errors: indeterminate  the connection ended, or the time was over, before the answer: nobody
-    //                        can say whether it happened
+    // Errors: indeterminate  the connection or the time ended before the response; it is unknown
+    //                        whether the call was executed
     //         cancelled      by the stop token
     Result<Answer> post(std::string_view operation, std::string_view body,
                         const CallLimits& limits);
 
-    // Whether the next request can go over it.
+    // Returns whether the connection can be used for another request.
     bool reusable() const { return reusable_; }
 
 private:
@@ -60,7 +60,7 @@ private:
     std::string received_;
 };
 
-// Calls the daemon that listens on one path, over as many connections as there are calls at once.
+// Calls the daemon that listens on one path. Uses one connection for each concurrent call.
 //
 // Threads: thread-safe.
 class LockClient {
@@ -69,9 +69,9 @@ public:
 
     const std::string& path() const { return path_; }
 
-    // One attempt. Besides the daemon's refusals: unreachable, when nothing was sent, or the
-    // daemon has too many connections (with `retry_after`);
-    // indeterminate, when nobody can say whether it happened: ask again with the same request id;
+    // Makes one attempt. In addition to the daemon's errors, fails with unreachable if the call was
+    // not sent or the daemon's connection limit is reached (with `retry_after`); with indeterminate
+    // if it is unknown whether the call was executed (retry with the same request id); or with
     // cancelled.
     Result<Reply> call(const Call& call, const CallLimits& limits = {}) ROCKLOCK_EXCLUDES(mutex_);
 

@@ -25,7 +25,7 @@ Result<sockaddr_un> unix_address(const std::string& path) {
 
 namespace {
 
-// How long connect() may wait for room in the queue of whoever listens.
+// Limits the time for which connect() waits for space in the listener's queue.
 void bound_connect(int fd, std::chrono::steady_clock::time_point deadline) {
     using std::chrono::microseconds;
     const auto left =
@@ -48,7 +48,7 @@ int connect_unix(const std::string& path,
     }
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
-    // Waits while the daemon's queue of connections is full.
+    // connect() waits while the listener's queue is full.
     if (deadline) bound_connect(fd, *deadline);
     while (::connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
         if (errno == EINTR) continue;

@@ -1,4 +1,4 @@
-// Unix sockets, as the kernel wants them.
+// Functions for Unix sockets.
 #pragma once
 
 #include <sys/un.h>
@@ -11,14 +11,14 @@
 
 namespace rocklock {
 
-// Before a daemon that has too many connections is tried again.
+// The time until the next attempt if the daemon's connection limit is reached.
 inline constexpr std::chrono::milliseconds crowded_pause{100};
 
-// Errors: invalid_argument: the path is empty or too long for a socket.
+// Returns the address of a path. Errors: invalid_argument if the path is empty or too long.
 Result<sockaddr_un> unix_address(const std::string& path);
 
-// Connects; the caller closes it. -1 with errno set when nobody listens there; EAGAIN when whoever
-// does takes no connections until `deadline`.
+// Connects and returns a descriptor that the caller must close. If it fails, returns -1 and sets
+// errno; EAGAIN means that the listener has not accepted the connection before `deadline`.
 int connect_unix(const std::string& path,
                  std::optional<std::chrono::steady_clock::time_point> deadline = {});
 

@@ -119,7 +119,7 @@ public:
     //   - With ConnectOptions::background off, tick() renews sessions and handles those with an
     //     expired lease. Waits for locks do not need tick().
     //
-    // Errors: unreachable, invalid_argument.
+    // Errors: unreachable (also if the path is too long), invalid_argument (a negative patience).
     static Result<Database> connect(const std::string& socket_path, ConnectOptions options = {});
 
     Database(Database&&) noexcept;
