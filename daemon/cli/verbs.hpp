@@ -46,7 +46,7 @@ int completion_verb(const Arguments& arguments);
 int complete_words_verb(const Arguments& arguments);
 int man_page_verb(const Arguments& arguments);
 
-// ---- What they share ----
+// ---- Shared by the verbs ----
 
 // Prints the error to stderr and returns its exit status. If `arguments` contain --quiet, the
 // message omits the names of other users.

@@ -27,16 +27,16 @@ using std::chrono::steady_clock;
 
 // At most this many connections are accepted and not served yet.
 constexpr int max_arrivals = 4096;
-// How long to wait for room when nothing reports that there is some.
+// The maximum wait for room if no notification arrives.
 constexpr milliseconds room_pause{50};
-// Where there is no place left, who has asked nothing for so long makes room: for an administrator,
-// who is not to be kept out, sooner.
+// If the limit is reached, a connection that has been open for this long without sending a request
+// is closed. For the connection of an administrator, the shorter time applies.
 constexpr milliseconds max_silence{5'000};
 constexpr milliseconds silence_before_administrators{1'000};
-// Of all connections one in so many is for administrators, but not more than these.
+// One of this many connections is reserved for administrators, up to `max_reserved`.
 constexpr int reserve_divisor = 10;
 constexpr int max_reserved = 32;
-// Those who make room may be here for a moment beside those who came for it.
+// Connections that are being closed may exceed the limit by this many.
 constexpr int max_beyond = 32;
 
 constexpr const char* too_many_connections =
@@ -47,14 +47,14 @@ Caller caller_of(int socket, std::optional<gid_t> admin_group) {
     ucred credentials{};
     socklen_t size = sizeof credentials;
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
-        // Nobody: may look and lock, not administer.
+        // The client is unknown: it may query and lock, but not administer.
         return {nobody_known, 0};
     }
     return {credentials.uid, credentials.pid, admin_group && peer_is_member(socket, *admin_group)};
 }
 
-// Whether a client that was just accepted sends no more and has sent nothing. It needs no answer,
-// and to find that out here costs a tenth of serving it.
+// Returns true if a client that was just accepted has closed its connection without sending
+// anything. This check costs a tenth of serving the connection.
 bool has_closed(int socket) {
     char byte = 0;
     return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -96,7 +96,8 @@ asio::awaitable<void> Admission::accept_loop(ListeningSocket& listening) {
         if (!error) {
             admit(std::move(socket), listening.tcp);
         } else if (error == asio::error::no_descriptors) {
-            // Somebody is told; and somebody may leave.
+            // Accept one connection with the spare descriptor and refuse it, so that the client
+            // gets a response. Meanwhile other connections may close.
             spare_.give();
             auto refused = Protocol::socket(uses_.control);
             listening.acceptor.non_blocking(true, error);
@@ -112,8 +113,8 @@ asio::awaitable<void> Admission::accept_loop(ListeningSocket& listening) {
     }
 }
 
-// While there are enough connections that are not served yet, or that are being refused, further
-// ones wait in the kernel's queue.
+// Waits until connections may be accepted. While too many connections are not served yet or are
+// being refused, further clients wait in the kernel's queue.
 asio::awaitable<void> Admission::await_room() {
     boost::system::error_code cancelled;
     while (!closed_ && (arrivals_.full() || refusals_.full())) {
@@ -142,7 +143,7 @@ void Admission::admit(Protocol::socket socket, bool tcp) {
     connections_.add(Connection::start(socket.release(), thread, side));
 }
 
-// Why a client gets no connection.
+// Returns the reason why a client is refused, or nullopt if it is admitted.
 std::optional<Error> Admission::refusal_of(const Caller& caller) {
     if (!uses_.dispatcher.may_administer(caller)) {
         if (auto over = uses_.traffic.users.check(caller.uid)) return over;
@@ -151,7 +152,7 @@ std::optional<Error> Admission::refusal_of(const Caller& caller) {
     return Error(ErrorCode::limit_exceeded, too_many_connections);
 }
 
-// Nobody but administrators gets the last places, so that they find one however many others come.
+// Only administrators get the last slots, so that other clients cannot lock them out.
 bool Admission::has_place_for(const Caller& caller) {
     const int most = uses_.max_connections;
     const bool administrator = uses_.dispatcher.may_administer(caller);
@@ -176,7 +177,6 @@ bool Admission::make_room(bool for_administrator) {
     return true;
 }
 
-// Whether a client waits to be accepted.
 bool Admission::has_waiting_clients() {
     return std::any_of(listening_.begin(), listening_.end(), [](const auto& listening) {
         if (!listening->acceptor.is_open()) return false;

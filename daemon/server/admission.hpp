@@ -1,8 +1,8 @@
-// Accepts connections, and decides which clients get one.
+// Accepts connections and decides which clients are admitted.
 //
-// While enough accepted connections have not been served yet, or are being refused, further ones
+// While too many accepted connections are not served yet, or are being refused, further clients
 // wait in the kernel's queue. When the limit of connections is reached, the oldest connection that
-// has not sent a request makes room; the last places are for administrators.
+// has not sent a request is closed. The last slots are reserved for administrators.
 #pragma once
 
 #include <atomic>
@@ -34,27 +34,27 @@ namespace rocklock {
 // Lifetime: borrows all of `Uses`. Connections that it has started outlive it.
 class Admission {
 public:
-    // What it uses.
+    // The objects that an Admission uses.
     struct Uses {
         boost::asio::io_context& control;
         const Log& log;
         Traffic& traffic;
         Dispatcher& dispatcher;
-        // What connections may use; `tcp` of these services is set for each.
+        // Passed to each connection, with `tcp` set for it.
         HttpServices services;
         std::vector<std::unique_ptr<IoThread>>& threads;
-        // Members of this group are administrators. None: no group.
+        // Members of this group are administrators. nullopt: no group.
         std::optional<gid_t> admin_group;
         int max_connections = 0;
     };
 
     explicit Admission(Uses uses);
 
-    // Accepts from all of these until close().
+    // Accepts connections on all listeners until close().
     void start(Listeners& listeners);
     void close();
 
-    // Whether a client waits to be accepted.
+    // Returns true if a client waits to be accepted.
     bool has_waiting_clients();
     ConnectionSet& connections() { return connections_; }
 
@@ -77,7 +77,7 @@ private:
     IdleConnections idle_connections_;
     ConnectionSet connections_;
     ArrivalGate arrivals_;
-    // Ends a wait for room.
+    // Cancelled to end a wait in await_room().
     boost::asio::steady_timer room_;
     bool closed_ = false;
     std::size_t next_thread_ = 0;

@@ -10,7 +10,7 @@
 namespace rocklock {
 namespace {
 
-// Waits for a daemon that is just leaving.
+// Creates the Unix socket. If another daemon listens there, retries for up to `patience`.
 Result<SocketFile> make_socket(const ServerOptions& options, std::optional<gid_t> group) {
     using std::chrono::steady_clock;
     const auto deadline = steady_clock::now() + options.patience;
@@ -28,7 +28,7 @@ Result<SocketFile> make_socket(const ServerOptions& options, std::optional<gid_t
 
 Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,
                                  std::optional<gid_t> group) {
-    // Before what lies elsewhere: what is wrong with our own words is told first.
+    // Check the addresses first, so that a wrong option is reported before any other problem.
     for (const auto& address : options.http) {
         if (auto checked = check_loopback(address); !checked) return std::move(checked).error();
     }

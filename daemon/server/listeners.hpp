@@ -1,4 +1,4 @@
-// All the sockets that a daemon listens on: those it was passed, and those it makes.
+// The listening sockets of a daemon: those that it inherited, and those that it creates.
 #pragma once
 
 #include <sys/types.h>
@@ -15,15 +15,16 @@
 namespace rocklock {
 
 struct Listeners {
-    // The one on the Unix socket first.
+    // The listener of the Unix socket is first.
     std::vector<Listener> all;
-    // Ours to remove; none for a socket that was passed.
+    // The file of the Unix socket. nullopt if the socket was inherited, since its owner removes the
+    // file.
     std::optional<SocketFile> file;
 };
 
-// Makes what is missing among `passed`: a Unix socket if there is none, and those for HTTP.
+// Adds to `passed` the listeners for HTTP, and a Unix socket if there is none.
 //
-// Errors: as SocketFile::listen and listen_on_loopback.
+// Errors: as SocketFile::listen and listen_on_loopback
 Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,
                                  std::optional<gid_t> group);
 

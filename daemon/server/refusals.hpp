@@ -1,4 +1,4 @@
-// Answers clients for which there is no place with 503, so that they can read it.
+// Refuses clients with the status 503 if there are too many connections.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 namespace rocklock {
 
 // Threads:  one, which runs the context.
-// Lifetime: borrows all it is given. Answers that are on their way end with the context.
+// Lifetime: borrows all arguments. Refusals in progress end with the context.
 class Refusals {
 public:
     // `has_room` is called when full() becomes false.
@@ -28,12 +28,12 @@ public:
 
     using Socket = boost::asio::generic::stream_protocol::socket;
 
-    // Sends the answer with the reason, and reads and drops what the client sends until it closes
-    // the connection, for a second at most: a socket that is closed with something unread takes the
-    // answer with it.
+    // Sends the response with the reason. Then reads and discards the input of the client until it
+    // closes the connection, for at most one second: if a socket is closed with unread input, the
+    // kernel resets the connection and the client may lose the response.
     void refuse(Socket socket, const std::string& reason);
 
-    // Whether so many are being refused that no other client should be accepted.
+    // Returns true if so many clients are being refused that no other client should be accepted.
     bool full() const;
 
 private:

@@ -21,10 +21,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// For those who watch: minutes of a busy daemon, in some ten megabytes.
+// The events kept for watchers: minutes of a busy daemon, in about ten megabytes of memory.
 constexpr std::size_t events_kept = 100'000;
 
-// A wait that has become long, and who is in its way: the first of them, and how many.
+// Returns the log entry for a long wait: the waiter, the number of holders and the first of them.
 LogEvent slow_wait_event(const SlowWait& wait) {
     const auto now = system_clock().now().wall;
     LogEvent event{LogLevel::warning,
@@ -47,7 +47,7 @@ LogEvent slow_wait_event(const SlowWait& wait) {
     return event;
 }
 
-// The refusal of a store whose directory others can enter, unless that is allowed.
+// Returns an error if other users can enter the directory of the store, unless that is allowed.
 std::optional<Error> check_private(const ServerOptions& options) {
     struct stat status {};
     if (options.allow_shared_store || ::stat(options.store.c_str(), &status) != 0) return {};
@@ -82,7 +82,7 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
     database.sweep_period = options.sweep_period;
     database.region = options.region;
     database.rehearsal = options.rehearsal;
-    // Very many may be slow at once: of what stands in their way, a few tell all.
+    // Thousands of waits can become slow at the same time. A sample of them is logged.
     database.on_slow_wait = [&log, some = std::make_shared<RateLimiter>(milliseconds{1000}, 100)](
                                 const SlowWait& wait) {
         const auto count = some->let_through(steady_clock::now());

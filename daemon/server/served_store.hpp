@@ -1,4 +1,4 @@
-// The store that a daemon serves.
+// Opens the store that a daemon serves.
 #pragma once
 
 #include <rocklock/database.hpp>
@@ -8,11 +8,13 @@
 
 namespace rocklock {
 
-// Opens it, waiting for one that is just leaving it, and tells the log of waits that have become
-// long. `log` must outlive it. Errors: those of Database::open().
+// Opens the store. If another process has it open, retries for up to `options.patience`. Long waits
+// for locks are written to `log`, which must outlive the database.
+//
+// Errors: as Database::open(); read_only if other users can enter the directory
 Result<Database> open_served_store(const ServerOptions& options, const Log& log);
 
-// Logs how many bytes at the end of the log were discarded when the store was opened, if any.
+// Logs how many bytes at the end of the store's log were discarded on opening, if any.
 void report_discarded(Database& database, const Log& log);
 
 }  // namespace rocklock

@@ -50,12 +50,13 @@ using boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// What SIGTERM leaves for answers to reach their clients.
+// After SIGTERM, responses have this long to reach their clients.
 constexpr milliseconds drain_time{1500};
 constexpr milliseconds maintenance_period{10'000};
-// How long nobody may find us, at the most, before we make room for a daemon that is found.
+// The period of checks of the socket file. If it is lost, the daemon exits so that another can
+// start.
 constexpr milliseconds socket_check_period{1'000};
-// What the server is made of that outlives it.
+// The objects that the server uses and that outlive it.
 struct Parts {
     const ServerOptions& options;
     const Log& log;
@@ -84,7 +85,7 @@ class Server {
 public:
     explicit Server(const Parts& parts);
 
-    // Nothing, or the failure that ended it.
+    // Returns nullopt after a requested stop, or the failure that ended the server.
     std::optional<Error> run();
 
 private:
@@ -103,27 +104,27 @@ private:
 
     const Parts parts_;
     ServerService& service_;
-    // Connections, which the context owns, count themselves out when they go.
+    // Destroyed after `control_`, because connections decrement the counters when they end.
     Traffic traffic_;
     RequestMemory memory_;
-    // What accepts, what ends it, and what minds processes run here, on one thread.
+    // One thread runs this context: it accepts connections, handles signals and watches processes.
     asio::io_context control_;
-    // Before the threads, which end connections that it has admitted.
+    // Declared before the threads, which end connections that it has admitted.
     Admission admission_;
     ProcessWatch watch_;
     std::atomic<bool> stopping_{false};
     CallRecorder recorder_;
     Dispatcher dispatcher_;
     StatusPages places_;
-    // Those who serve the connections, which are dealt out in turn.
+    // The threads that serve connections. New connections are assigned round-robin.
     std::vector<std::unique_ptr<IoThread>> threads_;
     std::size_t next_flusher_ = 0;
     asio::signal_set signals_;
     steady_clock::time_point last_busy_ = steady_clock::now();
     Mutex mutex_;
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Who looks through everything waits for others who do, and for nobody else. What clients leave
-    // behind keeps nobody waiting. Last: they use all of the above.
+    // Long searches run on threads of their own, so that they delay only each other. Releasing the
+    // locks of disconnected clients delays no other work. The tasks use the members above.
     asio::thread_pool searches_{2};
     asio::thread_pool cleaning_{1};
     ItemEndpoint tables_;
@@ -174,9 +175,9 @@ Server::Server(const Parts& parts)
           [this](const Error& error) { judge(error); }, flush_of_tables()),
       edits_(*parts.database.tables().value(), parts.database.service(),
              [this](const Error& error) { judge(error); }) {
-    // A terminal that closes takes us along; elsewhere it says nothing to us.
+    // If the daemon runs in a terminal, closing the terminal ends it. Otherwise SIGHUP is ignored.
     if (::isatty(STDIN_FILENO) == 1) signals_.add(SIGHUP);
-    // Those who decide and those who commit need the others.
+    // The other half of the processors is for decisions and commits.
     const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
     for (unsigned i = 0; i < count; ++i) {
         threads_.push_back(std::make_unique<IoThread>([this] {
@@ -187,7 +188,7 @@ Server::Server(const Parts& parts)
     }
 }
 
-// What connections may use.
+// Returns the objects that connections use.
 HttpServices Server::services() {
     return {
         false,    &places_,
@@ -195,14 +196,16 @@ HttpServices Server::services() {
         &tables_, &edits_};
 }
 
-// Behind what is read in this round, by the thread that reads it.
+// Requests a flush after the input of this round. It runs on the calling I/O thread, or on the
+// first one if the caller is not an I/O thread.
 void Server::flush_soon() {
     auto* thread = IoThread::current();
     if (thread != nullptr) return thread->flush_soon();
     threads_.front()->post([this] { threads_.front()->flush_soon(); });
 }
 
-// A write that waits for no device takes less than to wake another thread and be woken by it.
+// Returns the function that requests a flush after a write to a table; empty if commits wait for
+// the disk. If they do not, flushing on this thread is faster than waking another thread for it.
 std::function<void()> Server::flush_of_tables() {
     const bool waits =
         parts_.options.durability == Durability::durable && parts_.database.storage().syncs();
@@ -210,13 +213,14 @@ std::function<void()> Server::flush_of_tables() {
     return [this] { flush_soon(); };
 }
 
-// A look that fails may only have met a bad place on the disk; a storage that has failed has ended.
+// A failed read may be caused by one bad block of the disk. The server stops only if the storage
+// has failed as a whole.
 void Server::judge(const Error& error) {
     if (parts_.database.storage().failure()) recorder_.judge(error);
 }
 
 std::optional<Error> Server::run() {
-    // Before anything is asked of it.
+    // Set up before the service receives requests.
     service_.on_stall([this] { asio::co_spawn(control_, catch_up(), asio::detached); },
                       [this] {
                           std::chrono::nanoseconds longest{0};
@@ -251,8 +255,8 @@ std::optional<Error> Server::run() {
     return failure_;
 }
 
-// Sessions of processes that have gone while no daemon was there end now; the others are watched
-// again. Those of connections wait for their clients to come back.
+// Watches the processes of recovered sessions. If they ended while no daemon was running, the
+// sessions end now. Sessions of connections stay until their clients reconnect or their leases end.
 void Server::watch_recovered() {
     const auto sessions = parts_.database.service().sessions({});
     if (!sessions) return;
@@ -262,14 +266,14 @@ void Server::watch_recovered() {
     }
 }
 
-// After a stall: what was sent meanwhile is heard before anything is decided by time.
+// Runs after a stall: processes the input that clients sent meanwhile, before any lease is judged.
 asio::awaitable<void> Server::catch_up() {
     co_await drain_sockets(control_, admission_.connections(),
                            [this] { return admission_.has_waiting_clients(); });
     service_.resume();
 }
 
-// Forgets sessions that have ended, and leaves when nobody needs us.
+// Periodically removes ended sessions from the process watch, and stops an idle daemon.
 asio::awaitable<void> Server::run_maintenance() {
     auto period = maintenance_period;
     if (parts_.options.idle_exit.count() > 0) {
@@ -284,7 +288,8 @@ asio::awaitable<void> Server::run_maintenance() {
     }
 }
 
-// Without its socket file a daemon keeps the store from the next one, and no client finds it.
+// Stops the daemon if its socket file was removed: clients cannot find it any more, and it would
+// keep the next daemon from opening the store.
 asio::awaitable<void> Server::watch_socket_file() {
     const auto& file = parts_.listeners.file;
     error_code error;
@@ -304,7 +309,7 @@ asio::awaitable<void> Server::watch_socket_file() {
     }
 }
 
-// Tells the service manager that we are alive, if our threads and the lock table still answer.
+// Notifies the service manager as long as this thread runs and the lock table responds.
 asio::awaitable<void> Server::feed_watchdog() {
     const auto period = parts_.manager.watchdog() / 3;
     error_code error;
@@ -319,7 +324,8 @@ asio::awaitable<void> Server::feed_watchdog() {
 
 bool Server::idle() {
     const auto now = steady_clock::now();
-    // Before the service is asked: one that is opened and watched meanwhile is not among these.
+    // Read before the service is queried: a session that is opened in between must not be
+    // forgotten.
     std::set<SessionId> ended = watch_.sessions();
     const auto sessions = parts_.database.service().sessions({});
     if (!sessions) return false;
@@ -336,10 +342,10 @@ bool Server::idle() {
 void Server::request_stop(const char* reason) {
     if (stopping_.exchange(true)) return;
     error_code ignored;
-    // Whoever comes from now on finds nobody, and starts another daemon if that is its way.
+    // From now on clients cannot connect; they start another daemon if they are allowed to.
     if (parts_.listeners.file) parts_.listeners.file->remove();
     admission_.close();
-    // A second signal ends us at once: what is on the disk is whole at any time.
+    // A second signal ends the process immediately. The store is consistent at any time.
     signals_.clear(ignored);
     parts_.manager.notify("STOPPING=1");
     parts_.log.write({LogLevel::info, "leaving", std::string("leaving: ") + reason, {}});
@@ -426,15 +432,16 @@ Result<void> serve_store(const ServerOptions& options) {
 }  // namespace
 
 Result<void> serve(const ServerOptions& options) {
-    // What asks other daemons for something that we do not do must not end us.
-    // A write beyond a limit of the size of files fails, too, instead of ending us.
+    // Signals that other daemons use, for example to reload, must not end this one. With SIGXFSZ
+    // ignored, a write beyond the limit of the file size fails with an error instead.
     for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2, SIGXFSZ}) {
         ::signal(signal, SIG_IGN);
     }
-    // A store holds the key that proves who owns a session: no file of it is for others.
+    // The store contains the key that proves the ownership of sessions: other users must not read
+    // it.
     ::umask(077);
-    // What calls need comes and goes all the time. It is asked of the system in larger pieces, of
-    // which one at a time is kept. That is for glibc's allocator, where jemalloc is not there.
+    // Calls allocate and free memory at a high rate. glibc's allocator, which is used without
+    // jemalloc, then gets memory from the system in pieces of 1 MB and returns it only above 16 MB.
     ::mallopt(M_TOP_PAD, 1 << 20);
     ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
     auto served = serve_store(options);

@@ -1,4 +1,4 @@
-// The daemon: one store, its sockets, any number of clients.
+// The daemon: serves one store to the clients of its sockets.
 #pragma once
 
 #include <chrono>
@@ -15,43 +15,43 @@ namespace rocklock {
 
 struct ServerOptions {
     std::string socket_path;
-    // HOST:PORT of this machine, where to listen too.
+    // Loopback addresses (HOST:PORT) to listen on, in addition to the socket.
     std::vector<std::string> http;
     // The directory of the store; empty: in memory.
     std::string store;
     Durability durability = Durability::durable;
-    // Its members may reach the socket and administer. Empty: none.
+    // Members of this group can use the socket and are administrators. Empty: no group.
     std::string admin_group;
-    // More are refused. Some of them are for administrators.
+    // Further connections are refused. Some slots are reserved for administrators.
     int max_connections = 20'000;
-    // Of one user; 0: any number. None: three quarters of all.
+    // The limit for each user; 0: no limit. nullopt: three quarters of `max_connections`.
     std::optional<std::uint64_t> max_user_connections;
     UserLimits user_limits{};
-    // Serve a store although group or others can enter its directory.
+    // If true, a store is served even if other users can enter its directory.
     bool allow_shared_store = false;
-    // A wait that lasts longer is told of. 0: none.
+    // Waits that last longer are logged. 0: none.
     std::chrono::milliseconds slow_wait{0};
-    // Of expired items.
+    // The period in which expired items are deleted.
     std::chrono::milliseconds sweep_period{10'000};
-    // Of the ARNs of tables.
+    // The region in the ARNs of tables.
     std::string region = "local";
-    // Nuisances for who uses tables.
+    // Fault injection for requests of tables.
     Rehearsal rehearsal;
     LogFormat log_format = LogFormat::text;
     LogLevel log_level = LogLevel::info;
-    // Leaves when there was neither a session nor a request for so long. 0: never.
+    // Exits after this long without sessions and requests. 0: never.
     std::chrono::milliseconds idle_exit{0};
-    // Another daemon that is just leaving is waited for, so long.
+    // The time to wait for another daemon that is shutting down.
     std::chrono::milliseconds patience{0};
-    // Gets one line when the server is ready, or the reason why it cannot be. -1: none.
+    // The descriptor to which one line is written: "ready", or the reason why the start failed. -1:
+    // none.
     int ready_fd = -1;
 };
 
-// Serves until SIGTERM, SIGINT, idleness or a failure of the storage. Tells on stderr when it
-// listens.
+// Serves until SIGTERM, SIGINT, the idle limit or a failure of the storage. Logs to stderr.
 //
-// Errors: as Database::open; store_in_use when another daemon listens on the socket; io_error,
-//         no_space, corrupt when the storage has failed meanwhile.
+// Errors: as Database::open; store_in_use if another daemon listens on the socket; io_error if the
+//         socket file was removed or replaced; io_error, no_space or corrupt if the storage failed
 Result<void> serve(const ServerOptions& options);
 
 }  // namespace rocklock

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int first_socket = 3;
 
-// Takes a variable out of the environment.
+// Returns a variable and removes it from the environment; empty if it is not set.
 std::string take_variable(const char* name) {
     const char* value = std::getenv(name);
     std::string text = value == nullptr ? "" : value;
@@ -36,7 +36,7 @@ std::int64_t number_in(const std::string& text) {
     return error == std::errc{} && end == text.data() + text.size() ? number : 0;
 }
 
-// Whether a variable with a pid in it, which may be missing, means this process.
+// Returns true if the pid in a variable is empty or that of this process.
 bool is_for_us(const std::string& pid) { return pid.empty() || number_in(pid) == ::getpid(); }
 
 Error unusable(int socket, const std::string& why) {
@@ -68,7 +68,7 @@ Result<Listener> adopt(int socket) {
     const auto length = std::min<std::size_t>(size, sizeof address);
     const auto start = offsetof(sockaddr_un, sun_path);
     std::string path(address.sun_path, length > start ? length - start : 0);
-    // An abstract one begins with NUL, another one ends there.
+    // An abstract name begins with NUL, which is shown as '@'. A path ends at the first NUL.
     if (!path.empty() && path.front() == '\0') path.front() = '@';
     path.resize(std::min(path.size(), path.find('\0')));
     return Listener(owner.take_socket(), false, path);
@@ -102,7 +102,7 @@ void ServiceManager::notify(std::string_view state) const {
     }
     const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket < 0) return;
-    // A manager that does not read must not keep us.
+    // A service manager that does not read must not block the daemon.
     const timeval limit{1, 0};
     ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     ::sendto(socket, state.data(), state.size(), MSG_NOSIGNAL,

@@ -1,5 +1,5 @@
-// What systemd, or another manager of services that speaks its two small protocols, wants to know
-// and gives: datagrams to $NOTIFY_SOCKET, and listening sockets from descriptor 3 on.
+// The protocols of systemd and compatible service managers: notifications in datagrams to
+// $NOTIFY_SOCKET, and listening sockets that are passed as descriptors from number 3 on.
 #pragma once
 
 #include <chrono>
@@ -15,17 +15,19 @@ namespace rocklock {
 
 class ServiceManager {
 public:
-    // Reads the environment, and takes its variables out of it, so that no child is taken for us.
+    // Reads the variables and removes them from the environment, so that child processes do not use
+    // them.
     ServiceManager();
 
-    // "READY=1", "STOPPING=1", "STATUS=...". Does nothing where nobody asked for it.
+    // Sends "READY=1", "STOPPING=1" or "STATUS=...". Does nothing if there is no $NOTIFY_SOCKET.
     void notify(std::string_view state) const;
 
-    // How often at least notify("WATCHDOG=1") is waited for; zero: never.
+    // Returns the time within which notify("WATCHDOG=1") must be repeated; zero if it is not
+    // expected.
     std::chrono::microseconds watchdog() const { return watchdog_; }
 
-    // The sockets that were made for us, once. Errors: invalid_argument, for one that is no
-    // listening Unix socket, and no TCP socket of this machine alone.
+    // Returns the passed sockets; a second call returns none. Errors: invalid_argument if a socket
+    // does not listen, or is neither a Unix socket nor a TCP socket on a loopback address.
     Result<std::vector<Listener>> take_sockets();
 
 private:

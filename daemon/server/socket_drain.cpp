@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds max_drain{2000};
 constexpr milliseconds pause{1};
 
-// One question to every connection, each asked on its own thread.
+// One query to all connections; each answers on its own thread.
 struct Round {
     std::atomic<std::size_t> unanswered{0};
     std::atomic<bool> unread{false};
@@ -60,7 +60,8 @@ asio::awaitable<void> drain_sockets(asio::io_context& control, ConnectionSet& co
     boost::system::error_code ignored;
     asio::steady_timer timer(control);
     const auto deadline = steady_clock::now() + max_drain;
-    // Whoever was accepted in one round is asked in the next.
+    // A connection that was accepted during one round is queried in the next, so two quiet rounds
+    // in succession are required.
     for (int quiet_rounds = 0; quiet_rounds < 2 && steady_clock::now() < deadline;) {
         const bool waited = somebody_waits();
         const auto round = ask_all(connections);

@@ -1,4 +1,4 @@
-// Reads what lies in the sockets of a server that was stalled, before anything is decided by it.
+// Reads all pending input of a server that was stalled, before any lease is judged to have expired.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace rocklock {
 
-// The connections of a server, as long as they live.
+// The live connections of a server.
 //
 // Threads: thread-safe.
 class ConnectionSet {
@@ -30,9 +30,10 @@ private:
     std::size_t tidy_at_ ROCKLOCK_GUARDED_BY(mutex_) = 64;
 };
 
-// Returns when every connection has read and understood all that its client had sent, and nobody
-// waits to be accepted (`somebody_waits`), or after two seconds: a client that sends without end
-// does not keep the others from their locks. Runs on the thread that accepts.
+// Returns when every connection has processed all that its client had sent and `somebody_waits`
+// returns false, or after two seconds, so that a client that sends permanently cannot delay the
+// others. `somebody_waits` returns true if a client waits to be accepted. Runs on the thread that
+// accepts connections.
 boost::asio::awaitable<void> drain_sockets(boost::asio::io_context& control,
                                            ConnectionSet& connections,
                                            std::function<bool()> somebody_waits);

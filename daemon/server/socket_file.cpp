@@ -26,7 +26,8 @@ Error failed(const std::string& what) {
     return {ErrorCode::read_only, text + "; let this user write there, or choose another --socket"};
 }
 
-// Takes the lock file, and leaves our number in it for people.
+// Locks the lock file and writes the pid into it. Errors: store_in_use if another process has
+// locked it.
 Result<int> take_lock(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return failed("cannot open " + path);
@@ -52,7 +53,7 @@ Result<int> take_lock(const std::string& path) {
     return fd;
 }
 
-// A file that is no socket is somebody else's.
+// A file that is not a socket belongs to another program and is not replaced.
 Result<void> require_no_other_file(const std::string& path) {
     struct stat facts {};
     if (::lstat(path.c_str(), &facts) != 0 || S_ISSOCK(facts.st_mode)) return {};
@@ -66,7 +67,7 @@ Result<void> require_no_other_file(const std::string& path) {
 Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid_t> group) {
     auto address = unix_address(path);
     if (!address) return std::move(address).error();
-    // Before anything is made beside it.
+    // Checked before the lock file is created.
     if (auto free = require_no_other_file(path); !free) return std::move(free).error();
     auto lock = take_lock(path + ".lock");
     if (!lock) {

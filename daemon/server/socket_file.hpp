@@ -1,4 +1,4 @@
-// The file of a listening Unix socket: one daemon owns it, a dead one's is replaced.
+// The file of a listening Unix socket. One daemon owns it; the file of a dead daemon is replaced.
 #pragma once
 
 #include <sys/types.h>
@@ -10,34 +10,34 @@
 
 namespace rocklock {
 
-// The right to listen on a path, held for as long as the object lives.
+// The right to listen on a path, held during the lifetime of the object.
 //
-// A lock file beside the socket says whose it is; the kernel gives it up with the process, so that
-// nothing is left of a daemon that was killed. Whoever has it may replace the socket file, unless
-// something that knows nothing of the lock file listens there.
+// A locked file next to the socket marks the owner. The kernel releases the lock when the process
+// ends, so a killed daemon leaves nothing locked. The owner of the lock replaces an existing socket
+// file, unless a program that does not use the lock file listens there.
 class SocketFile {
 public:
-    // Listens on `path`, for the owner and the group only; the file gets `group`, where one is
-    // given.
+    // Listens on `path`. Only the owner and the group can connect; the group is `group`, if given.
     //
-    // Errors: store_in_use  another process listens there (with its pid where that is known)
-    //         access_denied this process may not give the file that group
-    //         invalid_argument  the path is too long for a socket
+    // Errors: store_in_use      another process listens there; with its pid if it is known
+    //         access_denied     this process may not give the file that group
+    //         read_only         this user cannot write in the directory
+    //         invalid_argument  the path is too long for a socket, or another kind of file is there
     //         io_error
     static Result<SocketFile> listen(const std::string& path, std::optional<gid_t> group = {});
 
     SocketFile(SocketFile&& other) noexcept;
     SocketFile& operator=(SocketFile&& other) noexcept = delete;
-    // Removes the socket file, as remove() does.
+    // Removes the socket file, as remove().
     ~SocketFile();
 
-    // The listening socket, once; the caller closes it.
+    // Returns the listening socket, which the caller must close. Returns -1 if it was taken before.
     int take_descriptor();
     const std::string& path() const { return path_; }
-    // Whether the file on the path is still the one that was made here. Where it was removed, or
-    // replaced by another daemon's, nobody who comes finds us.
+    // Returns true if the file at the path is the one that this object created. If it was removed
+    // or replaced, new clients do not reach this daemon.
     bool there() const;
-    // Removes the file now, if it is ours still: whoever comes from here on finds nobody.
+    // Removes the file if there() is true. New clients then cannot connect.
     void remove();
 
 private:
@@ -47,7 +47,7 @@ private:
     int lock_ = -1;
     int listener_ = -1;
     bool bound_ = false;
-    // Which file it is.
+    // Identify the file that was created.
     dev_t device_ = 0;
     ino_t inode_ = 0;
 };
