@@ -193,7 +193,7 @@ Error no_units_on_demand(const std::string& index) {
         " when BillingMode is PAY_PER_REQUEST");
 }
 
-// Adds indexes to a table whose key and billing are known.
+// Adds indexes to a table. Its key and billing mode must be set.
 class IndexAdder {
 public:
     IndexAdder(Schema& schema, const Definitions& definitions)

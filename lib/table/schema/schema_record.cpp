@@ -1,4 +1,4 @@
-// The stored record of a table's definition: an item whose attributes have the names below.
+// The stored record of a table's definition: an item with the attribute names below.
 #include <array>
 #include <utility>
 

@@ -42,8 +42,7 @@ Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
 }
 
 Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
-    // The row is planned here once for the retry queue; `decide` plans again if the definition
-    // changes.
+    // Planned once for the retry queue; `decide` plans again if the definition has changed.
     auto first = schema(read.request->table);
     if (!first) return std::move(first).error();
     auto plan = bind_write(read, *std::move(first));

@@ -55,13 +55,13 @@ struct DecidedWrites {
     Decision decision;
     std::vector<WriteAnswer> answers;
     Reasons reasons;
-    // The first error that is the cause of a reason.
+    // The error of the first refused write.
     std::optional<Error> refused;
     // For each write, whether the item existed.
     std::vector<bool> found;
     // The refused writes that are to be kept as drafts.
     std::vector<KeptWrite> late;
-    // The principals whose grants allowed the other writes.
+    // The principals of the grants that allowed the other writes.
     std::vector<std::string> writers;
 };
 
