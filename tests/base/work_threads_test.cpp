@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_SUITE(threads_for_work)
 
 BOOST_AUTO_TEST_CASE(do_as_much_at_the_same_time_as_there_are) {
     constexpr std::ptrdiff_t count = 4;
-    // Whoever waits here waits for all others.
+    // Each function waits until `count` functions run at the same time.
     std::barrier all(count);
     std::atomic<int> done{0};
     {

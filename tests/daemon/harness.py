@@ -1,6 +1,7 @@
-"""A world of its own for each test: a folder, a daemon that is stopped at the end, and the program.
+"""The environment of a test: a folder, a daemon that is stopped at the end, and the program.
 
-Nothing sleeps to let something happen: wait_until() asks until it is so, or fails at its deadline.
+Tests do not sleep to let something happen: wait_until() polls until a condition is true, and fails
+at its deadline.
 """
 
 import itertools
@@ -16,9 +17,9 @@ import time
 import unittest
 
 PROGRAM = os.environ["ROCKLOCK_PROGRAM"]
-# How long anything may take that has no promise of its own: the machine may be busy.
+# The time limit for operations without a guaranteed duration: the machine may be busy.
 PATIENCE_S = 60
-# What is promised in milliseconds is promised without a sanitizer.
+# Limits in milliseconds apply without a sanitizer; with one, they are multiplied by this factor.
 SLOWNESS = float(os.environ.get("ROCKLOCK_SLOWNESS", "1"))
 
 
@@ -26,7 +27,7 @@ flag_numbers = itertools.count()
 
 
 def wait_until(condition, what, patience_s=PATIENCE_S):
-    """Returns the first true value of condition()."""
+    """Returns the first true value of condition(). Fails if there is none in time."""
     deadline = time.monotonic() + patience_s
     while True:
         value = condition()
@@ -38,7 +39,9 @@ def wait_until(condition, what, patience_s=PATIENCE_S):
 
 
 def alive(pid):
-    """Whether a process is there and more than a zombie. Its first thread may be one before the others."""
+    """Returns whether a process exists and is not a zombie. Its main thread may be one while others
+    still run.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] not in "ZX" or len(os.listdir(f"/proc/{pid}/task")) > 1
@@ -58,10 +61,10 @@ class Answer:
 
 
 class Connection:
-    """A connection that speaks HTTP, byte by byte where a test wants that."""
+    """An HTTP connection. If needed, a test can send single bytes."""
 
     def __init__(self, where, timeout_s=PATIENCE_S):
-        """`where`: the path of a Unix socket, or the number of a port of this machine."""
+        """`where`: the path of a Unix socket, or a local port number."""
         tcp = isinstance(where, int)
         self.socket = socket.socket(socket.AF_INET if tcp else socket.AF_UNIX)
         self.socket.settimeout(timeout_s)
@@ -97,14 +100,14 @@ class Connection:
 
 class Sandbox(unittest.TestCase):
     def setUp(self):
-        # Short, for the path of a socket.
+        # A short path, because the length of a socket's path is limited.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rl-", dir="/tmp"))
         self.state = self.folder / "rocklock"
         self.socket = self.state / "rocklock.sock"
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith("ROCKLOCK_")}
         self.environment["XDG_STATE_HOME"] = str(self.folder)
-        # What the machine may have in /etc is not the test's.
+        # Keeps the test independent of configuration files in /etc.
         configuration = self.folder / "rocklock.conf"
         configuration.touch()
         self.environment["ROCKLOCK_CONFIG"] = str(configuration)
@@ -123,7 +126,8 @@ class Sandbox(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def assert_within(self, limit_s, measure):
-        """The best of three measurements: other programs on the machine only make it longer."""
+        """Takes the best of three measurements, because other programs can only increase the
+        time."""
         times = []
         while len(times) < 3 and not any(took < limit_s * SLOWNESS for took in times):
             times.append(measure())
@@ -132,14 +136,14 @@ class Sandbox(unittest.TestCase):
     # ---- The program ----
 
     def rocklock(self, *words, **options):
-        """Runs the program to its end."""
+        """Runs the program until it ends."""
         environment = self.environment | options.pop("environment", {})
         return subprocess.run([PROGRAM, *map(str, words)], env=environment, cwd=self.folder,
                               capture_output=True, text=True, timeout=PATIENCE_S, check=False,
                               stdin=options.pop("stdin", subprocess.DEVNULL), **options)
 
     def start(self, *words, **options):
-        """Starts the program; it is killed with the test."""
+        """Starts the program. It is killed at the end of the test."""
         environment = self.environment | options.pop("environment", {})
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE)
@@ -150,8 +154,10 @@ class Sandbox(unittest.TestCase):
         return process
 
     def hold(self, resource, *options, command=("sleep", "1000"), **more):
-        """A `run` whose command has started; its process has the command's pid as `child`."""
-        # Of its own, also when many threads hold at once.
+        """Starts a `run` and waits until its command runs. `child` of the process is the pid of the
+        command.
+        """
+        # A separate file per call, because several threads can call this at the same time.
         flag = self.folder / f"held-{next(flag_numbers)}"
         process = self.start("run", *options, resource, "--", "sh", "-c",
                              'echo $$ > "$0.new"; mv "$0.new" "$0"; exec "$@"', flag, *command, **more)
@@ -172,7 +178,7 @@ class Sandbox(unittest.TestCase):
                    f"{count} wait for {resource}")
 
     def acquire(self, resource, *options):
-        """Acquires; returns the answer, and the environment with its credentials."""
+        """Acquires a lock. Returns the grant, and an environment with its credentials."""
         done = self.rocklock("acquire", "--json", resource, *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         grant = json.loads(done.stdout)
@@ -181,14 +187,14 @@ class Sandbox(unittest.TestCase):
     # ---- The daemon ----
 
     def serve(self, *options):
-        """Starts a daemon in the foreground, and returns when it listens."""
+        """Starts a daemon in the foreground. Returns when it listens."""
         process = self.start("serve", *options)
         line = process.stderr.readline()
         self.assertIn("listening on", line, line + (process.stderr.read() if not line else ""))
         return process
 
     def daemon_pid(self):
-        """The daemon of this folder, or None."""
+        """Returns the pid of the daemon of this folder, or None."""
         try:
             pid = int((self.state / "rocklock.sock.lock").read_text())
         except (FileNotFoundError, ValueError):
@@ -220,7 +226,7 @@ class Sandbox(unittest.TestCase):
         return connection
 
     def api(self):
-        """A connection to a daemon in memory, which is started."""
+        """Starts a daemon in memory. Returns a connection to it."""
         self.state.mkdir(exist_ok=True)
         self.serve("--memory")
         return self.connect()

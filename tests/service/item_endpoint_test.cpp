@@ -1,4 +1,4 @@
-// A request for tables to its answer, without a socket.
+// From a request for tables to its response, without a socket.
 #include "service/item_endpoint.hpp"
 
 #include <atomic>
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(is_answered_with_what_the_tables_say) {
         has(world.ask("Scan", R"({"TableName":"things"})"), R"("Items":[{"id":{"S":"a"}}])"));
 }
 
-// What cannot be read comes before what is not known, and that before the signature.
+// Malformed JSON is reported first, then an unknown operation, then a missing signature.
 BOOST_AUTO_TEST_CASE(is_judged_in_the_order_of_the_service) {
     const World world;
     ServiceRequest request = request_of("Nope", "{");
@@ -121,7 +121,8 @@ BOOST_AUTO_TEST_CASE(that_fails_by_the_disk_is_no_fault_of_its_own) {
     BOOST_TEST(failures == 1);
 }
 
-// All else takes the other way, on which it is judged in the service's order.
+// All other requests are answered on the slower path, which reports errors in the order of the
+// service.
 BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
     const World world;
     world.ask("CreateTable", create);
@@ -133,7 +134,7 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
     BOOST_TEST(has(world.ask("GetItem", request.body), answer.value().body));
     BOOST_TEST(answer.value().more_headers.find("\r\nx-rocklock-version: ") != std::string::npos);
 
-    // Whether these are right may take a while to tell.
+    // Requests that need further checks are not answered from the cache.
     request.lock_headers = {{"X-Rocklock-Session", "x"}};
     BOOST_TEST(!cached(request, world));
     request.lock_headers.clear();
@@ -162,7 +163,7 @@ BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
     BOOST_TEST((thread != std::this_thread::get_id()));
 }
 
-// Of what lies in memory, and several at a time.
+// Writes to items in memory, many of them at the same time, some to the same item.
 BOOST_AUTO_TEST_CASE(is_answered_when_its_write_is_committed) {
     constexpr int many = 200;
     World world;

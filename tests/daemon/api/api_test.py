@@ -1,4 +1,4 @@
-"""The lock API over the socket, byte by byte."""
+"""The lock API over the socket, at the level of bytes."""
 
 import json
 import os
@@ -54,7 +54,7 @@ class Verbs(Sandbox):
             return round(wall.timestamp() * 1000) - answer["DeadlineBootMs"]
 
         told = [apart(api.call("RenewSession", **proof).json) for _ in range(200)]
-        # The machine's clock may have drifted by a millisecond just now.
+        # The system clock may have drifted by a millisecond just now.
         self.assertLessEqual(sum(one != other for one, other in zip(told, told[1:])), 1, told)
         grant = api.call("Acquire", **proof, Locks=[{"Resource": "a"}]).json
         listed = {api.call("ListLocks").json["Locks"][0]["Deadline"] for _ in range(200)}
@@ -83,7 +83,7 @@ class Verbs(Sandbox):
         both = [either, {"Resource": "b", "Modes": ["exclusive", "read"]}]
         self.assertEqual(modes(Principal="bob", RequestId="r", Locks=both), ["read", "exclusive"])
         api.call("Release", Session=ann["Session"], Secret=ann["Secret"], Grant=ann["Grant"])
-        # What was granted, not what could be by now.
+        # A retry returns the modes that were granted, not those that would be possible now.
         self.assertEqual(modes(Principal="bob", RequestId="r", Locks=both), ["read", "exclusive"])
         self.assertEqual(modes(Principal="bob", RequestId="r", Locks=both[::-1]),
                          "IdempotentParameterMismatchException")
@@ -160,7 +160,7 @@ class Verbs(Sandbox):
             histogram = counts[name]
             self.assertEqual(sum(histogram["Counts"]), count, name)
             self.assertEqual(len(histogram["Counts"]), len(histogram["BoundsUs"]) + 1)
-        # What was left of a lease of thirty seconds is in the bucket that says so, and in the sum.
+        # The rest of a lease of thirty seconds counts in the matching bucket and in the sum.
         margins = counts["RenewMargins"]
         self.assertEqual(margins["Counts"][margins["BoundsUs"].index(30_000_000)], 1)
         self.assertLessEqual(margins["SumUs"], 30_000_000)
@@ -291,7 +291,7 @@ class Refusals(Sandbox):
 
 
 class EndingSessions(Sandbox):
-    """An administrator ends sessions of others."""
+    """An administrator ends sessions of other users."""
 
     def hold(self, api, principal, *resources):
         opened = api.call("OpenSession", Principal=principal, LeaseMs=600_000).json

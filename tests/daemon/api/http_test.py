@@ -1,4 +1,4 @@
-"""The daemon on a TCP port of this machine, and what there is to GET on both its sockets."""
+"""The daemon on a local TCP port, and the pages that both its sockets offer for GET."""
 
 import json
 import re
@@ -21,7 +21,7 @@ class Response:
 
 
 class Web:
-    """A connection on which headers can be chosen one by one."""
+    """A connection on which each header can be chosen."""
 
     def __init__(self, where):
         if isinstance(where, int):
@@ -65,7 +65,7 @@ class Web:
 
 class TcpSandbox(Sandbox):
     def serve_tcp(self, *options):
-        """Starts a daemon that listens on TCP too; its port."""
+        """Starts a daemon that also listens on TCP. Returns its port."""
         self.state.mkdir(exist_ok=True)
         process = self.serve("--memory", "--http", "127.0.0.1:0", *options)
         line = process.stderr.readline()
@@ -88,7 +88,7 @@ class Tcp(TcpSandbox):
         granted = web.call("Acquire", LOCK)
         self.assertEqual(granted.status, 200, granted.text)
         self.assertEqual(web.call("Acquire", LOCK | {"Principal": "bob"}).error, "LockConflictException")
-        # The same table as that of the Unix socket.
+        # The TCP port has the same lock table as the Unix socket.
         unix = Connection(self.socket)
         self.connections.append(unix)
         self.assertEqual([row["Principal"] for row in unix.call("ListLocks").json["Locks"]], ["ann"])
@@ -137,13 +137,14 @@ class Tcp(TcpSandbox):
             self.assertEqual(web.call("Acquire", LOCK, Sec_Fetch_Site=site).status, 403)
             self.assertEqual(web.ask("GET", "/metrics", {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors",
                                                          "Sec-Fetch-Dest": "image"}).status, 403)
-        # A browser asks this first, and goes no further without leave.
+        # A browser sends this preflight request first, and stops if it is refused.
         asked = web.ask("OPTIONS", "/", {"Origin": "http://evil.example",  # tidy: meant
                                          "Access-Control-Request-Method": "POST"})
         self.assertEqual(asked.status, 403)
         self.assertFalse([name for name in asked.headers if name.startswith("access-control")])
         self.assertEqual(json.loads(web.call("ListLocks", {}).text)["Locks"], [])
-        # Its own page, a link that somebody follows, and programs that are no browsers.
+        # Allowed: the daemon's own page, a link that a user follows, and programs that are not
+        # browsers.
         own = web.call("Acquire", LOCK, Origin=f"http://{web.host}", Sec_Fetch_Site="same-origin",
                        Content_Type="application/json; charset=utf-8")
         self.assertEqual(own.status, 200, own.text)
@@ -200,7 +201,7 @@ class Places(TcpSandbox):
         self.assertEqual(web.ask("GET", "/healthz").status, 200)
 
     def metrics(self, web):
-        """The figures by name and labels; checks what Prometheus would."""
+        """Returns the metrics by name and labels. Checks the format as Prometheus would."""
         answer = web.ask("GET", "/metrics")
         self.assertTrue(answer.headers["content-type"].startswith("text/plain; version=0.0.4"))
         figures, types = {}, {}
@@ -243,7 +244,7 @@ class Places(TcpSandbox):
         self.assertEqual(after["rocklock_ready"], 1)
         build = [name for name in after if name.startswith("rocklock_build_info")]
         self.assertIn('durability="written"', build[0])
-        # A histogram's buckets rise up to its count.
+        # The buckets of a histogram are cumulative, up to its count.
         buckets = [value for name, value in after.items()
                    if name.startswith('rocklock_request_duration_seconds_bucket{verb="Ping"')]
         self.assertEqual(buckets, sorted(buckets))
@@ -271,7 +272,7 @@ class Places(TcpSandbox):
 
 
 class Stream:
-    """A stream of events, as it comes."""
+    """A stream of events, read as it arrives."""
 
     def __init__(self, web, query="", headers=None):
         lines = {"Host": web.host, **(headers or {})}
@@ -285,7 +286,7 @@ class Stream:
             self.headers[name.lower()] = value
 
     def block(self):
-        """The lines of the next block; None at the end."""
+        """Returns the lines of the next block, or None at the end."""
         lines = {}
         while (line := self.file.readline()):
             line = line.decode().rstrip("\n")
@@ -297,7 +298,7 @@ class Stream:
         return None
 
     def event(self):
-        """The next block that is an event."""
+        """Returns the next block that is an event."""
         while (block := self.block()) is not None:
             if "data" in block:
                 return block
@@ -321,7 +322,8 @@ class Events(TcpSandbox):
         told = json.loads(granted["data"])
         self.assertEqual((told["Resource"], told["Principal"], told["Grant"], str(told["Sequence"])),
                          ("a", "ann", grant["Grant"], granted["id"]))
-        # As a browser does that was cut off, and by the query.
+        # After a lost connection, a browser sends the id of the last event in a header. The query
+        # does the same.
         again = Stream(self.web(), "?prefix=&after=0", {"Last-Event-ID": granted["id"]})
         self.assertEqual([json.loads(again.event()["data"])["Resource"] for _ in range(2)], ["b", "a"])
         queried = Stream(self.web(), f"?after={granted['id']}&prefix=%61")

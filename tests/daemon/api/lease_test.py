@@ -27,7 +27,7 @@ class Renewal(Sandbox):
         finally:
             os.kill(daemon, signal.SIGCONT)
         self.assertIn("could not be renewed and ends in", holder.stderr.read())
-        # Nobody renewed it any more, so the lease ended two seconds after the last renewal at the latest.
+        # No renewal followed, so the lease ended at most two seconds after the last one.
         self.assertLess(stopped_at, stopped + 2)
 
 
@@ -39,7 +39,8 @@ class Paused(Sandbox):
             holder = self.hold("a", "--lease", "2s")
             grant = self.show("a")["Holders"][0]["Grant"]
             holder.send_signal(signal.SIGSTOP)
-            # From here on nobody renews; a reply under way may still have moved the deadline.
+            # From here on, the lease is not renewed; a response in transit may still have moved the
+            # deadline.
             wait_until(lambda: self.stopped(holder.pid), "the holder is stopped")
             boot_now = time.clock_gettime(time.CLOCK_BOOTTIME)
             remaining = self.show("a")["Holders"][0]["RemainingMs"] / 1000
@@ -49,7 +50,7 @@ class Paused(Sandbox):
             late = time.clock_gettime(time.CLOCK_BOOTTIME) - deadline
             self.assertEqual(answer.status, 200)
             self.assertGreater(answer.json["Token"], grant)
-            # Not before the deadline either: the look took place after boot_now.
+            # Not before the deadline: it was read after boot_now.
             self.assertGreater(late, -0.1)
             self.assertTrue(alive(holder.child))
             holder.send_signal(signal.SIGCONT)

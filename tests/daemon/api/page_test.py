@@ -1,4 +1,4 @@
-"""The page for people, in a real browser that shows no window."""
+"""The page for people, in a real headless browser."""
 
 import json
 import os
@@ -20,7 +20,7 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
 class Browser:
-    """WebDriver, as far as it is needed."""
+    """The parts of WebDriver that the tests need."""
 
     def __init__(self, folder):
         self.log = (folder / "chromedriver.log").open("w+")
@@ -85,7 +85,7 @@ class Browser:
                 self.send("DELETE", "")
         except (OSError, AssertionError):
             pass
-        # With the browser's processes, which are of its group.
+        # Also kills the browser's processes, which belong to the group.
         try:
             os.killpg(self.driver.pid, 9)
         except ProcessLookupError:
@@ -107,7 +107,7 @@ class Page(Sandbox):
         self.browser = Browser(self.folder)
 
     def tearDown(self):
-        # Before its folder goes.
+        # Before its folder is removed.
         self.browser.stop()
         super().tearDown()
 
@@ -144,12 +144,12 @@ class Page(Sandbox):
         self.assertEqual((row[1], row[2], row[5], row[6]), ("write", "ann", "1", "prices of May"))
         self.assertRegex(row[3], r"^\d+s$")
         self.assertRegex(row[4], r"^9m \d+s$|^10m$|^9m$")
-        # Live: a lock that comes, and one that goes, without a hand.
+        # The page updates itself when a lock is acquired or released.
         new = self.acquire("orders/44", "dora")
         wait_until(lambda: "orders/44" in self.names(), "the new lock is shown")
         self.locks.call("Release", Session=new["Session"], Secret=new["Secret"], Grant=new["Grant"])
         wait_until(lambda: "orders/44" not in self.names(), "it is gone")
-        # The past of one, newest first.
+        # The history of a resource, newest first.
         old = self.acquire("orders/45", "emil")
         self.locks.call("Release", Session=old["Session"], Secret=old["Secret"], Grant=old["Grant"])
         self.acquire("orders/45", "fritz")
@@ -187,7 +187,7 @@ class Page(Sandbox):
         self.stop_answering()
         self.assertRegex(self.text("#state"), r"^The daemon has not responded since \d+:\d\d:\d\d")
         self.assertLess(self.opacity(), 1)
-        # Five minutes later, by both of the browser's clocks.
+        # Sets both clocks of the browser forward by five minutes.
         before = self.cells()
         self.browser.run("const later = (now) => () => now() + 300000;"
                          "performance.now = later(performance.now.bind(performance));"
@@ -195,7 +195,7 @@ class Page(Sandbox):
         self.assertEqual(self.cells(), before)
 
     def lines(self):
-        """How many lines of text each cell of the first row has."""
+        """Returns the number of text lines in each cell of the first row."""
         return self.browser.run("""
             return [...document.querySelector('#rows tr').children].map(cell => {
               const range = document.createRange();
@@ -239,12 +239,12 @@ class Page(Sandbox):
         wait_until(lambda: not self.browser.run("return document.getElementById('details').hidden"), "it opens")
         wait_until(lambda: self.browser.run("return document.activeElement.id") == "name", "it has the focus")
         self.assertIn("ann, write", self.text("#holders"))
-        # It goes on, though the command below it is left alone.
+        # The page keeps updating while the command below does not change.
         before = self.text("#holders span")
         wait_until(lambda: self.text("#holders span") != before, "its age rises")
         command = self.text("#holders code")
         self.assertEqual(command, f"rocklock break {grant['Grant']} --socket '{self.socket}' --reason 'why'")
-        # It is a command that does what it says.
+        # The shown command works.
         done = subprocess.run(["sh", "-c", command.replace("rocklock", '"$0"', 1), os.environ["ROCKLOCK_PROGRAM"]],
                               env=self.environment, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, "broken\n"), done.stderr)
@@ -263,7 +263,7 @@ class Page(Sandbox):
         wait_until(lambda: self.text("#name") == HOSTILE, "its details are")
         self.assertEqual(self.browser.run("return [document.title, document.querySelectorAll('img,svg,b').length, "
                                           "document.querySelectorAll('script').length]"), ["Rocklock", 0, 1])
-        # Nor would a script run that came in some other way.
+        # A script that was inserted in another way would not run either.
         self.browser.run("const made = document.createElement('script'); made.textContent = \"document.title='owned'\";"
                          "document.body.append(made)")
         self.assertEqual(self.browser.run("return document.title"), "Rocklock")
@@ -287,7 +287,8 @@ class Page(Sandbox):
                    "it says so")
 
     def test_a_page_of_another_origin_cannot_lock(self):
-        # The same machine, another port: another origin, whose page asks as browsers do.
+        # Another port of the same machine is another origin. Its page sends requests as browsers
+        # do.
         other = self.folder / "other"
         other.mkdir()
         second = self.start("serve", "--memory", "--socket", other / "s", "--http", "127.0.0.1:0")

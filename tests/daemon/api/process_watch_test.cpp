@@ -25,7 +25,7 @@ SessionId session(std::uint8_t number) {
     return id;
 }
 
-// A process that waits to be killed.
+// A process that runs until it is killed.
 class Child {
 public:
     Child() : pid_(::fork()) {
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(ends_a_session_with_the_last_of_its_processes) {
     BOOST_TEST((watching.closed == std::vector{session(1)}));
 }
 
-// One that was opened after it was asked which sessions there are is none of those that have ended.
+// If a session is opened after the list of sessions was requested, forget() must not remove it.
 BOOST_AUTO_TEST_CASE(forgets_the_sessions_that_have_ended_and_no_other) {
     Watching watching;
     Child first;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(forgets_the_sessions_that_have_ended_and_no_other) {
     BOOST_TEST((watching.closed == std::vector{session(2)}));
 }
 
-// Sessions come and go, and their process stays.
+// Sessions come and go while their process keeps running.
 BOOST_AUTO_TEST_CASE(keeps_no_descriptor_of_what_is_forgotten) {
     Watching watching;
     Child child;
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(keeps_no_descriptor_of_what_is_forgotten) {
         using Iterator = std::filesystem::directory_iterator;
         return std::distance(Iterator("/proc/self/fd"), Iterator());
     };
-    // The first one comes with those that all are waited for by.
+    // The first watch also opens the descriptors that all watches share.
     watching.watch.watch(session(1), {child.process()});
     watching.watch.forget({session(1)});
     const auto before = descriptors();

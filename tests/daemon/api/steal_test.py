@@ -1,4 +1,4 @@
-"""Taking locks away from their holders: what the policies of classes say, over the socket and by the program."""
+"""Stealing locks: the policies of classes, over the socket and with the program."""
 
 import json
 import os
@@ -29,7 +29,8 @@ class Stealing(Sandbox):
         return answer.json["Grant"]
 
     def refused(self, api, proof, grant, policy):
-        """Tries to steal, in vain; returns when to try again, in milliseconds."""
+        """Tries to steal and checks that this is refused. Returns when to retry, in
+        milliseconds."""
         answer = api.call("Steal", **proof, Grant=grant, Reason="needed")
         self.assertEqual((answer.status, answer.error, answer.json.get("Policy")),
                          (400, "StealRefusedException", policy), answer.body)
@@ -57,7 +58,7 @@ class Policies(Stealing):
         self.assertEqual([(w["Grant"], w["Resource"], w["By"], w["Mode"]) for w in wanted],
                          [(grant, "a", "bob", "write")])
         self.assertIn("AnswerBy", wanted[0])
-        # Asked again, it is not told again.
+        # A second request does not notify the holder again.
         self.refused(api, bob, grant, "ask")
         self.assertNotIn("Wanted", api.call("RenewSession", **ann).json)
         self.assertEqual(api.call("AnswerWanted", **bob, Grant=grant, Allow=True).error, "NotOwnerException")
@@ -69,7 +70,7 @@ class Policies(Stealing):
         stolen = api.call("Steal", **bob, Grant=grant, Reason="needed")
         self.assertEqual(stolen.status, 200, stolen.body)
         self.assertGreater(stolen.json["Token"], grant)
-        # The loser is told once, and what it does with the grant afterwards is refused.
+        # The former holder is notified once, and its later requests for the grant are refused.
         lost = api.call("RenewSession", **ann).json["Lost"]
         self.assertEqual([(l["Grant"], l["Outcome"], l["By"], l["Reason"]) for l in lost],
                          [(grant, "stolen", "bob", "needed")])
@@ -162,7 +163,7 @@ class Policies(Stealing):
                          [("rocklock#StealRefusedException", "never", False),
                           ("rocklock#AccessDeniedException", None, False),
                           ("rocklock#StealRefusedException", "ask", True)])
-        # An administrator is held to what a class allows later, but by force.
+        # Administrators are subject to the current policy of the class, unless they use force.
         self.refused(api, bob, grants[0], "ask")
         for grant, force in ((grants[0], True), (grants[1], False)):
             forced = api.call("Steal", **bob, Grant=grant, Reason="r", Force=force)
@@ -170,11 +171,11 @@ class Policies(Stealing):
 
 
 class Answering(Stealing):
-    # Runs the program with its own words when the file is there, and then goes on.
+    # Runs the program with these arguments when the file exists, and then keeps running.
     AWAIT = 'while ! test -e "$0"; do sleep 0.01; done; "$@"; exec sleep 1000'
 
     def hold_and_ask(self, *options, command=("sleep", "1000"), **more):
-        """A `run` whose lock ben has asked for; and a function that asks again."""
+        """Starts a `run` whose lock ben has asked for. Also returns a function that asks again."""
         self.put_class(self.api(), Steal="ask", StealAfterMs=LONG_MS)
         holder = self.hold("a", "--lease", "2s", "--principal", "ann", *options, command=command, **more)
         grant = self.show("a")["Holders"][0]["Grant"]
@@ -206,7 +207,7 @@ class Answering(Stealing):
                     self.assertIn("ann refused to give it up", again.stderr)
                     holder.terminate()
                 self.assertEqual(holder.wait(60), 128 + signal.SIGTERM if status == 77 else 76)
-                # It was said once.
+                # The message was printed only once.
                 self.assertNotIn("asks", holder.stderr.read())
                 self.stop_daemon()
 
@@ -263,7 +264,7 @@ class Answering(Stealing):
         self.assertEqual(self.rocklock("answer", grant["Grant"], "--allow", environment=other).returncode, 77)
         quiet = self.rocklock("answer", grant["Grant"], "--allow", "--quiet", environment=proof)
         self.assertEqual((quiet.returncode, quiet.stdout, quiet.stderr), (0, "", ""))
-        # Nobody wanted it.
+        # No session wanted the lock.
         self.assertEqual(self.show("a")["Holders"][0]["Grant"], grant["Grant"])
 
 
@@ -278,7 +279,7 @@ class Program(Stealing):
         self.assertGreater(int(lines["ROCKLOCK_TOKEN"]), grant["Token"])
         holder = self.show("a")["Holders"][0]
         self.assertEqual((holder["Principal"], holder["Grant"]), ("bob", int(lines["ROCKLOCK_GRANT"])))
-        # With the credentials it printed it may be released; the loser's are of no use.
+        # The printed credentials can release the lock; those of the former holder cannot.
         late = self.rocklock("release", grant["Grant"], environment=loser)
         self.assertEqual(late.returncode, 76)
         self.assertIn("stolen", late.stderr)
@@ -304,7 +305,7 @@ class Program(Stealing):
         self.put_class(api, Steal="ask", StealAfterMs=90_000)
         ann = self.open(api, "ann")
         grant = self.taken(api, ann)
-        # Two calls are two sessions, of one who asks.
+        # Two calls are two sessions of the same principal.
         for _ in range(2):
             refused = self.rocklock("steal", grant, "--reason", "r", "--principal", "bob")
             self.assertEqual((refused.returncode, refused.stdout), (77, ""))

@@ -1,4 +1,4 @@
-"""class put, class ls and class rm, and what a class does to the verbs that lock."""
+"""class put, class ls and class rm, and the effect of a class on the verbs that lock."""
 
 import json
 
@@ -79,7 +79,7 @@ class Classes(Sandbox):
         self.put("a/1")
         titles, first, second = self.rocklock("class", "ls").stdout.splitlines()
         self.assertEqual(titles.split()[:3], ["PATTERN", "POLICY", "LEASE"])
-        # The most specific first.
+        # The most specific pattern comes first.
         self.assertEqual(first.split()[0], "a/1")
         self.assertEqual(second.split()[:3], ["a/*", "exclusive_write", "10m"])
         self.assertTrue(second.endswith("b:read"))
@@ -103,7 +103,7 @@ class Classes(Sandbox):
         done = self.rocklock("class", "put")
         self.assertEqual(done.returncode, 64)
         self.assertIsNone(self.daemon_pid())
-        # What the daemon refuses.
+        # An option that the daemon refuses.
         self.assertEqual(self.rocklock("class", "put", "a", "--lease", "1ms").returncode, 64)
 
     def test_a_star_stands_for_a_whole_element_or_is_refused(self):
@@ -139,7 +139,7 @@ class Classes(Sandbox):
         self.put("a/*", "--lease", "600ms")
         holder = self.hold("a/1")
         self.assertLessEqual(self.list("a/1")[0]["RemainingMs"], 600)
-        # It was renewed for more than three of them.
+        # The lock was renewed for more than three leases.
         first = self.list("a/1")[0]["Deadline"]
         seen = {first}
         wait_until(lambda: seen.add(self.list("a/1")[0]["Deadline"]) or len(seen) > 6, "renewals")

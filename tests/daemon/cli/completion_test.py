@@ -1,4 +1,6 @@
-"""What is made of the one table of verbs and options: help, completion by the shells, the man page."""
+"""The outputs generated from the table of verbs and options: help, shell completion and the man
+page.
+"""
 
 import os
 import pathlib
@@ -10,7 +12,7 @@ import unittest
 import tap
 from harness import PROGRAM, SLOWNESS, Sandbox
 
-# Completes a line as bash does, and prints what it offers.
+# Completes a line as bash does, and prints the candidates.
 BASH = r"""
 eval "$(rocklock completion bash)"
 COMP_LINE=$1 COMP_POINT=${#1}
@@ -36,7 +38,7 @@ class Table(Sandbox):
                 if line.startswith("  ") and not line.startswith("  rocklock")]
 
     def options(self, verb):
-        """The options in a verb's help, each with whether it has a value."""
+        """Returns the options in a verb's help, and whether each has a value."""
         found = re.findall(r"^  (--?[\w-]+)( \S+)?  ", self.rocklock(*verb.split(), "--help").stdout, re.M)
         return {name: bool(value) for name, value in found}
 
@@ -51,7 +53,7 @@ class Help(Table):
 
     def test_no_verb_takes_an_option_that_another_has(self):
         everything = {option for verb in self.verbs() for option in self.options(verb)}
-        # A thousand programs; with a sanitizer each takes a third of a second to start.
+        # A thousand processes; with a sanitizer, each takes a third of a second to start.
         step = 1 if SLOWNESS == 1 else 20
         for verb in self.verbs():
             for option in sorted(everything - self.options(verb).keys())[::step]:
@@ -110,7 +112,7 @@ class Completion(Table):
         self.assertEqual(self.offered("show", "ord"), ["orders/42", "orders/43"])
         self.assertEqual(self.offered("acquire", "new", "p"), ["parts/1"])
         self.assertIn(str(grant["Grant"]), self.offered("break", ""))
-        # The one that is named counts.
+        # The --socket option of the line applies.
         elsewhere = ["show", "--socket", str(self.folder / "none"), ""]
         self.assertEqual(self.offered(*elsewhere), [])
 
@@ -127,7 +129,7 @@ class Completion(Table):
         self.assertEqual(self.bash("rocklock rel"), ["release"])
         self.assertEqual(self.bash("rocklock acquire --no-"), ["--no-wait", "--no-start"])
         self.assertEqual(self.bash("rocklock show o"), ["orders/42"])
-        # Bash puts only what follows the last colon in the place of the word.
+        # Bash replaces only the text after the last colon.
         self.assertEqual(self.bash("rocklock show eu:or"), ["orders:7"])
         self.assertEqual(self.bash("rocklock show eu:"), ["orders:7"])
         self.assertEqual(self.bash("rocklock acquire --mode=re"), ["read"])
@@ -175,7 +177,7 @@ class Completion(Table):
 class ManPage(Table):
     def test_it_names_every_verb_and_option(self):
         page = self.rocklock("man-page").stdout.replace("\\-", "-")
-        # Those variables that count, and no others.
+        # The variables that have an effect, and no others.
         for variable in ("ROCKLOCK_DB", "ROCKLOCK_ON_LOST", "ROCKLOCK_SOCKET", "ROCKLOCK_MAX_CONNECTIONS"):
             self.assertIn(variable, page)
         self.assertNotIn("ROCKLOCK_PRINCIPAL", page)

@@ -80,7 +80,7 @@ class Usage(Sandbox):
 
     def test_what_stands_in_the_way_of_a_daemon_is_told_with_what_to_do(self):
         self.serve("--db", "store")
-        # What is wrong with its own words comes first.
+        # Errors in the arguments are reported first.
         self.assertIn("other machines", self.refused("serve", "--http", "0.0.0.0:80"))
         done = self.rocklock("serve", "--db", "store")
         self.assertEqual(done.returncode, 75)
@@ -103,7 +103,7 @@ class Usage(Sandbox):
                       ("release", ""), ("class", "put", ""), ("db", "backup", "")):
             self.assertIn("an empty word is no ", self.refused(*words), words)
         self.assertIsNone(self.daemon_pid())
-        # What is left out by it.
+        # Arguments that may be empty: each means the same as if it were omitted.
         self.assertEqual(self.rocklock("ls", "").returncode, 0)
         self.assertEqual(self.rocklock("acquire", "a", "--note", "").returncode, 0)
 
@@ -171,7 +171,7 @@ class Settings(Sandbox):
         self.assertEqual((found["socket"][0], found["db"][0]), ("/run/x/rocklock.sock", "/var/lib/x/db"))
         self.assertEqual(self.rocklock("ls", environment=unit).returncode, 0)
         self.assertTrue(self.socket.exists())
-        # The daemon that was started is the user's, though a unit's job has started it.
+        # Although a unit's job started the daemon, the daemon belongs to the user.
         self.assertTrue((self.state / "db").exists())
 
     def test_a_line_that_says_nothing_is_64(self):
@@ -205,7 +205,8 @@ class OneGrant(Sandbox):
         done = subprocess.run(["sh", "-c", script], env=self.environment, capture_output=True, text=True,
                               timeout=60, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        # For what the shell starts: a program that writes a guarded table shows the token too.
+        # For programs that the shell starts: a program that writes a guarded table also presents
+        # the token.
         exported = "".join(f"ROCKLOCK_{name}\n" for name in ("CONFIG", "GRANT", "SESSION", "TOKEN"))
         self.assertRegex(done.stdout, rf"^{exported}renewed: .*\nreleased\n$")
 
@@ -336,7 +337,7 @@ class Output(Sandbox):
                                       stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(done.returncode, 70, (words, done.stderr))
             self.assertEqual(done.stderr.count("No space left"), 1, (words, done.stderr))
-        # Nobody was told of the one that was stolen.
+        # The grant was stolen, but no program received it.
         self.assertEqual(self.list(), [])
 
     def test_ls_is_an_aligned_table(self):

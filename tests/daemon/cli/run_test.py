@@ -1,4 +1,4 @@
-"""`rocklock run`: exclusion, exit statuses, signals, the command's environment."""
+"""`rocklock run`: exclusion, exit statuses, signals, and the environment of the command."""
 
 import json
 import os
@@ -13,7 +13,8 @@ from harness import PROGRAM, SLOWNESS, Sandbox, alive, wait_until
 
 class Exclusion(Sandbox):
     def test_two_hundred_at_once_lose_no_increment_and_start_one_daemon(self):
-        # A sanitized process has 90 MB to itself: two hundred fill the memory of a small machine.
+        # A sanitized process has 90 MB of its own: two hundred of them fill the memory of a small
+        # machine.
         count = 200 if SLOWNESS == 1 else 40
         counter = self.folder / "f"
         counter.write_text("0\n")
@@ -90,7 +91,8 @@ class Busy(Sandbox):
     def test_a_lease_of_a_class_that_is_short_is_renewed_in_time(self):
         self.rocklock("class", "put", "counter", "--lease", "240ms")
 
-        # Where the machine holds it up for so long, it is lost: then once more.
+        # If the machine delays the renewal for too long, the lock is lost. The test then tries
+        # again.
         def outlives_its_lease():
             return self.rocklock("run", "counter", "--", "sleep", "0.7").returncode == 0
 
@@ -152,7 +154,7 @@ class Names(Sandbox):
         for words, said in ((("--", "-x", "a"), "-x\na -z\n"), (("a",), "a -z\n")):
             done = self.rocklock("run", "--note", "n", *words, *command)
             self.assertEqual((done.returncode, done.stdout), (0, said), done.stderr)
-        # One who forgot the name has not named it by the command.
+        # If the name is missing, the command is not taken for the name.
         done = self.rocklock("run", "--", "echo", "--", "x")
         self.assertEqual(done.returncode, 64)
         self.assertIn("something is missing", done.stderr)

@@ -29,7 +29,7 @@ class Stores(Sandbox):
         return json.loads(self.db(verb, "--json", *words, status=status).stdout)
 
     def locks(self, store, *resources):
-        """Locks in a store without a daemon; the tokens."""
+        """Acquires locks in a store without a daemon. Returns the tokens."""
         return [self.acquire(resource, "--db", store)[0]["Token"] for resource in resources]
 
 
@@ -108,7 +108,7 @@ class Backup(Stores):
         self.folder.chmod(0o777)
         self.backup.chmod(0o555)
         (self.backup / "db").chmod(0o555)
-        # The daemon makes them for its user alone.
+        # The daemon creates the files for its own user only; the test makes them readable for all.
         for file in (self.backup / "db").iterdir():
             file.chmod(0o444)
         for words in (("stats", "--db", self.backup), ("check", "--db", self.backup),
@@ -155,7 +155,7 @@ class Backup(Stores):
         self.assertIn("No such file", done.stderr)
         self.assertIn("in one that is there", done.stderr)
         self.assertFalse((self.folder / "no").exists())
-        # It is the backup that failed, and not the store.
+        # The backup failed, but the store did not.
         self.acquire("b")
         self.assertEqual(self.daemon_pid(), pid)
 
@@ -194,7 +194,7 @@ class Backup(Stores):
         except OSError:
             pass
         os.close(terminal)
-        # However short it was: what it wrote is gone from the line at the end.
+        # The progress text is removed from the line, however short the backup was.
         if shown:
             self.assertIn(b"backing up [", shown)
             self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
@@ -217,14 +217,15 @@ class Restore(Stores):
         shutil.move(self.state / "db", self.folder / "lost")
         done = self.db("restore", self.backup)
         self.assertIn(f"restored to {self.state / 'db'}", done.stdout)
-        # The first to open it is told, whoever that is.
+        # The first program that opens the restored store ends the old locks, whichever program it
+        # is.
         self.assertEqual(self.list(), [])
         past = self.show("a")["LastHolder"]
         self.assertEqual((past["Outcome"], past["Reason"]), ("broken", "restored"))
         fresh, fresh_proof = self.acquire("a", "--lease", "10m")
         self.assertGreater(fresh["Token"], later)
         self.assertEqual(self.rocklock("renew", grant["Grant"], environment=proof).returncode, 76)
-        # Once only: what is locked from then on outlives a restart.
+        # This happens once: later locks survive a restart.
         self.stop_daemon()
         self.assertEqual(self.rocklock("renew", fresh["Grant"], environment=fresh_proof).returncode, 0)
         self.assertFalse(self.json("stats")["Copy"])
@@ -234,7 +235,7 @@ class Restore(Stores):
         self.db("backup", "--db", self.store, self.backup)
         restored = self.folder / "restored"
         self.db("restore", self.backup, "--db", restored)
-        # To look, check or take stock is not to open it.
+        # These verbs do not count as opening the store.
         for verb in ("stats", "check"):
             self.assertTrue(self.json(verb, "--db", restored)["Copy"])
         self.assertEqual(self.list("--db", restored), [])
@@ -246,7 +247,7 @@ class Restore(Stores):
         self.db("restore", self.store, "--db", restored)
         self.assertEqual(self.list("--db", restored), [])
         self.assertGreater(self.locks(restored, "a")[0], token)
-        # The other one is as it was.
+        # The original store is unchanged.
         self.assertEqual(len(self.list("--db", self.store)), 1)
 
     def test_a_backup_can_be_restored_again_and_again(self):
@@ -275,7 +276,7 @@ class Restore(Stores):
         restored = self.folder / "restored"
         (restored / "db.partial").mkdir(parents=True)
         (restored / "db.partial" / "000001.sst").write_text("half")
-        # Nobody takes it for a store meanwhile.
+        # An incomplete restore is not accepted as a store.
         self.assertEqual(self.rocklock("acquire", "--db", restored, "a").returncode, 64)
         self.db("restore", self.backup, "--db", restored)
         self.db("check", "--db", restored)
@@ -339,7 +340,8 @@ class Check(Stores):
         self.assertIn("restore a backup", done.stderr)
         report = self.json("check", "--db", self.store, status=70)
         self.assertFalse(report["Sound"])
-        # Each but once, though it is met by whoever reads the files and by whoever reads the records.
+        # Each problem is reported once, although both the check of files and the check of records
+        # find it.
         self.assertTrue(report["Problems"])
         self.assertEqual(len(report["Problems"]), len(set(report["Problems"])))
 
@@ -363,7 +365,7 @@ class Check(Stores):
         self.assertFalse(report["Sound"])
 
     def killed_store(self):
-        """A store whose log was not turned into tables."""
+        """A store whose log has not been written to table files."""
         self.state.mkdir()
         self.serve()
         for number in range(20):

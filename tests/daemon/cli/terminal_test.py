@@ -9,7 +9,8 @@ import sys
 import tap
 from harness import PROGRAM, Sandbox, wait_until
 
-# A shell that knows one job: it tells of each change of it, and does what a line says.
+# A shell with one job. It reports each change of the job's state, and executes the orders that it
+# reads.
 SHELL = r"""
 import os, signal, sys
 for number in (signal.SIGTTOU, signal.SIGTSTP):
@@ -56,7 +57,7 @@ class Jobs(Sandbox):
         super().tearDown()
 
     def shell(self, where, *command):
-        """A shell whose job is `rocklock run`, in front or behind."""
+        """Starts a shell with `rocklock run` as its job, in the foreground or in the background."""
         reading, self.orders = os.pipe()
         os.set_inheritable(reading, True)
         self.pid, self.terminal = pty.fork()
@@ -104,7 +105,9 @@ class Jobs(Sandbox):
         self.assertEqual(self.read(), "hello\n")
 
     def stop_by_ctrl_z(self):
-        """Once, when the command has the terminal: one more might come when it goes on."""
+        """Sends ^Z once, when the command has the terminal: a second one might arrive after it
+        continues.
+        """
         wait_until(self.command_in_front, "the command has the terminal")
         os.write(self.terminal, b"\x1a")
         self.wait_for("stopped")
@@ -116,7 +119,7 @@ class Jobs(Sandbox):
         return False
 
     def test_one_that_ends_behind_leaves_the_terminal_to_the_shell(self):
-        # A shell that starts a program may not stop before that runs.
+        # A shell that is starting a program may not stop until that runs, so this one uses a builtin.
         os.mkfifo(self.folder / "enough")
         self.shell("before", "sh", "-c", "read line < enough")
         wait_until(lambda: self.list(), "it holds the lock")

@@ -1,4 +1,4 @@
-"""top: on a terminal, and without one."""
+"""top: with and without a terminal."""
 
 import fcntl
 import json
@@ -25,7 +25,7 @@ class Plain(Sandbox):
         lines = done.stdout.splitlines()
         self.assertIn("2 held, 2 waiting", lines[0])
         self.assertEqual(lines[2].split()[:3], ["RESOURCE", "WAITING", "MODE"])
-        # The most wanted first, though it is the younger one.
+        # The resource with the most waiters comes first, although its lock is younger.
         self.assertEqual(lines[3].split()[:4], ["wanted", "2", "write", "bob"])
         self.assertEqual(lines[4].split()[:3], ["quiet", "write", "ann"])
         self.assertNotIn("\x1b", done.stdout)
@@ -51,7 +51,7 @@ class Plain(Sandbox):
         self.wait_for_waiters("wanted", 1)
         grant, _ = self.acquire("another")
         self.assertGreater(grant["Token"], 0)
-        # Both happened between the first picture and one that is yet to come.
+        # Both happened between the first picture and a later one.
         grants = waits = 0
         while grants == 0 or waits == 0:
             picture = json.loads(going.stdout.readline())
@@ -139,7 +139,7 @@ class Terminal(Sandbox):
             start = time.monotonic()
             self.wait_for("NOT ANSWERING for ")
             self.assertLess(time.monotonic() - start, 4 * SLOWNESS)
-            # What was there is still to be seen.
+            # The last picture stays visible.
             self.assertIn("1 held", self.shown.rpartition("\x1b[H")[2])
             os.write(self.terminal, b"q")
             start = time.monotonic()
@@ -180,11 +180,11 @@ class Terminal(Sandbox):
         top = self.top("--db", "store", "--interval", "50ms")
         self.wait_for("\x1b[J")
         frame = self.shown.split("\x1b[H")[1].split("\x1b[J")[0]
-        # The terminal makes a carriage return of its own.
+        # The terminal driver adds a carriage return.
         lines = [line.replace("\x1b[0m\x1b[K", "").replace("\x1b[1m", "").rstrip("\r")
                  for line in frame.split("\n")]
         self.assertEqual(len(lines), 10)
-        # The title and two more lines stand above the rows.
+        # The title and two more lines are above the rows.
         self.assertEqual(lines[-1], "and 24 more; q leaves")
         self.assertLessEqual(max(map(len, lines)), 40)
         self.shown = ""

@@ -1,4 +1,4 @@
-"""The stream of events and the history of a resource, over the socket and by the program."""
+"""The stream of events and the history of a resource, over the socket and with the program."""
 
 import json
 import signal
@@ -45,7 +45,8 @@ class Watch(Watched):
     def test_waits_for_an_event_that_matches(self):
         connection = self.connect()
         connection.send("Watch", {"Prefix": "b", "After": FROM_NOW, "PatienceMs": -1})
-        # The daemon answers calls on one connection in turn; on another it is not held up.
+        # The daemon answers the calls of one connection in order; a waiting call does not delay
+        # other connections.
         self.acquire("a")
         self.acquire("b/1")
         page = connection.receive().json
@@ -65,7 +66,7 @@ class Watch(Watched):
         for watcher in watchers:
             watcher.send("Watch", {"After": FROM_NOW, "Prefix": "x", "PatienceMs": -1})
         self.acquire("a")
-        # All of them are told of one thing, when each of them waits.
+        # If all watchers wait, a single event is sent to all of them.
         done = [None] * len(watchers)
 
         def read(number):
@@ -203,7 +204,7 @@ class Program(Watched):
         self.assertTrue(text.startswith("ACQUIRED"))
         self.assertIn("broken by", text)
         self.assertIn("cleaning up", text)
-        # It lies in the store.
+        # The history is in the store.
         self.kill_daemon()
         self.assertEqual(len(self.rocklock("history", "a", "--json").stdout.splitlines()), 3)
 

@@ -14,7 +14,7 @@ const std::string one = "POST / HTTP/1.1\r\nX-Amz-Target: A.B\r\nContent-Length:
 struct Reading {
     HttpReader reader;
     std::vector<HttpRequest> requests;
-    // Takes no more than these.
+    // The maximum number of requests to accept.
     std::size_t most = 1'000'000;
 
     std::optional<rocklock::HttpProblem> receive(std::string_view bytes) {
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_too_large_by_its_own_status) {
 }
 
 BOOST_AUTO_TEST_CASE(counts_every_byte_of_the_headers) {
-    // Hardly any names and values: all of it counts that comes before the body.
+    // Short names and values: all bytes before the body count against the limit.
     const std::vector<std::string> lines = {"a:b\r\n", "a:" + std::string(50, ' ') + "b\r\n"};
     for (const auto& line : lines) {
         std::string header = "POST / HTTP/1.1\r\n";
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(limits_what_stands_between_chunks_and_behind_them) {
     }
 }
 
-// Byte by byte, and in any two pieces: the last chunk may be all that there is.
+// Byte by byte, and in two pieces of any length: the last chunk may arrive alone.
 BOOST_AUTO_TEST_CASE(reads_chunks_in_whatever_pieces_they_come) {
     const std::string start = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (const std::string end : {"0\r\n\r\n", "00;x\r\n\r\n", "0\r\nA: b\r\n\r\n",

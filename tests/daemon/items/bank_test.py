@@ -1,11 +1,11 @@
-"""A bank of which nothing is lost: 64 clients transfer, and the daemon is killed again and again.
+"""A bank that must not lose money: 64 clients transfer while the daemon is killed repeatedly.
 
-A transfer reads two accounts, decides, and writes both on condition of their versions, with a row of
-its own in a journal, in one transaction with a token. Who gets no answer asks again with that token,
-until there is one. In the end the accounts must be what the journal says, and the journal what the
-clients were answered.
+A transfer reads two accounts and decides. It then writes both on condition of their versions, and
+an entry in a journal, in one transaction with an idempotency token. A client that gets no response
+retries with the same token until it gets one. At the end, the accounts must agree with the journal,
+and the journal with the responses.
 
-A longer run: ROCKLOCK_BANK_SECONDS=600, with a death every second.
+A longer run: ROCKLOCK_BANK_SECONDS=600, with a kill every second.
 """
 
 import collections
@@ -35,12 +35,12 @@ Account = collections.namedtuple("Account", "balance version")
 
 
 def find_loss(accounts, journal, done, refused):
-    """What was lost or made, in words, or None.
+    """Returns a description of lost or created money, or None.
 
     accounts  by name, each with balance and version, all opened with OPENING at version 0
-    journal   by id, the transfers that are there
-    done      by id, those that were answered as done
-    refused   ids of those that were answered as not done
+    journal   by id, the transfers that were stored
+    done      by id, the transfers that were answered as done
+    refused   ids of the transfers that were answered as not done
     """
     total = sum(account.balance for account in accounts.values())
     if total != OPENING * len(accounts):
@@ -113,7 +113,7 @@ def transfer_of(item):
 
 
 class Client(threading.Thread):
-    """Transfers until the bank closes; what is without an answer is asked again until there is one."""
+    """Transfers until the bank closes. Repeats each request until there is a response."""
 
     def __init__(self, bank, place):
         super().__init__()
@@ -143,7 +143,7 @@ class Client(threading.Thread):
                 self.web.close()
 
     def ask(self, operation, members):
-        """The answer, and whether it was asked for more than once."""
+        """Returns the response, and whether the request was sent more than once."""
         again = False
         while True:
             try:
@@ -157,7 +157,7 @@ class Client(threading.Thread):
                 answer = call(self.web, operation, members)
                 if len(answer.body) == int(answer.headers["content-length"]):
                     return answer, again
-            # There is no status, or no length.
+            # The response has no status or no length.
             except (OSError, IndexError, KeyError):
                 pass
             self.web.close()
@@ -230,7 +230,7 @@ class Bank(Sandbox):
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
     def kill_now_and_then(self, clients):
-        """Each time when something was done since the last time."""
+        """Kills the daemon repeatedly, each time after at least one more transfer."""
         deaths = 0
         end = time.monotonic() + SECONDS
         while (deaths < DEATHS or time.monotonic() < end) and not self.closed.is_set():
@@ -267,13 +267,13 @@ class Bank(Sandbox):
               f"{known} of them done, {sum(client.audits for client in clients)} audits")
         self.assertEqual(len(accounts), ACCOUNTS)
         self.assertIsNone(find_loss(accounts, journal, done, refused))
-        # Else it was no trial.
+        # Otherwise, the test has tested nothing.
         self.assertGreater(again, 0)
         self.assertGreater(len(refused), 0)
 
 
 class Judge(unittest.TestCase):
-    """What is false in the books is found."""
+    """find_loss() must detect errors in the accounts."""
 
     def setUp(self):
         self.accounts = {"a": Account(OPENING - 30, 2), "b": Account(OPENING + 30, 2), "c": Account(OPENING, 0)}

@@ -1,10 +1,10 @@
-"""Counts under a lock until it is killed: one of the processes of counter_test.py.
+"""Increments counters under locks until it is killed: one of the processes of counter_test.py.
 
     counter_client.py WAY SOCKET NAME COUNTERS
 
-Each round takes the lock of one of the counters, reads it, thinks, and writes what it read and one, with
-its own name and the number of the round. Says `try N` before the write, and behind it `done N` or
-`refused N`; nobody else decides whether a write was done.
+Each round locks one of the counters, reads it, waits, and writes the value plus one with the
+process's own name and the number of the round. Prints `try N` before the write, and `done N` or
+`refused N` after it. The test relies on these lines to decide whether a write was done.
 """
 
 import json
@@ -28,14 +28,14 @@ def key_of(counter):
 
 
 def counted(item, counter, name, number):
-    """The counter one higher; it remembers the last round of everybody."""
+    """Returns the counter plus one. The item contains the last round of each process."""
     last = {**(item or {}).get("last", {"M": {}})["M"], name: {"N": str(number)}}
     value = int((item or {}).get("value", {"N": "0"})["N"]) + 1
     return {**key_of(counter), "value": {"N": str(value)}, "last": {"M": last}}
 
 
 class Client:
-    """Knows the lock API; how it reads and writes items is the ways' own."""
+    """The lock API. Subclasses define how items are read and written."""
 
     def __init__(self, socket, name):
         self.api = Connection(socket)
@@ -76,7 +76,7 @@ class Headers(Client):
 
 
 class Transactions(Headers):
-    """The same in a transaction, which gives the lock back with its commit."""
+    """The same in a transaction, which also releases the lock."""
 
     def save(self, grant, item):
         return self.tables("TransactWriteItems", grant,

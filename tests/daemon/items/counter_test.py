@@ -1,9 +1,9 @@
-"""Counters kept under locks by processes that are stopped and killed: not one increment is lost, and none is made up.
+"""Counters under locks in processes that are stopped and killed: no increment is lost or invented.
 
-Sixteen processes count through DynamoDB's API with headers, by transactions, and by edits of the lock API, on
-the same counters. Each says what it tries and what it was answered. In the end a counter is the number of
-writes that were answered as done, and of those whose answer a process did not live to read and which the
-item itself remembers.
+Sixteen processes use the same counters: through DynamoDB's API with headers, by transactions, and
+by edits of the lock API. Each reports its attempts and their results. At the end, each counter must
+equal the number of writes that were reported as done, plus those whose process was killed before it
+read the response and that the item itself records.
 
 A longer run: ROCKLOCK_COUNTER_SECONDS=600.
 """
@@ -29,7 +29,7 @@ SECONDS = float(os.environ.get("ROCKLOCK_COUNTER_SECONDS", "5")) * SLOWNESS
 
 
 class Counting:
-    """One process, and what it said."""
+    """A process and its output."""
 
     def __init__(self, way, socket, name):
         self.name = name
@@ -49,7 +49,7 @@ class Counting:
         self.process.stdout.close()
 
     def tries(self):
-        """What it tried: the round, the counter, and what came of it, None where it did not live to read that."""
+        """Returns the attempts by round: the counter, and the result or None if it is unknown."""
         tries = {}
         for line in self.lines:
             verb, number, *counter = line.split()
@@ -61,10 +61,10 @@ class Counting:
 
 
 def find_loss(items, everybody):
-    """What is wrong with the counters, in words, or None.
+    """Returns a description of an error in the counters, or None.
 
-    items      by counter, its value and the last round of everybody
-    everybody  by name, tries as Counting has them
+    items      by counter, its value and the last round of each process
+    everybody  by name, the attempts in the form of Counting.tries()
     """
     for counter, (value, last) in items.items():
         done = 0
@@ -113,7 +113,7 @@ class Counters(Guarded):
                     ended.append(running[place])
                     running[place] = start(place)
                 else:
-                    # Past their leases, in whatever they do.
+                    # Stops the processes for longer than their leases, at an arbitrary point.
                     stopped = chance.sample(running, 5)
                     for each in stopped:
                         each.send(signal.SIGSTOP)
@@ -125,7 +125,7 @@ class Counters(Guarded):
             for each in running:
                 each.end()
         everybody = {each.name: each.tries() for each in [*ended, *running]}
-        # A write that was on its way when its process was killed is decided by now or never.
+        # Writes of killed processes have been decided by now, or will never be.
         self.client.list_tables()
         items = {counter: self.item(counter) for counter in COUNTERS}
         self.assertIsNone(find_loss(items, everybody))

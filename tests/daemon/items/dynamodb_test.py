@@ -1,6 +1,7 @@
-"""DynamoDB's API over HTTP: headers, signatures, bodies that come packed, order, and what a crash leaves.
+"""DynamoDB's API over HTTP: headers, signatures, compressed bodies, order of requests, and the
+state after a crash.
 
-What the operations answer is in golden_replay_test.py, and how an SDK fares in sdk_test.py.
+golden_replay_test.py checks the responses of the operations, and sdk_test.py an SDK.
 """
 
 import email.utils
@@ -240,7 +241,7 @@ class Requests(Api):
             self.assertEqual(call(web, "ListTables", body, Content_Encoding="gzip").status, 400, body)
         self.refused(web, "SerializationException", Content_Encoding="br")
         self.assertEqual(call(web, "ListTables", {}, Content_Encoding="identity").status, 200)
-        # Small on its way, and too large here.
+        # Small when compressed, but too large when unpacked.
         bomb = gzip.compress(b" " * (17 << 20) + b"{}")
         self.assertEqual(call(web, "ListTables", bomb, Content_Encoding="gzip").status, 413)
         self.assertEqual(call(web, "ListTables", {}).status, 200)
@@ -316,7 +317,7 @@ class Tables(Sandbox):
         self.take_the_writes_of_many("written")
 
     def take_the_writes_of_many(self, durability):
-        """None is lost, and while they are written others are answered."""
+        """No write is lost, and other requests are answered meanwhile."""
         call(self.start_on_disk(durability), "CreateTable", TABLE)
         problems = []
 

@@ -1,4 +1,4 @@
-"""Edits of items by calls of the lock API: begun, saved, taken over, looked at, ended."""
+"""Edits of items with calls of the lock API: begin, save, take over, query, end."""
 
 import json
 

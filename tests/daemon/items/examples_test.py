@@ -1,4 +1,4 @@
-"""The programs in docs/examples, against the daemon."""
+"""The programs in docs/examples, run against the daemon."""
 
 import concurrent.futures
 import os
@@ -21,7 +21,7 @@ JAVASCRIPT_MISSING = javascript.missing()
 
 
 class Example(Sandbox):
-    # Of `rocklock serve`.
+    # Options of `rocklock serve`.
     OPTIONS = []
 
     def setUp(self):
@@ -164,7 +164,7 @@ class InJavaScript(Example):
         if JAVASCRIPT_MISSING:
             self.skipTest(JAVASCRIPT_MISSING)
         super().setUp()
-        # Node looks for packages beside the program that imports them.
+        # Node searches packages next to the program that imports them.
         self.program = shutil.copy(EXAMPLES / self.name, self.folder)
         (self.folder / "node_modules").symlink_to(javascript.PACKAGES)
 
@@ -172,7 +172,7 @@ class InJavaScript(Example):
         return self.run_command([javascript.NODE, *map(str, words)], javascript.environment(self.folder))
 
     def import_and(self, case):
-        """Plays a case of the file of that name in tests/javascript."""
+        """Runs a test case from the file with the same name in tests/javascript."""
         done = self.node(javascript.FOLDER / self.name, self.program, self.endpoint, case)
         self.assertEqual(done, (0, "", ""), done[2])
 
@@ -247,7 +247,7 @@ class Once(Example):
     def test_is_done_again_when_it_failed_and_the_time_is_over(self):
         self.assertEqual(self.once("m2", 3600, "false"), 1)
         self.assertEqual(self.once("m2", 3600, "true"), 75)
-        # So long ago that it is over, in whatever second this is.
+        # So long ago that the time is over, independently of the rounding to seconds.
         self.assertEqual(self.once("m3", -5, "false"), 1)
         self.assertEqual(self.once("m3", 3600, "true"), 0)
 

@@ -1,6 +1,6 @@
 """The recorded cases of DynamoDB (tests/golden), replayed against a daemon over both its sockets.
 
-Each case is a test of its own here: `unix: transact/fenced-write`.
+Each case is a separate test here: `unix: transact/fenced-write`.
 """
 
 import os
@@ -68,7 +68,7 @@ class Daemon:
 
 
 def replay_over(way, where, tap, folder):
-    """Replays all files with the replayer as it is, and tells of each case."""
+    """Replays all files with the unchanged replayer, and reports each case."""
     failed_file = folder / f"failed-{way}"
     done = subprocess.run(
         [sys.executable, GOLDEN / "replay.py", *where, *FILES, "--headers", "--show",

@@ -1,4 +1,4 @@
-"""Drafts of refused writes, bindings of tables, and stores that were restored, over HTTP."""
+"""Drafts of refused writes, bindings of tables, and restored stores, over HTTP."""
 
 import json
 
@@ -10,7 +10,7 @@ from http_test import Web
 
 
 class Drafts(Guarded):
-    """What came too late for its lock, kept and told."""
+    """Writes that arrived after their lock was lost are kept and reported."""
 
     def setUp(self):
         super().setUp()
@@ -69,7 +69,7 @@ class Drafts(Guarded):
             members = {} if verb == "ListDrafts" else {"Id": draft["Id"]}
             answer = self.api.call(verb, **{**ann, "Secret": SECRET}, **members)
             self.assertEqual(answer.error, "NotOwnerException", verb)
-        # One that has ended proves nothing any more, though the connection has just proven it.
+        # A session that has ended is not accepted, even on a connection that has just proven it.
         self.api.call("CloseSession", **ann)
         self.assertEqual(self.api.call("ListDrafts", **ann).error, "SessionExpiredException")
         self.assertEqual(len(self.drafts()), 1)
@@ -80,7 +80,7 @@ class Drafts(Guarded):
         for verb, members in (("ListDrafts", {}), ("TakeDraft", {"Id": 1}), ("DiscardDraft", {"Id": 1})):
             answer = line.call(verb, {"Principal": "ann", **members})
             self.assertEqual((answer.status, answer.error), (400, "AccessDeniedException"), verb)
-        # Over TCP a session does.
+        # Over TCP, the credentials of a session suffice.
         told = json.loads(line.call("ListDrafts", self.proof_of("ann")).text)
         self.assertEqual(len(told["Drafts"]), 1)
 
@@ -113,7 +113,7 @@ class Drafts(Guarded):
         headers = guard.lock_headers(self.acquire("1"))
         with guard.shown(self.client, {**headers, "X-Rocklock-Draft": first}):
             self.client.put_item(TableName="orders", Item=key("1"))
-            # It is there no more, so this is a mistake, or comes again.
+            # The draft no longer exists: the request is an error or a retry.
             self.assertEqual(self.code_of(self.client.put_item, TableName="orders", Item=key("1")),
                              "ResourceNotFoundException")
         self.assertEqual(len(self.drafts()), 2)

@@ -1,4 +1,5 @@
-"""Locks that guard tables, as programs of others meet them: with boto3, with the aws command line, and header by header."""
+"""Locks that guard tables, with foreign clients: boto3, the aws command line, and single
+headers."""
 
 import contextlib
 import json
@@ -19,13 +20,13 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "docs/examples"
 sys.path.insert(0, str(EXAMPLES))
 import guard  # noqa: E402  (docs/examples/guard.py)
 
-# The one of Debian, whose plugins are told of in the example.
+# Debian's program; the example explains how to give it plugins.
 AWS = pathlib.Path("/usr/bin/aws")
 BOUND = {"TableName": "orders", "Resource": "orders/{id}"}
 
 
 class Guarded(TcpSandbox):
-    """A daemon with the table `orders`, and boto3 of who shows nothing."""
+    """A daemon with the table `orders`, and a boto3 client that presents no lock."""
 
     def setUp(self):
         super().setUp()
@@ -53,7 +54,7 @@ class Guarded(TcpSandbox):
         return raised.exception.response
 
     def code_of(self, function, **members):
-        """The name of the error, or None."""
+        """Returns the name of the error, or None."""
         try:
             function(**members)
         except ClientError as error:
@@ -67,7 +68,7 @@ class Guarded(TcpSandbox):
 class TwoShells(Guarded):
     def test_who_was_stopped_past_its_lease_overwrites_nobody(self):
         self.bind()
-        # Under debuggers and sanitizers a second may be too short to come to the write.
+        # With a debugger or sanitizer, a second may pass before the write.
         ann = subprocess.Popen([sys.executable, EXAMPLES / "guard.py", self.endpoint, "edit", "42", "ann", "2"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                env={**os.environ, "HOME": str(self.folder)})
@@ -149,7 +150,7 @@ def key(order):
     return {"id": {"S": order}}
 
 
-# What asks for the order 1.
+# Writes of the order 1.
 WRITES = {
     "put_item": {"TableName": "orders", "Item": key("1")},
     "update_item": {"TableName": "orders", "Key": key("1"), "UpdateExpression": "SET a = :a",
@@ -169,7 +170,7 @@ READS = {
 
 
 class Requests(Guarded):
-    """Each operation shows, and is asked for, what the headers say."""
+    """Each operation presents, and requires, the lock that the headers name."""
 
     def setUp(self):
         super().setUp()
@@ -253,7 +254,7 @@ class Requests(Guarded):
         self.assertIn("has ended: released", reason["Message"])
 
     def test_get_with_small_answers_at_once_only_what_is_free(self):
-        # Until now the item lay at hand, and was told by the thread that reads from the socket.
+        # Until now, the item was cached, and the thread that reads from the socket answered.
         for _ in range(3):
             self.client.get_item(**READS["get_item"])
         self.acquire("1", mode="exclusive")
@@ -306,7 +307,7 @@ class Requests(Guarded):
         self.release(grant)
         with self.shown(grant):
             self.each(WRITES, "StaleTokenException", {"transact_write_items": "TransactionCanceledException"})
-        # A session alone says nothing there.
+        # If the table is unbound, a session without a token is ignored.
         with guard.shown(self.client, {"X-Rocklock-Session": guard.lock_headers(grant)["X-Rocklock-Session"]}):
             self.each(WRITES, None)
 
@@ -316,7 +317,7 @@ SECRET = "s" * 42 + "A"
 
 
 class Headers(Guarded):
-    """What does not parse is refused, and nothing is changed."""
+    """Invalid headers are refused, and nothing is changed."""
 
     def setUp(self):
         super().setUp()

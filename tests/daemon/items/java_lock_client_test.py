@@ -1,7 +1,7 @@
-"""The DynamoDB lock client for Java as it is, against the daemon: told where it is, and nothing else.
+"""The unmodified DynamoDB lock client for Java against the daemon; only the endpoint is configured.
 
-The cases are those in tests/java/LockClientCases.java; each is a test here. LockHolder.java is for what wants processes
-that can be killed.
+The cases are those in tests/java/LockClientCases.java; each is a test here. LockHolder.java has the
+cases that need processes which can be killed.
 """
 
 import re
@@ -19,14 +19,15 @@ MISSING = java.missing()
 
 
 class Runner:
-    """A process of Java, which plays cases when told to."""
+    """A Java process that runs cases on request."""
 
     compiled = None
     living = {}
 
     @classmethod
     def named(cls, name):
-        """The one of that name, which is started unless it lives: that takes a while."""
+        """Returns the runner with this name. Starts it if it does not run, because a start is
+        slow."""
         if name not in cls.living or cls.living[name].process.poll() is not None:
             cls.stop(name)
             cls.living[name] = cls()
@@ -47,7 +48,7 @@ class Runner:
             stderr=self.complaints, env=java.environment(Runner.compiled.name), cwd=Runner.compiled.name)
 
     def play(self, name, endpoint):
-        """What went wrong; nothing when all went well."""
+        """Returns an error message, or an empty string if the case succeeded."""
         self.process.stdin.write(f"{name} {endpoint}\n")
         self.process.stdin.flush()
         if not select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
@@ -86,7 +87,7 @@ class Java(Sandbox):
         self.state.mkdir()
 
     def listen(self, *options, place="127.0.0.1:0"):
-        """Starts a daemon; returns its process and where it is."""
+        """Starts a daemon. Returns its process and its endpoint."""
         process = self.serve("--http", place, *options)
         return process, re.search(r"http://\S+", process.stderr.readline()).group(0)  # tidy: meant
 
@@ -108,13 +109,13 @@ for case in CASE.findall((java.FOLDER / "LockClientCases.java").read_text()):
 
 
 class LockHolders(Java):
-    """Each holder is a process of its own."""
+    """Each holder is a separate process."""
 
     def setUp(self):
         super().setUp()
         self.daemon, self.endpoint = self.listen()
         self.first, self.second = Runner.named("first"), Runner.named("second")
-        # One that was stopped stays stopped for no other test.
+        # Continues a stopped process, so that it is not stopped in other tests.
         self.addCleanup(self.first.process.send_signal, signal.SIGCONT)
         self.does(self.first, "makes_the_table")
 

@@ -1,6 +1,8 @@
-"""The SDKs for JavaScript as they are, version 2 and 3, against the daemon: told where it is, and nothing else.
+"""The unmodified SDKs for JavaScript, versions 2 and 3, against the daemon; only the endpoint is
+configured.
 
-The cases are the exported functions in tests/javascript/cases; each is a test here, over TCP and over the Unix socket.
+The cases are the exported functions in tests/javascript/cases; each is a test here, over TCP and
+over the Unix socket.
 """
 
 import json
@@ -15,7 +17,7 @@ from harness import PATIENCE_S, Sandbox
 
 CASE = re.compile(r"^export async function (\w+)", re.MULTILINE)
 OF_BOTH = ("table_edit", "freeing_lock", "version_check", "operations", "refusals", "guards")
-# What the daemon is told for a case.
+# Additional options of the daemon for single cases.
 SERVED = {
     "an_expired_lock_is_still_there_and_may_be_taken": ["--sweep-period", "10ms", "--ttl-lag", "48h"],
     "sends_again_what_was_throttled": ["--throttle", "30%"],
@@ -24,7 +26,7 @@ MISSING = javascript.missing()
 
 
 class Runner:
-    """A process of Node with one version of the SDK, which plays a case when told to."""
+    """A Node process with one version of the SDK. It runs cases on request."""
 
     def __init__(self, version):
         self.home = tempfile.TemporaryDirectory(prefix="rl-js-", dir="/tmp")
@@ -35,7 +37,7 @@ class Runner:
             cwd=self.home.name)
 
     def play(self, file, name, **places):
-        """What went wrong; None when nothing did."""
+        """Returns an error message, or None if the case succeeded."""
         self.process.stdin.write(json.dumps({"file": file, "name": name, **places}) + "\n")
         self.process.stdin.flush()
         if not select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
@@ -90,7 +92,7 @@ class JavaScript(Sandbox):
 
 
 def tests_of(version, over_socket):
-    """A class of tests with one for each case of a version."""
+    """Returns a test class with one test for each case of a version."""
     members = {"version": version, "over_socket": over_socket}
     for file in (*OF_BOTH, f"version_{version}"):
         for name in CASE.findall((javascript.FOLDER / f"cases/{file}.mjs").read_text()):

@@ -1,4 +1,4 @@
-"""The lock table as tables, for programs that know DynamoDB alone: with boto3, as it is."""
+"""The lock table as tables, for programs that know only DynamoDB: with an unmodified boto3."""
 
 import contextlib
 import threading
@@ -10,12 +10,12 @@ from guard_test import Guarded
 from harness import wait_until
 
 LOCK_TABLES = ("rocklock.classes", "rocklock.history", "rocklock.locks", "rocklock.sessions")
-# They are of the moment at which each was looked at.
+# The values depend on the time of the query.
 CHANGING = {"RemainingMs"}
 
 
 def plain(item):
-    """A stored item as JSON would have it."""
+    """Converts a stored item to the form of JSON."""
     values = {name: TypeDeserializer().deserialize(value) for name, value in item.items()}
     return {name: value for name, value in values.items() if name not in CHANGING}
 
@@ -137,7 +137,7 @@ class LockTables(Guarded):
         self.assertEqual(error["Code"], "ValidationException")
 
     def test_fence_while_locks_come_and_go(self):
-        """Who shows a grant in a condition never overwrites who came after it."""
+        """A client with a grant in its condition never overwrites the item of a later holder."""
         over = threading.Event()
         wrong = []
 
@@ -153,7 +153,7 @@ class LockTables(Guarded):
                 if saved is not None or self.text("42") != str(grant["Grant"]):
                     wrong.append((name, saved))
                 api.call("Release", Session=grant["Session"], Secret=grant["Secret"], Grant=grant["Grant"])
-                # It may be another's by now, and it may be nobody's; it is not ours.
+                # Another session may hold the lock by now, or none; this one does not.
                 if self.save("late", self.check(grant)) is None:
                     wrong.append((name, "late"))
 

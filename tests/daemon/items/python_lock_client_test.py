@@ -1,4 +1,4 @@
-"""python-dynamodb-lock as it is, against the daemon: told where it is, and nothing else."""
+"""The unmodified python-dynamodb-lock against the daemon; only the endpoint is configured."""
 
 import concurrent.futures
 import datetime
@@ -27,8 +27,8 @@ LEASE_S = 3
 
 
 def missing():
-    """Why the client cannot run here; None when it can."""
-    # scripts/setup writes the second when it has installed everything.
+    """Returns the reason why the client cannot run, or None if it can."""
+    # scripts/setup writes the second file after everything is installed.
     wanted, installed = FOLDER / "requirements.txt", PACKAGES / "requirements.txt"
     if not installed.exists() or installed.read_bytes() != wanted.read_bytes():
         return "tests/python/installed is not what requirements.txt says; scripts/setup installs it where pip is"
@@ -39,7 +39,7 @@ MISSING = missing()
 if not MISSING:
     sys.path.append(str(PACKAGES))
     from python_dynamodb_lock.python_dynamodb_lock import DynamoDBLock, DynamoDBLockClient, DynamoDBLockError
-    # What is lost here is lost on purpose.
+    # The tests lose locks on purpose, so the client's messages are suppressed.
     logging.getLogger("python_dynamodb_lock").setLevel(logging.CRITICAL)
 
 
@@ -60,7 +60,7 @@ class LockClient(Sandbox):
         DynamoDBLockClient.create_dynamodb_table(self.dynamodb)
 
     def tearDown(self):
-        # Before the daemon leaves: they would ask again and again.
+        # Before the daemon stops; otherwise, the clients would keep retrying.
         for client in self.clients:
             client.close()
         super().tearDown()
@@ -77,7 +77,7 @@ class LockClient(Sandbox):
         return client
 
     def take(self, client, key="moe", timeout_s=PATIENCE_S, **more):
-        """Acquires, and looks often."""
+        """Acquires with a short retry period."""
         return client.acquire_lock(key, retry_period=datetime.timedelta(seconds=0.02),
                                    retry_timeout=datetime.timedelta(seconds=timeout_s), **more)
 
@@ -105,7 +105,7 @@ class OneProcess(LockClient):
     def test_heartbeats_keep_a_second_client_out(self):
         held = self.take(self.client("ann"))
         version = held.record_version_number
-        # For as long as the lease, and so much longer.
+        # Waits for the lease and half a second more.
         self.refused(DynamoDBLockError.ACQUIRE_TIMEOUT, self.take, self.client("bob"), timeout_s=LEASE_S + 0.5)
         self.assertEqual(held.status, DynamoDBLock.LOCKED)
         self.assertNotEqual(held.record_version_number, version)
@@ -121,7 +121,7 @@ class OneProcess(LockClient):
             self.assertEqual(got.result().status, DynamoDBLock.LOCKED)
         self.assertEqual(held.status, DynamoDBLock.RELEASED)
         self.assertEqual(self.item()["owner_name"], "bob")
-        # A second time it does nothing.
+        # A second release does nothing.
         held.release(best_effort=False)
         self.assertEqual(self.item()["owner_name"], "bob")
         got.result().release(best_effort=False)
@@ -135,7 +135,7 @@ class OneProcess(LockClient):
     def test_without_heartbeats_it_is_taken_over_when_the_lease_is_over(self):
         ann = self.client("ann")
         stale = self.take(ann)
-        # Without its release.
+        # Closes the client without releasing the lock.
         ann.close()
         began = time.monotonic()
         held = self.take(self.client("bob"))
@@ -159,7 +159,7 @@ class OneProcess(LockClient):
         self.assertEqual({name: item[name] for name in attributes}, attributes)
         self.assertEqual((item["owner_name"], item["lease_duration"]), ("ann", LEASE_S))
         self.assertAlmostEqual(int(item["expiry_time"]), time.time() + 3600, delta=60)
-        # Heartbeats leave them.
+        # Heartbeats keep these attributes.
         wait_until(lambda: self.item()["record_version_number"] != item["record_version_number"], "a heartbeat")
         item = self.item()
         self.assertEqual({name: item[name] for name in attributes}, attributes)
@@ -182,7 +182,9 @@ class OneProcess(LockClient):
         self.refused(DynamoDBLockError.CLIENT_SHUTDOWN, self.take, ann)
 
     def test_of_many_one_at_a_time_has_it(self):
-        """A counter that is read and written without a condition counts all when one at a time does it."""
+        """A counter that is read and written without a condition is correct if one client at a time
+        has the lock.
+        """
         clients, rounds = 5, 4
         table = self.resource.Table(TABLE)
         place = {"lock_key": "counter", "sort_key": "-"}
@@ -202,7 +204,7 @@ class OneProcess(LockClient):
 
 
 class Processes(LockClient):
-    """The holder is a process of its own."""
+    """The holder is a separate process."""
 
     options = ("--sweep-period", "20ms")
 
@@ -231,7 +233,8 @@ class Processes(LockClient):
         os.kill(holder.pid, signal.SIGSTOP)
         held = self.take(self.client("bob"))
         os.kill(holder.pid, signal.SIGCONT)
-        # Which of its threads looks first, that which sends or that which judges, is chance.
+        # Either of two threads may detect the loss first: the one that sends heartbeats or the one
+        # that checks.
         self.assertRegex(self.said(holder), "^(LOCK_STOLEN INVALID|LOCK_IN_DANGER LOCK_STOLEN RELEASED)\n$")
         self.assertEqual(held.status, DynamoDBLock.LOCKED)
         held.release(best_effort=False)

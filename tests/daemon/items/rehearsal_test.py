@@ -1,4 +1,4 @@
-"""The nuisances of the service on purpose, and the sweep of expired items, as `serve` is told of them."""
+"""Fault injection and the sweep of expired items, as configured by options of `serve`."""
 
 import json
 import time

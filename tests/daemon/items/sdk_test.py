@@ -1,4 +1,4 @@
-"""An SDK as it is, boto3, against the daemon over TCP: told where it is, and nothing else."""
+"""An unmodified SDK, boto3, against the daemon over TCP; only the endpoint is configured."""
 
 import re
 

@@ -1,4 +1,6 @@
-"""docs/examples/table-edit in real browsers: who edits, who is refused by whom, and what becomes of who has gone."""
+"""docs/examples/table-edit in real browsers: edits, refusals, and the recovery of an editor's text
+after a crash.
+"""
 
 import pathlib
 import subprocess
@@ -28,7 +30,7 @@ class TableEdit(Sandbox):
         self.address = application.stdout.readline().strip()
 
     def tearDown(self):
-        # Before their folders go.
+        # Before their folders are removed.
         for browser in self.browsers:
             browser.stop()
         super().tearDown()
@@ -47,7 +49,7 @@ class TableEdit(Sandbox):
         return browser.run("return document.querySelector(arguments[0])?.innerText", selector)
 
     def press(self, browser, selector, text):
-        """Clicks the button with that text."""
+        """Clicks the button with this text."""
         pressed = browser.run("const all = [...document.querySelectorAll(arguments[0])];"
                               "const one = all.find(each => each.textContent === arguments[1]);"
                               "one?.click(); return Boolean(one)", f"{selector} button", text)
@@ -74,7 +76,7 @@ class TableEdit(Sandbox):
         self.start_application(lease_s=60)
         first, second = self.page("editor 1"), self.page("editor 2")
         self.edit(first, "orders")
-        # The same table that both refer to is locked to be read.
+        # The table to which both refer is locked in read mode.
         self.edit(second, "invoices")
         self.row(second, "orders", "editor 1 is editing, since")
         self.row(first, "customers", "locked: editor 1 is editing orders, editor 2 is editing invoices")
@@ -94,7 +96,7 @@ class TableEdit(Sandbox):
         self.assertEqual(first.complaints(), [])
 
     def test_who_has_gone_blocks_for_a_lease_and_loses_no_text(self):
-        # A browser takes its time to end.
+        # Long enough for a browser to end.
         self.start_application(lease_s=8)
         first, second = self.page("editor 1"), self.page("editor 2")
         self.edit(first, "orders")
@@ -111,7 +113,7 @@ class TableEdit(Sandbox):
         second.type("#text", "the second's")
         self.press(second, "#edit", "Save and close")
         wait_until(lambda: not self.edits(second, "orders"), "the edit is over")
-        # What was under way when the browser died comes late.
+        # The write that the browser had prepared when it was killed arrives late.
         self.browsers.append(again := self.page("editor 1 again"))
         again.run("document.getElementById('editor').value = 'editor 1'; open(arguments[0]);"
                   "document.getElementById('text').value = arguments[1]", kept, text)
@@ -130,7 +132,7 @@ class TableEdit(Sandbox):
         self.row(second, "orders", "editor 1 is editing")
         self.press(second, "#row-orders", "Take over")
         self.says(second, "editor 1 has been asked")
-        # Without any input from editor 1, and it stays when editor 1 types.
+        # Appears without any input by editor 1, and stays when editor 1 types.
         asks = "editor 2 asks to take this over"
         wait_until(lambda: asks in (self.text(first, "#wanted") or ""), "editor 1 is asked")
         first.run("keptAt = -Infinity")

@@ -1,4 +1,4 @@
-// Connections over real sockets: which grants a client keeps that closes its connection.
+// Connections over real sockets: the grants that a client keeps when it closes its connection.
 #include "daemon/net/connection.hpp"
 
 #include <netinet/in.h>
@@ -72,7 +72,7 @@ public:
             bytes.remove_prefix(static_cast<std::size_t>(sent));
         }
     }
-    // One HTTP answer, with its body; of a stream of events its head.
+    // Returns one HTTP response with its body. For a stream of events, returns the header only.
     std::string answer() {
         std::size_t head = std::string::npos;
         while ((head = received_.find("\r\n\r\n")) == std::string::npos) read();
@@ -97,7 +97,7 @@ public:
         }
         received_.clear();
     }
-    // Blocks until there is an answer, and leaves it in the socket.
+    // Blocks until a response arrives, and does not read it.
     void await_answer() const {
         char byte = 0;
         ROCKLOCK_ASSERT(::recv(socket_, &byte, 1, MSG_PEEK) == 1);
@@ -134,7 +134,7 @@ std::string item_call(const std::string& operation, const std::string& rest) {
                 "SignedHeaders=host, Signature=x\r\nX-Amz-Date: 20261121T000000Z\r\n");
 }
 
-// What a client asks for after its Acquire was answered.
+// The requests that a client sends after the response to its Acquire.
 const std::array<std::string, 7>& later_requests() {
     static const std::array<std::string, 7> requests{
         item_call("PutItem", R"("Item":{"id":{"S":"1"}})"),
@@ -167,7 +167,7 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    // Has a client of its own hold one conversation, and waits until the connection is gone.
+    // Runs one conversation with a new client, and waits until the connection is closed.
     template <typename Talk>
     void converse(Way way, std::size_t number, const Talk& talk) {
         Traffic traffic;
@@ -200,14 +200,15 @@ private:
     std::array<IoThread, 2> threads_{IoThread(nothing), IoThread(nothing)};
 };
 
-// Runs on threads of a test, where Boost.Test's assertions may not.
+// Runs on other threads, where the assertions of Boost.Test must not be used.
 void expect_success(const std::string& answer) {
     if (answer.find("200 OK") == std::string::npos) throw std::runtime_error(answer);
 }
 
 std::size_t conversations() { return std::getenv("ROCKLOCK_TEST_ALL") != nullptr ? 8'000 : 1'400; }
 
-// Four threads, each with every later request in turn. Returns how many grants were revoked.
+// Runs four threads, which use each of the later requests in turn. Returns the number of revoked
+// grants.
 template <typename Talk>
 std::size_t revoked_after(World& world, Way way, const Talk& talk) {
     std::atomic<std::size_t> revoked{0};
@@ -298,7 +299,8 @@ BOOST_AUTO_TEST_CASE(is_given_back_when_its_client_leaves_it_unread) {
 }
 
 BOOST_AUTO_TEST_CASE(is_given_back_when_its_client_sent_the_next_request_before_the_answer) {
-    // Both requests come in one piece, so the second one confirms nothing.
+    // Both requests arrive in one piece, so the second one does not confirm the response to the
+    // first.
     for (const Way way : {Way::unix_socket, Way::tcp}) {
         World world;
         const auto talk = [](Client& client, const std::string& resource, std::size_t) {

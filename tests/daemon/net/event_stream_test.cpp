@@ -1,4 +1,4 @@
-// The text of a stream of events.
+// The text format of a stream of events.
 #include "daemon/net/event_stream.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-// Frames without a socket: bytes in, bytes out, on a store in memory.
+// Frames without a socket: bytes in and bytes out, on a store in memory.
 #include "daemon/net/frame_conversation.hpp"
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct World {
         *server_service(database.service()), nullptr, {"memory", "durable", 4711}};
 };
 
-// One connection, whose answers arrive on this thread.
+// A connection. Its responses are collected on the thread of the test.
 class Line {
 public:
     explicit Line(World& world, RequestMemory* memory = nullptr)
@@ -48,7 +48,7 @@ public:
         send(bytes);
     }
 
-    // The next answer, within a minute.
+    // Returns the next response. Fails after a minute.
     Frame next() {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
         for (;;) {
@@ -81,7 +81,7 @@ public:
         BOOST_TEST(frame.number == number);
         return std::get<ReplyTo<Body>>(read_reply_frame(body, frame.body).value().reply);
     }
-    // Until all is answered, or a minute is over.
+    // Waits until all requests are answered. Fails after a minute.
     void drain() {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
         while (conversation_->outstanding() > 0) {
@@ -93,7 +93,7 @@ public:
             run();
         }
     }
-    // How the connection ended.
+    // Returns the error code with which the connection ended.
     std::string farewell() {
         const Frame frame = next();
         BOOST_TEST((frame.kind == FrameKind::farewell));
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
     for (int i = 0; i < 99; ++i) acquire.locks.push_back({.resource = "r" + std::to_string(i)});
     line.ask(1, acquire);
     std::string calls;
-    // Small calls, large answers.
+    // Small requests with large responses.
     std::uint64_t number = 1;
     for (int i = 0; i < 200; ++i) append_call(calls, ++number, {ListLocks{}, {}, {}});
     line.send(calls);
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(withdraws_a_wait) {
     line.call(2, acquire_for("bob", no_limit));
     std::string cancel;
     append_cancel(cancel, 2);
-    // Unknown, and of one that is answered: nothing happens.
+    // Cancelling an unknown or a completed request has no effect.
     append_cancel(cancel, 77);
     append_cancel(cancel, 1);
     line.send(cancel);
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(ends_at_what_is_no_frame) {
         line.send(bytes);
         const auto code = line.farewell();
         BOOST_TEST((code == "invalid_argument" || code == "limit_exceeded"));
-        // Nothing more is read.
+        // Further input is ignored.
         line.send("more");
         BOOST_TEST(!line.conversation().has_output());
     }
@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(that_hangs_up_leaves_every_queue) {
 BOOST_AUTO_TEST_CASE(ends_when_all_hold_too_much_of_what_is_not_whole) {
     RequestMemory memory;
     memory.most = 150U << 10;
-    // The head of a frame of a megabyte, and some of the rest.
+    // The header of a frame of a megabyte, and a part of its body.
     const std::string most_of_it = std::string(frame_greeting) +
                                    std::string("\0\x10\0\0\x01\0\0\0\0\0\0\0\x01", 13) +
                                    std::string(100U << 10, 'x');
@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(ends_when_all_hold_too_much_of_what_is_not_whole) {
     BOOST_TEST(third.ask(1, Ping{}).store == "memory");
 }
 
-// Whatever comes, it is answered or refused, and memory stays whole: run with a sanitizer.
+// All input is answered or refused. A sanitizer checks the memory accesses.
 BOOST_AUTO_TEST_CASE(survives_any_bytes) {
     std::mt19937_64 random(7);
     std::string good(frame_greeting);

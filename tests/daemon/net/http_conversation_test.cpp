@@ -1,4 +1,4 @@
-// The server without a socket: bytes in, bytes out, on a store in memory.
+// HTTP without a socket: bytes in and bytes out, on a store in memory.
 #include "daemon/net/http_conversation.hpp"
 
 #include <chrono>
@@ -20,7 +20,7 @@ struct World {
         *server_service(database.service()), nullptr, {"memory", "durable", 4711}};
 };
 
-// One connection, whose answers arrive on this thread.
+// A connection. Its responses are collected on the thread of the test.
 class Line {
 public:
     explicit Line(World& world, Caller caller = {4711, 42}, const HttpServices& site = {})
@@ -40,7 +40,7 @@ public:
     }
     HttpConversation& conversation() { return *conversation_; }
 
-    // All that is answered once nothing is outstanding, or once a minute is over.
+    // Returns the responses when at most `outstanding` requests are unanswered, or after a minute.
     std::string answers(std::size_t outstanding = 0) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
         while (conversation_->outstanding() > outstanding) {
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
         second.conversation().receive(head + std::string(200'000, ' '));
         BOOST_TEST(has(second.answers(), "HTTP/1.1 503 "));
         BOOST_TEST(second.conversation().ended());
-        // Small ones go on, and what is whole counts no more.
+        // Small requests are still accepted, and a complete request no longer counts.
         Line third(world, {4711, 42}, site);
         BOOST_TEST(has(third.call("Ping", "{}"), "HTTP/1.1 200 "));
         first.conversation().receive(std::string(800'000, ' '));
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(reads_long_bodies_aside_and_goes_on_behind_them) {
     BOOST_TEST(line.conversation().outstanding() == 1U);
     aside.front()();
     BOOST_TEST(has(line.answers(), "HTTP/1.1 200 "));
-    // What was left.
+    // Processes the input that was deferred.
     line.conversation().receive("");
     BOOST_TEST(has(line.answers(), R"("Principal":"ann")"));
 
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(answers_a_long_body_to_a_client_that_sends_no_more) {
     BOOST_TEST(line.conversation().ended());
 }
 
-// How often `part` is in `text`.
+// Returns the number of occurrences of `part` in `text`.
 std::size_t count_of(const std::string& text, std::string_view part) {
     std::size_t count = 0;
     for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;

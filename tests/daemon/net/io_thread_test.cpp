@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A socket whose other end is the test's, and which says what becomes of it.
+// A socket whose other end belongs to the test. Records the calls of the thread.
 class Noted final : public IoThread::Served {
 public:
     Noted() { check(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0); }
@@ -58,7 +58,7 @@ public:
     std::function<void()> gone;
 
 private:
-    // May run on any thread, where Boost.Test's assertions may not.
+    // May run on any thread; the assertions of Boost.Test may not.
     static void check(bool done) {
         if (!done) throw std::system_error(errno, std::generic_category());
     }
@@ -68,8 +68,8 @@ IoThread::Flush nothing() {
     return [] { return std::optional<milliseconds>(); };
 }
 
-// Runs something on the thread, and waits for it. What was posted before has been run then, but its
-// round may not be over: it is behind a second one.
+// Runs a function on the thread, and waits for it. Functions posted earlier have then run, too.
+// Their round may not be complete, but it is complete after a second call.
 void on(IoThread& thread, std::function<void()> run) {
     std::promise<void> done;
     thread.post([&] {
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(runs_what_is_posted_in_order_from_anywhere) {
     const IoThread* current = nullptr;
     thread.post([&] {
         order.push_back(1);
-        // Behind what others posted before.
+        // Runs after the functions that others have posted before.
         thread.post([&] { order.push_back(3); });
         current = IoThread::current();
     });
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(flushes_once_a_round_and_then_sends) {
     BOOST_TEST((order == std::vector{'a', 'S', 's'}));
 }
 
-// What needs no commit is on its way before the commit is waited for.
+// Responses that need no commit are sent before the thread waits for the commit.
 BOOST_AUTO_TEST_CASE(sends_ready_responses_before_it_flushes_the_rest) {
     std::vector<char> order;
     const auto served = std::make_shared<Noted>();
@@ -196,8 +196,8 @@ BOOST_AUTO_TEST_CASE(gives_another_turn_behind_the_others) {
     BOOST_TEST((std::vector(order.begin(), order.begin() + 3) == std::vector{1, 2, 1}));
 }
 
-// Both are ready at once, and whoever is first ends the other: an event that was fetched already
-// meets one that is forgotten, not one that is no more.
+// Both sockets are ready in the same round, and the first handler forgets the other socket. The
+// event of the other one, which has already been fetched, must still find its object.
 BOOST_AUTO_TEST_CASE(keeps_who_is_forgotten_until_the_round_is_over) {
     IoThread thread(nothing());
     std::promise<void> gone;

@@ -14,7 +14,7 @@ RENEWALS = 60
 
 
 def connect_and_disconnect(path, connected, enough):
-    """Counts its connections, so that the test can tell whether there was a storm."""
+    """Counts its connections, so that the test can check that there were enough."""
     with contextlib.suppress(ConnectionError, FileNotFoundError):    # the daemon has ended
         while not enough.is_set():
             for _ in range(100):
@@ -53,7 +53,7 @@ class ConnectStorm(Sandbox):
             self.assertEqual(answer.status, 200, answer.body)
             time.sleep(LEASE_MS / 1000 / 5)
         rate = connected.value / (time.monotonic() - began)
-        # One of sixty may fall to another program that computes.
+        # One of sixty renewals may be delayed by another program.
         slowest = sorted(durations)[-2]
         print(f"# {rate:,.0f} connections/s; renewals: median "
               f"{statistics.median(durations) * 1000:.1f} ms, slowest but one {slowest * 1000:.1f} ms")
@@ -68,7 +68,9 @@ class ConnectStorm(Sandbox):
             self.assertEqual(client.call("Ping").status, 200)
 
     def connected(self):
-        """A connection, or None: a socket with a timeout does not wait for room in a full queue."""
+        """Returns a connection, or None: a socket with a timeout fails at once if the queue is
+        full.
+        """
         try:
             return self.connect()
         except BlockingIOError:

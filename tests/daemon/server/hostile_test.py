@@ -1,4 +1,4 @@
-"""Clients that are broken, slow or hostile: none of them delays another one for long, and the daemon stays."""
+"""Broken, slow or hostile clients must not delay other clients for long or crash the daemon."""
 
 import json
 import multiprocessing
@@ -15,9 +15,10 @@ HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: Rocklock_20261121."
 
 
 class Bystander:
-    """Takes and gives back a lock of its own, again and again, and notes the longest call.
+    """Repeatedly acquires and releases its own lock, and records the duration of the longest call.
 
-    In a process of its own: what the attacker computes does not hold it up."""
+    Runs in a separate process, so that the computations of the attacker do not delay it.
+    """
 
     def __init__(self, path):
         self.longest = multiprocessing.Value("d", 0.0)
@@ -74,7 +75,9 @@ class Hostile(Sandbox):
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
     def assert_harmless(self, attack):
-        """Nobody else waits longer than 50 ms meanwhile: the best of three, the machine may be busy."""
+        """Checks that no other client waits longer than 50 ms; the best of three, because the
+        machine may be busy.
+        """
         def longest():
             with Bystander(self.socket) as bystander:
                 bystander.goes_on()
@@ -166,7 +169,8 @@ class Hostile(Sandbox):
                     pass
 
         self.assert_harmless(attack)
-        # Each may have a megabyte unsent, and as many requests as the sockets and one page take.
+        # Each client can have a megabyte of unsent data, and as many requests as the sockets and
+        # one page hold.
         self.assertLess(self.memory_mb() - before, 200 * max(1, SLOWNESS))
         self.first.call("CloseSession", **proof)
 
@@ -180,7 +184,7 @@ class Hostile(Sandbox):
         self.assert_harmless_with_waits(1000)
 
     def assert_harmless_with_waits(self, clients):
-        """A thousand of each of so many connections, ten of which share a session."""
+        """Each connection sends a thousand requests that wait; ten connections share a session."""
         for hundred in range(0, clients, 100):
             locks = [{"Resource": f"wanted/{client}"} for client in range(hundred, min(hundred + 100, clients))]
             self.first.call("Acquire", Principal="first", LeaseMs=600_000, Locks=locks)
@@ -206,7 +210,7 @@ class Hostile(Sandbox):
         self.assert_harmless(attack)
 
     def test_waits_that_are_more_than_are_read(self):
-        """A client that hangs up is noticed also when nothing more is read from it."""
+        """A disconnect is noticed even if the daemon has stopped reading from the connection."""
         session = self.first.call("OpenSession", Principal="crowd", LeaseMs=600_000).json
         proof = {"Session": session["Session"], "Secret": session["Secret"]}
         self.first.call("Acquire", Principal="first", LeaseMs=600_000, Locks=[{"Resource": "wanted"}])

@@ -1,4 +1,4 @@
-"""Who may administer, how many may come, what the log tells, and how the daemon leaves."""
+"""Administration rights, connection limits, the log, and the shutdown of the daemon."""
 
 import contextlib
 import fcntl
@@ -32,7 +32,7 @@ for verb, body in json.loads(sys.argv[2]):
 
 
 def other_group():
-    """A group that is not root's."""
+    """Returns a group other than root's."""
     return next(entry for entry in grp.getgrall() if entry.gr_gid not in (0, 65534) and not entry.gr_mem)
 
 
@@ -57,7 +57,7 @@ class Crowd(Sandbox):
             for number in range(count):
                 client = crowd.enter_context(socket.socket(socket.AF_UNIX))
                 client.connect(str(self.socket))
-                # Every other one has a session, over HTTP; the others speak frames.
+                # Every other client has a session, over HTTP; the others use frames.
                 client.sendall(call if number % 2 else b"\xf5RL\x01")
                 clients.append(client)
             for client in clients:
@@ -68,7 +68,8 @@ class Crowd(Sandbox):
             self.assertEqual(len(json.loads(answer.body)["Sessions"]), count // 2)
 
     def processor_s(self):
-        """The time on processors that the daemon has used: other programs do not make it longer."""
+        """Returns the processor time that the daemon has used; other programs do not increase
+        it."""
         with open(f"/proc/{self.daemon_pid()}/stat", encoding="utf-8") as file:
             fields = file.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -78,7 +79,7 @@ class Crowd(Sandbox):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if hard < clients * each + 1000:
             self.skipTest(f"a process may have {hard} files here")
-        # All that wait become long at once.
+        # All waits exceed the limit for slow waits at the same time.
         self.serve("--memory", "--slow-wait", "1s")
         api = self.connect()
         api.call("PutClass", Pattern="a", QueueLimit=20_000)
@@ -110,7 +111,7 @@ class Crowd(Sandbox):
                 finally:
                     os._exit(1)
         wait_until(lambda: waiting() == clients * each, "all wait")
-        # Behind all of them, and long too.
+        # Two more requests at the end of the queue, which also become slow waits.
         live = self.connect()
         live.send("Acquire", {"Principal": "live", "PatienceMs": -1, "Locks": LOCK["Locks"]})
         wait_until(lambda: waiting() == clients * each + 1, "one more waits")
@@ -120,7 +121,7 @@ class Crowd(Sandbox):
         session = held.json
         api.call("Release", Session=session["Session"], Secret=session["Secret"], Grant=session["Grant"])
         self.assertTrue(live.receive().json["Waited"])
-        # Some 100 us for each of them, coming and going, whatever stands before it.
+        # About 100 us for each client in total, independently of the length of the queue.
         self.assertLess(self.processor_s() - used, 4 * SLOWNESS)
 
 
@@ -130,7 +131,7 @@ class Access(Sandbox):
         self.state.mkdir()
 
     def calls_as(self, groups, *calls, group=65534, user=65534):
-        """What another user gets, who is in these groups."""
+        """Returns the responses for another user, who belongs to these groups."""
         supplementary = ["--groups", ",".join(map(str, groups))] if groups else ["--clear-groups"]
         done = subprocess.run(
             ["setpriv", "--reuid", str(user), "--regid", str(group), *supplementary, "/usr/bin/python3", "-c",
@@ -214,7 +215,9 @@ class Limits(Sandbox):
         self.assertEqual(log.count("too many connections"), 1, log)
 
     def occupy(self, count, talk):
-        """Connections of somebody who may not administer; returns the process, and how many got a place."""
+        """Opens connections as a user without administration rights. Returns the process, and the
+        number of accepted connections.
+        """
         script = """
 import json, socket, sys, time
 kept, placed = [], 0
@@ -246,13 +249,13 @@ time.sleep(1000)
     def test_the_last_places_are_for_administrators(self):
         self.serve_all("--max-connections", "50", "--max-user-connections", "0")
         grant = self.connect().call("Acquire", **LOCK).json["Grant"]
-        # Those who have asked for something keep their places, and the rest is not theirs.
+        # Connections with requests are kept, and the reserve for administrators stays free.
         self.assertEqual([self.occupy(50, talk=True)[1] for _ in range(2)], [44, 0])
         done = self.rocklock("break", grant, "--reason", "x")
         self.assertEqual(done.returncode, 0, done.stderr)
         metrics = subprocess.run(["curl", "-sS", "--unix-socket", self.socket, "http://localhost/metrics"],
                                  capture_output=True, text=True, timeout=60, check=False)
-        # The one that broke it may still be counted.
+        # The connection of the `break` command may still be counted.
         self.assertRegex(metrics.stdout, r"(?m)^rocklock_connections 4[67]$", metrics.stderr)
         self.assertIn("rocklock_connections_dropped_total 0\n", metrics.stdout)
 
@@ -262,16 +265,16 @@ time.sleep(1000)
         honest = [self.connect() for _ in range(5)]
         for connection in honest:
             self.assertEqual(connection.call("Ping").status, 200)
-        # One of them has begun a request.
+        # One of these has sent a part of a request.
         idle = [self.connect() for _ in range(15)]
         idle[0].socket.sendall(b"POST / HTTP/1.1\r\n")
         start = time.monotonic()
-        # By root, so that administrators have no reserve: they need not wait for long.
+        # As root: for an administrator, an idle connection makes room sooner.
         done = self.rocklock("ls")
         self.assertEqual(done.returncode, 0, done.stderr)
         wait_until(lambda: idle[0].file.read() == b"", "the oldest was ended")
         idle.append(self.connect())
-        # Nobody the kernel knows gets in too, later.
+        # Clients that the kernel cannot identify are accepted as well, but later.
         def healthy():
             client = Connection(port)
             try:
@@ -310,14 +313,14 @@ time.sleep(1000)
         self.assertEqual(kept[0].call("Acquire", **LOCK).status, 200)
 
     def test_descriptors_that_others_have_used_up(self):
-        # Each process that is watched has one, which no count of connections knows.
+        # Each watched process needs a descriptor, which does not count as a connection.
         self.start_limited(400)
         kept = [self.connect() for _ in range(150)]
         children = [subprocess.Popen(["sleep", "1000"]) for _ in range(260)]
         try:
             for child in children:
                 kept[0].call("OpenSession", Principal="ann", Bound="process", Pid=child.pid)
-            # The last of them may still be there.
+            # Earlier connections may not be closed yet.
             for _ in range(3):
                 answer = self.connect().call("Ping")
             self.assertEqual((answer.status, answer.error), (503, "LimitExceededException"))
@@ -350,7 +353,9 @@ time.sleep(1000)
         self.assertNotIn("could not be closed", process.stderr.read())
 
     def test_each_that_is_refused_can_read_why(self):
-        """However many come at once: none is disconnected without an answer."""
+        """However many clients connect at the same time, each receives a response before it is
+        disconnected.
+        """
         self.serve("--memory", "--max-connections", "1")
         kept = self.connect()
         self.assertEqual(kept.call("Ping").status, 200)
@@ -441,7 +446,7 @@ class Telling(Sandbox):
 
     def test_a_log_that_nobody_reads_holds_up_nothing(self):
         process = self.serve("--memory", "--slow-wait", "1ms")
-        # The smallest in which there is room behind a line: two pages.
+        # The smallest pipe that has room for a line after it was full: two pages.
         fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 8192)
         api = Connection(self.socket)
         self.addCleanup(api.close)
@@ -506,7 +511,7 @@ class Leaving(Sandbox):
         self.assertEqual(waiter.receive().error, "ManagerClosingException")
         self.assertEqual(process.wait(60), 0)
         self.assertLess(time.monotonic() - start, 2 * max(SLOWNESS, 2))
-        # What was granted is still there.
+        # The granted locks are still there.
         self.serve("--db", self.folder / "db")
         self.assertEqual([row["Principal"] for row in self.connect().call("ListLocks").json["Locks"]], ["ann"])
 
@@ -557,7 +562,7 @@ class Leaving(Sandbox):
         log = process.stderr.read()
         self.assertIn("the storage has failed", log)
         self.assertIn("start the daemon again", log)
-        # Room is made, and all that was answered is there.
+        # Frees space on the disk. All answered requests are there.
         subprocess.run(["mount", "-o", "remount,size=200m", str(disk)], check=True)
         self.serve("--db", disk / "db")
         self.assertEqual(len(self.connect().call("ListLocks").json["Locks"]), 1)

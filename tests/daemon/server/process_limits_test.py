@@ -1,4 +1,4 @@
-"""A daemon at the limits of its process, and a store that others could read."""
+"""A daemon at the limits of its process, and a store that other users could read."""
 
 import os
 import resource
@@ -32,7 +32,7 @@ class Limits(Sandbox):
         self.assertIn("ulimit -f", answer.body.decode())
         self.assertEqual(daemon.wait(60), 70)
         granted = number
-        # What was answered is there when the limit is gone.
+        # After the limit is removed, all answered requests are there.
         self.serve("--db", self.state / "store")
         self.assertEqual(self.connect().call("ShowStatistics").json["Held"], granted)
 
@@ -80,7 +80,7 @@ class Shared(Sandbox):
         store.chmod(0o755)
         self.serve("--db", store, "--allow-shared-store")
         self.assertEqual(self.connect().call("Ping").status, 200)
-        # What RocksDB keeps is not for others all the same.
+        # The files of RocksDB are still not readable by others.
         self.assertEqual(self.mode(store / "db"), 0o700)
 
 

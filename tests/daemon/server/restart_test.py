@@ -1,4 +1,4 @@
-"""The daemon is killed, restarted, stopped; what its clients see of it."""
+"""Killing, restarting and stopping the daemon, as seen by its clients."""
 
 import os
 import shutil
@@ -12,7 +12,9 @@ from harness import PATIENCE_S, Sandbox, alive, wait_until
 
 
 def moved_s(after, before, member):
-    """By how much a time differs. It is reckoned from the boot clock, so a millisecond may be rounded."""
+    """Returns the difference of a time in seconds. It is computed from the boot clock, so it may be
+    off by a millisecond.
+    """
     return (datetime.fromisoformat(after[member]) - datetime.fromisoformat(before[member])).total_seconds()
 
 
@@ -39,9 +41,9 @@ class Killed(Sandbox):
         for name, row in after.items():
             self.assertEqual((row["Grant"], row["Token"]), (before[name]["Grant"], before[name]["Token"]))
             self.assertEqual(row["Session"], before[name]["Session"])
-            # Renewed since at most; never cut.
+            # The deadline was kept or moved by a renewal, but never moved back.
             self.assertGreater(moved_s(row, before[name], "Deadline"), -0.003)
-        # They go on renewing: two leases later all is as it was.
+        # The clients keep renewing: two leases later, all locks are still held.
         first = max(row["Deadline"] for row in after.values())
         wait_until(lambda: all(row["Deadline"] > first for row in self.list()),
                    "every session was renewed by the new daemon")
@@ -73,12 +75,12 @@ class Killed(Sandbox):
         self.kill_daemon()
         self.assertEqual({row["Resource"] for row in self.list()}, {"ann", "ben", "cy"})
         after, helper = self.connect(), self.connect()
-        # Whoever only renews for another does not take it along.
+        # A client that renews a session for another one does not bind it to its own connection.
         self.assertEqual(helper.call("RenewSession", **proofs["ben"]).status, 200)
         wrong = proofs["ann"] | {"Secret": proofs["cy"]["Secret"]}
         self.assertEqual(helper.call("RenewSession", **wrong, Rebind=True).error, "NotOwnerException")
         self.assertEqual(after.call("RenewSession", **proofs["ann"], Rebind=True).status, 200)
-        # It is bound already.
+        # The session is already bound.
         self.assertEqual(helper.call("RenewSession", **proofs["ann"], Rebind=True).status, 200)
         helper.call("Acquire", Principal="dan", Bound="connection", Locks=[{"Resource": "dan"}])
         self.assertEqual(len(self.list()), 4)
@@ -161,7 +163,7 @@ class Start(Sandbox):
         reading, writing = os.pipe()
         self.rocklock("ls", pass_fds=(writing,), environment={"ROCKLOCK_SESSION": "secret"})
         os.close(writing)
-        # Were it open in the daemon, this would block.
+        # If the daemon had inherited the pipe, this would block.
         with os.fdopen(reading, "rb") as file:
             self.assertEqual(file.read(), b"")
         with open(f"/proc/{self.daemon_pid()}/environ", "rb") as file:

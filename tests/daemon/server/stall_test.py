@@ -1,4 +1,4 @@
-"""The daemon stopped for longer than a lease, and many clients that die at once."""
+"""A daemon that is stopped for longer than a lease, and many clients that die at the same time."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ from harness import SLOWNESS, Connection, Sandbox, wait_until
 
 
 class Holder(threading.Thread):
-    """A client that renews every third of its lease, and notes what it is told."""
+    """A client that renews every third of its lease, and records the responses."""
 
     def __init__(self, path, number, lease_ms):
         super().__init__()
@@ -38,7 +38,9 @@ class Holder(threading.Thread):
 
 
 class Unheard(Sandbox):
-    """Nobody reads what the daemon says here, and a pipe that is full would hold it up."""
+    """The log is not read in these tests, so slow-wait messages are off: a full pipe would block
+    the daemon.
+    """
 
     def setUp(self):
         super().setUp()
@@ -63,7 +65,7 @@ class StoppedDaemon(Unheard):
         daemon = self.daemon_pid()
         os.kill(daemon, signal.SIGSTOP)
         counts = [len(holder.answers) for holder in holders]
-        # The pause is what is tested.
+        # Sleeping is intended: the pause is the subject of the test.
         time.sleep(2 * lease_ms / 1000)
         os.kill(daemon, signal.SIGCONT)
         wait_until(lambda: all(len(holder.answers) >= count + 2
@@ -95,9 +97,9 @@ class StoppedDaemon(Unheard):
 
 class Crowd(Unheard):
     def crowd(self, clients, waits):
-        """Processes that each wait `waits` times, but for the first: once less."""
+        """Starts processes with `waits` waiting requests each; the first one has one fewer."""
         pids = []
-        # Of its own: it may be measured more than once.
+        # A new folder per call, because a test can measure several times.
         ready = pathlib.Path(tempfile.mkdtemp(prefix="ready-", dir=self.folder))
         for number in range(clients):
             pid = os.fork()
@@ -117,7 +119,9 @@ class Crowd(Unheard):
         return pids
 
     def handed_on(self, holder_dies):
-        """Kills a thousand who wait, and perhaps hold: how long from the last death to the grant of one who lives."""
+        """Kills a thousand waiters and, if `holder_dies`, the holder. Returns the time from the
+        last death to the grant of a living client.
+        """
         clients = int(1000 / SLOWNESS)
         waits = 10
         api = self.connect()

@@ -1,4 +1,5 @@
-"""What the daemon says to a manager of services, and takes from it."""
+"""The daemon's messages to a service manager, and the settings and sockets that it takes from
+it."""
 
 import os
 import pathlib
@@ -14,7 +15,7 @@ from harness import PATIENCE_S, PROGRAM, Connection, Sandbox, wait_until
 UNITS = pathlib.Path(__file__).resolve().parents[3] / "daemon" / "systemd"
 LOCK = {"Principal": "ann", "Locks": [{"Resource": "a"}]}
 
-# Passes its descriptor 0 on as the first of LISTEN_FDS, with its own number.
+# Passes descriptor 0 on as the first of LISTEN_FDS, with its own process id as LISTEN_PID.
 PASS = 'exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"'
 
 
@@ -36,7 +37,7 @@ class Notifying(Sandbox):
     def test_ready_and_stopping(self):
         process = self.start_notifying(str(self.folder / "notify"))
         self.assertIn("READY=1", self.words())
-        # All listens by then.
+        # All sockets listen by now.
         self.assertEqual(self.connect().call("Ping").status, 200)
         process.terminate()
         self.assertEqual(self.words(), ["STOPPING=1"])
@@ -113,7 +114,7 @@ class Activated(Sandbox):
 
     def test_the_socket_that_is_passed_is_used_and_left_there(self):
         listener = self.listener()
-        # Who comes before the daemon is there is answered by it.
+        # A client that connects before the daemon runs is answered by the daemon later.
         early = Connection(self.folder / "passed.sock")
         self.connections.append(early)
         early.send("Ping", {})
@@ -124,7 +125,7 @@ class Activated(Sandbox):
         self.assertFalse(self.socket.exists())
         process.terminate()
         self.assertEqual(process.wait(60), 0)
-        # The next daemon gets the same one.
+        # The next daemon inherits the same socket.
         late = Connection(self.folder / "passed.sock")
         self.connections.append(late)
         late.send("Ping", {})
@@ -176,7 +177,7 @@ class Units(Sandbox):
         text = (UNITS / "rocklock.service.in").read_text()
         names = re.search(r"^StateDirectory=(.*)$", text, re.MULTILINE).group(1).split()
         self.assertEqual(names, ["rocklock", "rocklock/backups"])
-        # As systemd makes and tells them.
+        # In the form in which systemd creates and passes them.
         places = [self.folder / "lib" / name for name in names]
         for place in places:
             place.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The program with a daemon that has too many connections, hangs, or is not for this user."""
+"""The program with a daemon that has too many connections, hangs, or does not admit this user."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class Crowded(Sandbox):
         self.assertEqual(done.returncode, 69, done.stderr)
         self.assertIn("as many connections as it may have", done.stderr)
         self.assertNotIn("start it", done.stderr)
-        # The same where it would start a daemon.
+        # The same for a verb that would start a daemon.
         self.assertEqual(self.rocklock("acquire", "a").returncode, 69)
 
     def test_one_that_is_patient_waits_for_a_place(self):
@@ -58,7 +58,7 @@ class Hanging(Sandbox):
             out, error = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 69, (words, out, error))
             self.assertIn("does not answer", error, words)
-        # As documented: ten seconds beyond the patience.
+        # As documented: ten seconds longer than the wait timeout.
         self.assertGreater(time.monotonic() - start, 9)
 
     def test_one_that_is_endlessly_patient_waits(self):
@@ -70,7 +70,7 @@ class Hanging(Sandbox):
 
 
 class Forbidden(Sandbox):
-    """Somebody who may not write where the store or the daemon's files would lie."""
+    """A user without write access to the folders of the store and the daemon."""
 
     def as_nobody(self, *words):
         if os.getuid() != 0:
@@ -152,7 +152,7 @@ class Signals(Sandbox):
 
 
 class Owners(Sandbox):
-    """How it is told that whoever held a lock has gone."""
+    """The release of locks whose owners have ended."""
 
     def endings(self, resource):
         rows = self.rocklock("history", "--json", resource).stdout.splitlines()

@@ -1,4 +1,4 @@
-"""What one user may have in the daemon."""
+"""The resource limits of a user in the daemon."""
 
 import http.client
 import json
@@ -161,7 +161,7 @@ class UserLimits(TcpSandbox):
             kb = int(next(line for line in status if line.startswith("VmRSS")).split()[1])
         if SLOWNESS == 1:
             self.assertLess(kb, 250_000)
-        # A restart with that store succeeds, and the counts are the same.
+        # A restart with this store succeeds, and the counts are the same.
         self.stop_daemon()
         self.serve(*options)
         self.assertEqual(self.connect().call("ShowStatistics").json["Held"], int(count))

@@ -1,4 +1,4 @@
-// Lines of the log: nobody can forge one, and a program can take it apart.
+// Log lines: values cannot forge a line, and programs can parse each line.
 #include "daemon/support/log.hpp"
 
 #include <boost/test/unit_test.hpp>
