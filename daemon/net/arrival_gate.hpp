@@ -1,7 +1,7 @@
-// Bounds the connections that are accepted and that no thread serves yet.
+// Limits the number of connections that are accepted but not yet served by a thread.
 //
-// Without a bound, a client that connects and disconnects as fast as it can fills the queues of the
-// serving threads, and established connections wait behind it. While the gate is full, nothing is
+// Without a limit, a client that connects and disconnects in a tight loop fills the queues of the
+// serving threads and delays established connections. While the gate is full, no connection is
 // accepted, so that such a client waits in the kernel's queue of the listening socket.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace rocklock {
 // Threads: thread-safe.
 class ArrivalGate {
 public:
-    // `has_room` is called, on any thread, when the gate is not full any more.
+    // `has_room` is called, on any thread, when the gate is no longer full.
     ArrivalGate(int max, std::function<void()> has_room)
         : max_(max), has_room_(std::move(has_room)) {}
 

@@ -18,13 +18,13 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t read_bytes = 64u << 10;
-// After bytes that are no HTTP, the rest is read and dropped for so long, since a socket that is
-// closed with something unread takes the answer with it.
+// After invalid input, the rest is read and discarded for this long. If a socket is closed with
+// unread input, the kernel resets the connection and the client may lose the response.
 constexpr milliseconds discard_time{2'000};
-// For so long a reader of events may take nothing of what waits for it.
+// The reader of an event stream is disconnected if it reads nothing for this long.
 constexpr milliseconds max_stall{10'000};
 
-// One for each thread rather than for each connection: most of those have nothing to read.
+// One buffer per thread rather than per connection: most connections have no input to read.
 std::array<char, read_bytes>& read_buffer() {
     thread_local std::array<char, read_bytes> buffer;
     return buffer;
@@ -67,7 +67,8 @@ Connection::~Connection() {
     keep_connection();
     if (counted_busy_) --traffic_.busy;
     traffic_.users.remove(uid_);
-    // Last: whoever waits for the end of all connections may free the counters then.
+    // Last, because the thread that waits for the end of all connections may then free the
+    // counters.
     --traffic_.connections;
 }
 
@@ -84,7 +85,7 @@ bool Connection::has_unread() const {
     return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-// What the client speaks.
+// Returns a conversation for the protocol that the first byte indicates.
 std::shared_ptr<Conversation> Connection::begin(char first) {
     auto output_ready = [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->want_to_send();
@@ -103,19 +104,19 @@ std::shared_ptr<Conversation> Connection::begin(char first) {
     return std::make_shared<HttpConversation>(client_session_, post, output_ready, services_);
 }
 
-// ---- What the thread calls ----
+// ---- Called by the IoThread ----
 
 void Connection::ready(std::uint32_t events) {
     if (closed_) return;
     if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
     if (discarding_) return discard();
     const bool reads = !held_up_ && !input_over_;
-    // What is left of its last turn comes first.
+    // The input that is left from the last time slice is processed first, by go_on().
     if (reads && conversation_ && conversation_->paused()) return;
     const bool failed = (events & EPOLLERR) != 0;
     if (reads) return read((events & EPOLLHUP) != 0, failed);
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) return hang_up(failed);
-    // It may still read.
+    // The client has closed its sending side, but may still read.
     if ((events & EPOLLRDHUP) != 0 && !std::exchange(half_closed_, true)) {
         client_session_->stop_waiting();
         update_interest();
@@ -148,14 +149,14 @@ void Connection::remind() {
 
 // ---- Reading ----
 
-// `closed`: the client has closed its socket. `failed`: the socket reported an error, as when the
-// client left something unread in it.
+// `closed`: the client has closed its socket. `failed`: the socket reported an error, for example
+// because the client closed it with unread data.
 void Connection::read(bool closed, bool failed) {
     auto& buffer = read_buffer();
     const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (size > 0) return take_up({buffer.data(), static_cast<std::size_t>(size)});
     if (size == 0) return closed || failed ? hang_up(failed) : end_of_input();
-    // A client that closes its socket with an answer unread in it resets the connection.
+    // A client that closes its socket with an unread response resets the connection.
     if (!would_block()) hang_up(true);
 }
 
@@ -181,7 +182,7 @@ void Connection::take_up(std::string_view bytes) {
 
 void Connection::end_of_input() {
     if (!conversation_) return hang_up(false);
-    // What is decided is still answered, to a client that only closed its sending side.
+    // The client may have closed only its sending side, so the responses are still sent.
     input_over_ = true;
     conversation_->end_of_input();
     update_busy();
@@ -201,7 +202,7 @@ void Connection::want_to_send() {
     if (!std::exchange(send_pending_, true)) thread_.send_soon(shared_from_this());
 }
 
-// Sends what there is: as far as the socket takes it now, the rest when it can.
+// Sends as much output as the socket accepts; the rest when it is writable again.
 void Connection::write() {
     if (!conversation_) return;
     while (true) {
@@ -212,7 +213,7 @@ void Connection::write() {
         }
         const auto size = ::send(socket_, sending_.data() + sent_, sending_.size() - sent_,
                                  MSG_DONTWAIT | MSG_NOSIGNAL);
-        // EPIPE on a Unix socket says only that the client is gone: it had read what was sent.
+        // EPIPE on a Unix socket means that the client has read all that was sent before it closed.
         if (size < 0 && !would_block()) return hang_up(errno != EPIPE || services_.tcp);
         if (size > 0) {
             sent_ += static_cast<std::size_t>(size);
@@ -220,7 +221,8 @@ void Connection::write() {
         }
         if (sent_ == sending_.size()) continue;
         blocked_ = true;
-        // A stream of events goes to readers that keep up: this one took nothing for too long.
+        // The reader of an event stream must keep up: restart the time limit if it has read
+        // something.
         if (conversation_->streams() && (size > 0 || !deadline_)) remind_in(max_stall);
         return update_interest();
     }
@@ -243,7 +245,7 @@ void Connection::sent_all() {
 
 // ---- State ----
 
-// While nothing is read, the client's hanging up is listened for.
+// While the socket is not read, EPOLLRDHUP reports that the client has closed it.
 void Connection::update_interest() {
     if (closed_) return;
     std::uint32_t wanted = 0;
@@ -269,7 +271,7 @@ void Connection::remind_in(milliseconds time) {
     thread_.remind_at(*deadline_, shared_from_this());
 }
 
-// From now on it keeps its place.
+// From now on, the connection is not closed to make room for another.
 void Connection::keep_connection() {
     if (idle_number_ != 0) idle_connections_->remove(std::exchange(idle_number_, 0));
 }
@@ -282,7 +284,7 @@ void Connection::hang_up(bool unread) {
     client_session_->hang_up(conversation_ ? conversation_->sent() : 0, unread);
     ::shutdown(socket_, SHUT_RDWR);
     thread_.forget(socket_);
-    // Answers that come now are not written.
+    // Responses that are made from now on are discarded.
     thread_.free_soon(std::move(conversation_));
 }
 

@@ -1,12 +1,12 @@
-// One accepted socket: reads, lets the conversation answer, writes.
+// One accepted socket: reads input, passes it to a conversation, and writes the responses.
 //
-// The first byte tells HTTP from frames. A slow or stopped client costs others nothing: nobody
-// waits for it, and no more is read from it while it does not take what it was answered.
+// The first byte distinguishes HTTP from frames. All I/O is non-blocking. While a client does not
+// read its responses, no further input is read from it, so a slow client does not delay the others.
 //
-//     reading ──► held up: no room for answers ──► reading
-//        │  └───► its turn is over: goes on in the next round
-//        ├─ the client sends no more ──► answers what is decided ──► closed
-//        └─ what it sends is no protocol ──► discards the rest for a while ──► closed
+//     reading ──► held up: no room for responses ──► reading
+//        │  └───► time slice used up: continues in the next round
+//        ├─ the client sends no more ──► sends the remaining responses ──► closed
+//        └─ invalid protocol ──► discards the input for a while ──► closed
 #pragma once
 
 #include <chrono>
@@ -24,22 +24,22 @@
 
 namespace rocklock {
 
-// Threads: all of it runs on its thread, which owns it until it is closed.
+// Threads: runs on its IoThread, which owns it until it is closed.
 class Connection final : public IoThread::Served, public std::enable_shared_from_this<Connection> {
 public:
-    // Who is at the other end, and what of the server it may use, which must outlive it.
+    // The client, and the objects of the server that it uses. They must outlive the connection.
     struct Side {
         Caller caller;
         HttpServices site;
         Dispatcher& dispatcher;
         Traffic& traffic;
-        // Where it stands until it has asked for something. None: nowhere.
+        // Contains the connection until it has sent a request. May be null.
         IdleConnections* idle_connections = nullptr;
-        // Where it is counted until its thread serves it. None: nowhere.
+        // Counts the connection until its thread serves it. May be null.
         ArrivalGate* arrivals = nullptr;
     };
 
-    // Takes the socket, and has the thread serve it. Thread-safe.
+    // Takes ownership of the socket and assigns it to the thread. Thread-safe.
     static std::shared_ptr<Connection> start(int socket, IoThread& thread, const Side& side);
 
     Connection(int socket, IoThread& thread, const Side& side);
@@ -47,11 +47,12 @@ public:
     Connection& operator=(const Connection&) = delete;
     ~Connection() override;
 
-    // Runs something on its thread. Thread-safe.
+    // Runs a function on the thread of the connection. Thread-safe.
     void on_thread(std::function<void()> run) { thread_.post(std::move(run)); }
-    // Hangs up soon, unless a whole request has come. Thread-safe.
+    // Closes the connection soon, unless it has sent a whole request. Thread-safe.
     void end_if_silent();
-    // Whether the client has sent what is not understood yet, and would be if it were read.
+    // Returns true if the client has sent bytes that are not processed yet but will be. Returns
+    // false if no more is read, for example because there is no room for responses.
     bool has_unread() const;
 
     void ready(std::uint32_t events) override;
@@ -84,26 +85,27 @@ private:
     std::shared_ptr<ClientSession> client_session_;
     Clock& clock_;
     IdleConnections* const idle_connections_;
-    // Its number among them; 0: it is none any more.
+    // The number among the idle connections; 0 if it is not one of them.
     std::uint64_t idle_number_ = 0;
-    // None until the first byte has come, and when it is closed.
+    // Null before the first byte and after the connection is closed.
     std::shared_ptr<Conversation> conversation_;
     std::string sending_;
     std::size_t sent_ = 0;
     std::uint32_t interest_ = 0;
     // The thread will call send().
     bool send_pending_ = false;
-    // The socket takes no more for now.
+    // The socket's send buffer is full.
     bool blocked_ = false;
-    // Reads no more until there is room for answers.
+    // Input is not read because there is no room for responses.
     bool held_up_ = false;
-    // The client sends no more: that was read, or seen while nothing was read.
+    // The client sends no more: the end was read, or reported (EPOLLRDHUP) while nothing was read.
     bool input_over_ = false;
     bool half_closed_ = false;
     bool discarding_ = false;
     bool closed_ = false;
     bool counted_busy_ = false;
-    // When it is hung up on; and whether the thread will remind us, then or before.
+    // The time at which the connection is closed, and whether a reminder for that time or an
+    // earlier one is scheduled.
     std::optional<Time> deadline_;
     bool reminder_pending_ = false;
 };

@@ -1,4 +1,4 @@
-// What is said on one connection: bytes in, bytes out.
+// The protocol of one connection, without I/O: input bytes in, output bytes out.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,15 @@
 
 namespace rocklock {
 
-// With more answers than this ready or on their way, no further call is taken up.
+// If more bytes of responses than this are not sent yet, no further request is processed.
 inline constexpr std::size_t max_unsent = 64u << 10;
 
-// For so long what has come is taken up without a pause, so that others have their turn.
+// Limits how long the requests of one connection are processed before the next connection is
+// served.
 class TimeSlice {
 public:
-    // Asked before each request. Most who send have sent one, which needs no look at the time.
+    // Returns true if the time slice is over. Call it before each request. The first call returns
+    // false without reading the clock, because most clients have sent only one request.
     bool over() {
         if (std::exchange(first_, false)) return false;
         const auto now = std::chrono::steady_clock::now();
@@ -40,37 +42,38 @@ public:
     Conversation& operator=(const Conversation&) = delete;
     virtual ~Conversation() = default;
 
-    // Takes up what has come, as far as there is room for answers, for one turn; what is left waits
-    // for the next call, with more bytes or none.
+    // Processes input for one time slice, as long as there is room for responses. The rest is kept
+    // for the next call, whose `bytes` may be empty.
     virtual void receive(std::string_view bytes) = 0;
-    // Whether it takes up more: the client has taken most of what it was answered, and does not
-    // keep us busy. output_ready says when that comes back.
+    // Returns true if receive() would process more: most of the responses were sent, and no long
+    // call is in progress. If it becomes true again, output_ready is called.
     virtual bool has_room() const = 0;
-    // Whether receive() has left something.
+    // Returns true if receive() has left input unprocessed.
     virtual bool paused() const = 0;
-    // The client sends no more. It still gets the answers that are decided.
+    // Reports that the client sends no more. It still gets the responses to decided calls.
     virtual void end_of_input() = 0;
 
-    // What is to be sent, in order; the caller takes it.
+    // Returns the bytes to send, in order, and removes them.
     virtual std::string take_output() = 0;
-    // `bytes` more of the output were handed to the socket.
+    // Reports that `bytes` more of the output were passed to the socket.
     void output_sent(std::size_t bytes) { positions_.sent(bytes); }
-    // How much of the output was handed to the socket in all.
+    // Returns the number of output bytes that were passed to the socket in total.
     std::uint64_t sent() const { return positions_.sent(); }
     virtual bool has_output() const = 0;
-    // Takes up answers that came from elsewhere.
+    // Adds the responses that other threads have made to the output.
     virtual void collect() {}
-    // All output has been sent: a stream of events may go on.
+    // Reports that all output was sent. A stream of events then continues.
     virtual void output_taken() {}
-    // Whether it ends with a stream of events, whose reader must keep up.
+    // Returns true if the conversation has become a stream of events. Its reader must keep up.
     virtual bool streams() const { return false; }
-    // Requests that are not answered yet.
+    // Returns the number of requests without a response.
     virtual std::size_t outstanding() const = 0;
-    // Whether a whole request has come.
+    // Returns true if a whole request has arrived.
     virtual bool heard() const = 0;
-    // Nothing more will come: send the output and close.
+    // Returns true if no more output will follow. Send the rest and close.
     virtual bool ended() const = 0;
-    // The connection ends because of its bytes, which are not read any further.
+    // Returns true if the input was invalid. It is not read any further, and the connection must
+    // end.
     virtual bool broken() const = 0;
 
 protected:

@@ -22,7 +22,7 @@ int digit_of(char letter) {
     return -1;
 }
 
-// Nothing when it is not encoded as a query is.
+// Decodes a part of a query. Returns nullopt if its encoding is invalid.
 std::optional<std::string> decoded(std::string_view text) {
     std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -110,7 +110,8 @@ std::string EventStream::page(const EventPage& page) {
     after_ = page.after;
     const auto id = "id: " + std::to_string(after_) + "\n";
     if (page.gap) {
-        // With the first event's id to come, a reader that is cut off here is told again.
+        // It has no id: if the connection ends here, the reader gets the gap again after it
+        // reconnects.
         text += "event: gap\ndata: {\"After\":" + std::to_string(page.after) + "}\n\n";
     }
     for (const auto& event : page.events) {
@@ -118,7 +119,7 @@ std::string EventStream::page(const EventPage& page) {
                 "\nevent: " + std::string(to_string(event.type)) + "\ndata: " + write_value(event) +
                 "\n\n";
     }
-    // Events that do not match the prefix need not be gone through again.
+    // The id lets a reader that reconnects skip events that do not match the prefix.
     if (page.events.empty()) text += ": nothing new\n" + id + "\n";
     return text;
 }

@@ -1,5 +1,4 @@
-// The events of Watch as a stream that has no end, in the form that browsers know
-// (text/event-stream).
+// The events of Watch as an endless stream in the format of browsers (text/event-stream).
 //
 //     GET /events?prefix=orders/&after=1234
 //
@@ -7,8 +6,8 @@
 //     event: granted
 //     data: {"Sequence":1240,"Type":"granted","Resource":"orders/42",...}
 //
-// Knows no connection. Whoever drives it asks for one page of events at a time, and for the next
-// one when that has been sent: a slow reader makes nothing pile up.
+// This class does no I/O. The caller requests one page of events at a time, and the next page after
+// the previous one was sent, so that events do not accumulate for a slow reader.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +23,20 @@ namespace rocklock {
 
 class EventStream {
 public:
-    // From the target of a request, and its header Last-Event-ID, which counts before `after`: a
-    // browser that connects again goes on where it was. Errors: invalid_argument.
+    // Parses the target of a request and its header Last-Event-ID. The header has precedence over
+    // `after`, so that a browser that reconnects continues at its last event. Errors:
+    // invalid_argument if one of them is malformed
     static Result<EventStream> open(std::string_view target, std::string_view last_event_id);
 
-    // What the stream begins with, before its first page.
+    // Returns the header of the response and the beginning of the stream.
     static std::string head();
 
-    // What to ask for next.
+    // Returns the request for the next page.
     WatchRequest next() const;
-    // What a page looks like; moves on behind it. An empty one is a comment, so that the reader
-    // hears something, and a connection that is dead is found out.
+    // Returns the text of a page, and advances the position to its end. An empty page becomes a
+    // comment: this regular output reveals a dead connection.
     std::string page(const EventPage& page);
-    // The last words, with the reason.
+    // Returns the last event of the stream, with the reason for its end.
     static std::string last_words(const Error& error);
 
 private:

@@ -13,12 +13,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t max_calls = 65'536;
-// What a frame that came in pieces may leave behind.
+// The capacity that the buffer of an incomplete frame keeps when it is empty.
 constexpr std::size_t kept_buffer = 4096;
 constexpr std::size_t large_frame = 64U << 10;
 
-// How long a call was here before it was decided, or less. What is left of a lease is cut to whole
-// milliseconds, so what it is counted from may seem a millisecond late.
+// Returns how long a call waited before it was decided, or less. `remaining` is rounded down to
+// milliseconds, so the computed time of the decision can be up to a millisecond late.
 template <typename Decided>
 milliseconds held_for(const Decided& decided, BootTime arrived, BootTime now) {
     const auto at = decided.deadline - decided.remaining - milliseconds{1};
@@ -97,7 +97,7 @@ void FrameConversation::read_frames(std::string_view& bytes) {
     }
 }
 
-// Whether the client has said which version it speaks, and it is ours.
+// Returns true if the client has sent the greeting of a supported version.
 bool FrameConversation::read_greeting(std::string_view& bytes) {
     const auto size = std::min(bytes.size(), frame_greeting.size());
     if (bytes.substr(0, size) != frame_greeting.substr(0, size)) {
@@ -114,7 +114,7 @@ bool FrameConversation::read_greeting(std::string_view& bytes) {
     return true;
 }
 
-// Whether what is not whole may stay: a large one may not grow while all together are too much.
+// Returns false if a large incomplete frame grows while all of them together use too much.
 bool FrameConversation::count_held() {
     if (memory_ == nullptr || ending_) return true;
     const auto before = std::exchange(held_, rest_.size());
@@ -122,7 +122,7 @@ bool FrameConversation::count_held() {
     return held_ <= before || held_ <= large_frame || all <= memory_->most;
 }
 
-// Nothing more is read.
+// Reads no further input and sends the error as the last frame.
 void FrameConversation::end_with(const Error& error) {
     broken_ = ending_ = true;
     refuse(0, error, FrameKind::farewell);
@@ -171,7 +171,7 @@ void FrameConversation::ask(const Frame& frame) {
         });
 }
 
-// From any thread.
+// Called on any thread.
 void FrameConversation::answer(std::uint64_t number, BootTime arrived, const Result<Reply>& reply) {
     const auto held = reply ? held_for(*reply, arrived, clock_.now().boot) : milliseconds{0};
     {

@@ -1,8 +1,8 @@
 // The lock API as frames on one connection (lib/wire/call_frame.hpp).
 //
-// Calls are taken up as they come and answered as they are decided, in any order. Answers that are
-// ready at the same time are sent together: those that come while bytes are being received wait
-// for the last of these, and those that come from other threads wait for one turn of this one.
+// Calls are processed as they arrive and answered as they are decided, in any order. Responses that
+// are ready at the same time are sent together: those that become ready during receive() are
+// collected at its end, and those from other threads when the connection's thread calls collect().
 #pragma once
 
 #include <atomic>
@@ -27,13 +27,13 @@
 
 namespace rocklock {
 
-// Threads:  one at a time; answers come from any.
-// Lifetime: owned by shared pointers; answers that come late are dropped.
+// Threads:  one at a time; responses may come from any thread.
+// Lifetime: owned by shared pointers; if it is gone, late responses are discarded.
 class FrameConversation final : public Conversation,
                                 public std::enable_shared_from_this<FrameConversation> {
 public:
-    // `answers_ready` is called on any thread: collect() is to be called on the conversation's,
-    // soon. `output_ready` as HttpConversation's. `clock` is the service's.
+    // `answers_ready` is called on any thread; the connection's thread must then call collect().
+    // `output_ready` as in HttpConversation. `clock` is the clock of the service.
     FrameConversation(std::shared_ptr<ClientSession> peer, Clock& clock,
                       std::function<void()> answers_ready, std::function<void()> output_ready,
                       RequestMemory* memory = nullptr);
@@ -46,8 +46,8 @@ public:
     void collect() override ROCKLOCK_EXCLUDES(mutex_);
     std::size_t outstanding() const override { return calls_.size(); }
     bool heard() const override { return heard_; }
-    // However many wait: a renewal or a cancel behind them must be read. Calls beyond their limit
-    // are refused.
+    // Independent of the number of waiting calls, because a renewal or a cancel after them must be
+    // read. Calls above the limit are refused.
     bool has_room() const override { return searches_ < max_searches && unsent_ <= max_unsent; }
     bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && calls_.empty(); }
@@ -57,7 +57,7 @@ private:
     static constexpr std::size_t max_searches = 16;
 
     struct Asked {
-        // The peer's number of it.
+        // The number of the call in the client session.
         std::uint64_t number = 0;
         bool search = false;
     };
@@ -78,16 +78,16 @@ private:
     const std::function<void()> answers_ready_;
     const std::function<void()> output_ready_;
     RequestMemory* const memory_;
-    // What has come of a frame that is not whole, and how much of it was counted.
+    // An incomplete frame, and the number of its bytes that were added to `memory_`.
     std::string rest_;
     std::size_t held_ = 0;
-    // By the client's number: what is not answered.
+    // The calls without a response, by the client's number.
     boost::unordered_flat_map<std::uint64_t, Asked> calls_;
     std::size_t searches_ = 0;
     std::string output_;
-    // Bytes of output that were taken before it.
+    // The number of output bytes that take_output() has returned.
     std::uint64_t taken_ = 0;
-    // Bytes of answers that were not taken yet.
+    // Bytes of responses that take_output() has not returned yet.
     std::atomic<std::size_t> unsent_{0};
     bool paused_ = false;
     bool greeted_ = false;
@@ -96,10 +96,10 @@ private:
     bool broken_ = false;
 
     Mutex mutex_;
-    // Answers that are not collected yet, and what they answer.
+    // Responses that are not collected yet, and the numbers of their calls.
     std::string answers_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<std::uint64_t> answered_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Somebody will collect them.
+    // collect() will be called, so answers_ready need not be.
     bool awaited_ ROCKLOCK_GUARDED_BY(mutex_) = false;
 };
 

@@ -22,7 +22,7 @@ std::string_view path_of(const HttpRequest& request) {
     return std::string_view(request.target).substr(0, request.target.find('?'));
 }
 
-// A request that is whole, and waits to be taken up.
+// Counts the bytes of a whole request that is not processed yet.
 class CountedBytes {
 public:
     CountedBytes(RequestMemory* memory, std::size_t size) : memory_(memory), size_(size) {
@@ -53,7 +53,7 @@ HttpConversation::~HttpConversation() {
     if (services_.memory != nullptr) services_.memory->held -= held_;
 }
 
-// Refuses a large request that grows while all of them together are too much.
+// Returns an error if a large request grows while the incomplete requests together use too much.
 std::optional<HttpProblem> HttpConversation::count_held() {
     constexpr std::size_t small = 64u << 10;
     if (services_.memory == nullptr) return std::nullopt;
@@ -164,7 +164,7 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
         post([weak, number, call = std::move(call), done = std::move(done)] {
             const auto self = weak.lock();
             if (!self) return;
-            // It may wait, and a client that leaves is to be noticed.
+            // The lock may have to wait. Read on, so that a disconnect is noticed.
             self->take_up_more(number);
             self->client_session_->ask(call, self->call_number(number), done);
         });
@@ -204,7 +204,7 @@ HttpConversation::Slot* HttpConversation::find_slot(std::uint64_t number) {
     return slot == slots_.end() ? nullptr : &*slot;
 }
 
-// Nothing behind the request is taken up until it is answered.
+// Stops processing later requests until this one is answered, or until take_up_more().
 void HttpConversation::keep_back(std::uint64_t number) {
     auto* const slot = find_slot(number);
     if (slot != nullptr && !std::exchange(slot->search, true)) ++searches_;
@@ -244,8 +244,8 @@ void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
                          [weak = weak_from_this(), number](const Result<Reply>& reply) {
                              const auto self = weak.lock();
                              if (!self) return;
-                             // Text is made where the answer comes, so that the connection's thread
-                             // only sends it.
+                             // The text is made on the thread that completes the call; the
+                             // connection's thread only sends it.
                              ServiceAnswer answer;
                              answer.status = reply ? 200 : http_status(reply.error().code);
                              answer.body = reply ? write_reply(*reply) : write_error(reply.error());
@@ -253,14 +253,14 @@ void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
                          });
 }
 
-// The peer's number for the call that the answer of this slot comes from.
+// Returns the number for the call of this slot in the client session, and stores it in the slot.
 std::uint64_t HttpConversation::call_number(std::uint64_t number) {
     const auto call = client_session_->next_number();
     if (auto* const slot = find_slot(number)) slot->call = call;
     return call;
 }
 
-// From any thread.
+// Called on any thread.
 void HttpConversation::made(std::uint64_t number, ServiceAnswer answer) {
     const auto size = answer.body.size();
     made_ += size;
@@ -272,7 +272,7 @@ void HttpConversation::made(std::uint64_t number, ServiceAnswer answer) {
     });
 }
 
-// A stream ends with its connection: what the client sends behind its request is not looked at.
+// Begins a stream, which ends with the connection. Later input of the client is ignored.
 void HttpConversation::start_stream(const HttpRequest& request, std::uint64_t number) {
     auto stream = EventStream::open(request.target, request.last_event_id);
     if (!stream) return answer(number, {400, json_type, {}, write_error(stream.error())});
@@ -281,7 +281,7 @@ void HttpConversation::start_stream(const HttpRequest& request, std::uint64_t nu
     slots_.back().open = true;
     slots_.back().answer = EventStream::head();
     unsent_ += slots_.back().answer->size();
-    // What is sent asks for more.
+    // If flush() sends the output, output_taken() already asks for events.
     flush();
     if (!asked_for_events_) ask_for_events();
 }
@@ -322,7 +322,7 @@ void HttpConversation::output_taken() {
 void HttpConversation::answer(std::uint64_t number, const ServiceAnswer& answer) {
     const bool full = !has_room();
     if (auto* const slot = find_slot(number)) {
-        // Nothing is before the first: its answer need not be kept until its turn comes.
+        // No response precedes the first slot, so its response goes directly to the output.
         auto& text = slot == &slots_.front() ? output_ : slot->answer.emplace();
         const auto before = text.size();
         append_answer(text, answer, slot->manner);
@@ -331,7 +331,7 @@ void HttpConversation::answer(std::uint64_t number, const ServiceAnswer& answer)
         if (slot->search) --searches_;
     }
     flush();
-    // An answer that waits for one before it may have made room all the same.
+    // The response may have to wait for an earlier one, but it can still have made room.
     if (full && has_room()) output_ready_();
 }
 

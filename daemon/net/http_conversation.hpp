@@ -1,8 +1,8 @@
-// The lock API over HTTP/1.1 on one connection: bytes in, bytes out.
+// The lock API over HTTP/1.1 on one connection, without I/O.
 //
-// Requests are taken up as they come, without waiting for the answers to earlier ones, and answered
-// in their order, as HTTP demands. A request that is refused does not end the connection; bytes
-// that are no HTTP do.
+// Requests are processed as they arrive, without waiting for earlier ones, and answered in their
+// order, as HTTP requires. A refused request does not end the connection; input that is not HTTP
+// does.
 #pragma once
 
 #include <atomic>
@@ -29,39 +29,40 @@ class StatusPages;
 class EditEndpoint;
 class ItemEndpoint;
 
-// What all connections of a server hold of requests that are not whole yet. Each may send 16 MB,
-// and there are many.
+// The memory that the incomplete requests of all connections use. One request may have 16 MB.
 struct RequestMemory {
     std::atomic<std::size_t> held{0};
-    // When more is held, no request that is already large may grow.
+    // If more is used, a request that is already large may not grow.
     std::size_t most = 256u << 20;
 };
 
-// Runs something on another thread, soon.
+// Runs a function on another thread.
 using RunInBackground = std::function<void(std::function<void()>)>;
 
-// Where a conversation takes place.
+// The objects that the conversations of a server use.
 struct HttpServices {
-    // Over TCP, where a page in a browser may be at the other end.
+    // True for connections over TCP, whose client can be a page in a browser.
     bool tcp = false;
-    // What there is to GET; none: nothing.
+    // The resources for GET. Null: none.
     const StatusPages* places = nullptr;
-    // None: nobody counts.
+    // Null: the memory is not counted.
     RequestMemory* memory = nullptr;
-    // Where long bodies are read, so that they keep nobody waiting. None: where they come.
+    // Parses long bodies on another thread, so that they do not delay other connections. Empty:
+    // they are parsed on the connection's thread.
     RunInBackground background{};
-    // None: no tables.
+    // Null: the tables API is not available.
     ItemEndpoint* tables = nullptr;
     EditEndpoint* edits = nullptr;
 };
 
-// Threads:  one at a time; answers come through `post`.
-// Lifetime: owned by shared pointers; answers that come late are dropped.
+// Threads:  one at a time; responses come through `post`.
+// Lifetime: owned by shared pointers; if it is gone, late responses are discarded.
 class HttpConversation final : public Conversation,
                                public std::enable_shared_from_this<HttpConversation> {
 public:
-    // `post` runs a function on the conversation's thread, soon. `output_ready` says that output()
-    // is not empty any more, or that the conversation has ended.
+    // `post` runs a function on the conversation's thread. `output_ready` is called if
+    // take_output() may return something, if has_room() has become true, or if the conversation has
+    // ended.
     HttpConversation(std::shared_ptr<ClientSession> peer,
                      std::function<void(std::function<void()>)> post,
                      std::function<void()> output_ready, const HttpServices& site = {});
@@ -73,8 +74,8 @@ public:
     bool has_output() const override { return !output_.empty(); }
     std::size_t outstanding() const override { return slots_.size(); }
     bool heard() const override { return last_number_ > 0; }
-    // One search or call for tables at a time, so that what follows it finds things as it left
-    // them.
+    // Returns false during a long search or a call for tables, so that the requests after it see
+    // its effects.
     bool has_room() const override {
         return slots_.size() < max_outstanding && searches_ == 0 && made_ + unsent_ <= max_unsent;
     }
@@ -89,12 +90,12 @@ private:
 
     struct Slot {
         std::uint64_t number = 0;
-        // The peer's number for its call; 0: none.
+        // The number of the call in the client session; 0: none.
         std::uint64_t call = 0;
         HttpManner manner{};
         std::optional<std::string> answer{};
         bool search = false;
-        // More will follow the answer.
+        // More output will follow the answer.
         bool open = false;
     };
 
@@ -104,7 +105,7 @@ private:
     void read_aside(Call call, std::string body, std::uint64_t number);
     void was_read(Result<Call> call, std::uint64_t number);
     void ask_read(Result<Call> call, std::uint64_t number);
-    // None where it has been sent.
+    // Returns null if the response was already sent.
     Slot* find_slot(std::uint64_t number);
     std::uint64_t call_number(std::uint64_t number);
     void keep_back(std::uint64_t number);
@@ -124,23 +125,25 @@ private:
     std::function<void()> output_ready_;
     const HttpServices services_;
     HttpReader reader_;
-    // As it is counted in the site's memory.
+    // The bytes of an incomplete request, as counted in `services_.memory`.
     std::size_t held_ = 0;
     std::deque<Slot> slots_;
-    // In the last slot, once it has begun; nothing follows it.
+    // If a stream has begun, it is the last slot.
     std::optional<EventStream> stream_;
     bool asked_for_events_ = false;
     std::uint64_t last_number_ = 0;
     std::string output_;
-    // Bytes of output that were taken before it.
+    // The number of output bytes that take_output() has returned.
     std::uint64_t taken_ = 0;
-    // Where the next request begins in the input.
+    // The position of the next request in the input.
     std::uint64_t next_begin_ = 0;
-    // Bytes of answers: on their way here from where they were made; here, but not taken.
+    // Bytes of responses: `made_` are being passed to this thread; `unsent_` have arrived, but were
+    // not returned by take_output().
     std::atomic<std::size_t> made_{0};
     std::size_t unsent_ = 0;
     std::size_t searches_ = 0;
-    // A body is being read elsewhere; what it asks for comes before the end of the input.
+    // A body is being parsed on another thread. Its call must be made before end_of_input() is
+    // reported to the session.
     bool reading_in_background_ = false;
     bool input_over_ = false;
     bool paused_ = false;

@@ -21,7 +21,7 @@ bool IdleConnections::end_oldest(Time came_before) {
     std::shared_ptr<Connection> oldest;
     {
         const MutexLock lock(mutex_);
-        // One that is being destroyed has made room, or will in a moment.
+        // Skip connections that are being destroyed: they make room by themselves.
         while (!oldest && !all_.empty() && all_.begin()->second.since < came_before) {
             oldest = all_.begin()->second.connection.lock();
             all_.erase(all_.begin());

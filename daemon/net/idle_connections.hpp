@@ -1,5 +1,5 @@
-// The connections that have not sent a whole request yet, in the order in which they came: who has
-// kept a place for long and asked nothing makes room when there is none left.
+// The connections that have not sent a whole request yet, in order of arrival. When the connection
+// limit is reached, the oldest of them is closed.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,17 @@ namespace rocklock {
 
 class Connection;
 
-// Threads: thread-safe. However many there are, what is done with one of them takes no longer.
+// Threads: thread-safe. The cost of a call does not grow with the number of connections.
 class IdleConnections {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    // Returns its number, which is not 0.
+    // Adds a connection and returns its number, which is not 0.
     std::uint64_t add(std::weak_ptr<Connection> connection, Time now) ROCKLOCK_EXCLUDES(mutex_);
-    // It has asked for something, or is gone.
+    // Removes a connection that has sent a request or is closed.
     void remove(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
-    // Ends the one that has been here longest, soon, if it came before then. Returns whether.
+    // Closes the oldest connection if it was added before `came_before`, unless it sends a request
+    // in the meantime. Returns true if there was one.
     bool end_oldest(Time came_before) ROCKLOCK_EXCLUDES(mutex_);
 
 private:

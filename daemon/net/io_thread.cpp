@@ -17,18 +17,18 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds max_spin{60};
-// Who gave way for longer has lost his turn to somebody who wants the processor for himself; for so
-// long he does not give way again.
+// If a yield takes longer than `lost_turn`, the processor is contended: do not spin for
+// `crowded_for`.
 constexpr milliseconds lost_turn{1};
 constexpr milliseconds crowded_for{1'000};
 constexpr std::size_t max_events = 128;
-// At most this many new connections are taken up in one round.
+// At most this many new connections are added in one round.
 constexpr std::size_t max_introduced = 64;
-// For so long, and a turn more, those whose turn it is again are served in one round.
+// go_on() is called for connections with remaining input until this time has passed in the round.
 constexpr milliseconds max_round_time{2};
-// So long what was left is freed.
+// The time per round for destroying objects of free_soon().
 constexpr milliseconds max_freeing{1};
-// For so long those who hung up are taken up before the round goes on.
+// The time for which hang-ups are handled before the round continues.
 constexpr milliseconds max_farewell{10};
 
 IoThread*& this_thread() {
@@ -89,7 +89,7 @@ void IoThread::introduce(std::function<void()> run) {
 
 void IoThread::wake() const {
     const std::uint64_t one = 1;
-    // A full counter wakes as well.
+    // If the counter is full, the write fails, but the thread is woken all the same.
     [[maybe_unused]] const auto written = ::write(called_, &one, sizeof one);
 }
 
@@ -108,7 +108,7 @@ void IoThread::change(int fd, std::uint32_t events) {
     ::epoll_ctl(poll_, EPOLL_CTL_MOD, fd, &event);
 }
 
-// Events that were fetched already may still name it, until the round is over.
+// Keeps the object until the end of the round, because fetched events may still point to it.
 void IoThread::forget(int fd) {
     ::epoll_ctl(poll_, EPOLL_CTL_DEL, fd, nullptr);
     const auto found = served_.find(fd);
@@ -125,7 +125,8 @@ void IoThread::run() {
     this_thread() = nullptr;
 }
 
-// How long nothing is to be done but what comes, in milliseconds; -1: for ever.
+// Returns how long the thread may wait for events, in milliseconds: 0 if there is work, -1 if there
+// is no time limit.
 int IoThread::patience() const {
     if (!going_on_.empty() || !own_.empty() || !left_.empty() || flushing_) return 0;
     if (!arrived_.empty()) return 0;
@@ -140,14 +141,16 @@ int IoThread::patience() const {
 
 std::span<epoll_event> IoThread::poll(std::span<epoll_event> events, int patience) const {
     const int count = ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), patience);
-    // Interrupted, as when the process goes on that was stopped: nothing has come.
+    // Interrupted by a signal, for example when a stopped process continues: no events.
     return events.first(static_cast<std::size_t>(std::max(count, 0)));
 }
 
-// Clients whose answers take some ten microseconds come back about as soon, and to fall asleep and
-// be woken takes as long again. So where waits were short it looks again for a moment first, and
-// lets others run in between. Not where they keep the processor: who gives way to them has it back
-// after milliseconds, who sleeps as soon as he is woken.
+// Waits for events. After short waits it spins first.
+//
+// Many clients send the next request some ten microseconds after a response, which is less than the
+// cost of sleeping and being woken. If the last wait was short, the thread therefore polls for up
+// to `max_spin` and yields between two polls. On a contended processor it does not: a yield would
+// return only after milliseconds, but a sleeping thread runs as soon as it is woken.
 void IoThread::wait() {
     static const bool has_others = std::thread::hardware_concurrency() > 1;
     std::array<epoll_event, max_events> space;
@@ -174,8 +177,9 @@ void IoThread::wait() {
     }
 }
 
-// Whether all of them were clients that hung up. Of many who die at once as many as can be are seen
-// off in one round, so that little of what they leave is given to one of them.
+// Returns true if all events were hang-ups. If many clients end at the same time, as many of them
+// as possible are handled in one round. Otherwise the locks of one would be granted to another that
+// has ended as well.
 bool IoThread::take_up(std::span<const epoll_event> events) {
     bool farewells = true;
     for (const auto& event : events) {
@@ -191,7 +195,7 @@ bool IoThread::take_up(std::span<const epoll_event> events) {
     return farewells;
 }
 
-// What they add meanwhile is for the next round, but for what is to be sent.
+// Runs one round. Work that is added meanwhile is left for the next round, except sending.
 void IoThread::round() {
     go_on();
     run_posted();
@@ -199,9 +203,9 @@ void IoThread::round() {
     bool more = false;
     do {
         more = flush();
-        // What was told on the way.
+        // Functions that the flush posted to this thread.
         for (auto& run : std::exchange(own_, {})) run();
-        // Who is answered may be answered more at once.
+        // send() may produce more output.
         while (!sending_.empty()) {
             for (const auto& served : std::exchange(sending_, {})) served->send();
         }
@@ -211,18 +215,19 @@ void IoThread::round() {
     free_what_is_left();
 }
 
-// What a client leaves that has asked for very much takes as long to free as to serve.
+// Destroys objects with a time limit. Freeing the data of a client with many requests takes as long
+// as serving them.
 void IoThread::free_what_is_left() {
     const Time start = steady_clock::now();
     while (!left_.empty() && (stopping_ || steady_clock::now() - start < max_freeing)) {
-        // It may leave more behind.
+        // The destructor may add further objects.
         const auto left = std::move(left_.front());
         left_.pop_front();
     }
 }
 
-// Those who have asked for much take turns. However many they are, who asks for something meanwhile
-// waits for no more than a part of them.
+// Continues connections with remaining input, in turn and with a time limit. However many there
+// are, a new request waits only for some of them.
 void IoThread::go_on() {
     const Time start = steady_clock::now();
     for (std::size_t left = going_on_.size(); left > 0; --left) {
@@ -233,7 +238,8 @@ void IoThread::go_on() {
     }
 }
 
-// Whether it wants to go on when what it told is sent.
+// Flushes if it was requested or is due. Returns true if it must be repeated after the responses
+// were sent.
 bool IoThread::flush() {
     const bool due = flush_at_ && now_ >= *flush_at_;
     if (!std::exchange(flushing_, false) && !due) return false;

@@ -1,11 +1,11 @@
 // A thread that serves connections, in rounds:
 //
-//     wait ──► whoever sent something: take up a turn of it ──► flush: all that was decided is
-//       ▲                                                      committed and told together
-//       └──────────────── send the answers of everybody who has some ◄──────────────┘
+//     wait ──► process the input of each ready connection, ──► flush: commit all decisions as one
+//       ▲      for at most one time slice                      group and complete their calls
+//       └─────────────────── send the responses of all connections ◄──────────────┘
 //
-// So calls that lie in many sockets at the same time share one commit, and an answer costs one
-// system call. Each connection is with one thread for its whole life, and needs no lock.
+// Calls that arrive at the same time on many sockets share one commit, and a response costs one
+// system call. A connection stays with one thread, so its state needs no mutex.
 #pragma once
 
 #include <sys/epoll.h>
@@ -27,11 +27,12 @@
 
 namespace rocklock {
 
-// Threads:  thread-safe where it says so; the rest is for what runs on the thread itself.
-// Lifetime: outlives those it serves, but for what they take to their end with stop().
+// Threads:  thread-safe where it says so; the rest must be called on the thread itself.
+// Lifetime: must outlive the objects that it serves. Those that are left after stop() are destroyed
+//           with it.
 class IoThread {
 public:
-    // One that is served: a socket and what is said over it.
+    // An object that is served: a socket and its conversation.
     class Served {
     public:
         Served() = default;
@@ -39,42 +40,43 @@ public:
         Served& operator=(const Served&) = delete;
         virtual ~Served() = default;
 
-        // Its socket can be read or written, or is over: EPOLLIN and so on.
+        // Called if the socket is readable, writable or closed: EPOLLIN and so on.
         virtual void ready(std::uint32_t events) = 0;
-        // It asked for another turn.
+        // Called in the round after go_on_soon().
         virtual void go_on() = 0;
-        // It has something to send.
+        // Called at the end of a round after send_soon().
         virtual void send() = 0;
-        // The time has come that it named.
+        // Called at the time of remind_at().
         virtual void remind() = 0;
     };
 
     using Time = std::chrono::steady_clock::time_point;
-    // Returns after how long it wants to be called again at the latest; none: when asked for; zero:
-    // when what it told has been sent.
+    // Returns the maximum time until the next call. nullopt: call only on request. Zero: call again
+    // in this round, after the responses were sent.
     using Flush = std::function<std::optional<std::chrono::milliseconds>()>;
 
-    // `flush` is called once a round in which it was asked for.
+    // `flush` is called once in each round in which it was requested.
     explicit IoThread(Flush flush);
     IoThread(const IoThread&) = delete;
     IoThread& operator=(const IoThread&) = delete;
     ~IoThread();
 
     void start();
-    // Ends the thread when it has run what was posted before. Not on the thread itself.
+    // Runs the functions that were posted before, then ends the thread. Must not be called on the
+    // thread itself.
     void stop();
 
-    // The one that this is, if it is one.
+    // Returns the IoThread that runs the caller, or null if none does.
     static IoThread* current();
-    // Runs something on the thread, soon. Thread-safe.
+    // Runs a function on the thread in the next round. Thread-safe.
     void post(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
-    // Runs something on the thread after those that are served already have had their turn: at most
-    // a few of these in each round. Thread-safe.
+    // Runs a function on the thread after the existing connections were served, for at most
+    // `max_introduced` functions per round. Thread-safe.
     void introduce(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
 
-    // When this round began: the sockets were asked what they have then.
+    // Returns the time at which this round began, when the sockets were polled.
     Time now() const { return now_; }
-    // For how long the thread has not asked its sockets for more; zero while it waits for them.
+    // Returns the time since the sockets were polled; zero while the thread waits for events.
     // Thread-safe.
     std::chrono::nanoseconds unread_for() const {
         const auto began = round_began_.load(std::memory_order_relaxed);
@@ -82,17 +84,17 @@ public:
                           : Time::clock::now().time_since_epoch() - std::chrono::nanoseconds{began};
     }
 
-    // Has the service flush in this round.
+    // Requests a flush in this round.
     void flush_soon() { flushing_ = true; }
 
-    // Watches a socket, and owns whom it serves, until forget(). `events` as of epoll,
-    // level-triggered. False where the kernel has no memory for it: nothing will come.
+    // Watches a socket for `events` (as for epoll, level-triggered) and owns `served` until
+    // forget(). Returns false if the kernel has no memory for it; there will be no events then.
     bool watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events);
     void change(int fd, std::uint32_t events);
     void forget(int fd);
-    // Calls go_on() in the next round, send() at the end of this one, remind() at that time.
+    // Schedule calls: go_on() in the next round, send() at the end of this one, remind() at `time`.
     void go_on_soon(std::shared_ptr<Served> served) { going_on_.push_back(std::move(served)); }
-    // Frees what may be much in this round or later ones, as there is time.
+    // Destroys an object that may be large, in this round or a later one.
     void free_soon(std::shared_ptr<void> left) { left_.push_back(std::move(left)); }
     void send_soon(std::shared_ptr<Served> served) { sending_.push_back(std::move(served)); }
     void remind_at(Time time, const std::shared_ptr<Served>& served) {
@@ -118,11 +120,11 @@ private:
     const int poll_;
     const int called_;
     Time now_{};
-    // The same in nanoseconds, for other threads; 0 while the thread waits.
+    // `now_` in nanoseconds, for other threads; 0 while the thread waits.
     std::atomic<std::int64_t> round_began_{0};
     // The last wait was short.
     bool quick_ = false;
-    // Until then others keep the processor from whoever gives way to them.
+    // Until this time the processor is contended, and the thread does not spin.
     Time crowded_until_{};
     bool flushing_ = false;
     std::optional<Time> flush_at_;
@@ -131,13 +133,13 @@ private:
     std::multimap<Time, std::weak_ptr<Served>> reminders_;
     Fifo<std::shared_ptr<Served>> going_on_;
     std::vector<std::shared_ptr<Served>> sending_;
-    // Until the end of the round.
+    // Kept until the end of the round, because fetched events may still point to them.
     std::vector<std::shared_ptr<Served>> forgotten_;
-    // Freed as there is time.
+    // Destroyed with a time limit per round.
     Fifo<std::shared_ptr<void>> left_;
     // Posted by the thread itself.
     std::vector<std::function<void()>> own_;
-    // What is left of those that were introduced.
+    // Introduced functions that have not run yet.
     Fifo<std::function<void()>> arrived_;
     Mutex mutex_;
     std::vector<std::function<void()>> introduced_ ROCKLOCK_GUARDED_BY(mutex_);

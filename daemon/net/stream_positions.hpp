@@ -1,8 +1,8 @@
-// Positions in the two byte streams of one connection: how much of the output had been handed to
+// Positions in the two byte streams of one connection: how much of the output had been passed to
 // the socket when a byte of the input was read.
 //
-// A request confirms the answers that were completely sent before its first byte was read: its
-// client had them, or could have read them, when it went on.
+// A request confirms the responses that were completely sent before its first byte was read,
+// because its client could read them before it sent the request.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace rocklock {
 // Threads: one at a time.
 class StreamPositions {
 public:
-    // `bytes` more were read from the socket.
+    // Reports that `bytes` more were read from the socket.
     void received(std::size_t bytes) {
         if (bytes == 0) return;
         if (reads_.empty() || reads_.back().sent != sent_) reads_.push_back({received_, sent_});
         received_ += bytes;
     }
-    // `bytes` more were handed to the socket.
+    // Reports that `bytes` more were passed to the socket.
     void sent(std::size_t bytes) { sent_ += bytes; }
 
     std::uint64_t received() const { return received_; }
@@ -36,7 +36,7 @@ public:
     }
 
 private:
-    // Reads from this position of the input on, with so much sent.
+    // The input from `begin` on was read when `sent` bytes had been sent.
     struct Read {
         std::uint64_t begin = 0;
         std::uint64_t sent = 0;
