@@ -1,4 +1,4 @@
-// What a session calls its owner back with.
+// A replaceable callback of a session.
 #pragma once
 
 #include <functional>
@@ -8,16 +8,19 @@
 
 namespace rocklock {
 
-// Whether a callback is running in this thread: it cannot wait for itself.
+// Whether this thread is running a callback. Such a thread must not wait for the callback to
+// return.
 inline thread_local bool in_callback = false;
 
-// Its owner may set another one, or none, at any time: what was set before does not run any more
-// then, so that what it refers to may go. Threads: thread-safe; the callback itself runs with no
-// mutex held, and may call anything of its session.
+// A callback that can be replaced or removed at any time. After set() has returned, the old
+// function does not run any more, and the objects that it uses may be destroyed.
+//
+// Threads: thread-safe. The callback runs without a mutex and may call any function of its session.
 template <typename What>
 class Callback {
 public:
-    // Waits for calls that are under way, unless this is called back itself.
+    // Waits until running calls of the old function have returned, except if it is called from
+    // within a callback.
     void set(std::function<void(What)> callback) {
         MutexLock lock(mutex_);
         callback_.swap(callback);
@@ -37,7 +40,8 @@ public:
     }
 
 private:
-    // One call under way. A callback may throw where its owner's own thread calls it.
+    // Marks a call as running. A class, because the callback may throw if it runs on a thread of
+    // its owner.
     class Running {
     public:
         explicit Running(Callback& called) : called_(called) {}

@@ -20,14 +20,14 @@
 
 namespace rocklock {
 
-// In the order in which they lean on each other; destroyed the other way round.
+// Each member uses only members before it. They are destroyed in reverse order.
 struct Database::State {
     Clock& clock;
     std::unique_ptr<Storage> storage;
-    // One of these two answers: our own, or the daemon's.
+    // Exactly one of these is set: `manager` for an own store, `remote` for a daemon.
     std::unique_ptr<LockManager> manager;
     std::unique_ptr<RemoteService> remote;
-    // Of our own store only.
+    // For an own store only.
     std::unique_ptr<ManagerGate> gate;
     std::unique_ptr<LockTables> lock_tables;
     std::unique_ptr<TableService> tables;
@@ -47,8 +47,8 @@ struct Database::State {
         return manager != nullptr ? manager->tick() : remote->tick();
     }
 
-    // In a child of the process that opened it, its threads are not there to be waited for, and its
-    // files are not to be touched.
+    // In a child after a fork, the threads do not exist and the files belong to the parent. The
+    // state is therefore not destroyed but leaked.
     static void end(std::unique_ptr<State> state) {
         if (state != nullptr && state->made_here.in_child()) std::ignore = state.release();
     }
@@ -150,7 +150,7 @@ Result<Database> Database::connect(const std::string& socket_path, ConnectOption
     auto remote =
         RemoteService::connect(socket_path, clock, {options.patience, options.background});
     if (!remote) return std::move(remote).error();
-    // There is no storage here: whoever looks finds one that is closed.
+    // There is no local storage, so storage() returns a closed one.
     auto storage = make_memory_storage(clock);
     std::ignore = storage->close();
     auto state = std::make_unique<State>(
@@ -173,7 +173,7 @@ Result<Session> Database::open_session(std::string_view principal, SessionOption
     request.lease = options.lease;
     request.note = std::move(options.note);
     request.metadata = std::move(options.metadata);
-    // Shown to others: they may have to find out who it is.
+    // Shown to other clients, so that they can find the process.
     request.pid = ::getpid();
     request.uid = ::getuid();
     auto opened = state_->service().ask(std::move(request));
@@ -258,7 +258,7 @@ Result<std::uint64_t> Database::end_sessions(std::string_view principal, std::st
 
 Result<TableService*> Database::tables() {
     if (!state_) return moved_away();
-    // Who never asks for tables has no thread for them.
+    // The sweeper's thread is started only if the tables are used.
     if (state_->sweeper != nullptr && !state_->made_here.in_child()) state_->sweeper->start();
     if (state_->tables != nullptr) return state_->tables.get();
     return Error(ErrorCode::invalid_argument,
@@ -310,9 +310,10 @@ Result<void> Database::close() {
     if (state_->sweeper != nullptr) state_->sweeper->stop();
     state_->keeper->close();
     auto service_closed = state_->close_service();
-    // What it can't store is counted anew.
+    // If the item counts cannot be stored, they are computed again after the next open.
     if (state_->tables != nullptr) std::ignore = state_->tables->close();
-    // What was decided before has been told by now, if not before the keeper closed.
+    // All decisions have been reported by now. Delivers the notices that arrived after the keeper
+    // was closed.
     state_->keeper->notify();
     auto storage_closed = state_->storage->close();
     if (!service_closed) return service_closed;

@@ -11,7 +11,8 @@ namespace rocklock {
 
 namespace {
 
-// Errors: invalid_argument  it is not the key of an item of the table
+// Returns the definitions of the key attributes. Errors: invalid_argument if `key` is not a key of
+// the table.
 Result<table::KeyParts> key_parts(const TableDescription& described, const AttributeMap& key) {
     table::KeyParts parts;
     bool fits = key.size() == described.key.size();
@@ -39,7 +40,7 @@ Error not_bound(const std::string& table) {
                 "acquire a lock and read the item by yourself"};
 }
 
-// What an item belongs to, now that the grant is there.
+// Returns the error for an item that the grant does not cover although its resource was locked.
 Error not_covered(const std::string& table, const std::string& resource, const Grant& grant) {
     const bool permits = std::any_of(
         grant.locks.begin(), grant.locks.end(),

@@ -15,7 +15,8 @@
 namespace rocklock {
 namespace {
 
-// Writes the members of values, for the descriptions in wire/lock_members.hpp.
+// Writes the members of a value into an item. The functions describe() of wire/lock_members.hpp
+// call it for each member.
 class ItemMembers {
 public:
     static constexpr bool reading = false;

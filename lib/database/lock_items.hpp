@@ -1,5 +1,5 @@
-// What the lock manager tells, as items: the members that the protocol gives it, durations and
-// tokens as numbers, times as strings.
+// Values of the lock manager as items, with the same members as in the protocol. Durations and
+// tokens are numbers, times are strings.
 #pragma once
 
 #include <rocklock/items/attribute_value.hpp>

@@ -11,7 +11,7 @@
 namespace rocklock {
 namespace {
 
-// The places of tables().
+// The indexes of the tables in tables().
 enum : std::size_t { locks_table, sessions_table, history_table, classes_table };
 
 std::string hash_of_key(const SystemTables::Key& key, const std::string& name) {
@@ -20,7 +20,7 @@ std::string hash_of_key(const SystemTables::Key& key, const std::string& name) {
     return text != nullptr ? *text : std::string();
 }
 
-// Nothing where no grant and no event has such a number.
+// Returns none if no grant and no event can have this number.
 std::optional<std::uint64_t> number_of_key(const SystemTables::Key& key, const std::string& name) {
     const auto* value = key.key->find(name);
     const auto* number = value != nullptr ? value->get_if<Number>() : nullptr;
@@ -33,7 +33,8 @@ KeyRange keys_of(const SystemTables::Range& range) {
     return {range.first, range.last, range.forward, range.most};
 }
 
-// Asks until there are as many as are wanted, or no more: a page that is short is the last one.
+// Searches until the wanted number of items is found or there are no more. `search` returns one
+// page at a time, and where to continue if it is not the last page.
 template <typename Search>
 Result<std::vector<Item>> all_in(const SystemTables::Range& range, const Search& search) {
     const KeyOfPlace key = [&](std::string_view resource, std::uint64_t number) {
@@ -58,7 +59,7 @@ Result<std::vector<Item>> all_in(const SystemTables::Range& range, const Search&
 
 void rest_on(const SessionId& session, SystemRow& row) {
     row.rests_on.push_back({Family::locks, records::session_key(session)});
-    // Another lease may end it sooner.
+    // A renewal changes only this record, and can make the lease shorter.
     row.rests_on.push_back({Family::locks, records::deadline_key(session)});
 }
 
@@ -79,7 +80,8 @@ SystemRow row_of(const LookupKey& asked, const LookupResult& found) {
     rest_on(asked, row);
     if (const auto* holder = std::get_if<Holder>(&found.found)) {
         row.item = item_of(*holder);
-        // When that ends its grants do, and their records are only written later.
+        // A session's grants end with it, but their records are written later. The row therefore
+        // depends on the records of the session too.
         rest_on(holder->session, row);
     } else if (const auto* session = std::get_if<SessionView>(&found.found)) {
         row.item = item_of(*session);
@@ -89,7 +91,7 @@ SystemRow row_of(const LookupKey& asked, const LookupResult& found) {
     return row;
 }
 
-// What to look for; nothing for what can never be there, and for an event.
+// Returns the key to look up. Returns none for events, and if the key is invalid.
 std::optional<LookupKey> looked_for(const SystemTables::Key& key) {
     if (key.table == locks_table) {
         const auto grant = number_of_key(key, "Grant");
@@ -129,7 +131,7 @@ Result<std::vector<SystemRow>> LockTables::get(const std::vector<Key>& keys) {
             places.push_back(*std::move(place));
             asked.push_back(i);
         } else if (keys[i].table == history_table) {
-            // Numbers begin at 1.
+            // Sequences begin at 1, so 0 finds no event.
             events.push_back({i, hash_of_key(keys[i], "Resource"),
                               number_of_key(keys[i], "Sequence").value_or(0)});
         }
@@ -197,7 +199,8 @@ Result<std::vector<Item>> LockTables::scan_sessions(const Range& range) {
 
 Result<std::vector<Item>> LockTables::scan_classes(const Range& range) {
     const auto classes = manager_.classes();
-    // They are shown once they are committed, as all is that was decided before this look.
+    // lookup() returns after all earlier decisions are committed. A class must not be shown before
+    // that.
     if (auto committed = manager_.lookup({}); !committed) return std::move(committed).error();
     FirstInRange<const LockClass*> first(keys_of(range));
     for (const LockClass& lock_class : classes) {

@@ -1,11 +1,12 @@
-// The lock table as tables, answered by the lock manager:
+// The lock table as read-only system tables, which the lock manager answers:
 //
+//     table              key                 item
 //     rocklock.locks     Resource, Grant     a holder
 //     rocklock.sessions  Session             a live session
 //     rocklock.history   Resource, Sequence  an event that is kept
 //     rocklock.classes   Pattern             a class
 //
-// Their items have the members that the protocol gives these things.
+// The items have the same members as these values have in the protocol.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ private:
     Result<std::vector<Item>> scan_sessions(const Range& range);
     Result<std::vector<Item>> scan_history(const Range& range);
     Result<std::vector<Item>> scan_classes(const Range& range);
-    // Adds the events among the rows; `asked` has their places among those and their keys.
+    // Adds events to `rows`. `asked` contains the key of each event and its index in `rows`.
     struct AskedEvent {
         std::size_t row = 0;
         std::string resource;

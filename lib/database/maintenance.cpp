@@ -33,7 +33,7 @@ std::string at(std::string_view what, std::string_view key) {
     return text;
 }
 
-// Goes through all records once: counts them, and says which it can't read.
+// Reads all records once: counts them, and reports those that cannot be decoded.
 class Reading {
 public:
     explicit Reading(StoreReport& report) : report_(report) {}
@@ -54,7 +54,7 @@ private:
     }
 
     StoreReport& report_;
-    // Sessions whose end is told by the record of their grant.
+    // The number of sessions whose end is stored only in the record of their grant.
     std::uint64_t ended_with_grants_ = 0;
 };
 
@@ -122,7 +122,7 @@ void Reading::read_lock_record(std::string_view key, std::string_view value) {
             if (!records::decode_class(value)) problem(at("a class", key));
             return;
         default:
-            // The rest of a set is read with its grant, by the table.
+            // The other records of a set of resources are read by check_table(), with their grant.
             return;
     }
 }
@@ -150,7 +150,7 @@ void Reading::read_history(std::string_view key, std::string_view value) {
     if (!records::decode_audit(value)) problem(at("a row of the audit", key));
 }
 
-// Whether the records make a table of locks that keeps its own rules.
+// Checks whether a lock table can be recovered from the records, and whether its invariants hold.
 void check_table(const Storage& storage, const Snapshot& snapshot, StoreReport& report) {
     const auto boot_value = storage.get(Family::meta, records::boot_key);
     const auto boot = boot_value && *boot_value ? records::decode_boot(**boot_value) : std::nullopt;
@@ -159,7 +159,7 @@ void check_table(const Storage& storage, const Snapshot& snapshot, StoreReport& 
     facts.boot_epoch = boot ? boot->epoch : 1;
     facts.exact = boot && boot->boot_id == system_clock().boot_id() && !storage.suspect();
     LockTable table({}, {});
-    // What would be written at the next open is left.
+    // The writes that a recovery would commit are discarded.
     Decision decision;
     if (auto recovered = table.recover(snapshot, facts, decision); !recovered) {
         report.problems.push_back(recovered.error().message);
@@ -177,14 +177,15 @@ Result<void> read_into(const Storage& storage, const Snapshot& snapshot,
     report.facts.files = size->files;
     report.facts.bytes = size->bytes;
     auto done = Reading(report).read(storage, snapshot);
-    // Nobody has had a copy open: there was no run that could have failed.
+    // A copy has not been opened yet, so no earlier run of it can have failed.
     report.facts.suspect = storage.suspect() && !report.facts.copy;
     return done;
 }
 
 bool is_damage(const Error& error) { return error.code == ErrorCode::corrupt; }
 
-// A store whose log ends in damage can still be opened, as after a crash; the rest is looked at.
+// If only the end of the log is damaged, the store can still be opened, as after a crash. Reports
+// the damage and opens the store without the damaged end.
 Result<std::unique_ptr<Storage>> open_to_check(const std::string& directory, StoreReport& report) {
     auto storage = open_for(directory, Purpose::check);
     if (storage || !is_damage(storage.error())) return storage;
@@ -206,7 +207,7 @@ Result<void> glance_at(const std::string& directory, StoreReport& report) {
 }  // namespace
 
 Result<StoreFacts> inspect_store(const std::string& directory) {
-    // Whoever has it open may remove a file that we are about to read.
+    // A process that has the store open may delete a file before it is read here, so retry.
     for (int tries = 10;; --tries) {
         StoreReport report;
         auto looked = glance_at(directory, report);
@@ -227,7 +228,7 @@ Result<StoreReport> check_store(const std::string& directory) {
     const auto snapshot = (*storage)->snapshot();
     if (auto done = read_into(**storage, *snapshot, directory, report); !done) {
         if (!is_damage(done.error())) return done.error();
-        // What is damaged may have been met twice.
+        // The message may be known already, from verify().
         const auto& message = done.error().message;
         auto& problems = report.problems;
         if (std::find(problems.begin(), problems.end(), message) == problems.end()) {
@@ -246,7 +247,7 @@ Result<void> restore_store(const std::string& backup, const std::string& directo
         }
         return error;
     };
-    // Open while it is copied, so that nobody changes it.
+    // Keeps the store open while it is copied, so that no other process can change it.
     const auto source = open_for(backup, Purpose::check);
     if (!source) return damaged(source.error());
     if (auto sound = (*source)->verify(); !sound) return damaged(sound.error());

@@ -17,7 +17,7 @@
 namespace rocklock {
 namespace {
 
-// In Family::meta: version of the grant's record, session, AfterSave.
+// Records in Family::meta, by grant: the version of the grant's record, the session, and AfterSave.
 constexpr std::string_view promise_prefix = "after save ";
 constexpr std::string_view promises_end = "after save!";
 
@@ -29,7 +29,7 @@ std::string promise_key(GrantId grant) {
 
 struct Promise {
     GrantId grant{};
-    // Of the record of the grant.
+    // The version of the grant's record when the write was permitted.
     std::uint64_t version = 0;
     SessionId session;
     AfterSave after = AfterSave::keep;
@@ -54,18 +54,19 @@ Result<Promise> read_promise(std::string_view key, std::string_view value) {
     return promise;
 }
 
-// The grant was not asked: it is to be tried again. Any other refusal is final, such as that it has
-// ended.
+// Returns whether the manager could not decide the request, so that it must be repeated. Other
+// errors are final, for example that the grant has ended.
 bool is_failure(ErrorCode code) {
     return code == ErrorCode::io_error || code == ErrorCode::no_space ||
            code == ErrorCode::corrupt || code == ErrorCode::closing;
 }
 
-// As whom the tables lock for themselves.
+// The principal of the locks that the tables acquire themselves.
 constexpr std::string_view own_principal = "rocklock";
 constexpr std::string_view own_note = "removes items that have expired";
 
-// What another has in the way, or what could never be locked so: not the storage.
+// Returns whether the lock is not available now, or can never be acquired in this way. Other errors
+// are failures of the storage or the manager.
 bool is_refusal(ErrorCode code) {
     return code == ErrorCode::conflict || code == ErrorCode::kind_mismatch ||
            code == ErrorCode::invalid_argument || code == ErrorCode::limit_exceeded;
@@ -98,8 +99,9 @@ Result<void> ManagerGate::open() {
         if (!promised) return Error(promised.error());
         const auto record = read_grant(storage_, promised->grant);
         if (!record) return Error(record.error());
-        // One that was counted down already is not counted down again, nor is one that was changed
-        // in another way: that is held for too long rather than too short.
+        // If the record has changed since the save, the grant may have been released already, and a
+        // second release would decrement its count twice. Such a grant is left alone: it is better
+        // to hold it too long than to end it too early.
         const bool changed = *record && (*record)->version != promised->version;
         if (promised->after == AfterSave::downgrade || !changed) {
             auto given_up = give_up(promised->session, promised->grant, promised->after);
@@ -123,7 +125,7 @@ Write ManagerGate::promise(const WriteTerms& let_in, AfterSave after) const {
 }
 
 void ManagerGate::apply_after_save(const WriteTerms& let_in, AfterSave after) {
-    // What fails is done as the store is opened again: the promise stays.
+    // If this fails, the promise remains, and open() fulfils it when the store is opened again.
     if (!give_up(let_in.session, let_in.grant, after)) return;
     Batch batch;
     batch.writes.push_back({Family::meta, promise_key(let_in.grant), std::nullopt});
@@ -170,7 +172,8 @@ Result<std::optional<LockProof>> ManagerGate::try_lock(const std::vector<std::st
 }
 
 void ManagerGate::unlock(const LockProof& own) {
-    // A grant that was never converted has the id of its token. Where this fails its lease ends it.
+    // The id of a grant that was never converted is equal to its token. If the release fails, the
+    // grant ends with its lease.
     std::ignore = manager_.ask(Release{own.session, GrantId{number(*own.token)}});
 }
 

@@ -1,4 +1,5 @@
-// What the tables ask about locks, answered by the lock manager: where locks and data meet.
+// Answers the questions of the tables about locks. This is the only place at which tables and locks
+// meet.
 #pragma once
 
 #include <functional>
@@ -12,18 +13,19 @@
 
 namespace rocklock {
 
-// Lifetime: borrows manager and storage.
+// Lifetime: borrows the manager and the storage.
 class ManagerGate final : public LockGate {
 public:
     using GivenUp = std::function<void(const SessionId& session, GrantId grant)>;
 
     ManagerGate(LockManager& manager, Storage& storage) : manager_(manager), storage_(storage) {}
 
-    // Told of grants that a save has released, on the thread that saved. Before anybody saves.
+    // Sets the callback for grants that a save has released. It runs on the thread of the save.
+    // Must be set before the first save.
     void on_given_up(GivenUp callback) { given_up_ = std::move(callback); }
 
-    // Does what was promised by saves that a crash came behind. Before anybody else asks for
-    // anything. Errors: those of the storage and of the manager; corrupt
+    // Fulfils the promises of saves that a crash interrupted after their commit. Must be called
+    // before all other requests. Errors: those of the storage and of the manager; corrupt.
     Result<void> open();
 
     Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource,
@@ -36,7 +38,8 @@ public:
     Result<bool> let_read(const ReadMark& before, const PlainRead& read) override;
 
 private:
-    // Errors: those of the manager but for a grant that has ended, which there is nothing to do for
+    // Releases or downgrades a grant after a save. Succeeds if the grant has already ended. Errors:
+    // those of the manager that require another attempt (is_failure()).
     Result<void> give_up(const SessionId& session, GrantId grant, AfterSave after);
 
     LockManager& manager_;

@@ -126,7 +126,7 @@ Result<void> Guard::assert_held(std::string_view resource, Mode mode) const {
                            resource.starts_with(lock.resource) &&
                            resource[lock.resource.size()] == '/';
         const bool reaches = lock.resource == resource || below;
-        // A permit has no mode: there may be others.
+        // Permits cover no mode, since several sessions can have them at the same time.
         if (reaches && lock.permits == 0 && covers(lock.mode, mode)) {
             return kept_->assert_held(&grant_, resource, mode);
         }
@@ -242,7 +242,7 @@ Result<Released> Session::answer_wanted(GrantId grant, bool allow) {
     if (!allow || kept_->made_here.in_child()) {
         return kept_->service.ask(AnswerWanted{kept_->id, grant, allow});
     }
-    // Its guard does not count on it any more before somebody else may be granted it.
+    // The guard becomes invalid before the grant is released, so before another session can get it.
     kept_->give_up(grant, true);
     auto answered = kept_->service.ask(AnswerWanted{kept_->id, grant, true});
     const bool released = answered && answered->outcome == Outcome::released;

@@ -1,4 +1,5 @@
-// Locks and the items under them, in one step: read-and-lock, and getting a lost lock back.
+// Operations on locks together with the items that they protect: begin_edit(), and acquiring a lost
+// lock again.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -15,14 +16,15 @@ namespace rocklock {
 
 namespace {
 
-// How far back it is looked who had a lock since.
+// The maximum number of history rows that are read for each resource.
 constexpr std::uint32_t max_reported = 100;
 
 Error no_session() {
     return {ErrorCode::invalid_argument, "this session is empty: it was closed, detached or moved"};
 }
 
-// What was joined was held before, and stays.
+// Releases the grant after an error. With Held::join, the session had the grant before, so it is
+// kept.
 void let_go(Guard& guard, Held held) {
     if (held == Held::join) {
         std::ignore = guard.detach();
@@ -31,7 +33,8 @@ void let_go(Guard& guard, Held held) {
     }
 }
 
-// What of the items is not as it was seen. Errors: as Session::reacquire_if_unchanged().
+// Returns the items that have changed since their version in `seen`. Errors: as
+// Session::reacquire_if_unchanged().
 Result<std::vector<ItemChange>> changes_of(TableService& tables, const Guard& guard,
                                            const std::vector<ItemVersion>& seen) {
     std::vector<ItemChange> changes;
@@ -59,7 +62,7 @@ std::string sentence_about(const ItemChange& change) {
     return change.last_write ? text + " by " + change.last_write->by : text;
 }
 
-// "ann, bob": each principal once.
+// Returns the principals, each once: "ann, bob".
 std::string principals_in(const std::vector<Holder>& holders) {
     std::vector<std::string_view> names;
     std::string text;
@@ -129,7 +132,7 @@ Result<Guard> Session::reacquire_if_unchanged(TableService& tables, const Grant&
     if (!kept_) return no_session();
     std::vector<LockRequest> locks;
     for (const GrantedLock& lock : lost.locks) {
-        // Dependants come along by themselves.
+        // Dependants are locked together with the resource that caused them.
         if (!lock.cause.empty()) continue;
         LockRequest& wanted = locks.emplace_back();
         wanted.resource = lock.resource;

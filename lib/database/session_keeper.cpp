@@ -15,8 +15,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// The thread attends to so many in a round. More that are due wait for the next one, in front of
-// which what has been heard is told, and the thread may be stopped.
+// The maximum number of sessions that one round handles. Between two rounds, notices are delivered
+// and the thread can be stopped. Other due sessions are handled in the next round.
 constexpr std::size_t max_in_a_round = 512;
 
 }  // namespace
@@ -62,7 +62,7 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
     return times;
 }
 
-// ---- What Session and Guard share ----
+// ---- The state shared by Session and Guard ----
 
 BootTime KeptSession::reliable_until(const Grant* grant) const {
     if (made_here.in_child()) return BootTime::min();
@@ -88,7 +88,7 @@ void KeptSession::renewed(const SessionInfo& info, milliseconds jitter) {
     if (at < decided) return;
     decided = at;
     deadline = info.deadline;
-    // A lease that was made shorter by hand is renewed more often.
+    // If a renewal has shortened the lease, the session is renewed more often.
     renew_at = deadline - info.lease + std::min(times.renew_every, info.lease / 3) - jitter;
     warned = false;
     expired = false;
@@ -100,22 +100,22 @@ void KeptSession::not_renewed(const Error& error) {
         over = true;
         return;
     }
-    // The lease runs on meanwhile, and the warning comes in time.
+    // The lease continues meanwhile, and the warning is sent in time.
     renew_at = clock.now().boot + std::max(times.renew_every / 4, milliseconds{10});
 }
 
 void KeptSession::granted(const Grant& grant) {
     {
         MutexLock lock(mutex);
-        // `remaining` is cut to whole milliseconds, so this is not later than the decision. Of one
-        // that was decided before the last renewal the answer comes late, and the lease may be
-        // another one.
+        // `remaining` is rounded down to whole milliseconds, so this time is not later than the
+        // decision. If the grant was decided before the last renewal, its reply is late, and the
+        // lease may have changed since. Such a reply is ignored.
         const BootTime at = grant.deadline - grant.remaining - milliseconds{1};
         if (at < decided || grant.deadline <= deadline) return;
         decided = at;
         deadline = grant.deadline;
         warned = false;
-        // What is due later only is found when it is looked at next.
+        // If the keeper has not seen a deadline pass, its next check finds the new times.
         if (!std::exchange(expired, false)) return;
     }
     keeper.changed(*this);
@@ -177,7 +177,7 @@ std::optional<milliseconds> KeptSession::check(BootTime now) {
     return std::chrono::duration_cast<milliseconds>(deadline - now);
 }
 
-// ---- Which are kept, and when they are looked at ----
+// ---- The sessions and the times of their checks ----
 
 SessionKeeper::SessionKeeper(LockService& service, RemoteService* remote, Clock& clock,
                              bool background)
@@ -202,7 +202,8 @@ void SessionKeeper::changed(const KeptSession& session) {
     MutexLock lock(mutex_);
     const auto found = sessions_.find(session.id);
     if (found == sessions_.end() || found->second.session.get() != &session) return;
-    // Asked for with the mutex, so that of two who come at once the last one knows best.
+    // next_check() is called with the mutex held, so that of two concurrent calls the last one uses
+    // the newest times.
     place(found->second, session.next_check());
 }
 
@@ -242,7 +243,7 @@ SessionKeeper::Sessions SessionKeeper::take_due(std::size_t most) {
 
 milliseconds SessionKeeper::jitter(const KeepingTimes& times) {
     MutexLock lock(mutex_);
-    // xorshift64: enough to keep a thousand sessions from renewing at once.
+    // xorshift64. It only has to prevent a thousand sessions from renewing at the same time.
     jitter_state_ ^= jitter_state_ << 13;
     jitter_state_ ^= jitter_state_ >> 7;
     jitter_state_ ^= jitter_state_ << 17;
@@ -256,7 +257,7 @@ std::shared_ptr<KeptSession> SessionKeeper::find(const SessionId& id) {
     return found == sessions_.end() ? nullptr : found->second.session;
 }
 
-// ---- What their owners are told ----
+// ---- Notices to the owners of sessions ----
 
 void SessionKeeper::lost(const LostNotice& notice) {
     auto session = find(notice.session);
@@ -301,7 +302,7 @@ void SessionKeeper::notify() {
     }
 }
 
-// ---- Keeping ----
+// ---- Renewal ----
 
 std::optional<BootTime> SessionKeeper::work() {
     attend(std::numeric_limits<std::size_t>::max());
@@ -333,7 +334,7 @@ void SessionKeeper::attend(std::size_t most) {
         changed(*session);
     }
     {
-        // Before what has been heard meanwhile: a lease is warned of before it is lost.
+        // Inserted before the other notices, so that the warning about a lease precedes its loss.
         MutexLock lock(mutex_);
         news_.insert(news_.begin(), std::make_move_iterator(warnings.begin()),
                      std::make_move_iterator(warnings.end()));
@@ -341,7 +342,8 @@ void SessionKeeper::attend(std::size_t most) {
     notify();
 }
 
-// A daemon is asked for many together: a thousand answers take no longer to come than a few.
+// Renews the due sessions. For a daemon, sends all requests before it waits for the first reply, so
+// that many renewals take about as long as one.
 void SessionKeeper::renew(const Sessions& sessions) {
     const BootTime now = clock_.now().boot;
     Sessions due;

@@ -1,12 +1,12 @@
-// Keeps the sessions of a program: renews them, warns when a lease runs low, and passes on what the
-// manager tells their owners. One thread for all of them, which looks at each when its moment has
-// come: the others cost nothing meanwhile.
+// Keeps the sessions of a program alive: renews them, warns when a lease is about to end, and
+// passes the manager's notices to the owners of the sessions. One thread handles all sessions. It
+// handles a session only when its next check is due.
 //
 //           renewed                  not renewed in time
 //     kept ─────────► kept     kept ─────────────────────► warned ──► expired: every grant is lost
 //
-// What a program believes of its own lease never reaches beyond what the manager has promised: the
-// deadline is the manager's own, on the same clock, and valid() ends a margin before it.
+// The program never considers a lease longer than the manager does: the deadline is the manager's
+// own, on the same clock, and valid() returns false a margin before it.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ namespace rocklock {
 
 class RemoteService;
 
-// How a session is kept, with the defaults worked out.
+// The times of SessionOptions, with their defaults filled in.
 struct KeepingTimes {
     std::chrono::milliseconds lease{};
     std::chrono::milliseconds renew_every{};
@@ -39,10 +39,10 @@ struct KeepingTimes {
     bool renew = true;
 };
 
-// Errors: invalid_argument, when the times do not fit together.
+// Errors: invalid_argument if the times violate the constraints of SessionOptions.
 Result<KeepingTimes> keeping_times(const SessionOptions& options);
 
-// What Session and Guard share. Threads: thread-safe.
+// The state that a Session and its Guards share. Threads: thread-safe.
 struct KeptSession {
     KeptSession(LockService& used_service, Clock& used_clock, SessionKeeper& its_keeper,
                 const SessionInfo& info, const KeepingTimes& chosen)
@@ -59,77 +59,82 @@ struct KeptSession {
     const SessionId id;
     const Secret secret;
     const KeepingTimes times;
-    // A child of this process has no right to it, and must not touch the mutex.
+    // A child after a fork must not use the session or lock the mutex.
     const MadeHere made_here{};
 
     mutable Mutex mutex;
     BootTime deadline ROCKLOCK_GUARDED_BY(mutex){};
-    // When the manager decided what `deadline` says.
+    // The time of the manager's decision that set `deadline`.
     BootTime decided ROCKLOCK_GUARDED_BY(mutex){};
     BootTime renew_at ROCKLOCK_GUARDED_BY(mutex){};
     bool warned ROCKLOCK_GUARDED_BY(mutex) = false;
-    // Its keeper has seen the deadline pass: nothing is to be done before there is another one.
+    // The keeper has seen the deadline pass. No check is needed until there is a later deadline.
     bool expired ROCKLOCK_GUARDED_BY(mutex) = false;
-    // Ended, closed or detached: nothing is kept any more.
+    // The session was ended, closed or detached, so it is not renewed any more.
     bool over ROCKLOCK_GUARDED_BY(mutex) = false;
     std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
-    // Those that its owner has let others have.
+    // The grants that the owner has released to other sessions.
     std::set<GrantId> given_up ROCKLOCK_GUARDED_BY(mutex);
     Callback<const LostNotice&> on_lost;
     Callback<std::chrono::milliseconds> on_warning;
     Callback<const Wanted&> on_wanted;
 
-    // Until this the session, and the grant if one is given, may be relied upon.
+    // Returns the time until which the session, and the grant if one is given, is valid: the
+    // deadline minus the margin.
     BootTime reliable_until(const Grant* grant) const;
     bool valid(const Grant* grant) const { return clock.now().boot < reliable_until(grant); }
     std::chrono::milliseconds remaining(const Grant* grant) const;
-    // The answer to opening or renewing: what counts from now on.
+    // Applies the reply to an opening or a renewal.
     void renewed(const SessionInfo& info, std::chrono::milliseconds jitter);
-    // A renewal has failed: is tried again soon, unless the session is over.
+    // Handles a failed renewal: schedules another attempt, unless the session has ended.
     void not_renewed(const Error& error);
-    // A grant has extended the lease too.
+    // Applies a grant, which renews the session too.
     void granted(const Grant& grant);
-    // Its owner lets go: nothing is kept any more, and nobody called back once this is over.
+    // Stops the renewal and removes the callbacks. When it returns, no callback runs any more.
     void let_go();
-    // Whether a grant is about to be given up, or has been: not to be relied upon.
+    // Sets whether a grant is, or is about to be, released to other sessions. If so, it is not
+    // valid.
     void give_up(GrantId grant, bool gone);
     Result<void> assert_held(const Grant* grant, std::string_view resource, Mode mode) const;
 
-    // For its keeper. When it is to be looked at next; none: not as it is.
+    // For the keeper. Returns the time of the next check, or none if no check is needed.
     std::optional<BootTime> next_check() const;
     bool renewal_is_due(BootTime now) const;
-    // What is left of the lease when its owner is to be warned, which this tells once.
+    // Returns the remaining lease if the owner must be warned now. Does so once for each deadline.
     std::optional<std::chrono::milliseconds> check(BootTime now);
 };
 
-// Threads: thread-safe.
+// Renews sessions and delivers their notices; see above. Threads: thread-safe.
 class SessionKeeper {
 public:
-    // `remote`: the same service, when it is a daemon's, which renews many at once.
+    // `remote` is the same service if it is a daemon's, or null. It can renew many sessions at
+    // once.
     SessionKeeper(LockService& service, RemoteService* remote, Clock& clock, bool background);
-    // Stops.
+    // Stops the thread.
     ~SessionKeeper();
     SessionKeeper(const SessionKeeper&) = delete;
     SessionKeeper& operator=(const SessionKeeper&) = delete;
 
     std::shared_ptr<KeptSession> keep(const SessionInfo& info, const KeepingTimes& times);
-    // It has been renewed by hand, or lives again: look at its times again.
+    // Schedules the next check again, after the owner has renewed the session or its deadline has
+    // changed.
     void changed(const KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
-    // Its owner has let it go.
+    // Removes a session that its owner has closed or detached.
     void forget(const KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
 
-    // From the manager's thread.
+    // Queue notices. Called on the manager's thread.
     void lost(const LostNotice& notice);
     void wanted(const WantedNotice& notice);
-    // By a save, which has released it.
+    // Marks a grant as released by a save.
     void given_up(const SessionId& id, GrantId grant);
 
-    // Renews, warns, calls back; says when to come again.
+    // Renews due sessions and delivers notices. Returns the time at which to call it again, or
+    // none.
     std::optional<BootTime> work();
 
-    // No session is kept from now on; whoever holds something is told so.
+    // Stops the renewal of all sessions and calls on_lost() for every grant that they still hold.
     void close();
-    // Calls back for what the manager has told so far.
+    // Delivers the queued notices.
     void notify() ROCKLOCK_EXCLUDES(mutex_);
 
 private:
@@ -137,10 +142,10 @@ private:
 
     struct Entry {
         std::shared_ptr<KeptSession> session;
-        // Its place in the queue.
+        // The key of the session in the queue.
         std::optional<BootTime> at;
     };
-    // What is to be called back, in order.
+    // The callbacks to be called for one session, in order.
     struct Notifications {
         std::shared_ptr<KeptSession> session;
         std::optional<LostNotice> lost;
@@ -149,9 +154,9 @@ private:
     };
 
     std::shared_ptr<KeptSession> find(const SessionId& id) ROCKLOCK_EXCLUDES(mutex_);
-    // A round of the thread.
+    // One round of the thread. Returns the time of the next one.
     std::optional<BootTime> round() ROCKLOCK_EXCLUDES(mutex_);
-    // Attends to those whose moment has come, but to so many at most.
+    // Handles at most `most` sessions that are due.
     void attend(std::size_t most) ROCKLOCK_EXCLUDES(mutex_);
     Sessions take_due(std::size_t most) ROCKLOCK_EXCLUDES(mutex_);
     void renew(const Sessions& sessions) ROCKLOCK_EXCLUDES(mutex_);
@@ -166,12 +171,12 @@ private:
     RemoteService* const remote_;
     Clock& clock_;
     const bool background_;
-    // Before that of a session, where both are taken.
+    // Locked before the mutex of a session if both are needed.
     Mutex mutex_;
     std::map<SessionId, Entry> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
-    // When each is to be looked at, the first one first.
+    // The times of the next checks, earliest first.
     std::set<std::pair<BootTime, SessionId>> queue_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Of the thread; the earliest there is while it does not sleep.
+    // The time until which the thread sleeps. The minimum while it does not sleep.
     BootTime sleeps_until_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::min();
     std::deque<Notifications> news_ ROCKLOCK_GUARDED_BY(mutex_);
     std::uint64_t jitter_state_ ROCKLOCK_GUARDED_BY(mutex_) = 0x9E3779B97F4A7C15U;

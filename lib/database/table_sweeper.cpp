@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// When a step failed; and so that others have their turn between two steps.
+// The pause after a failed step, and the minimum pause between steps, which lets other threads run.
 constexpr milliseconds after_failure{10'000};
 constexpr milliseconds min_pause{1};
 
@@ -37,7 +37,7 @@ void TableSweeper::run() {
         const auto report = tables_.sweep_expired({});
         const auto pause = report ? std::max(report->next, min_pause) : after_failure;
         const MutexLock lock(mutex_);
-        // A step that comes early does no harm.
+        // A spurious wake-up is harmless, because a step can be executed at any time.
         if (!ending_) wake_.wait_for(mutex_, pause);
         if (ending_) return;
     }

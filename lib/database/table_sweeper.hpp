@@ -1,4 +1,4 @@
-// Has expired items removed, in a thread of its own, one step after the other.
+// Calls TableService::sweep_expired() repeatedly on a thread of its own.
 #pragma once
 
 #include <thread>
@@ -18,9 +18,9 @@ public:
     TableSweeper& operator=(const TableSweeper&) = delete;
     ~TableSweeper() { stop(); }
 
-    // The first time; does nothing afterwards.
+    // Starts the thread. Later calls have no effect.
     void start() ROCKLOCK_EXCLUDES(mutex_);
-    // Waits for a step that is under way.
+    // Stops the thread after the current step.
     void stop() ROCKLOCK_EXCLUDES(mutex_);
 
 private:

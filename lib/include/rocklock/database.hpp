@@ -164,9 +164,9 @@ public:
     // Ends a session and all of its grants. Errors: as EndSession.
     Result<ClosedSession> end_session(const SessionId& session, std::string_view by,
                                       std::string_view reason);
-    // Ends all sessions of a principal one after the other, including sessions that are opened
-    // meanwhile. Returns the number of ended sessions. If it fails, the sessions before the failed
-    // one have ended. Errors: as EndSession.
+    // Ends all sessions of a principal one after the other. Repeats this for sessions that were
+    // opened meanwhile, up to five rounds in total. Returns the number of ended sessions. If it
+    // fails, the sessions before the failed one have ended. Errors: as EndSession.
     Result<std::uint64_t> end_sessions(std::string_view principal, std::string_view by,
                                        std::string_view reason);
 
