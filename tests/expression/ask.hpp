@@ -1,4 +1,4 @@
-// Short ways to ask an expression something, for tests.
+// Short functions for tests that evaluate an expression.
 #pragma once
 
 #include <string>
@@ -13,10 +13,11 @@ namespace rocklock::proof {
 using NameList = std::vector<std::pair<std::string, std::string>>;
 using ValueList = std::vector<std::pair<std::string, AttributeValue>>;
 
-// {{"#a", "name"}} and {{":v", 1}}; an empty list is as one that is not given.
+// Converts {{"#a", "name"}} and {{":v", 1}}. An empty list becomes an absent one.
 Placeholders placeholders(const NameList& names, const ValueList& values);
 
-// The fault of a request whose only expression is that text, and "" when there is none.
+// Return the error message of a request with this single expression, or an empty string if the
+// expression is valid.
 std::string condition_fault(std::string_view text, const ValueList& values = {},
                             const NameList& names = {});
 std::string update_fault(std::string_view text, const ValueList& values = {},
@@ -24,14 +25,14 @@ std::string update_fault(std::string_view text, const ValueList& values = {},
 std::string projection_fault(std::string_view text, const NameList& names = {});
 std::string request_fault(expression::RequestKind kind, const ExpressionParameters& parameters);
 
-// What the condition says of the item. It must have no fault.
+// Returns whether the item meets the condition, which must be valid.
 bool holds_of(const Item& item, std::string_view text, const ValueList& values = {},
               const NameList& names = {});
 Item projected(const Item& item, std::string_view text, const NameList& names = {});
-// The item after the update, or the error of applying it.
+// Returns the item after the update, or the error of applying it.
 Result<Item> updated(const Item& item, std::string_view text, const ValueList& values = {},
                      bool existed = true);
-// What UPDATED_OLD or UPDATED_NEW say, of the item before or after.
+// Returns the attributes that UPDATED_OLD or UPDATED_NEW return for this item.
 Item touched(const Item& item, std::string_view text, const ValueList& values = {});
 
 inline AttributeValue number(int value) { return Number(value); }

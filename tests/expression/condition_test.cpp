@@ -17,7 +17,7 @@ std::string repeated(std::string_view text, int count) {
     return result;
 }
 
-// "a IN (:v, ...)" with that many operands.
+// Returns "a IN (:v, ...)" with `count` operands.
 std::string in_list(int count) {
     std::string text = "a IN (:v";
     for (int i = 1; i < count; ++i) text += ",:v";
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(says_which_bounds_are_reversed) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// Each text has the fault of its line and all that come after it.
+// Each text contains the error of its own line and the errors of all lines after it.
 BOOST_AUTO_TEST_SUITE(of_several_faults)
 
 BOOST_AUTO_TEST_CASE(the_one_that_goes_first_is_told) {
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(the_one_that_goes_first_is_told) {
     }
 }
 
-// A clause is looked through as a whole before the next one.
+// All errors of a clause are reported before those of the next one.
 BOOST_AUTO_TEST_CASE(those_of_the_first_clause_go_before_those_of_the_next) {
     BOOST_TEST(condition_fault("a = a AND b = :undefined") ==
                std::string(invalid) +
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(are_indexes_of_31_bits) {
                    "List index is not within the allowable range; index: [2147483648]");
 }
 
-// As deep as a text can be, and no deeper than what reads it.
+// Texts of the maximum depth are accepted, and deeper ones are refused without a stack overflow.
 BOOST_AUTO_TEST_CASE(hold_for_texts_of_any_depth) {
     const ValueList value{{":v", number(1)}};
     const std::string deep = repeated("NOT (", 299) + "a = :v" + repeated(")", 299);

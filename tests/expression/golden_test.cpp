@@ -1,4 +1,5 @@
-// The recorded answers of the service (tests/golden), as far as expressions decide them.
+// Compares with the recorded responses of the service (tests/golden), as far as they depend on
+// expressions.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -23,8 +24,8 @@ using boost::json::value;
 
 constexpr std::string_view parameters_were = "One or more parameter values were invalid: ";
 
-// The beginnings of the texts that are for expressions to say. Of others, those of members, keys
-// and numbers, there is nothing to compare here.
+// The beginnings of the error messages that come from expressions. Other messages, about members,
+// keys and numbers, are not compared here.
 constexpr auto our_texts = std::to_array<std::string_view>({
     "Invalid UpdateExpression",
     "Invalid ConditionExpression",
@@ -105,7 +106,7 @@ bool same_items(const Outcome& outcome, const object& record) {
     return std::is_permutation(items.begin(), items.end(), found.begin(), found.end());
 }
 
-// How the outcome differs from the answer that was recorded; empty when it does not.
+// Returns the difference between the outcome and the recorded response; empty if there is none.
 std::string difference(const Outcome& outcome, const object& record) {
     if (record.at("status").to_number<int>() != 200) return error_difference(outcome, record);
     if (outcome.error) return "error: " + *outcome.error;
@@ -141,7 +142,7 @@ void play(const object& record, ListTables& tables, Tally& tally) {
     tally.faults += fails ? 1 : 0;
 }
 
-// Each case begins with the table that it makes.
+// Each case begins by creating its tables.
 Tally play(const std::string& topic) {
     Tally tally;
     std::string current;
@@ -163,7 +164,7 @@ void check(const std::string& topic, const Tally& wanted) {
 
 }  // namespace
 
-// The counts are those of the files: no answer may be left out unseen.
+// The expected counts are those of the files, so that no record is skipped unnoticed.
 BOOST_AUTO_TEST_SUITE(the_recorded_answers_of_the_service)
 
 BOOST_AUTO_TEST_CASE(to_conditions_are_ours) { check("conditions", {760, 144}); }

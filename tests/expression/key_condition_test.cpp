@@ -45,7 +45,7 @@ std::string fault_of(std::string_view text, const ValueList& values,
     return range ? "" : range.error().message;
 }
 
-// Which of 1 to 5 are range keys within.
+// Returns which of the range keys 1 to 5 meet the condition.
 std::string within(std::string_view condition) {
     const std::string text = "pk = :p AND " + std::string(condition);
     const ValueList values{{":p", "p"}, {":two", number(2)}, {":four", number(4)}};

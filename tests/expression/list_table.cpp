@@ -26,7 +26,7 @@ const std::map<std::string, RequestKind, std::less<>> kinds{
 
 Outcome failed(std::string message) { return {std::move(message), {}, {}, 0}; }
 
-// Names of keys are borrowed wherever they are.
+// Returns a view of the name that stays valid, because key schemas borrow their names.
 std::string_view kept(std::string name) {
     static std::set<std::string> names;
     return *names.insert(std::move(name)).first;
@@ -52,7 +52,7 @@ ListTable table_from_json(const object& request) {
     return table;
 }
 
-// Nothing where a member is not of its type, or no value. That is not for expressions to see.
+// Returns none if a member has the wrong type or an invalid value; expressions do not check that.
 std::optional<ExpressionParameters> parameters_of(const object& request, RequestKind kind) {
     RequestFaults faults;
     auto parameters = read_parameters(MemberReader(request, {}, faults), kind);
@@ -196,7 +196,7 @@ std::optional<Outcome> ListTables::list(Kind kind, const object& request,
     return outcome;
 }
 
-// The items in the range, by their range keys; without a range all, in any order.
+// Returns the items in the range, sorted by range key. Without a range, returns all items.
 std::vector<Item> ListTables::in_order(const std::optional<expression::KeyRange>& range) const {
     if (!range) return table_->items;
     const auto& schema = table_->schema;

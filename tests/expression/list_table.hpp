@@ -1,4 +1,4 @@
-// Plays requests on tables that are lists of items: what of them expressions decide.
+// Executes requests on tables that are lists of items, as far as the results depend on expressions.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 
 namespace rocklock::proof {
 
-// What came of a request: an error, or what is in the answer.
+// The outcome of a request: an error, or the relevant parts of the response.
 struct Outcome {
     std::optional<std::string> error;
-    // Attributes or Item.
+    // The member `Attributes` or `Item` of the response.
     std::optional<Item> item;
     std::optional<std::vector<Item>> items;
     std::size_t count = 0;
@@ -27,13 +27,13 @@ struct ListTable {
     std::vector<Item> items;
 
     std::vector<std::string_view> keys() const;
-    // The place of the item with these key attributes.
+    // Returns the position of the item with these key attributes.
     std::vector<Item>::iterator find(const Item& key);
 };
 
 class ListTables {
 public:
-    // Nothing when the request is about more than expressions.
+    // Returns none if the request depends on more than expressions.
     std::optional<Outcome> play(const std::string& operation, const boost::json::object& request);
 
 private:
@@ -56,7 +56,7 @@ private:
     ListTable* table_ = nullptr;
 };
 
-// A member that is a text; `otherwise` where there is none.
+// Returns the value of a string member, or `otherwise` if there is no such member.
 std::string text_member(const boost::json::object& json, std::string_view name,
                         std::string otherwise = "");
 

@@ -1,16 +1,16 @@
-"""Prints vectors.txt: random expressions, and what a slow and simple model says of them.
+"""Prints vectors.txt: random expressions, and their results in a slow and simple model.
 
     make_vectors.py [SEED [COUNT]] > vectors.txt
 
-vectors_test.cpp reads another file where ROCKLOCK_VECTORS names one.
+vectors_test.cpp reads another file if ROCKLOCK_VECTORS names one.
 
 The first line is a list of items. Each further line is a question about one of them and the answer,
 as JSON:
     {"kind": "condition", "item": 3, "text": ..., "names": ..., "values": ..., "answer": true}
     {"kind": "projection", ..., "answer": {...}}
-    {"kind": "update", ..., "existed": true, "answer": {...}}, or "error": the fault
+    {"kind": "update", ..., "existed": true, "answer": {...}}, or "error": the message
 
-The model never sees the text: it works on the nested tuples that the text is written from.
+The model does not parse the text: it evaluates the nested tuples from which the text is written.
 """
 
 import base64
@@ -37,7 +37,7 @@ class Fault(Exception):
     pass
 
 
-# Values, as in requests. Numbers keep one form, sets are sorted.
+# Values in the form of requests. Numbers are normalised, and sets are sorted.
 
 def number(value):
     text = format(value.normalize(), "f")
@@ -104,7 +104,7 @@ def same(left, right):
 
 
 def raw(value):
-    """What a scalar is ordered by."""
+    """Returns the sort key of a scalar."""
     kind = type_of(value)
     if kind == "S":
         return content(value).encode()
@@ -130,7 +130,7 @@ def find(item, path):
 
 
 def random_path(rng, item):
-    """Mostly one that leads somewhere, or nearly."""
+    """Returns a random path, usually one that exists or almost exists."""
     path, value = [], {"M": item}
     while True:
         if type_of(value) == "M" and content(value) and rng.random() < 0.85:
@@ -156,7 +156,7 @@ class Writer:
         return self.rng.choice(BLANKS)
 
     def word(self, word):
-        """A keyword, apart from what is around it."""
+        """Returns a keyword with random case and blanks around it."""
         cased = "".join(self.rng.choice([c.lower(), c.upper()]) for c in word)
         return " " + self.blank() + cased + " " + self.blank()
 
@@ -201,7 +201,7 @@ class Writer:
             return self.wrapped(self.value(operand[1]))
         return self.wrapped(self.call("size", [self.operand(operand[1])]))
 
-    # How tightly a condition holds together: OR 0, AND 1, NOT 2, all else 3.
+    # The precedence of conditions: OR 0, AND 1, NOT 2, all others 3.
     STRENGTH = {"or": 0, "and": 1, "not": 2}
 
     def condition(self, node, outer=0):
@@ -214,7 +214,7 @@ class Writer:
     def bare_condition(self, node, strength):
         kind = node[0]
         if kind in ("or", "and"):
-            # The same word within itself may stand alone on the left only.
+            # A condition with the same operator needs no parentheses if it is the left operand.
             parts = [self.condition(part, strength + (i > 0)) for i, part in enumerate(node[1])]
             return self.word(kind).join(parts)
         if kind == "not":
@@ -290,7 +290,7 @@ def random_condition(rng, item, depth=0):
 
 
 def random_clause(rng, item):
-    """Nothing where it is one that the service refuses."""
+    """Returns a clause, or None if the service would refuse it."""
     kind = rng.choice(["compare", "compare", "between", "in", "attribute_exists",
                        "attribute_not_exists", "attribute_type", "begins_with", "contains"])
     path = ("path", random_path(rng, item))
@@ -388,7 +388,7 @@ def holds(item, node):
 # Projections and updates.
 
 def random_paths(rng, item, count):
-    """Paths of which none overlaps or conflicts with another."""
+    """Returns paths that neither overlap nor conflict."""
     paths = []
     for _ in range(count):
         path = random_path(rng, item)
@@ -407,7 +407,7 @@ def clash(left, right):
 
 
 def selected(value, here, paths):
-    """What of a value is under one of the paths."""
+    """Returns the parts of a value that the paths select."""
     if here in paths:
         return value
     if not any(path[:len(here)] == here for path in paths):
@@ -428,7 +428,7 @@ def selected_map(attributes, here, paths):
 
 
 def random_assigned(rng, item, depth=0):
-    """A function takes values, paths and if_not_exists."""
+    """Returns a value to assign: a value, a path, or a function with such operands."""
     chance = rng.random()
     if chance < 0.3 or depth > 2:
         return ("value", random_value(rng, 1))
@@ -447,7 +447,7 @@ def random_assigned(rng, item, depth=0):
 
 
 def random_actions(rng, item, existed):
-    """Mostly such that nothing is wrong with them."""
+    """Returns update actions that are usually valid."""
     actions = []
     for path in random_paths(rng, item, rng.randrange(1, 9)):
         kind = rng.choice(["SET", "SET", "REMOVE", "ADD", "DELETE"])
@@ -467,7 +467,7 @@ def random_actions(rng, item, existed):
             if rng.random() < 0.9:
                 continue
         actions.append((kind, path, value))
-    # The order of the text: sections stand where they are first named.
+    # Sorted as in the text: sections appear in the order in which they are first used.
     order = list(dict.fromkeys(kind for kind, _, _ in actions))
     actions.sort(key=lambda action: order.index(action[0]))
     return actions or [("REMOVE", ("d",), None)]
@@ -498,7 +498,7 @@ def assigned(item, node):
 
 
 def changed(item, kind, path, given):
-    """The value that is at the path afterwards; MISSING where there is none."""
+    """Returns the new value at the path, or MISSING if there is none."""
     if kind == "SET":
         value = assigned(item, given)
         if value is MISSING:
@@ -523,7 +523,9 @@ def changed(item, kind, path, given):
 
 
 def rebuilt(value, here, changes):
-    """The value with all changes below it: elements keep their old places until it is whole."""
+    """Returns the value with all changes below it. Elements keep their old indexes until all
+    changes are made.
+    """
     below = {path[len(here)] for path in changes if path[:len(here)] == here and path != here}
     if not below:
         return value

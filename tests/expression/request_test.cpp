@@ -45,7 +45,7 @@ bool expected_holds(const ExpectedAttribute& expected, const Item& item) {
     return holds(*read.value().condition, item);
 }
 
-// Words of which texts are made that nearly are expressions.
+// Returns a random text of words that occur in expressions.
 std::string random_text(std::mt19937& random) {
     static const std::vector<std::string> words{"a",
                                                 "b.c",
@@ -101,7 +101,7 @@ std::string random_text(std::mt19937& random) {
 const ValueList random_values{{":v", number(1)}, {":w", list({"y"})}};
 const Item random_item{{"a", number(1)}, {"b", AttributeMap{{"c", list({"x"})}}}, {"n", "n"}};
 
-// The placeholders that a text has, since others would be a fault.
+// Returns the placeholders that the text uses; unused ones would be an error.
 Placeholders placeholders_in(std::string_view text) {
     ValueList values;
     for (const auto& entry : random_values) {
@@ -120,7 +120,7 @@ std::string asked_as_condition(const std::string& text) {
     return holds(*read->condition, random_item) ? "holds" : "holds not";
 }
 
-// Nothing where it could be applied.
+// Returns the error message, or an empty string if the update can be applied.
 std::string asked_as_update(const std::string& text) {
     ExpressionParameters parameters;
     parameters.update = text;
@@ -225,7 +225,8 @@ BOOST_AUTO_TEST_CASE(names_attributes_in_65535_bytes_at_most) {
 BOOST_AUTO_TEST_CASE(takes_placeholders_of_two_megabytes_together) {
     constexpr std::size_t most = 2U << 20;
     const auto fault = [](std::size_t name_bytes, std::size_t value_bytes) {
-        // A placeholder counts too. Each name has a limit of its own, so there are many.
+        // The length of a placeholder counts, too. Each name has its own limit, so many names are
+        // needed.
         NameList names;
         std::string text = "a = :v";
         for (std::size_t left = name_bytes; left > 0;) {
@@ -288,7 +289,7 @@ BOOST_AUTO_TEST_CASE(is_looked_through_expression_by_expression) {
                "Invalid operator used in KeyConditionExpression: <>");
 }
 
-// Placeholders are those of the whole request.
+// All expressions of a request share its placeholders.
 BOOST_AUTO_TEST_CASE(shares_its_placeholders_among_its_expressions) {
     ExpressionParameters parameters;
     parameters.update = "SET #a = :v";
@@ -315,7 +316,7 @@ BOOST_AUTO_TEST_CASE(are_conditions_on_whole_names) {
     BOOST_TEST(expected_holds({"a", {}, false, {}, {}}, item));
 }
 
-// NOT_CONTAINS is not the opposite of CONTAINS: of what is not there both are false.
+// NOT_CONTAINS is not the negation of CONTAINS: both are false for an absent attribute.
 BOOST_AUTO_TEST_CASE(are_false_of_what_is_not_there) {
     const Item item{{"s", strings({"a"})}};
     const auto holds = [&](std::string attribute, ComparisonOperator comparison) {
@@ -370,7 +371,8 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(random_words)
 
-// Whatever they are, they are an expression or have a fault; both say the same when asked again.
+// Each text is either a valid expression or returns an error, and gives the same result when it is
+// parsed again.
 BOOST_AUTO_TEST_CASE(are_read_without_harm) {
     std::mt19937 random(20261121);
     int accepted = 0;

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(appends_what_lies_beyond_the_end_in_order_of_indexes) {
                 with_list({"x", "y", "two", "five", "nine"})));
 }
 
-// What was appended takes no place that the text could mean.
+// Appended elements do not shift the indexes in the text.
 BOOST_AUTO_TEST_CASE(removes_by_the_places_before_it) {
     const Item item = with_list({"x", "y", "z"});
     BOOST_TEST((after(item, "SET l[7] = :v REMOVE l[3], l[0]", {{":v", "v"}}) ==
@@ -198,7 +198,8 @@ BOOST_AUTO_TEST_CASE(the_one_that_goes_first_is_told) {
     }
 }
 
-// Two paths overlap in the order of the text, however many there are.
+// Of two overlapping paths, the message names the earlier one in the text first, whatever the
+// number of paths.
 BOOST_AUTO_TEST_CASE(paths_that_overlap_are_found_among_many) {
     std::string text = "REMOVE z[3].y";
     for (int i = 0; i < 300; ++i) text += ",a" + std::to_string(i);

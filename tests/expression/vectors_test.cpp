@@ -1,4 +1,5 @@
-// vectors.txt: random expressions and what a model in Python says of them (make_vectors.py).
+// Compares with vectors.txt: random expressions and the results of a model in Python
+// (make_vectors.py).
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -51,7 +52,7 @@ bool answers_update(const object& asked, const RequestExpressions& read, const I
     return result && *result == *item_from_json(asked.at("answer"));
 }
 
-// Whether the answer is ours.
+// Returns whether the answer in the file equals the result here.
 bool answers(const object& asked, const Item& item) {
     const std::string kind(asked.at("kind").as_string());
     const std::string text(asked.at("text").as_string());

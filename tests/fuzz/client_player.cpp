@@ -32,10 +32,10 @@ namespace rocklock {
 namespace {
 
 constexpr std::uint32_t administrator = 4711;
-// No lease is longer than 30 days.
+// Longer than the maximum lease, which is 30 days.
 constexpr std::chrono::hours long_time{24 * 31};
 
-// How the bytes come.
+// The way in which the bytes are sent; see client_player.hpp.
 struct Manner {
     explicit Manner(std::string_view two)
         : piece(static_cast<unsigned char>(two[0])),
@@ -54,7 +54,7 @@ struct Manner {
     std::chrono::milliseconds pause{};
 };
 
-// A store whose sessions have the same secrets each time: its key is zeros.
+// Returns a store whose session key is zeros, so that sessions have the same secrets in each run.
 std::unique_ptr<Storage> known_storage(Clock& clock) {
     auto storage = make_memory_storage(clock);
     Batch batch;
@@ -65,14 +65,14 @@ std::unique_ptr<Storage> known_storage(Clock& clock) {
     return storage;
 }
 
-// A server's inside, whose time is in our hands.
+// The parts of a server, with a simulated clock.
 struct World {
     World() {
         LockManagerOptions options;
         options.background = false;
         options.events_kept = 1000;
         options.timings = true;
-        // The first is fifteen zeros and 1.
+        // The id of the first session is fifteen zeros and a 1.
         options.session_ids = [this] {
             ++sessions;
             SessionId id;
@@ -101,7 +101,7 @@ struct World {
     std::unique_ptr<StatusPages> places;
 };
 
-// Reads what goes over the line as a client does that knows what it has asked.
+// Checks the traffic of a connection like a client that knows its requests.
 class Reading {
 public:
     Reading() = default;
@@ -111,7 +111,7 @@ public:
 
     virtual void sent(std::string_view bytes) = 0;
     virtual void received(std::string_view bytes) = 0;
-    // Nothing more will come.
+    // Called after the last bytes.
     virtual void ended(bool broken) = 0;
 };
 
@@ -163,7 +163,7 @@ public:
 
 private:
     void answered(const Frame& frame) {
-        // Calls that came before what is wrong may be answered behind the farewell.
+        // Calls that precede the invalid input may be answered after the farewell.
         if (frame.kind == FrameKind::farewell) {
             require(!left_, "one farewell is enough");
             left_ = true;
@@ -187,7 +187,7 @@ private:
 
     std::string calls_;
     bool asks_ = false;
-    // What was asked under a number and is not answered.
+    // The unanswered calls by their number.
     std::unordered_map<std::uint64_t, std::deque<std::optional<CallBody>>> asked_;
     std::string answers_;
     bool greeted_ = false;
@@ -201,7 +201,7 @@ public:
 
     void ended(bool /*broken*/) override {
         require(is_utf8(answers_), "what comes is text");
-        // Whose answers have no body.
+        // The responses to HEAD have no body.
         if (calls_.find("HEAD") != std::string::npos) return;
         for (std::string_view rest = answers_; !rest.empty();) {
             require(rest.starts_with("HTTP/1.1 "), "an answer begins where the one before it ends");
@@ -225,7 +225,7 @@ private:
     std::string answers_;
 };
 
-// One connection to it.
+// A connection to the server.
 class Client {
 public:
     Client(World& world, char first, const Manner& manner)
@@ -255,7 +255,7 @@ public:
         go_on();
     }
 
-    // What time has decided.
+    // Delivers the responses that time has caused.
     void answer() {
         world_.manager->tick();
         run_posted();
@@ -298,7 +298,8 @@ private:
         run_posted();
     }
 
-    // What was held up by answers that were not taken, or by too many waits.
+    // Continues with input that was held back because responses were not taken or too many requests
+    // waited.
     void go_on() {
         while (conversation_->paused() && !conversation_->broken()) {
             if (!conversation_->has_room()) take();

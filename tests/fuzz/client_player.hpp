@@ -1,23 +1,23 @@
-// A client that may send anything, on a server without sockets.
+// A client that sends arbitrary bytes to a server without sockets.
 #pragma once
 
 #include <string_view>
 
 namespace rocklock {
 
-// Plays one connection. Of `input`
+// Plays one connection. The meaning of `input`:
 //
-//     the first byte    is the size of the pieces in which the rest comes; 0: all at once
-//     the second byte   1: closes its sending side at the end, and does not just hang up
-//                       2: comes over TCP
-//                       4: takes answers when it must
-//                       8 to 248: by so much time goes on after each piece; see client_player.cpp
-//     the rest          is what the client sends
+//     first byte    the size of the pieces in which the rest is sent; 0: a single piece
+//     second byte   1: at the end, shuts down its sending side before it disconnects
+//                   2: connects over TCP
+//                   4: takes responses only when it must
+//                   8 to 248: the time that passes after each piece; see client_player.cpp
+//     other bytes   the data that the client sends
 //
-// Afterwards everything that is left is ended by time. Sessions and their secrets are the same in
-// every run: seeds.py knows them. Throws std::logic_error when the server breaks a promise: a
-// request without an answer, an answer that cannot be read, a lock that outlives its lease, a lock
-// table that contradicts itself.
+// Afterwards, time passes until all leases have ended. Sessions and their secrets are the same in
+// every run, and client_seeds.py knows them. Throws std::logic_error if the server breaks a
+// promise: a request without a response, a response that cannot be parsed, a lock that outlives its
+// lease, or an inconsistent lock table.
 void play_client(std::string_view input);
 
 }  // namespace rocklock

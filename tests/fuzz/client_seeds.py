@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Writes inputs for the fuzzer to begin with: conversations that make sense, over HTTP and in frames.
+"""Writes the initial inputs of the fuzzer: valid conversations, over HTTP and in frames.
 
     tests/fuzz/client_seeds.py FOLDER [WORDS]
 
-WORDS is a file that gets what mutations can hardly find, for libFuzzer's dictionary: numbers of
-members and verbs, and proofs of sessions. The frames are encoded here as docs/protocol.md says, not by the code under test.
+If WORDS is given, this file gets entries for libFuzzer's dictionary that mutations would hardly
+find: the numbers of members and verbs, and the credentials of sessions. Frames are encoded here as
+docs/protocol.md describes, independently of the code under test.
 """
 
 import base64
@@ -24,7 +25,9 @@ WORDS = {
 
 
 def session(number):
-    """The sessions that play_client opens are numbered, in a store whose key is zeros."""
+    """Returns the id of a session. play_client() numbers its sessions, and the store's key is
+    zeros.
+    """
     return number.to_bytes(16, "big")
 
 
@@ -34,7 +37,7 @@ def proof(number):
 
 
 def grant(number):
-    """The first tokens of a store begin at the second in which it is made."""
+    """Returns a grant id. The numbers of a store begin at the second in which it is created."""
     return (1767225600 << 21) + number
 
 
@@ -160,7 +163,7 @@ def zigzag(value):
 
 
 def value_of(name, value):
-    """How the value is written, and whether as bytes."""
+    """Returns the encoded value, and its wire type: 1 for bytes, otherwise 0."""
     if isinstance(value, bool):
         return varint(int(value)), 0
     if isinstance(value, int):
@@ -194,13 +197,13 @@ def call(number, verb, members):
     return frame(1, number, struct.pack(">H", number_of(verb)) + members_of(members))
 
 
-# ---- All of them ----
+# ---- All inputs ----
 
 HANGS_UP, CLOSES, OVER_TCP, TAKES_LATE = 0, 1, 2, 4
 
 
 def time(power):
-    """After each piece so many milliseconds pass: 2 to this power, up to 30."""
+    """Returns the bits of a pause after each piece: 2 to this power milliseconds, up to 2^30."""
     return (power + 1) << 3
 
 
@@ -210,7 +213,8 @@ def inputs():
         frames = GREETING + b"".join(call(i + 1, *each) for i, each in enumerate(calls))
         yield f"http-{name}", 0, CLOSES, http
         yield f"frames-{name}", 0, CLOSES, frames
-        # In pieces, while time passes; and from whoever knows nobody here.
+        # In pieces while time passes; with late reading; and over TCP, where the kernel cannot
+        # identify the client.
         yield f"http-{name}-slowly", 200, CLOSES | time(place % 8), http
         yield f"frames-{name}-slowly", 40, CLOSES | time(place % 8), frames
         yield f"frames-{name}-late", 255, HANGS_UP | TAKES_LATE, frames
@@ -239,7 +243,7 @@ def inputs():
 
 
 def words():
-    """What a verb or a member begins with, and who proves to be whom."""
+    """Returns the encoded beginnings of calls and members, and the credentials of sessions."""
     for calls in CONVERSATIONS.values():
         for verb, members in calls:
             yield struct.pack(">H", number_of(verb))

@@ -1,5 +1,4 @@
-// What the fuzzer has found worth keeping is played once more: its corpora, and all that ever
-// failed.
+// Plays the corpora that the fuzzer has found, and all inputs that ever failed.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -49,7 +48,7 @@ BOOST_AUTO_TEST_CASE(tables) { play_all("tables", rocklock::play_tables); }
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// Of each conversation all that comes before its end: requests cut short, wherever.
+// Plays the beginnings of each conversation: requests that are cut off at any position.
 BOOST_AUTO_TEST_CASE(every_conversation_that_stops_somewhere) {
     for (const auto& input : corpus("client")) {
         if (!input.name.starts_with("seed-")) continue;

@@ -25,7 +25,7 @@ AttributeValue set_of(std::vector<Member> members) {
     return AttributeSet<Member>::make(std::move(members)).value();
 }
 
-// Of each type one, and those that operators are particular about.
+// One value of each type, and values that some operators treat specially.
 std::vector<ValuePlaceholder> known_values() {
     return {
         {":s", "text"},
@@ -62,7 +62,8 @@ Item whole_item() {
     return item;
 }
 
-// One that is defined and not used is a fault; only what may be used is given.
+// Returns the placeholders that occur in the text. A defined but unused placeholder would be an
+// error.
 template <typename Placeholder>
 std::optional<std::vector<Placeholder>> named_in(std::string_view text,
                                                  std::vector<Placeholder> all) {
@@ -93,7 +94,7 @@ void require_stored(const Item& item) {
     require(again.has_value() && *again == item, "an item can be stored");
 }
 
-// The opposite, where that is no fault: it has an operator and parentheses more.
+// Checks the negated condition, if it is valid: it has an additional operator and parentheses.
 void require_opposite(const ExpressionParameters& parameters, bool held, const Item& item) {
     ExpressionParameters opposite = parameters;
     opposite.condition = "NOT (" + *parameters.condition + ")";
@@ -135,7 +136,7 @@ void play_expressions(std::string_view input) {
     if (input.empty()) return;
     const auto& reading = readings.at(static_cast<unsigned char>(input.front()) % readings.size());
     const std::string text(input.substr(1));
-    // From JSON comes nothing else.
+    // Texts from JSON are always UTF-8.
     if (!is_utf8(text)) return;
 
     ExpressionParameters parameters;

@@ -1,15 +1,15 @@
-// An expression of any bytes: read as each kind of request reads it, then used on items. What must
-// hold whatever the bytes are is checked.
+// Parses arbitrary bytes as an expression of each kind of request, applies it to items, and checks
+// properties that must hold for any input.
 #pragma once
 
 #include <string_view>
 
 namespace rocklock {
 
-// The first byte of the input says of which kind the expression is, the rest is its text.
+// The first byte of the input selects the kind of expression, the rest is its text.
 //
-// Throws std::logic_error where a promise is broken: what is wrong is the request's fault and has a
-// text, NOT is the opposite, and what an update or a projection makes of an item can be stored.
+// Throws std::logic_error if a property does not hold: an error is the fault of the request and has
+// a message, NOT negates a condition, and the result of an update or a projection can be stored.
 void play_expressions(std::string_view input);
 
 }  // namespace rocklock

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Writes inputs for the fuzzer of expressions to begin with: those of the recorded cases, and some
-with the names and values that the player knows.
+"""Writes the initial inputs of the expression fuzzer: the expressions of the recorded cases, and
+some with the names and values that the player knows.
 
     tests/fuzz/expressions_seeds.py FOLDER [WORDS]
 
-WORDS is a file that gets words and placeholders, for libFuzzer's dictionary.
+If WORDS is given, this file gets words and placeholders for libFuzzer's dictionary.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
-# The first byte of an input, as the player reads it.
+# The order defines the first byte of an input, as the player reads it.
 KINDS = ["ConditionExpression", "UpdateExpression", "KeyConditionExpression", "FilterExpression",
          "ProjectionExpression"]
 MADE = {
@@ -39,7 +39,7 @@ WORDS = ["AND", "OR", "NOT", "BETWEEN", "IN", "SET", "REMOVE", "ADD", "DELETE", 
 
 
 def recorded(value):
-    """Pairs of a kind and a text, wherever they are in a request."""
+    """Yields a pair of kind and text for each expression in a request."""
     if isinstance(value, dict):
         for name, member in value.items():
             if name in KINDS and isinstance(member, str):

@@ -1,4 +1,4 @@
-// The targets of libFuzzer, one a player: scripts/fuzz builds and runs them.
+// The entry point for libFuzzer; compiled once for each player by scripts/fuzz.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

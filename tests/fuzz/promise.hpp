@@ -1,4 +1,4 @@
-// What a player says when something does not hold that must, whatever the input is.
+// The check that players use for properties that must hold for any input.
 #pragma once
 
 #include <stdexcept>
@@ -14,7 +14,7 @@ inline void require(bool kept, const std::string& promise) {
     if (!kept) throw std::logic_error("broken promise: " + promise);
 }
 
-// The fault of a request, said so that its sender can read it.
+// Checks that the error is the fault of the request and has a readable message.
 inline void require_fault(const Error& error) {
     require(error.code == ErrorCode::invalid_argument,
             "what is wrong is the request's fault: " + error.message);

@@ -22,12 +22,12 @@ namespace rocklock {
 namespace {
 
 constexpr int internal_status = 500;
-// An item has 32 levels, and each of them two in JSON.
+// An item has at most 32 levels, each of which is two levels of JSON.
 constexpr std::size_t deepest = 100;
-// They are walked through behind every input.
+// All tables are checked after each input, so the number of calls is limited.
 constexpr std::size_t max_calls = 32;
 
-// Everything that tables have stored.
+// Returns all keys and values of the tables in the store.
 std::string everything(const Storage& storage) {
     std::string all;
     const auto snapshot = storage.snapshot();
@@ -112,7 +112,7 @@ private:
         require(index.entry_count == entries, "entries are counted as they change");
     }
 
-    // What was there before the index may be of another type, or empty.
+    // An item that is older than the index may have an attribute of another type, or an empty one.
     static bool can_be_key(const TableDescription& table, const std::string& attribute,
                            const AttributeValue* value) {
         if (value == nullptr || *value == AttributeValue("") ||

@@ -1,15 +1,17 @@
-// Requests for tables of any bytes, sent to tables that have items, indexes and a time to live.
-// What must hold whatever the bytes are is checked.
+// Sends arbitrary requests to tables that have items, indexes and a time to live, and checks
+// properties that must hold for any input.
 #pragma once
 
 #include <string_view>
 
 namespace rocklock {
 
-// The input is lines, each an operation's name, a space, and the body of a request.
+// The input consists of lines, each with the name of an operation, a space, and the body of a
+// request.
 //
-// Throws std::logic_error where a promise is broken: an answer is JSON and no fault of the server,
-// what is refused changes nothing, and each index has just the items that belong there.
+// Throws std::logic_error if a property does not hold: a response is JSON and never an internal
+// error, a refused request changes nothing, and each index contains exactly the items that belong
+// to it.
 void play_tables(std::string_view input);
 
 }  // namespace rocklock

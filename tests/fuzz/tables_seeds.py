@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Writes inputs for the fuzzer of tables to begin with: the recorded cases that are short enough.
+"""Writes the initial inputs of the table fuzzer: the recorded cases that are short enough.
 
     tests/fuzz/tables_seeds.py FOLDER [WORDS]
 
-WORDS is a file that gets the names of members, for libFuzzer's dictionary.
+If WORDS is given, this file gets the names of members for libFuzzer's dictionary.
 """
 
 import json
@@ -11,12 +11,12 @@ import pathlib
 import sys
 
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
-# What the fuzzer keeps.
+# The maximum length of an input that the fuzzer keeps.
 LONGEST = 4096
 
 
 def cases():
-    """Of each recorded case its requests, in order."""
+    """Yields the requests of each recorded case, in order."""
     for path in sorted(GOLDEN.glob("*.jsonl")):
         steps = {}
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -40,7 +40,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     names = set()
     for case, steps in cases():
-        # A body of other bytes is sent as it is.
+        # Only requests with a JSON body; raw bodies are left out.
         bodies = [(step["op"], step["request"]) for step in steps if "request" in step]
         text = "".join(f"{operation} {json.dumps(body, separators=(',', ':'))}\n"
                        for operation, body in bodies)
@@ -49,7 +49,7 @@ def main():
         (folder / f"seed-{case.replace('/', '-')}.bytes").write_text(text, encoding="utf-8")
         for operation, body in bodies:
             names.add(operation)
-            # Not those of items.
+            # Names of members, but not of items' attributes.
             names.update(name for name in members(body) if name[:1].isupper() and name.isalpha())
     if len(sys.argv) > 2:
         lines = "".join(f'"{name}"\n' for name in sorted(filter(None, names)))
