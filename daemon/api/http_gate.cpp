@@ -11,7 +11,7 @@ namespace {
 
 constexpr int forbidden = 403;
 
-// Without the port.
+// Returns the host without the port.
 std::string_view name_in(std::string_view host) {
     const auto end = host.starts_with('[') ? host.find(']') : host.find(':');
     if (end == std::string_view::npos) return host;
@@ -32,8 +32,8 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-// Whether a browser says that another site makes it ask. Following a link to a page of ours is no
-// harm: the other site does not get to see it.
+// Returns true if a browser reports that another site has caused the request. Exception: a link to
+// a page of this server is harmless, because the other site cannot read the result.
 bool asked_by_another_site(const HttpRequest& request) {
     const auto& site = request.fetch_site;
     if (site.empty() || site == "same-origin" || site == "none") return false;
@@ -56,7 +56,7 @@ std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {
     if (asked_by_another_site(request)) {
         return HttpProblem{forbidden, "a page of another site may not ask for this"};
     }
-    // Calls for tables are refused for it by themselves, in the service's words.
+    // Requests for tables are checked later; the error is then the one of DynamoDB.
     if (request.method == "POST" && !is_json(request.content_type) && !is_table_request(request)) {
         return HttpProblem{400,
                            "over TCP the header Content-Type must be application/json or "

@@ -1,16 +1,15 @@
-// Who is let in over TCP.
+// Protects the TCP port against requests of foreign web pages.
 //
-// On a Unix socket the kernel says who calls. On a TCP port of this machine anybody may call, and
-// above all any page that a browser here happens to show. What keeps such pages out:
+// On a Unix socket, the kernel identifies the caller. A loopback port accepts any local caller,
+// including any page that a browser on this machine shows. These checks refuse such pages:
 //
-//     rebinding       a foreign name that leads to 127.0.0.1: the header Host must name this
-//     machine forged calls    a page of another site that posts here: Origin must be our own
-//     address, and
-//                     the type of the body one that a browser does not send for another site
-//                     unasked
-//     foreign looks   pictures, frames and scripts of another site: by the Sec-Fetch headers
+//     DNS rebinding   a foreign name resolves to 127.0.0.1: Host must name this machine
+//     forged calls    a page of another site posts here: Origin must be this server, and the
+//     content
+//                     type one that a browser does not send across sites without a preflight
+//     foreign reads   images, frames and scripts of another site: the Sec-Fetch headers reveal them
 //
-// There are no cookies and no credentials that a browser would add by itself.
+// The server uses neither cookies nor credentials that a browser adds on its own.
 #pragma once
 
 #include <optional>
@@ -19,7 +18,7 @@
 
 namespace rocklock {
 
-// Why a request that came over TCP is refused; nothing when it may go on.
+// Returns the reason why a request over TCP is refused, or nullopt if it is allowed.
 std::optional<HttpProblem> refuse_foreign(const HttpRequest& request);
 
 }  // namespace rocklock

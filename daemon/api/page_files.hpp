@@ -1,5 +1,5 @@
-// The page for people, as it lies in daemon/page. In the HTML @SOCKET@ stands for the path of the
-// daemon's socket.
+// The files of the web page in daemon/page. In the HTML, @SOCKET@ is a placeholder for the path of
+// the daemon's socket.
 #pragma once
 
 #include <string_view>

@@ -28,8 +28,8 @@ void ProcessWatch::watch(const SessionId& session, const std::vector<ProcessId>&
     for (const auto& process : already_gone) gone(process);
 }
 
-// Whether the process is there. One that cannot be watched for want of descriptors counts as there:
-// its sessions are then left to their leases.
+// Returns false if the process has ended. If there are no descriptors left to watch it, returns
+// true; its sessions then end with their leases.
 bool ProcessWatch::open(const ProcessId& process) {
     auto& watched = processes_[process];
     if (watched.pidfd) return true;
@@ -48,10 +48,10 @@ bool ProcessWatch::open(const ProcessId& process) {
     return true;
 }
 
-// A wait may be told of another descriptor's event: of one that is closed in the moment in which
-// its event is on its way, whose place this one takes. So the descriptor itself is asked.
+// A wait can complete because of a late event of another descriptor that was closed and whose
+// number the pidfd has reused. Therefore the pidfd itself is polled.
 void ProcessWatch::await_end(const ProcessId& process, const std::shared_ptr<Descriptor>& pidfd) {
-    // Not kept by who waits for it: who is forgotten is closed.
+    // The handler holds no strong reference, so that forget() closes the descriptor.
     const std::weak_ptr<Descriptor> waits = pidfd;
     pidfd->async_wait(Descriptor::wait_read, [this, process, waits](const auto& error) {
         const auto watched = waits.lock();

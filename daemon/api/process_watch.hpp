@@ -1,7 +1,7 @@
-// Ends sessions whose processes have gone, within milliseconds and without asking anyone.
+// Ends sessions whose processes have ended, within milliseconds and without polling.
 //
-// The kernel tells of a process's end through a pidfd. The number is opened first and its start
-// time compared afterwards, so a number that was used again is never taken for the same process.
+// The kernel reports the end of a process through a pidfd. The pidfd is opened first and the start
+// time compared afterwards, so that a reused pid is not mistaken for the same process.
 #pragma once
 
 #include <compare>
@@ -23,23 +23,23 @@
 namespace rocklock {
 
 // Threads:  thread-safe.
-// Lifetime: until the executor has stopped running handlers.
+// Lifetime: must live until the executor has stopped running handlers.
 class ProcessWatch final : public SessionWatch {
 public:
-    // `close` is called for a session when the last of its processes is gone, on any thread.
+    // `close` is called, on any thread, for a session when the last of its processes has ended.
     ProcessWatch(boost::asio::any_io_executor executor, std::function<void(const SessionId&)> close)
         : executor_(std::move(executor)), close_(std::move(close)) {}
 
     void watch(const SessionId& session, const std::vector<ProcessId>& processes) override
         ROCKLOCK_EXCLUDES(mutex_);
 
-    // The sessions that are bound to processes, as far as they are not forgotten.
+    // Returns the sessions that are bound to processes, except those that were forgotten.
     std::set<SessionId> sessions() ROCKLOCK_EXCLUDES(mutex_);
 
-    // Forgets these, which have ended by themselves.
+    // Stops watching sessions that have ended in another way.
     void forget(const std::set<SessionId>& ended) ROCKLOCK_EXCLUDES(mutex_);
 
-    // Closes all descriptors, so that no handler waits any more.
+    // Closes all descriptors. No handler waits afterwards.
     void stop() ROCKLOCK_EXCLUDES(mutex_);
 
 private:
@@ -51,7 +51,7 @@ private:
     };
     using Descriptor = boost::asio::posix::stream_descriptor;
     struct Watched {
-        // None when it was gone already.
+        // Null if the process had already ended.
         std::shared_ptr<Descriptor> pidfd;
         std::set<SessionId> sessions;
     };

@@ -12,11 +12,10 @@ namespace {
 
 constexpr std::string_view plain_type = "text/plain; charset=utf-8";
 constexpr std::string_view metrics_type = "text/plain; version=0.0.4; charset=utf-8";
-// What is asked for again must be asked of us.
+// Responses must not be cached.
 constexpr std::string_view not_kept = "Cache-Control: no-store\r\n";
 
-// The page may fetch from us and from nowhere else, runs no script but ours, and stands in no
-// frame.
+// The page may run only its own script, connect only to this server, and not be shown in a frame.
 constexpr std::string_view page_rules =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
@@ -27,7 +26,7 @@ constexpr std::string_view page_rules =
     "Cross-Origin-Resource-Policy: same-origin\r\n"
     "Cache-Control: no-store\r\n";
 
-// As text in the value of an attribute.
+// Escapes text for the value of an attribute.
 std::string html_escaped(std::string_view text) {
     std::string result;
     for (const char letter : text) {
@@ -88,7 +87,7 @@ ServiceAnswer StatusPages::get(const HttpRequest& request) const {
     }
     if (path == "/readyz") return ready();
     if (path == "/metrics") return metrics();
-    // GET is a stream, which is not made here.
+    // GET starts a stream elsewhere; this is the response to HEAD.
     if (path == "/events") return {200, "text/event-stream", std::string(not_kept), {}};
     if (path == "/") return front(request);
     if (path == "/page.css") {
@@ -98,11 +97,11 @@ ServiceAnswer StatusPages::get(const HttpRequest& request) const {
         return {200, "text/javascript; charset=utf-8", std::string(page_rules),
                 std::string(page::js)};
     }
-    // Whoever answers is alive.
+    // /healthz: a response shows that the process is alive.
     return plain(200, "ok\n");
 }
 
-// The page for browsers, a line for all others.
+// Returns the page for browsers, and one line for other clients.
 ServiceAnswer StatusPages::front(const HttpRequest& request) const {
     if (request.accept.find("text/html") == std::string::npos) {
         return plain(200, "healthy: rocklock\n");
@@ -147,7 +146,7 @@ ServiceAnswer StatusPages::metrics() const {
     return {200, metrics_type, std::string(not_kept), std::move(text)};
 }
 
-// By uid, what each user has of all that is limited.
+// Returns the usage of each user, by uid, for everything that has a limit.
 std::map<std::uint32_t, UserUsageLine> StatusPages::usage_of(
     const LockStatistics& statistics) const {
     std::map<std::uint32_t, UserUsageLine> users;

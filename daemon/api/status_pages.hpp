@@ -1,4 +1,4 @@
-// What there is to GET, beside the calls: how the daemon is, its figures, and a page for people.
+// The resources for GET: health checks, metrics, and a web page for people.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 namespace rocklock {
 
 // Threads:  thread-safe.
-// Lifetime: borrows all it is given; tables there may be none.
+// Lifetime: borrows all arguments. `tables` and `edits` may be null.
 class StatusPages {
 public:
     struct Facts {
@@ -35,8 +35,8 @@ public:
                 const std::atomic<bool>& stopping, Facts facts,
                 const ItemEndpoint* tables = nullptr, const EditEndpoint* edits = nullptr);
 
-    // Answers everything but a call: 404 where there is nothing, 405 for a method that is not for
-    // the place.
+    // Answers a request that is not a call. Returns 404 if the path is unknown, and 405 if the
+    // resource does not support the method.
     ServiceAnswer get(const HttpRequest& request) const;
 
 private:

@@ -1,4 +1,4 @@
-// What the connections of a server add up to.
+// The counters of all connections of a server.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@ struct Traffic {
     explicit Traffic(std::uint64_t max_user_connections = 0) : users(max_user_connections) {}
 
     std::atomic<int> connections{0};
-    // Requests that are not answered, or answers that are not sent.
+    // Connections with requests that are not answered, or with unsent responses.
     std::atomic<int> busy{0};
-    // When a request came last, in milliseconds of the steady clock.
+    // The time of the last input, in milliseconds of the steady clock.
     std::atomic<std::int64_t> last_request{0};
-    // Connections that were accepted, and those of them that were too many.
+    // Accepted connections, and those among them that were refused.
     std::atomic<std::uint64_t> accepted{0};
     std::atomic<std::uint64_t> refused{0};
-    // Connections that made room, since they had asked nothing.
+    // Connections that were closed to make room because they had sent no request.
     std::atomic<std::uint64_t> dropped{0};
     UserConnections users;
 };

@@ -14,13 +14,13 @@ namespace rocklock {
 // Threads: thread-safe.
 class UserConnections {
 public:
-    // `max` of one user; 0: any number.
+    // `max` is the limit for each user; 0: no limit.
     explicit UserConnections(std::uint64_t max = 0) : max_(max) {}
 
     void add(std::uint32_t uid);
     void remove(std::uint32_t uid);
 
-    // The refusal of one more, if the user has as many as it may.
+    // Returns an error if the user has reached the limit.
     std::optional<Error> check(std::uint32_t uid) const;
     std::map<std::uint32_t, std::uint64_t> all() const;
 

@@ -6,7 +6,7 @@
 namespace rocklock {
 namespace {
 
-// About what the lines take that each answer has.
+// The approximate size of the headers that every response has.
 constexpr std::size_t head_bytes = 192;
 
 std::string_view reason_phrase(int status) {
@@ -34,7 +34,7 @@ std::string_view reason_phrase(int status) {
     }
 }
 
-// "Wed, 21 Oct 2015 07:28:00 GMT", whatever the locale is.
+// Returns "Wed, 21 Oct 2015 07:28:00 GMT", independent of the locale.
 std::string format_date(std::time_t time) {
     static constexpr std::array<std::string_view, 7> days = {"Sun", "Mon", "Tue", "Wed",
                                                              "Thu", "Fri", "Sat"};

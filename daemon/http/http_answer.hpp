@@ -1,4 +1,4 @@
-// The bytes of an HTTP answer.
+// The bytes of an HTTP response.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace rocklock {
 
-// How an answer is sent.
+// The properties of a request that determine how its response is sent.
 struct HttpManner {
     bool keep_alive = true;
-    // HEAD: the length of a body, and no body.
+    // HEAD: the response has the length of the body, but no body.
     bool head = false;
 };
 
-// "Date: ...\r\n", of this second. Each thread formats it once a second; what is returned is valid
-// until the thread asks again.
+// Returns "Date: ...\r\n" for the current second. The text is formatted once per second and thread.
+// It is valid until the thread calls the function again.
 std::string_view date_line();
 
 void append_answer(std::string& out, const ServiceAnswer& answer, HttpManner manner);

@@ -17,7 +17,7 @@ using ErrorValue = boost::system::error_code;
 
 constexpr string_view lock_header_prefix = "x-rocklock-";
 
-// Where a header is kept; nowhere for those that nobody asks for.
+// Returns the member that stores a header, or null if the header is not used.
 std::string* place_of(http::field name, string_view name_text, HttpRequest& request) {
     using boost::beast::iequals;
     switch (name) {
@@ -55,8 +55,8 @@ std::string* place_of(http::field name, string_view name_text, HttpRequest& requ
     return nullptr;
 }
 
-// How a body in chunks ends: "0", and two ends of lines. Beast 1.81 takes for granted that as much
-// is there when it comes back to the last chunk, and aborts otherwise.
+// The length of the shortest end of a chunked body: "0" and two line ends. If Beast 1.81 resumes at
+// the last chunk with fewer bytes, it aborts.
 constexpr std::size_t min_end_of_chunks = 5;
 
 HttpProblem too_long() {
@@ -88,14 +88,15 @@ public:
     }
     std::size_t held_bytes() const { return request_.body.size(); }
     bool expects_continue() const { return expects_continue_; }
-    // Counts what `size` bytes of `rest`, which have just been put, and what is left of it, have of
-    // the headers: by itself the parser limits only what comes at once.
+    // Counts the header bytes among the `size` bytes of `rest` that were parsed, and those that are
+    // left. Returns true if there are too many: Beast limits only the headers that arrive in one
+    // piece.
     bool header_too_long(std::string_view rest, std::size_t size) {
         if (!is_header_done()) {
             header_bytes_ += size;
             return header_bytes_ + (rest.size() - size) > http_header_bytes;
         }
-        // It leaves off at the beginning of a line.
+        // Beast parses whole lines, so `rest` begins at a line, and an empty line ends the header.
         const auto end = rest.starts_with("\r\n") ? 2 : rest.find("\r\n\r\n") + 4;
         header_bytes_ += std::min(end, size);
         return header_bytes_ > http_header_bytes;
@@ -117,7 +118,7 @@ private:
     void on_field_impl(http::field name, string_view name_text, string_view value,
                        ErrorValue& error) override {
         error = {};
-        // What follows the chunks is no header: it came too late to be judged by.
+        // Trailers after the chunks are ignored.
         if (is_header_done()) return;
         if (name == http::field::transfer_encoding && !boost::beast::iequals(value, "chunked")) {
             error = http::error::bad_transfer_encoding;
@@ -138,7 +139,7 @@ private:
             error = http::error::body_limit;
             return;
         }
-        // What a header promises is not yet there: no more than a little is set aside on its word.
+        // The length is only an announcement: reserve little memory before the bytes have arrived.
         request_.body.reserve(
             static_cast<std::size_t>(std::min<std::uint64_t>(*length, 64u << 10)));
     }
@@ -161,7 +162,7 @@ private:
 
     HttpRequest request_;
     bool expects_continue_ = false;
-    // It comes in a Transfer-Encoding that we do not know.
+    // The body has an unsupported Transfer-Encoding.
     bool unknown_coding_ = false;
     std::size_t header_bytes_ = 0;
     std::size_t extension_bytes_ = 0;
@@ -193,7 +194,7 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
             problem = parser_->problem_of(error);
         } else if ((in_header && parser_->header_too_long(rest, size)) ||
                    (starved && rest.size() - size > http_header_bytes)) {
-            // What the parser leaves of a body is the header of a chunk, or what follows the last.
+            // In a body, the parser leaves only chunk headers and trailers unparsed.
             problem = too_long();
         } else if (parser_->is_done()) {
             taken_bytes_ = parsed_bytes_;

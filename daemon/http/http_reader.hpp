@@ -1,7 +1,6 @@
-// Bytes in, HTTP requests out.
+// Parses HTTP requests from bytes.
 //
-// Knows no socket. Takes what comes in pieces of any size, and keeps what is not yet a whole
-// request.
+// It does no I/O. It accepts pieces of any size and keeps an incomplete request.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,8 @@ namespace rocklock {
 
 struct HttpRequest : ServiceRequest {
     std::string method;
-    // Headers of the same names. One that occurs twice has both values, with a comma between.
+    // The values of the headers of the same names. If a header is repeated, its values are
+    // separated by commas.
     std::string origin;
     std::string accept;
     std::string last_event_id;
@@ -28,8 +28,8 @@ struct HttpRequest : ServiceRequest {
     bool keep_alive = true;
 };
 
-// What is wrong with the bytes themselves. The connection ends after the answer, since nobody knows
-// where the next request begins.
+// An error in the bytes. The connection must end after the response, because the beginning of the
+// next request is unknown.
 struct HttpProblem {
     int status = 400;
     std::string message;
@@ -44,24 +44,26 @@ public:
     HttpReader(const HttpReader&) = delete;
     HttpReader& operator=(const HttpReader&) = delete;
 
-    // Calls `take` for each request that these bytes complete, as long as more are wanted; what is
-    // left waits for the next call.
+    // Parses the bytes. Calls `take` for each complete request as long as `wanted` returns true;
+    // the rest is kept for the next call. Returns the problem if the bytes are not valid HTTP or
+    // are too long.
     std::optional<HttpProblem> receive(std::string_view bytes, const std::function<bool()>& wanted,
                                        const std::function<void(HttpRequest&&)>& take);
 
-    // What has come of a request that is not whole yet.
+    // Returns the number of bytes of an incomplete request.
     std::size_t held_bytes() const;
 
-    // Bytes of all requests that were taken, the one being taken included: where the next begins.
+    // Returns the total size of the requests that were taken, including the one being taken. This
+    // is the position of the next request.
     std::uint64_t taken_bytes() const { return taken_bytes_; }
 
-    // True once, when a request waits for "100 Continue" before it sends its body.
+    // Returns true once if a request waits for "100 Continue" before it sends its body.
     bool wants_continue();
 
 private:
     class Parser;
 
-    // What has come and is not parsed: a header that is not whole yet, or what nobody took.
+    // Received and not parsed: an incomplete header, or requests that are not wanted yet.
     std::string unread_;
     std::unique_ptr<Parser> parser_;
     std::uint64_t parsed_bytes_ = 0;

@@ -19,10 +19,12 @@ let rows = [];
 let waiting = new Map();
 let shown_resource = null;
 let opener = null;
-// When the daemon last answered, on the monotonic and on the wall clock; null until it has answered.
+// The times of the daemon's last response, on the monotonic and on the wall clock; null if there
+// was none.
 let answered_at = performance.now();
 let answered_time = null;
-// The daemon does not respond: ages and remaining times stay at what they were at `answered_time`.
+// True if the daemon does not respond. Ages and remaining times then stay as they were at
+// `answered_time`.
 let stale = false;
 let busy = false;
 let again = false;
@@ -53,7 +55,7 @@ async function call(verb, members) {
   }
 }
 
-// The daemon accepted the connection and did not answer in time.
+// Thrown if the daemon accepted the connection but did not respond in time.
 class Silence extends Error {}
 
 function element(name, text, attributes = {}) {
@@ -83,7 +85,7 @@ const ago = (time) => duration(shown_time() - Date.parse(time));
 const left_of = (row) => (row.RemainingMs || 0) - (stale ? 0 : performance.now() - answered_at);
 const mode_of = (row) => (row.Permits ? row.Permits + " permits" : row.Mode) + (row.Subtree ? " and below" : "");
 
-// `word` quoted for a POSIX shell.
+// Returns `word` quoted for a POSIX shell.
 const quoted = (word) => "'" + word.replaceAll("'", "'\\''") + "'";
 
 function break_command(grant) {
@@ -100,7 +102,7 @@ function cell(title, text, kind) {
   return made;
 }
 
-// The note, and below it the resource on whose account this lock was taken.
+// Returns the note and, below it, the resource that has this one as a dependant.
 function note_cell(row) {
   const made = cell("Note", undefined, "note");
   if (row.Note) made.append(element("div", row.Note));

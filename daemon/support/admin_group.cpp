@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t name_memory = 64u << 10;
 
-// What the system's list of groups says of a user: for kernels that do not tell the groups of a
-// peer.
+// Returns true if the system's database lists the user in the group. Used if the kernel does not
+// report the groups of a peer.
 bool is_listed(uid_t user, gid_t own, gid_t group) {
     std::vector<char> memory(name_memory);
     passwd entry{};

@@ -1,4 +1,4 @@
-// A group of users who may administer.
+// The group whose members are administrators.
 #pragma once
 
 #include <sys/types.h>
@@ -9,11 +9,11 @@
 
 namespace rocklock {
 
-// By its name or number. Errors: invalid_argument, for one that there is not.
+// Returns the group with this name or number. Errors: invalid_argument if it does not exist.
 Result<gid_t> find_group(const std::string& name);
 
-// Whether the process that connected this Unix socket was in the group then, as the kernel says: by
-// its own group or one of its supplementary ones.
+// Returns true if the process that connected this Unix socket was in the group at that time: by its
+// primary group or a supplementary one, as reported by the kernel.
 bool peer_is_member(int socket, gid_t group);
 
 }  // namespace rocklock

@@ -12,14 +12,14 @@ namespace rocklock {
 namespace {
 
 constexpr rlim_t reserved = 192;
-// With fewer, RocksDB can open a store but not write its files.
+// With fewer descriptors, RocksDB can open a store but cannot write its files.
 constexpr rlim_t min_descriptors = 128;
 
 }  // namespace
 
 void keep_standard_descriptors() {
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-        // The lowest number that is free is taken: this one.
+        // open() returns the lowest free number, which is this one.
         if (::fcntl(standard, F_GETFD) < 0) ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     }
 }

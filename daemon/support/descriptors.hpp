@@ -1,22 +1,23 @@
-// The file descriptors of the daemon: each client takes one, and each process that is watched.
+// The file descriptors of the daemon. Each client needs one, and each watched process.
 #pragma once
 
 #include <rocklock/result.hpp>
 
 namespace rocklock {
 
-// Where the program was started with stdin, stdout or stderr closed, takes their numbers, so that
-// no file of ours gets one and what is printed goes into it: to write there still fails. Before
-// anything is opened. The commands that we run have them closed again.
+// If stdin, stdout or stderr is closed, occupies its number, so that no file of the program gets it
+// and is overwritten by printed text; writing to it still fails. Call it before anything is opened.
+// Child processes get the descriptors closed, as before.
 void keep_standard_descriptors();
 
-// Raises the limit of descriptors as far as the process may. Returns for how many connections they
-// suffice, beside the store, processes that are watched, and refusals.
+// Raises the limit of descriptors as far as the process may. Returns the number of connections for
+// which they suffice, besides the store, watched processes and refusals.
 //
-// Errors: io_error  there are too few for the store alone
+// Errors: io_error   there are too few descriptors for the store
 Result<int> raise_descriptor_limit();
 
-// One that is given up when there is no other, so that whoever comes can be told so.
+// A descriptor in reserve. If none is left, it is given up so that a client can be accepted and
+// refused with a response.
 class SpareDescriptor {
 public:
     SpareDescriptor() { take(); }

@@ -1,4 +1,4 @@
-// A socket that listens, and what it is called.
+// A listening socket with its name.
 #pragma once
 
 #include <unistd.h>
@@ -22,11 +22,11 @@ public:
         if (socket_ >= 0) ::close(socket_);
     }
 
-    // The socket, once; the caller closes it.
+    // Returns the socket, which the caller must close. Returns -1 if it was taken before.
     int take_socket() { return std::exchange(socket_, -1); }
-    // Whoever comes over TCP is nobody the kernel knows.
+    // True for TCP. The kernel cannot identify the user of a TCP client.
     bool tcp() const { return tcp_; }
-    // For people: a path, or http://127.0.0.1:PORT.
+    // Returns a name for people: a path, or http://127.0.0.1:PORT.
     const std::string& name() const { return name_; }
 
 private:

@@ -19,7 +19,7 @@ std::string_view word(LogLevel level) {
     return words.at(static_cast<std::size_t>(level));
 }
 
-// Quoted where it is not plain.
+// Appends the value, in quotes and escaped if it contains special characters.
 void append_value(std::string& line, std::string_view value) {
     constexpr std::string_view hex = "0123456789abcdef";
     bool plain = !value.empty();
@@ -34,7 +34,7 @@ void append_value(std::string& line, std::string_view value) {
     line += '"';
     for (std::size_t i = 0; i < value.size(); ++i) {
         const auto byte = static_cast<unsigned char>(value[i]);
-        // UTF-8 puts the second set of control characters behind 0xC2.
+        // In UTF-8, the control characters U+0080 to U+009F begin with the byte 0xC2.
         const auto next = i + 1 < value.size() ? static_cast<unsigned char>(value[i + 1]) : 0U;
         const bool control = byte < 0x20 || byte == 0x7F || (byte == 0xC2 && next < 0xA0);
         if (byte == '"' || byte == '\\') {
@@ -82,14 +82,14 @@ std::string as_json(const LogEvent& event, std::string_view time) {
     return json.take();
 }
 
-// With facts that make a line which fits, though each byte of the few that clients choose be
-// written as six.
+// Returns the event with shortened facts. The line then fits into one write, even if each byte of
+// the values is escaped as six.
 LogEvent shortened(LogEvent event) {
     constexpr std::size_t most = 96;
     for (auto& fact : event.facts) {
         if (fact.value.size() <= most) continue;
         auto end = most;
-        // No half of a character.
+        // Do not cut within a character.
         while (end > 0 && (static_cast<unsigned char>(fact.value[end]) & 0xC0) == 0x80) --end;
         fact.value = fact.value.substr(0, end) + "...";
     }
@@ -129,7 +129,8 @@ void Log::write(const LogEvent& event) const {
     write_line(event);
 }
 
-// A pipe that can be written to takes so many bytes at once.
+// Writes the line if stderr accepts it without blocking, and counts it as lost otherwise. A pipe
+// that is writable accepts PIPE_BUF bytes.
 void Log::write_line(const LogEvent& event) const {
     pollfd reader{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&reader, 1, 0) == 0) {

@@ -1,11 +1,11 @@
-// What the daemon tells whoever looks after it: one line an event, on stderr.
+// The log of the daemon: one line per event, on stderr.
 //
 //     text    rocklock: slow wait resource=orders/42 waited=7.2s          for people
 //     logfmt  time=2026-11-21T11:44:26.068Z level=warning event=slow_wait message="slow wait" ...
 //     json    {"time":"...","level":"warning","event":"slow_wait","message":"slow wait",...}
 //
-// Names and notes of others stand in facts only, where quotes and control characters are escaped:
-// nobody can forge a line.
+// Text from clients, such as names and notes, appears in facts only. Quotes and control characters
+// in facts are escaped, so that a client cannot forge a line.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@ namespace rocklock {
 
 enum class LogFormat : std::uint8_t { text, logfmt, json };
 
-// With its newline. The time stands in logfmt and json.
+// Returns the line with its newline. The format `text` does not contain the time.
 std::string format_event(const LogEvent& event, LogFormat format, std::string_view time);
 
-// Where nobody reads what it writes, lines are lost, and counted, rather than waited for: the
-// daemon goes on.
+// If nothing reads the output, lines are discarded and counted: the daemon never waits for a
+// reader.
 //
 // Threads: thread-safe. A line is one write.
 class Log {
@@ -41,19 +41,20 @@ private:
     LogLevel min_level_;
     void write_line(const LogEvent& event) const ROCKLOCK_REQUIRES(mutex_);
 
-    // One line at a time: each is written only where it does not wait for a reader.
+    // One line at a time, because each is written only if the write does not block.
     mutable Mutex mutex_;
-    // Since the last that was written.
+    // The number of lines lost since the last one that was written.
     mutable std::uint64_t lost_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
 };
 
-// Lets one through in so long, or `most`, and counts the others. Threads: thread-safe.
+// Lets at most `most` events per period through, and counts the others. Threads: thread-safe.
 class RateLimiter {
 public:
     explicit RateLimiter(std::chrono::milliseconds period, std::uint64_t most = 1)
         : period_(period), max_(most) {}
 
-    // How many there were since the last that was let through, with this one; 0: not this time.
+    // Returns 0 if this event is suppressed. Otherwise returns the number of events since the
+    // previous one that was let through, including this one.
     std::uint64_t let_through(std::chrono::steady_clock::time_point now);
 
 private:

@@ -1,4 +1,4 @@
-// TCP on this machine alone.
+// TCP on loopback addresses.
 #pragma once
 
 #include <string>
@@ -10,20 +10,22 @@
 
 namespace rocklock {
 
-// Whether a name, in small letters, can only mean this machine: localhost, 127.x.x.x or [::1].
+// Returns true if a name, in lower case, can only refer to this machine: localhost, 127.x.x.x or
+// [::1].
 bool is_loopback_name(std::string_view name);
 
-// Whether "HOST:PORT" can be listened on. Errors: invalid_argument, as below.
+// Checks that "HOST:PORT" is a loopback address. Errors: invalid_argument if it is not.
 Result<void> check_loopback(const std::string& address);
 
-// Listens on "HOST:PORT"; port 0 takes a free one, which the listener's name tells.
+// Listens on "HOST:PORT". With port 0 the kernel chooses a port; name() contains it.
 //
-// Errors: invalid_argument  not HOST:PORT, or an address that others can reach
+// Errors: invalid_argument  not HOST:PORT, or an address that other machines can reach
 //         store_in_use      another program listens there
 //         io_error
 Result<Listener> listen_on_loopback(const std::string& address);
 
-// A listening TCP socket that somebody else has made. Errors: invalid_argument, as above.
+// Takes ownership of a listening TCP socket that another process has created. Errors:
+// invalid_argument if other machines can reach it.
 Result<Listener> adopt_tcp(int socket);
 
 }  // namespace rocklock

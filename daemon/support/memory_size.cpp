@@ -9,8 +9,8 @@
 namespace rocklock {
 namespace {
 
-// The path of this process's group in the unified hierarchy, which /proc names in a line
-// "0::/path".
+// Returns the directory of this process's control group. In the unified hierarchy, /proc names it
+// in a line "0::/path".
 std::string control_group() {
     std::ifstream file("/proc/self/cgroup");
     for (std::string line; std::getline(file, line);) {
@@ -28,7 +28,7 @@ std::uint64_t memory_size() {
                 static_cast<std::uint64_t>(std::max(page, 1L));
     std::ifstream file(control_group() + "/memory.max");
     std::uint64_t most = 0;
-    // It says "max" if there is no limit.
+    // The file contains "max" if there is no limit.
     if (file >> most && most > 0) size = std::min(size, most);
     return size;
 }

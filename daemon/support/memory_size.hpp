@@ -5,8 +5,8 @@
 
 namespace rocklock {
 
-// Returns the bytes of memory of the machine, or of the control group of this process if that has
-// less.
+// Returns the bytes of memory of the machine, or the limit of the control group of this process if
+// it is lower.
 std::uint64_t memory_size();
 
 }  // namespace rocklock

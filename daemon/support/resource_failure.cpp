@@ -12,7 +12,7 @@ namespace {
 
 constexpr int exit_internal = 70;
 
-// Allocates nothing.
+// Must not allocate memory.
 [[noreturn]] void end_with(const char* text) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
     ::_exit(exit_internal);

@@ -1,13 +1,13 @@
-// Ends the process with a message and exit status 70 when the system has no memory or no thread
-// left for it, instead of by SIGABRT.
+// If memory or threads are exhausted, ends the process with a message and exit status 70 instead of
+// SIGABRT.
 //
-// The daemon does not go on after a failed allocation: the lock table could be left half changed.
-// All that it has answered is in the store, and the next start recovers it.
+// The daemon does not continue after a failed allocation, because the lock table could be
+// inconsistent. All confirmed changes are in the store, and the next start recovers them.
 #pragma once
 
 namespace rocklock {
 
-// For the whole process. Call it once, before any thread is started.
+// Applies to the whole process. Call it once, before threads are started.
 void end_on_resource_failure();
 
 }  // namespace rocklock
