@@ -1,4 +1,4 @@
-// The value of an operand: one that lies in an item or in a request, or one that was computed.
+// The value of an operand: a reference to a value in an item or a request, or a computed value.
 #pragma once
 
 #include <utility>
@@ -9,13 +9,13 @@ namespace rocklock::expression {
 
 class Computed {
 public:
-    // Nothing: what was looked for is not there.
+    // No value: the attribute does not exist.
     Computed() = default;
     explicit Computed(const AttributeValue* borrowed) : borrowed_(borrowed) {}
     explicit Computed(AttributeValue own) : own_(std::move(own)), is_own_(true) {}
 
     const AttributeValue* get() const { return is_own_ ? &own_ : borrowed_; }
-    // The value itself. There must be one.
+    // Returns the value. Requires get() != nullptr.
     AttributeValue take() && {
         if (is_own_) return std::move(own_);
         return *borrowed_;

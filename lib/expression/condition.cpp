@@ -10,7 +10,8 @@ namespace rocklock::expression {
 
 namespace {
 
-// UTF-16 counts two where UTF-8 has four bytes, and one for any other character.
+// Returns the length in UTF-16 code units: two for a character with four bytes in UTF-8, otherwise
+// one.
 std::size_t utf16_size(std::string_view text) {
     std::size_t size = 0;
     for (const char c : text) {
@@ -21,7 +22,7 @@ std::size_t utf16_size(std::string_view text) {
     return size;
 }
 
-// What size() says; nothing for types that have none.
+// Returns the result of the function size(), or none if it is not defined for the type.
 std::optional<std::size_t> size_of(const AttributeValue& value) {
     if (const auto* text = value.get_if<std::string>()) return utf16_size(*text);
     if (const auto* binary = value.get_if<Binary>()) return binary->bytes.size();
@@ -40,7 +41,7 @@ bool set_contains(const AttributeValue& set, const AttributeValue& member) {
     return members && wanted && members->contains(*wanted);
 }
 
-// The bytes of a string or a binary.
+// Returns the bytes of a string or a binary, or null for other types.
 const std::string* bytes_of(const AttributeValue& value) {
     if (const auto* text = value.get_if<std::string>()) return text;
     const auto* binary = value.get_if<Binary>();
@@ -81,7 +82,7 @@ private:
         return paths_.find(item_, ConditionTree::path_of(tree_.operand(node, 0)));
     }
     bool equal(const Node& node) const;
-    // The order of two operands, where they have one.
+    // Returns the order of two operands, or none if one is absent or they cannot be ordered.
     std::optional<std::strong_ordering> order(const Computed& left, const Computed& right) const;
     bool compares(const Node& node) const;
     bool between(const Node& node) const;

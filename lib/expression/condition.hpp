@@ -1,5 +1,5 @@
-// Conditions on an item: ConditionExpression, FilterExpression, KeyConditionExpression, and what
-// Expected and the older filters become.
+// Conditions on an item: ConditionExpression, FilterExpression, KeyConditionExpression, and the
+// legacy parameters Expected, QueryFilter and ScanFilter.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace rocklock::expression {
 
-// Lifetime: borrows the placeholders that it was bound to.
+// A condition with the names and values of its placeholders. Lifetime: borrows the placeholders.
 struct Condition {
     std::shared_ptr<const ConditionTree> tree;
     Bindings bindings;
@@ -24,19 +24,21 @@ struct Condition {
     Paths paths() const { return Paths(*tree, bindings); }
 };
 
-// Gives the placeholders their meaning, and checks all that can be checked without an item.
+// Looks up the placeholders of a condition, and makes all checks that need no item.
 //
-// Errors: invalid_argument  the first fault, in the service's words: a placeholder is not defined,
-//                           a wrong number of operands, operands that are the same, wrong types
+// Errors: invalid_argument  the first fault, with DynamoDB's message: an undefined placeholder, a
+//                           wrong number of operands, equal operands, wrong types
 Result<Condition> bind_condition(std::shared_ptr<const ConditionTree> tree, Binder& binder);
 
-// Whether the item is as the condition says. No item is an empty one.
+// Returns whether the condition is true for the item. If the item does not exist, pass an empty
+// one.
 bool holds(const Condition& condition, const Item& item);
 
-// The attributes that it looks at, each once, in order of names.
+// Returns the attributes that the condition reads, each once, ordered by name.
 std::vector<std::string_view> attributes(const Condition& condition);
 
-// The attributes that its paths go into: `a` of `a.b` and `a[0]`, in order of the text.
+// Returns the attributes with elements that the condition reads (`a` for `a.b` and `a[0]`), in the
+// order of the text.
 std::vector<std::string_view> nested_attributes(const Condition& condition);
 
 }  // namespace rocklock::expression

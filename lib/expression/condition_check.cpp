@@ -1,4 +1,4 @@
-// What can be said about a condition without an item, once its placeholders are known.
+// Checks of a condition after its placeholders are bound. They need no item.
 #include <array>
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ bool joins(NodeKind kind) {
     return kind == NodeKind::all_of || kind == NodeKind::any_of || kind == NodeKind::negation;
 }
 
-// How many operands it takes; nothing for what the grammar sees to.
+// Returns the required number of operands, or none if the grammar determines it.
 std::optional<std::uint32_t> operands_of(NodeKind kind) {
     switch (kind) {
         case NodeKind::size:
@@ -32,7 +32,7 @@ std::optional<std::uint32_t> operands_of(NodeKind kind) {
     }
 }
 
-// As the service writes a bound of BETWEEN.
+// Returns the bound of a BETWEEN as in DynamoDB's messages.
 std::string render(const AttributeValue& value) {
     std::string text = "AttributeValue: {" + std::string(to_string(value.type())) + ':';
     if (const auto* string = value.get_if<std::string>()) text += *string;
@@ -56,8 +56,9 @@ bool has_size(AttributeType type) {
            type != AttributeType::null;
 }
 
-// One comparison or function outside of all others, with what is nested in it. Of its faults the
-// first of each sort counts, and of the sorts the one that goes first.
+// Checks one clause: a comparison or a function that is not an operand of another one, with its
+// operands. Keeps the first fault of each kind. If there are several kinds, reports the one that
+// DynamoDB reports first.
 class ClauseCheck {
 public:
     ClauseCheck(const ConditionTree& tree, Bindings& bindings, Binder& binder)
@@ -205,7 +206,7 @@ void ClauseCheck::check_bounds(const Node& node) {
     }
 }
 
-// The first fault of a condition's clauses, in order of the text.
+// Returns the first fault of a condition's clauses, in the order of the text.
 std::optional<std::string> check_clauses(const ConditionTree& tree, const Node& node,
                                          Bindings& bindings, Binder& binder) {
     if (!joins(node.kind)) return ClauseCheck(tree, bindings, binder).run(node);

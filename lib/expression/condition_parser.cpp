@@ -1,4 +1,4 @@
-// Reads conditions, by recursive descent:
+// Parses conditions by recursive descent:
 //
 //     any_of     := all_of ( OR all_of )*
 //     all_of     := negation ( AND negation )*
@@ -7,8 +7,9 @@
 //     comparison := = operand | ... | BETWEEN operand AND operand | IN ( operand (, operand)* )
 //     operand    := path | :value | function | ( operand )
 //
-// Behind a parenthesis that opens may stand a condition or an operand: `(a = :b)`, `(a) = :b`. So
-// what is read there is either, and what follows it decides.
+// After an opening parenthesis there can be a condition or an operand: `(a = :b)`, `(a) = :b`. The
+// parser therefore accepts both there, and the token after the closing parenthesis decides whether
+// the term is used as a condition or as an operand.
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +21,7 @@ namespace rocklock::expression {
 
 namespace {
 
-// What was read: a node, and what it may be used as.
+// A parsed term: its node, and how it can be used.
 struct Term {
     enum class Role : std::uint8_t { condition, operand, function };
     std::uint32_t node = 0;
@@ -65,7 +66,8 @@ public:
 
 private:
     using Read = std::optional<Term>;
-    // Reads one part; `operand_may_do` where what stands between parentheses may be an operand.
+    // Parses one part. `operand_may_do` is true if the part is between parentheses and can be an
+    // operand.
     using Reader = Read (ConditionParser::*)(bool operand_may_do);
 
     Read any_of(bool operand_may_do) {
@@ -95,7 +97,7 @@ private:
     NodeMaker nodes_;
 };
 
-// One part, or several joined by `word` into one node.
+// Parses one part, or several parts that are joined by `word` into one node.
 ConditionParser::Read ConditionParser::joined(TokenKind word, NodeKind kind, Reader part,
                                               bool operand_may_do) {
     const std::size_t mark = nodes_.begin();
@@ -181,7 +183,7 @@ ConditionParser::Read ConditionParser::in(const Term& left) {
     return Term{nodes_.finish(NodeKind::in, mark)};
 }
 
-// Operands, and the parenthesis that closes them.
+// Parses operands and the closing parenthesis.
 bool ConditionParser::read_list() {
     do {
         const Read term = operand();
@@ -227,7 +229,7 @@ ConditionParser::Read ConditionParser::function() {
     return Term{nodes_.finish(kind, mark), Term::Role::function};
 }
 
-// size() is an operand, and no other function is.
+// Only size() can be used as an operand, and it cannot be used as a condition.
 void ConditionParser::check_functions() {
     for (const Node& node : tree_.nodes) {
         if (node.kind != NodeKind::path && node.kind != NodeKind::value) check_parts(node);

@@ -1,6 +1,6 @@
-// What is wrong with an expression, in the words of the service.
+// Errors of expressions, with DynamoDB's messages.
 //
-// Users compare these texts, so each is the service's own, to the letter.
+// Programs compare these messages, so they are identical to DynamoDB's.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace rocklock::expression {
 
-// The parameter of a request that a text came in.
+// The parameter of a request that contained the expression.
 enum class ExpressionKind : std::uint8_t { update, condition, key_condition, filter, projection };
 
-// As in requests: "UpdateExpression".
+// Returns the name as in requests: "UpdateExpression".
 std::string_view parameter_name(ExpressionKind kind);
 
-// An invalid_argument with that text.
+// Returns an invalid_argument with this message.
 Error fault(std::string text);
-// The same, which says in which expression: "Invalid UpdateExpression: <text>".
+// As fault(), with the parameter: "Invalid UpdateExpression: <text>".
 Error fault_in(ExpressionKind kind, std::string_view text);
 
-// The beginning of most faults that concern no expression.
+// The beginning of most messages that do not concern an expression.
 inline constexpr std::string_view invalid_parameters =
     "One or more parameter values were invalid: ";
 

@@ -29,7 +29,7 @@ std::optional<ComparisonOperator> comparison_of(NodeKind kind) {
     }
 }
 
-// `:v < key` is `key > :v`.
+// Returns the operator for exchanged operands: `:v < key` is equal to `key > :v`.
 ComparisonOperator turned(ComparisonOperator comparison) {
     switch (comparison) {
         case ComparisonOperator::lt:
@@ -163,7 +163,7 @@ bool can_be_indexed(ComparisonOperator comparison) {
     }
 }
 
-// Whether the clauses are for the keys, and of a kind that keys have.
+// Checks that the clauses name the key attributes and use operators that keys support.
 std::optional<Error> check_clauses(std::span<const KeyClause> clauses, const KeySchema& schema) {
     if (clauses.empty() || clauses.size() > 2) {
         return fault("Conditions can be of length 1 or 2 only");

@@ -1,4 +1,4 @@
-// Which keys a Query reads: KeyConditionExpression and KeyConditions.
+// The keys that a Query reads: KeyConditionExpression and KeyConditions.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,23 @@
 
 namespace rocklock::expression {
 
-// A condition on one attribute, whichever attributes the keys are.
+// A condition on one attribute. It does not depend on which attributes are keys.
 //
-// Lifetime: borrows from what it was made of.
+// Lifetime: borrows from the expression or the legacy parameters.
 struct KeyClause {
     std::string_view attribute;
     ComparisonOperator comparison = ComparisonOperator::eq;
-    // As many as the comparison takes.
+    // As many as the operator has.
     std::vector<const AttributeValue*> values;
 };
 
-// Errors: invalid_argument  in the service's words: an operator that keys do not have, nested
+// Converts a condition to clauses.
+//
+// Errors: invalid_argument  with DynamoDB's messages: an operator that keys do not support, nested
 //                           operands, two attributes in one clause, two clauses for one attribute
 Result<std::vector<KeyClause>> key_clauses(const Condition& condition);
 
-// The key of the table or the index that is read.
+// The key attributes of the table or the index that is read.
 struct KeySchema {
     KeyAttribute hash;
     std::optional<KeyAttribute> range;
@@ -39,24 +41,27 @@ struct RangeBound {
     bool inclusive = true;
 };
 
-// Range keys from `lower` to `upper`, and those that begin with `prefix`; all, where it says none
-// of these.
+// A hash key, and optional restrictions of the range key: from `lower` to `upper`, or those that
+// begin with `prefix`.
 struct KeyRange {
     AttributeValue hash;
     std::optional<RangeBound> lower;
     std::optional<RangeBound> upper;
     std::optional<AttributeValue> prefix;
 
-    // Whether a range key lies within.
+    // Returns whether a range key is in the range.
     bool contains(const AttributeValue& range_key) const;
 };
 
-// Errors: invalid_argument  in the service's words: too many clauses, none for the hash key, or one
-//                           for no key at all, an operator that cannot be used, a wrong type, an
-//                           empty value
+// Converts clauses to the range of keys in a table or an index.
+//
+// Errors: invalid_argument  with DynamoDB's messages: too many clauses, no clause for the hash key,
+//                           a clause for an attribute that is not a key, an operator that cannot
+//                           be used, a wrong type, an empty value
 Result<KeyRange> key_range(std::span<const KeyClause> clauses, const KeySchema& schema);
 
-// A Query's filter may not look at the keys of what it reads. `legacy` is QueryFilter.
+// Returns an error if a Query's filter uses a key attribute, which DynamoDB does not permit.
+// `legacy` is true for QueryFilter.
 std::optional<Error> check_filter(const Condition& filter, const KeySchema& schema, bool legacy);
 
 }  // namespace rocklock::expression

@@ -71,7 +71,7 @@ std::optional<Error> check_comparison(Comparison comparison,
     return std::nullopt;
 }
 
-// The values of an expectation, in whichever of its members they are.
+// Returns the values of an expectation, from Value or from AttributeValueList.
 std::span<const AttributeValue> values_of(const ExpectedAttribute& expected) {
     if (expected.values) return *expected.values;
     if (expected.value) return {&*expected.value, 1};
@@ -145,7 +145,8 @@ NodeKind node_of(Comparison comparison) {
     return NodeKind::equal;
 }
 
-// Names and values without a text: all are placeholders, and known.
+// Adds names and values to a tree without a text: every name is a placeholder that is already
+// bound.
 class Slots {
 public:
     Slots(Tree& tree, Bindings& bindings) : tree_(tree), bindings_(bindings) {}
@@ -178,7 +179,7 @@ public:
         for (const AttributeValue& value : values) operands.push_back(node(slots_.value(value)));
         std::uint32_t clause = join(node_of(comparison), operands);
         if (comparison == Comparison::not_contains) {
-            // Unlike NOT contains(), it is false of what is not there.
+            // Unlike NOT contains(), NOT_CONTAINS is false if the attribute does not exist.
             const std::uint32_t exists = join(NodeKind::attribute_exists, {subject});
             clause = join(NodeKind::all_of, {exists, join(NodeKind::negation, {clause})});
         }

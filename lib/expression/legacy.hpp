@@ -1,8 +1,8 @@
-// The parameters that came before expressions, as the same trees: Expected, QueryFilter,
+// Converts the legacy parameters to the same trees as expressions: Expected, QueryFilter,
 // ScanFilter, KeyConditions, AttributeUpdates and AttributesToGet.
 //
-// Attribute names are whole here: a dot is a part of them. All results borrow from what they are
-// made of.
+// An attribute name is not a path here: a dot is a part of the name. All results borrow from the
+// parameters.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@
 
 namespace rocklock::expression {
 
-// As in requests: "BEGINS_WITH".
+// Returns the name as in requests: "BEGINS_WITH".
 std::string_view to_string(ComparisonOperator comparison);
 
-// Nothing where the list is empty: then there is no condition.
+// Return none if the list is empty, since there is no condition then.
 //
-// Errors: invalid_argument  the first fault, in the service's words
+// Errors: invalid_argument  the first fault, with DynamoDB's message
 Result<std::optional<Condition>> legacy_condition(const std::vector<ExpectedAttribute>& expected,
                                                   ConditionalOperator joined);
 Result<std::optional<Condition>> legacy_filter(const std::vector<AttributeCondition>& filter,

@@ -80,7 +80,7 @@ std::pair<TokenKind, std::size_t> read_sign(std::string_view text, std::size_t b
     if (two == "<=") return {TokenKind::less_or_equal, begin + 2};
     if (two == ">=") return {TokenKind::greater_or_equal, begin + 2};
     const TokenKind kind = kind_of_sign(text[begin]);
-    // A character of several bytes is one token, so that what is said of it is text.
+    // A character of several bytes is one token, so that messages never contain a part of it.
     if (kind == TokenKind::other) return {kind, end_of_run(text, begin + 1, continues_character)};
     return {kind, begin + 1};
 }

@@ -1,4 +1,4 @@
-// An expression's text as words and signs.
+// Splits the text of an expression into tokens.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ enum class TokenKind : std::uint8_t {
     // `#name` and `:value`.
     name_placeholder,
     value_placeholder,
-    // 0, or digits that do not begin with it.
+    // 0, or digits that do not begin with 0.
     integer,
-    // Words that are no names, in any case of letters.
+    // Keywords, in any case.
     word_and,
     word_or,
     word_not,
@@ -39,20 +39,21 @@ enum class TokenKind : std::uint8_t {
     dot,
     plus,
     minus,
-    // A character that no expression has.
+    // A character that no expression contains.
     other,
 };
 
 struct Token {
     TokenKind kind = TokenKind::end;
-    // Where it lies in the text.
+    // The position in the text.
     std::uint32_t begin = 0;
     std::uint32_t size = 0;
 
     std::uint32_t end() const { return begin + size; }
 };
 
-// The first token at or behind `position`: of the kind `end` when none follows. No text is wrong.
+// Returns the first token at or after `position`, or a token of the kind `end` if there is none.
+// Never fails: invalid characters become tokens of the kind `other`.
 Token next_token(std::string_view text, std::size_t position);
 
 }  // namespace rocklock::expression

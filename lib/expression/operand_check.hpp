@@ -1,4 +1,4 @@
-// What the checks of conditions and of updates share.
+// The checks that conditions and updates have in common.
 #pragma once
 
 #include <optional>
@@ -10,30 +10,31 @@
 
 namespace rocklock::expression {
 
-// The service's words for a function or an operator with wrong operands.
+// Return DynamoDB's messages for a function or an operator with wrong operands.
 std::string operand_count_text(NodeKind kind, std::uint32_t count);
 std::string operand_type_text(NodeKind kind, std::string_view type);
 std::string path_required_text(NodeKind kind);
 
-// The words for types in the faults of ADD, DELETE and AttributeUpdates: "STRING_SET".
+// Returns the name of a type as in the messages of ADD, DELETE and AttributeUpdates: "STRING_SET".
 std::string_view long_name(AttributeType type);
 
 bool is_set(AttributeType type);
 
-// Finds what the placeholders of operands stand for.
+// Looks up the placeholders of operands.
 class OperandCheck {
 public:
     OperandCheck(const OperandTree& tree, Bindings& bindings, Binder& binder)
         : tree_(tree), bindings_(bindings), binder_(binder) {}
 
-    // Whether `node` is a path or a value; then its placeholders are looked for.
+    // If `node` is a path or a value, looks up its placeholders and returns true. Otherwise returns
+    // false.
     bool bind(const Node& node);
     void bind_path(const Path& path);
 
-    // The type that a value has, and size(). Nothing for what depends on the item.
+    // Returns the type of a value or of size(). Returns none if the type depends on the item.
     std::optional<AttributeType> type_of(const Node& node) const;
 
-    // The first placeholder that is not there.
+    // The message for the first undefined placeholder.
     std::optional<std::string> undefined;
 
 private:
@@ -42,7 +43,7 @@ private:
     Binder& binder_;
 };
 
-// Looks for the names of a path. Returns the fault of the first that is not there.
+// Looks up the names of a path. Returns the message for the first undefined name, or none.
 std::optional<std::string> bind_names(const Tree& tree, const Path& path, Bindings& bindings,
                                       Binder& binder);
 

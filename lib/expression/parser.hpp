@@ -1,9 +1,9 @@
-// Reads the texts of expressions.
+// Parses the texts of expressions.
 //
-// Faults of a text alone are found here. They come before all that concerns what placeholders stand
-// for, in this order, which is the service's: an empty text, one that is too long, syntax,
-// parentheses without need, functions, indexes of lists, reserved words, depth of paths, too many
-// operators. In updates reserved words go before functions, and sections given twice come after.
+// The faults of a text alone are found here. DynamoDB reports them before all faults of
+// placeholders, in this order, which is implemented here too: empty text, text too long, syntax,
+// redundant parentheses, functions, list indexes, reserved words, path depth, number of operators.
+// In an update, reserved words come before functions, and repeated sections come after path depth.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ inline constexpr std::size_t max_operators = 300;
 inline constexpr std::size_t max_in_operands = 100;
 inline constexpr std::size_t max_path_steps = 32;
 
-// `kind` is condition, key_condition or filter; it is only named in faults.
+// `kind` is condition, key_condition or filter, and is only used in messages.
 //
-// Errors: invalid_argument  the first fault of the text, in the service's words
+// Errors: invalid_argument  the first fault of the text, with DynamoDB's message
 Result<ConditionTree> parse_condition(ExpressionKind kind, std::string_view text);
 Result<UpdateTree> parse_update(std::string_view text);
 Result<ProjectionTree> parse_projection(std::string_view text);

@@ -88,8 +88,8 @@ Paths::Relation Paths::relation(const Path& left, const Path& right) const {
     return Relation::overlap;
 }
 
-// In order, a path stands right before those that it begins, and names right before the indexes in
-// the same place: it is enough to look at neighbours.
+// In sorted order, a path is directly before the paths of which it is a prefix, and names are
+// directly before indexes at the same position. It is therefore sufficient to compare neighbours.
 bool Paths::clashes(std::span<const Path> paths) const {
     if (paths.size() < 2) return false;
     const std::vector<Path> ordered = sorted(paths);

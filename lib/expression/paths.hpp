@@ -1,4 +1,4 @@
-// The paths of a tree, with the names that its placeholders stand for.
+// The paths of a tree together with the names of its placeholders.
 #pragma once
 
 #include <compare>
@@ -20,25 +20,26 @@ public:
     std::span<const PathStep> steps(const Path& path) const {
         return std::span(tree_.steps).subspan(path.first, path.count);
     }
-    // Of a step that is no index.
+    // Returns the name of a step that is not an index.
     std::string_view name(const PathStep& step) const;
-    // The attribute that it begins with.
+    // Returns the attribute with which the path begins.
     std::string_view attribute(const Path& path) const { return name(steps(path).front()); }
 
-    // What it leads to, or nullptr.
+    // Returns the value at the path, or nullptr if there is none.
     const AttributeValue* find(const Item& item, const Path& path) const;
 
-    // Step by step: names before indexes, names by their bytes.
+    // Compares step by step: names are before indexes, and names are compared by their bytes.
     std::strong_ordering compare(const PathStep& left, const PathStep& right) const;
     std::strong_ordering compare(const Path& left, const Path& right) const;
 
-    // As in the service's faults: "[m, x, [0]]".
+    // Returns the path as in DynamoDB's messages: "[m, x, [0]]".
     std::string render(const Path& path) const;
 
-    // In order of compare().
+    // Returns the paths in the order of compare().
     std::vector<Path> sorted(std::span<const Path> paths) const;
-    // The fault of paths of which one is, or begins, another; or where one has a name and the other
-    // an index in the same place. The first of those, as they stand in `paths`.
+    // Returns a message if two paths overlap (they are equal, or one is a prefix of the other), or
+    // conflict (one has a name and the other an index at the same position). Reports the first such
+    // pair in the order of `paths`, overlaps before conflicts.
     std::optional<std::string> clash(std::span<const Path> paths) const;
 
 private:
@@ -51,10 +52,12 @@ private:
     const Bindings& bindings_;
 };
 
-// The attributes that operands of the tree go into: `a` of `a.b` and `a[0]`, in order of the text.
+// Returns the attributes with elements that operands of the tree read (`a` for `a.b` and `a[0]`),
+// in the order of the text.
 std::vector<std::string_view> nested_attributes(const OperandTree& tree, const Paths& paths);
 
-// One step from a value into what it holds, or nullptr. `name` of a step that is no index.
+// Returns the element of `value` to which the step leads, or nullptr. `name` is the name of a step
+// that is not an index.
 const AttributeValue* member(const AttributeValue& value, const PathStep& step,
                              std::string_view name);
 

@@ -10,11 +10,11 @@ namespace rocklock::expression {
 
 namespace {
 
-// Up to here it is quicker to look through all of them.
+// Up to this size, a linear search is faster.
 constexpr std::size_t few = 8;
-// docs: "Quotas in Amazon DynamoDB", the length of all substitution variables.
+// See "Quotas in Amazon DynamoDB", the length of all substitution variables.
 constexpr std::size_t max_placeholder_bytes = 2U << 20;
-// How much of a name that is too long its fault shows.
+// The number of bytes that a message shows of a name that is too long.
 constexpr std::size_t shown_name_bytes = 32;
 
 bool is_placeholder(std::string_view text, char mark) {
@@ -36,7 +36,7 @@ std::optional<Error> check_keys(const std::string& parameter, char mark, const E
     return std::nullopt;
 }
 
-// The start of a text in UTF-8, in whole characters.
+// Returns the beginning of a UTF-8 text, without splitting a character.
 std::string beginning_of(std::string_view text) {
     std::size_t end = std::min(text.size(), shown_name_bytes);
     while (end > 0 && end < text.size() &&
@@ -81,7 +81,7 @@ std::optional<Error> check_values(const std::vector<ValuePlaceholder>& values) {
     return std::nullopt;
 }
 
-// Both together, and each for itself, since that is told.
+// Checks the sizes of names, of values, and of both together, since each has its own message.
 std::optional<Error> check_sizes(const Placeholders& placeholders) {
     std::size_t names = 0;
     std::size_t values = 0;

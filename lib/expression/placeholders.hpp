@@ -1,4 +1,4 @@
-// What the placeholders of an expression stand for in one request.
+// The names and values for which the placeholders of an expression stand in one request.
 #pragma once
 
 #include <cstdint>
@@ -14,40 +14,41 @@
 
 namespace rocklock::expression {
 
-// For each placeholder of a tree, by its place there, what it stands for. Borrows that.
+// The name or value of each placeholder of a tree, by its index in the tree. Borrows them.
 struct Bindings {
     std::vector<std::string_view> names;
     std::vector<const AttributeValue*> values;
 };
 
-// Looks for placeholders among those of a request, and knows which were looked for: those that no
-// expression has are a fault. One for all expressions of a request.
+// Looks up placeholders in a request, and remembers which were used, since an unused placeholder is
+// an error. One Binder is used for all expressions of a request.
 //
-// Lifetime: borrows the placeholders, and so do the Bindings made with it.
+// Lifetime: borrows the placeholders; the Bindings that are made with it borrow them too.
 class Binder {
 public:
     explicit Binder(const Placeholders& placeholders);
 
-    // What is wrong with the placeholders themselves, before any expression is looked at.
+    // Checks the placeholders themselves. Called before any expression is read.
     std::optional<Error> check() const;
 
-    // What it stands for, or nullptr.
+    // Return the name or the value, or nullptr if the placeholder is undefined.
     const std::string* name(std::string_view placeholder);
     const AttributeValue* value(std::string_view placeholder);
 
-    // Call it when all expressions are bound.
+    // Returns an error if a placeholder was not used. Must be called after all expressions are
+    // bound.
     std::optional<Error> check_unused() const;
 
 private:
-    // Which of a list of placeholders is asked for: looked for in the list while that is short, and
-    // by halves in an order made for it when it is long.
+    // Placeholders with marks for the used ones. A short list is searched linearly. For a long
+    // list, a sorted index is built and searched by bisection.
     template <typename Entry>
     class Register {
     public:
         explicit Register(const std::optional<std::vector<Entry>>& entries);
-        // The entry, or nullptr.
+        // Marks a placeholder as used. Returns its entry, or nullptr if there is none.
         const Entry* use(std::string_view placeholder);
-        // What is in the list and was not asked for: "{:a, :b}"; empty when all was.
+        // Returns the unused placeholders, as in "{:a, :b}", or an empty string if all were used.
         std::string unused() const;
 
     private:
@@ -63,10 +64,10 @@ private:
     Register<ValuePlaceholder> values_;
 };
 
-// What is said of a value that is none: `text` is what is said of it elsewhere.
+// Returns the error for an invalid value. `text` is the message for such a value elsewhere.
 Error invalid_value(std::string_view text, std::string_view placeholder);
 
-// The texts of placeholders that are not there.
+// Return the messages for undefined placeholders.
 std::string undefined_name(std::string_view placeholder);
 std::string undefined_value(std::string_view placeholder);
 

@@ -14,7 +14,8 @@ class Projector {
 public:
     explicit Projector(const Projection& projection) : paths_(projection.paths()) {}
 
-    // Of what the map holds, what these paths lead to; they agree in their first `depth` steps.
+    // Returns the attributes of the map to which the paths lead. The first `depth` steps of the
+    // paths are equal.
     std::vector<Attribute> of_map(const AttributeMap& map, std::span<const Path> paths,
                                   std::size_t depth) const {
         std::vector<Attribute> attributes;
@@ -53,7 +54,7 @@ private:
         return AttributeValue(std::move(elements));
     }
 
-    // Calls it for the paths with the same step at `depth`, step by step.
+    // Groups the paths by their step at `depth`, and calls the callback for each group.
     template <typename Callback>
     void each_group(std::span<const Path> paths, std::size_t depth, Callback callback) const {
         while (!paths.empty()) {

@@ -1,5 +1,5 @@
-// Parts of an item: ProjectionExpression, AttributesToGet, and what UPDATED_OLD and UPDATED_NEW
-// answer.
+// Parts of an item: ProjectionExpression, AttributesToGet, and the attributes that UPDATED_OLD and
+// UPDATED_NEW return.
 #pragma once
 
 #include <memory>
@@ -15,30 +15,33 @@
 
 namespace rocklock::expression {
 
-// Lifetime: borrows the placeholders that it was bound to.
+// Paths with the names of their placeholders. Lifetime: borrows the placeholders.
 struct Projection {
     std::shared_ptr<const Tree> tree;
     Bindings bindings;
-    // In the order of Paths::compare(): those that lead through the same value are neighbours. None
-    // begins another.
+    // In the order of Paths::compare(), so that paths through the same value are neighbours. No
+    // path is a prefix of another.
     std::vector<Path> ordered;
 
     Paths paths() const { return Paths(*tree, bindings); }
 };
 
-// Errors: invalid_argument  the first fault, in the service's words: a name is not defined, two
-//                           paths overlap or conflict
+// Looks up the placeholders of a projection.
+//
+// Errors: invalid_argument  the first fault, with DynamoDB's message: an undefined name, or two
+//                           paths that overlap or conflict
 Result<Projection> bind_projection(const std::shared_ptr<const ProjectionTree>& tree,
                                    Binder& binder);
 
-// What of the item the paths lead to, nested as it is there. Of a list only the elements asked for,
-// in their order. What is not there is left out, with what would hold nothing else.
+// Returns the parts of the item to which the paths lead, nested as in the item. A list contains
+// only the selected elements, in their order. Absent parts are omitted, and so are maps and lists
+// that would be empty because of that.
 Item project(const Projection& projection, const Item& item);
 
-// The attributes that it looks at, each once, in order of names.
+// Returns the attributes that the projection reads, each once, ordered by name.
 std::vector<std::string_view> attributes(const Projection& projection);
 
-// The attributes that its paths go into: `a` of `a.b` and `a[0]`.
+// Returns the attributes with elements that the projection reads: `a` for `a.b` and `a[0]`.
 std::vector<std::string_view> nested_attributes(const Projection& projection);
 
 }  // namespace rocklock::expression

@@ -14,7 +14,7 @@ namespace rocklock::expression {
 
 namespace {
 
-// A parameter's name, and whether the request has it.
+// The name of a parameter, and whether the request has it.
 struct Given {
     std::string_view name;
     bool is_given = false;
@@ -29,7 +29,7 @@ bool reads_many(RequestKind kind) {
     return kind == RequestKind::query || kind == RequestKind::scan;
 }
 
-// The parameters that a request of that kind may have, in the order of the service's faults.
+// Returns the parameters that a request of this kind can have, in the order of DynamoDB's messages.
 std::vector<Given> expressions_of(RequestKind kind, const Parameters& given) {
     std::vector<Given> list;
     if (kind == RequestKind::update) list.push_back({"UpdateExpression", given.update.has_value()});
@@ -62,14 +62,14 @@ std::vector<Given> older_parameters_of(RequestKind kind, const Parameters& given
     if (kind != RequestKind::get) {
         list.push_back({"ConditionalOperator", given.conditional_operator.has_value()});
     }
-    // KeyConditions go with the other expressions, as long as there is none for the keys.
+    // KeyConditions can be combined with other expressions if there is no KeyConditionExpression.
     if (kind == RequestKind::query && given.key_condition) {
         list.push_back({"KeyConditions", given.key_conditions.has_value()});
     }
     return list;
 }
 
-// The names of those that are given: "A, B".
+// Returns the names of the parameters that the request has: "A, B".
 std::string names_of(const std::vector<Given>& list) {
     std::string text;
     for (const Given& given : list) {
@@ -86,7 +86,7 @@ bool has_older_parameters(const Parameters& given) {
 }
 
 std::optional<Error> check_mixing(RequestKind kind, const Parameters& given) {
-    // Most requests have none of them.
+    // Most requests have no legacy parameters.
     if (!has_older_parameters(given)) return std::nullopt;
     const std::string expressions = names_of(expressions_of(kind, given));
     if (expressions.empty()) return std::nullopt;
@@ -98,7 +98,7 @@ std::optional<Error> check_mixing(RequestKind kind, const Parameters& given) {
         others + "} Expression parameters: {" + expressions + "}");
 }
 
-// Whether one of the request's expressions can have values.
+// Returns whether the request has an expression that can contain values.
 bool has_conditions(RequestKind kind, const Parameters& given) {
     if (changes(kind)) return given.condition || (kind == RequestKind::update && given.update);
     return given.filter || (kind == RequestKind::query && given.key_condition);
@@ -119,7 +119,7 @@ std::optional<Error> check_needless_values(RequestKind kind, const Parameters& g
         if (count++ > 0) text += " and ";
         text += expression.name;
     }
-    // A request that reads one item takes no values.
+    // A request that reads single items has no expression with values.
     if (count == 0) return std::nullopt;
     return fault("ExpressionAttributeValues can only be specified when using expressions: " + text +
                  (count > 1 ? " are null" : " is null"));
@@ -136,7 +136,7 @@ std::optional<Error> check_conditional_operator(RequestKind kind, const Paramete
                               "two or more elements");
 }
 
-// A text as the tree that it is.
+// Moves a parsed tree into shared ownership.
 template <typename Tree>
 Result<std::shared_ptr<const Tree>> shared(Result<Tree> tree) {
     if (!tree) return std::move(tree).error();
@@ -166,7 +166,7 @@ private:
     std::optional<Error> check_unused() { return binder_.check_unused(); }
     std::optional<Error> read_key_clauses();
 
-    // A text as a condition that is bound; nothing where there is no text.
+    // Parses and binds a condition. Leaves `place` empty if there is no text.
     std::optional<Error> read_into(std::optional<Condition>& place, ExpressionKind kind,
                                    const std::optional<std::string>& text);
 
@@ -176,7 +176,7 @@ private:
     RequestExpressions result_;
 };
 
-// Takes a value out of a result, or returns its error.
+// Stores the value of a result in `place`, or returns its error.
 template <typename T, typename Place>
 std::optional<Error> store(Result<T> result, Place& place) {
     if (!result) return std::move(result).error();

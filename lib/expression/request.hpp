@@ -1,6 +1,6 @@
-// All that a request says in expressions, read in the order in which the service looks for faults:
-// parameters that exclude one another, the older parameters, the placeholders, each expression, and
-// placeholders that none of them has. No table is looked at.
+// Reads all expressions of a request, in the order in which DynamoDB reports faults: parameters
+// that exclude each other, legacy parameters, placeholders, each expression, unused placeholders.
+// The table is not needed.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@
 
 namespace rocklock::expression {
 
-// Which parameters a request may have. Those of batches and transactions are as the single ones: a
-// ConditionCheck is as a remove.
+// The kinds of requests, which have different parameters. A request in a batch or a transaction is
+// like the single request. A ConditionCheck is like a remove.
 enum class RequestKind : std::uint8_t { get, put, update, remove, query, scan };
 
-// Lifetime: borrows the parameters it was read from.
+// The expressions of a request. Lifetime: borrows the parameters.
 struct RequestExpressions {
     std::optional<Update> update;
     std::optional<Condition> condition;
     std::vector<KeyClause> key_clauses;
-    // What they were made of; they borrow from it.
+    // The condition from which `key_clauses` were made; they borrow from it.
     std::optional<Condition> key_condition;
     std::optional<Condition> filter;
     std::optional<Projection> projection;
 };
 
-// Errors: invalid_argument  the first fault, in the service's words
+// Errors: invalid_argument  the first fault, with DynamoDB's message
 Result<RequestExpressions> read_expressions(RequestKind kind,
                                             const ExpressionParameters& parameters);
 

@@ -8,7 +8,7 @@ namespace rocklock::expression {
 
 namespace {
 
-// The list of the service's documentation, sorted.
+// The list in DynamoDB's documentation, sorted.
 constexpr auto reserved_words = std::to_array<std::string_view>({
     // clang-format off
     "ABORT", "ABSOLUTE", "ACTION", "ADD", "AFTER", "AGENT", "AGGREGATE", "ALL", "ALLOCATE", "ALTER",

@@ -1,11 +1,11 @@
-// The words that may not stand in an expression as names of attributes.
+// The reserved words, which an expression cannot use as attribute names.
 #pragma once
 
 #include <string_view>
 
 namespace rocklock::expression {
 
-// In any case of letters.
+// Returns whether a word is reserved, independently of its case.
 bool is_reserved_word(std::string_view word);
 
 }  // namespace rocklock::expression

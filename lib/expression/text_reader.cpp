@@ -12,8 +12,8 @@ namespace rocklock::expression {
 
 namespace {
 
-// No expression that is right goes deeper: each level has an operator, or is a pair of parentheses
-// around one that has.
+// The maximum nesting of a valid expression: each level has an operator, or is a pair of
+// parentheses around a level that has one.
 constexpr std::size_t max_depth = 2 * max_operators + 2;
 
 constexpr auto functions = std::to_array<std::pair<std::string_view, NodeKind>>({
@@ -80,7 +80,7 @@ std::optional<Error> unreadable(ExpressionKind kind, std::string_view text) {
 }
 
 TextReader::TextReader(Tree& tree) : tree_(tree), current_(next_token(tree.text, 0)) {
-    // Enough for most texts.
+    // Sufficient for most texts.
     tree_.steps.reserve(8);
     tree_.values.reserve(4);
 }

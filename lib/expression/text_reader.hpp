@@ -1,4 +1,4 @@
-// What the parsers of all expressions share: tokens, paths, operands, and the first fault.
+// The part that the parsers of all expressions have in common: tokens, paths, operands, and faults.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace rocklock::expression {
 
-// The name of a function as NodeKind; unknown_function for no function's name.
+// Returns the NodeKind of a function, or unknown_function if there is no such function.
 NodeKind function_named(std::string_view name);
 
-// The fault of a text that cannot be read at all: empty, or too long.
+// Returns an error if a text is empty or too long to be parsed.
 std::optional<Error> unreadable(ExpressionKind kind, std::string_view text);
 
-// Reads tokens one after the other and makes parts of `tree`.
+// Reads tokens and adds paths, names and values to `tree`.
 //
-// Where the syntax is wrong its functions return nothing, and the reader has the fault. Other
-// faults are remembered, the first of each sort, since wrong syntax further on would go before.
+// After a syntax error, functions return none or false, and parsing stops. Other faults are
+// remembered, the first of each kind, because a later syntax error is reported before them.
 class TextReader {
 public:
     explicit TextReader(Tree& tree);
@@ -30,35 +30,37 @@ public:
     TokenKind current_kind() const { return current_.kind; }
     bool at(TokenKind kind) const { return current_.kind == kind; }
     bool at_end() const { return at(TokenKind::end); }
-    // Goes on to the next token.
+    // Returns the current token and reads the next one.
     Token take();
-    // The kind of the token after the current one.
+    // Returns the kind of the token after the current one.
     TokenKind kind_of_next() const { return next_token(tree_.text, current_.end()).kind; }
     std::string_view text_of(const Token& token) const {
         return std::string_view(tree_.text).substr(token.begin, token.size);
     }
-    // Takes a token of that kind; with another the syntax is wrong.
+    // Takes a token of this kind. If the current token is of another kind, reports a syntax error
+    // and returns false.
     bool expect(TokenKind kind);
     bool take_if(TokenKind kind);
 
-    // Wrong syntax, at the current token. Returns false, for who returns that.
+    // Reports a syntax error at the current token. Always returns false, so that callers can return
+    // the result.
     bool fail_here();
-    // Goes a level deeper into the text, unless that is too deep to be right.
+    // Enters a nested level. Returns false if the text is nested too deeply to be valid.
     bool descend();
     void ascend() { --depth_; }
 
-    // A path that begins at the current token.
+    // Reads a path that begins at the current token.
     std::optional<Path> read_path();
     std::optional<Placeholder> read_value();
 
-    // Takes the name of a function and what opens its operands, a level deeper.
+    // Takes the name of a function and the opening parenthesis, and enters a nested level.
     struct Function {
         NodeKind kind = NodeKind::unknown_function;
         std::string_view name;
     };
     std::optional<Function> begin_function();
-    // Remembers the fault of a function that there is not, or that is not allowed in such an
-    // expression: "a condition", "an update".
+    // Remembers a fault if the function does not exist, or is not allowed in this expression.
+    // `expression` is "a condition" or "an update".
     void check_function(const Function& function, bool allowed, std::string_view expression);
 
     void count_operator() { ++operators_; }
@@ -66,7 +68,7 @@ public:
     void misused_function(std::string_view name);
     void repeated_section(std::string_view name);
 
-    // The fault that goes before the others, if there is one.
+    // Returns the fault that DynamoDB reports first, or none.
     std::optional<Error> first_fault() const;
 
 private:
@@ -82,7 +84,7 @@ private:
     Token current_;
     std::size_t depth_ = 0;
     std::size_t operators_ = 0;
-    // It was given up: too deep to be right, whatever follows.
+    // Parsing stopped because the nesting is too deep for any valid expression.
     bool bottomless_ = false;
     bool redundant_parentheses_ = false;
     std::optional<std::string> syntax_;
@@ -94,7 +96,7 @@ private:
     std::optional<std::string> repeated_section_;
 };
 
-// The nodes of a tree that grows, and the operands of those that are not whole yet.
+// Adds the nodes of a tree. Keeps the operands of nodes that are not complete yet.
 class NodeMaker {
 public:
     explicit NodeMaker(OperandTree& tree) : tree_(tree) {}
@@ -104,7 +106,8 @@ public:
     }
     std::uint32_t add_value(const Placeholder& placeholder);
 
-    // Collects operands: what is pushed after `mark = begin()` belongs to `finish(kind, mark)`.
+    // To make a node with operands: call `mark = begin()`, push() each operand, and finish(kind,
+    // mark).
     std::size_t begin() const { return waiting_.size(); }
     void push(std::uint32_t node) { waiting_.push_back(node); }
     std::uint32_t finish(NodeKind kind, std::size_t mark);

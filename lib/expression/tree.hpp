@@ -1,8 +1,8 @@
-// Expressions as read from their text: plain types, without the values of any request.
+// Parsed expressions: plain data, without the values of a request.
 //
-// A tree is made once, never changed, and may be shared: what its placeholders stand for is found
-// for each request (placeholders.hpp). Its parts lie in a few arrays and name one another by their
-// place there, so that to read a text costs a handful of allocations.
+// A tree is immutable after parsing and can be shared. The values of its placeholders are looked up
+// for each request (placeholders.hpp). The parts of a tree are elements of a few arrays and refer
+// to each other by index, so that parsing needs only a few allocations.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,36 @@ namespace rocklock::expression {
 
 struct PathStep {
     enum class Kind : std::uint8_t {
-        // `.name`, as it stands in the text.
+        // `.name`, as in the text.
         name,
-        // `.#name`; `number` is its place among the tree's names.
+        // `.#name`; `number` is its index in Tree::names.
         placeholder,
         // `[number]`.
         index,
     };
     Kind kind = Kind::name;
     std::uint32_t number = 0;
-    // A name's place in the text.
+    // The position of the name in the text.
     std::uint32_t begin = 0;
     std::uint32_t size = 0;
 };
 
-// `count` steps of a tree, from `first` on.
+// `count` steps in Tree::steps, beginning at `first`.
 struct Path {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
 };
 
-// A placeholder's place in the text. One that comes several times is there several times.
+// The position of a placeholder in the text. A placeholder that is used several times has several
+// entries.
 struct Placeholder {
     std::uint32_t begin = 0;
     std::uint32_t size = 0;
 };
 
 enum class NodeKind : std::uint8_t {
-    // Operands. `first` and `count` of a path are its steps; `first` of a value is its place among
-    // the tree's values.
+    // Operands. For a path, `first` and `count` are its steps. For a value, `first` is its index in
+    // Tree::values.
     path,
     value,
     size,
@@ -70,22 +71,24 @@ enum class NodeKind : std::uint8_t {
     all_of,
     any_of,
     negation,
-    // The function of a text that is refused for it.
+    // A function that does not exist. The text is refused because of it.
     unknown_function,
 };
 
-// Of all but paths and values, `first` and `count` are places in the tree's `operands`.
+// A node of the tree. Except for paths and values, `first` and `count` are a range in
+// OperandTree::operands.
 struct Node {
     NodeKind kind = NodeKind::path;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
 };
 
-// As in expressions: "=", "BETWEEN", "size". Of paths, values and what joins conditions: nothing.
+// Returns the operator as in expressions: "=", "BETWEEN", "size". Returns an empty string for
+// paths, values, AND, OR and NOT.
 std::string_view operator_name(NodeKind kind);
 
 struct Tree {
-    // Which parameter it was, for what is said of it later.
+    // The parameter of the request, for messages.
     ExpressionKind kind = ExpressionKind::condition;
     std::string text;
     std::vector<PathStep> steps;
@@ -97,7 +100,7 @@ struct Tree {
     }
 };
 
-// A tree with operands; parts come before what they are parts of.
+// A tree with operands. Operands are before the nodes that use them.
 struct OperandTree : Tree {
     std::vector<Node> nodes;
     std::vector<std::uint32_t> operands;
@@ -109,28 +112,28 @@ struct OperandTree : Tree {
 };
 
 struct ConditionTree : OperandTree {
-    // The place of the whole condition among the nodes.
+    // The index of the node of the whole condition.
     std::uint32_t root = 0;
 };
 
 struct UpdateAction {
     enum class Kind : std::uint8_t {
         set,
-        // REMOVE: takes the attribute away.
+        // REMOVE: removes the attribute.
         remove,
         add,
-        // DELETE: takes members out of a set.
+        // DELETE: removes members from a set.
         subtract,
     };
     Kind kind = Kind::set;
     Path path;
-    // The place of its value among the nodes; nothing with `remove`.
+    // The index of the node of the value. Not used with `remove`.
     std::uint32_t value = 0;
 };
 
 struct UpdateTree : OperandTree {
     std::vector<UpdateAction> actions;
-    // Made of AttributeUpdates: ADD also appends to lists, and faults have other words.
+    // Made from AttributeUpdates: ADD can also append to lists, and messages differ.
     bool legacy = false;
 };
 

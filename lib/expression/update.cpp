@@ -23,13 +23,14 @@ Error wrong_path() {
     return fault("The document path provided in the update expression is invalid for update");
 }
 
-// What one action does in the end: puts a value at its path, or takes away what is there.
+// The effect of one action: sets the value at a path, or removes it if there is no value.
 struct Change {
     Path path;
     std::optional<AttributeValue> value;
 };
 
-// Members put into a set or taken out of it; false when the two are not sets of one type.
+// Adds members to a set or removes them. Returns false if the values are not sets of this type.
+// Sets `emptied` if the set is empty afterwards.
 template <typename Set>
 bool combine(AttributeValue& whole, const AttributeValue& part, ActionKind kind, bool& emptied) {
     auto* set = whole.get_if<Set>();
@@ -57,7 +58,7 @@ public:
 
 private:
     Result<Computed> value(const Node& node) const;
-    // The same for what must be there.
+    // As value(), but fails if the operand does not exist.
     Result<Computed> operand(const Node& node, std::uint32_t number) const;
     Result<Computed> arithmetic(const Node& node) const;
     Result<Computed> appended(const Node& node) const;
@@ -68,7 +69,8 @@ private:
     Error type_mismatch() const {
         return tree_.legacy ? fault("Type mismatch for attribute to update") : wrong_type();
     }
-    // Whether the path's last step can be taken in what holds it now.
+    // Returns whether the value that contains the last step of the path exists and is a map or a
+    // list, as the step requires.
     bool can_be_put(const Path& path) const;
     const AttributeValue* holder(const Path& path) const {
         return paths_.find(item_, {path.first, path.count - 1});
@@ -95,11 +97,12 @@ Result<Item> Updater::run() {
         return paths_.compare(left.path, right.path) == std::strong_ordering::less;
     });
     Item result = item_;
-    // In order, so that what lies beyond the end of a list is appended by its index.
+    // In ascending order, so that elements beyond the end of a list are appended in the order of
+    // their indexes.
     for (Change& change : changes_) {
         if (change.value) put(result, change);
     }
-    // From the last one back, so that the places of the others stay.
+    // In descending order, so that the indexes of the other elements do not change.
     std::reverse(changes_.begin(), changes_.end());
     for (const Change& change : changes_) {
         if (!change.value) take_away(result, change.path);
@@ -167,7 +170,7 @@ std::optional<Error> Updater::decide(const UpdateAction& action) {
         case ActionKind::remove:
             break;
     }
-    // Of no item there is nothing to take away.
+    // If the item does not exist, REMOVE has no effect.
     if (!existed_) return std::nullopt;
     if (!can_be_put(action.path)) return wrong_path();
     if (paths_.find(item_, action.path)) changes_.push_back({action.path, std::nullopt});

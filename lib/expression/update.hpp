@@ -1,4 +1,4 @@
-// Changes of an item: UpdateExpression and AttributeUpdates.
+// Updates of an item: UpdateExpression and AttributeUpdates.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace rocklock::expression {
 
-// Lifetime: borrows the placeholders that it was bound to.
+// An update with the names and values of its placeholders. Lifetime: borrows the placeholders.
 struct Update {
     std::shared_ptr<const UpdateTree> tree;
     Bindings bindings;
@@ -23,34 +23,34 @@ struct Update {
     Paths paths() const { return Paths(*tree, bindings); }
 };
 
-// Gives the placeholders their meaning, and checks all that can be checked without an item.
+// Looks up the placeholders of an update, and makes all checks that need no item.
 //
-// Errors: invalid_argument  the first fault, in the service's words: a placeholder is not defined,
-//                           paths overlap or conflict, wrong operands
+// Errors: invalid_argument  the first fault, with DynamoDB's message: an undefined placeholder,
+//                           paths that overlap or conflict, wrong operands
 Result<Update> bind_update(std::shared_ptr<const UpdateTree> tree, Binder& binder);
 
-// The fault of an update that changes a part of the key.
+// Returns an error if the update changes a key attribute.
 std::optional<Error> check_keys(const Update& update, std::span<const std::string_view> keys);
 
-// The attributes that its paths go into, whether it changes them or reads them: `a` of `a.b` and
-// `a[0]`.
+// Returns the attributes with elements that the update changes or reads: `a` for `a.b` and `a[0]`.
 std::vector<std::string_view> nested_attributes(const Update& update);
 
-// Whether it can only take away: such an update does not make an item where there is none.
+// Returns whether the update consists of REMOVE and DELETE actions only. Such an update does not
+// create an item.
 bool only_takes_away(const Update& update);
 
-// The item as it is after the update. All values are those of the item before. Of a list, elements
-// are put in place first, those beyond its end behind it in order of their indexes; then elements
-// are removed, by their places before the update.
+// Returns the item after the update. All values in the update are those before it. In a list,
+// elements are set first; elements beyond the end are appended in the order of their indexes. Then
+// elements are removed, by their indexes before the update.
 //
-// `existed` is false where there was no item; `item` then is what it begins as, its key.
+// If the item does not exist, `existed` is false and `item` contains its key.
 //
-// Errors: invalid_argument  in the service's words: an attribute is not there, has the wrong type,
-//                           or a path leads nowhere; a number is beyond what numbers are
+// Errors: invalid_argument  with DynamoDB's messages: an attribute does not exist or has the wrong
+//                           type, a path is invalid for the item, or a number is out of range
 Result<Item> apply(const Update& update, const Item& item, bool existed);
 
-// The paths that the update names: project() with them the item before for UPDATED_OLD, the item
-// after for UPDATED_NEW.
+// Returns the paths that the update sets or removes. project() returns UPDATED_OLD for the item
+// before the update and UPDATED_NEW for the item after it.
 Projection updated_paths(const Update& update);
 
 }  // namespace rocklock::expression

@@ -1,4 +1,4 @@
-// What can be said about an update without an item, once its placeholders are known.
+// Checks of an update after its placeholders are bound. They need no item.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ std::string wrong_section(std::string_view section, AttributeType type) {
     return text.append(", typeSet: ALLOWED_FOR_").append(section).append("_OPERAND");
 }
 
-// Each sort of fault is looked for in the whole update before the next sort is.
+// Checks the whole update for one kind of fault before the next kind, as DynamoDB does.
 class UpdateCheck {
 public:
     UpdateCheck(const UpdateTree& tree, Bindings& bindings, Binder& binder)
@@ -53,7 +53,7 @@ private:
     OperandCheck operands_;
 };
 
-// The steps of all paths lie in order of the text.
+// The steps of all paths are in the order of the text.
 std::optional<std::string> UpdateCheck::undefined_names() {
     return bind_names(tree_, {0, static_cast<std::uint32_t>(tree_.steps.size())}, bindings_,
                       binder_);
@@ -77,7 +77,7 @@ std::optional<std::string> UpdateCheck::wrong_sections() const {
     return std::nullopt;
 }
 
-// Nodes lie in the order in which their last part comes in the text.
+// Nodes are in the order in which they end in the text.
 std::optional<std::string> UpdateCheck::wrong_functions() const {
     for (const Node& node : tree_.nodes) {
         if (auto text = wrong_function(node)) return text;

@@ -1,4 +1,4 @@
-// Reads updates, by recursive descent:
+// Parses updates by recursive descent:
 //
 //     sections := ( SET set (, set)* | REMOVE path (, path)* | ADD path :value (, path :value)* |
 //                   DELETE path :value (, path :value)* )+
@@ -7,8 +7,8 @@
 //     operand  := path | :value | function | ( value )
 //     function := name ( operand (, operand)* )
 //
-// Within the parentheses of a function no value has a + or -, and no function but if_not_exists
-// may be an operand.
+// Within the parentheses of a function, + and - are not allowed, and if_not_exists is the only
+// function that can be an operand.
 #include <array>
 #include <optional>
 #include <string>
@@ -51,7 +51,7 @@ public:
     }
 
 private:
-    // The place of a node.
+    // The index of a node, or none after a syntax error.
     using Read = std::optional<std::uint32_t>;
 
     bool read_section();
@@ -67,7 +67,7 @@ private:
     TextReader reader_;
     NodeMaker nodes_;
     std::array<bool, sections.size()> seen_{};
-    // How many functions the reader is within.
+    // The number of functions around the current token.
     int functions_ = 0;
 };
 
