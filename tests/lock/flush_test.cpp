@@ -26,8 +26,7 @@ namespace {
 using testing::FaultyStorage;
 using testing::SimulatedClock;
 
-// A manager with its background thread, and a session whose lease is too long to end during the
-// test.
+// A manager with its background thread, and a session with a lease that outlasts the test.
 struct Server {
     explicit Server(std::unique_ptr<Storage> used, const LockManagerOptions& options = {},
                     Clock& clock = system_clock())
@@ -77,7 +76,7 @@ struct Server {
         return std::get<Grant>(answers.at(number)->value());
     }
 
-    // Declared before the manager, whose thread uses them: the manager is destroyed first.
+    // Declared before the manager, because its thread uses them until it is destroyed.
     std::mutex mutex;
     std::condition_variable told;
     std::vector<std::optional<Result<Answer>>> answers;

@@ -98,7 +98,7 @@ struct Ground {
     // Grants of sessions that are never closed: they must expire, at the earliest at the given
     // time.
     std::map<std::uint64_t, Operation> expiring ROCKLOCK_GUARDED_BY(mutex){};
-    // The grants whose end was reported, and when.
+    // The grants that were reported as ended, and when.
     std::map<std::uint64_t, std::int64_t> told ROCKLOCK_GUARDED_BY(mutex){};
     // The number of reports with another outcome than `expired`, and of repeated reports for one
     // grant.

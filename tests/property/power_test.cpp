@@ -60,7 +60,7 @@ struct Promises {
         bool may_change = false;
     };
     std::map<GrantId, Held> held;
-    // Grants whose end was answered as durable.
+    // Grants that have ended, with an answer that promises durability.
     std::set<GrantId> ended;
     std::map<SessionId, BootTime> deadlines;
     Token highest{};
@@ -169,12 +169,12 @@ enum class Kept { deferred, written, durable };
 struct Step {
     std::string what;
     Kept kept = Kept::durable;
-    // The grants that the step ends, and the grant whose token it may change.
+    // The grants that the step ends, and the grant that may get a new token.
     std::vector<GrantId> ends;
     GrantId changes{};
 };
 
-// A manager whose log is cut after each step.
+// A manager. After each step, crashes are simulated by cutting its log.
 class Life {
 public:
     Life() { open(); }
@@ -230,7 +230,7 @@ private:
     std::map<std::string, Result<Answer>> answers_;
     // known_[n] is the state after the first n records of the log.
     std::vector<State> known_;
-    // Cuts whose state has not been compared yet.
+    // Cuts that have not been compared with a state yet.
     std::vector<Cut> open_cuts_;
     int cuts_ = 0;
     int steps_ = 0;

@@ -1,6 +1,9 @@
-"""One lock in a process of its own, which others may stop or kill.
+"""Holds one lock in a process of its own, which the test can stop or kill.
 
-    lock_holder.py ENDPOINT HEARTBEAT_S LEASE_S EXPIRY_S     says when it has the lock, and when it has lost it
+    lock_holder.py ENDPOINT HEARTBEAT_S LEASE_S EXPIRY_S
+
+Prints "held" when it has the lock. After it has lost the lock, prints the codes of the callbacks and
+of the release, and the status of the lock.
 """
 
 import datetime

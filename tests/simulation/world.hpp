@@ -11,7 +11,8 @@
 
 namespace rocklock::simulation {
 
-// How often each kind of event occurred. If a required kind never occurs, the simulation fails.
+// The number of occurrences of each kind of event. If a required kind never occurs, the simulation
+// fails.
 using Counts = std::map<std::string, std::uint64_t>;
 
 struct Verdict {

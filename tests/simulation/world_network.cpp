@@ -159,8 +159,8 @@ void World::seen(Client& client, const Call& call, const Answer& answer) {
             if (client.session != session->id) {
                 client.session = session->id;
                 client.believed.clear();
-                // A repeated opening renews nothing: its answer contains the current deadline. The
-                // answer may arrive after a renewal that made the lease shorter.
+                // A repeated opening does not renew the session: its answer contains the current
+                // deadline. The answer may arrive after a renewal that made the lease shorter.
                 client.valid_until = std::min(session->deadline, call.sent + shortest);
             }
         }
@@ -170,8 +170,8 @@ void World::seen(Client& client, const Call& call, const Answer& answer) {
     }
     const auto* grant = std::get_if<Grant>(&answer);
     if (grant == nullptr || grant->ended || grant->session != client.session) return;
-    // Only the first answer to a request of this session sets the lease. A repeated answer contains
-    // nothing new.
+    // Only the first answer to a request of this session sets the lease. A repeated answer does
+    // not.
     client.believed[grant->id] = *grant;
 }
 

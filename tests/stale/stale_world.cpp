@@ -27,10 +27,10 @@ using Kind = WriteItem::Kind;
 
 constexpr std::chrono::seconds held_for{10};
 
-// Where a write is stopped: before the yield point of that number.
+// Stops a write before the yield point with a given number.
 class Yields {
 public:
-    // From now on points are counted; at that one `strike` is called.
+    // Starts to count yield points. At yield point `point`, `strike` is called.
     void begin(std::size_t point, std::function<void()> strike) {
         left_ = point;
         strike_ = std::move(strike);
@@ -41,7 +41,7 @@ public:
         strike_ = nullptr;
     }
     bool struck() const { return struck_; }
-    // Whether the commit was in the queue when she was stopped.
+    // Returns whether ann's commit was already queued when she was stopped.
     bool struck_behind_commit() const { return behind_commit_; }
 
     void reach() {
@@ -56,7 +56,7 @@ public:
     void queued() {
         if (counting_) queued_ = true;
     }
-    // A decision that was refused at its commit is made anew.
+    // A write that is refused at its commit is decided again.
     void refused() {
         if (counting_) queued_ = false;
     }
@@ -89,7 +89,7 @@ public:
     YieldingStorage(std::unique_ptr<Storage> storage, Yields& yields)
         : ForwardingStorage(std::move(storage)), yields_(yields) {}
 
-    // Those of the lock manager are no yield points: it may hold its mutex.
+    // Commits of the lock manager are not yield points, since it may hold its mutex.
     CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
         const bool items =
             std::any_of(batch.writes.begin(), batch.writes.end(),
@@ -122,7 +122,7 @@ private:
     std::optional<CommitNumber> awaited_;
 };
 
-// What lies in the store of items and their indexes.
+// The stored items and index entries.
 using Contents = std::map<std::pair<int, std::string>, std::string>;
 
 class StaleWorld {
@@ -156,10 +156,10 @@ private:
     static Item order(const std::string& id, const std::string& text) {
         return Item{{"id", id}, {"text", text}, {"by", text}};
     }
-    // Loses the lock that way, and has bob take it where there is one to be taken.
+    // Ends ann's lock in the given way. If the lock is then free, bob acquires it.
     void strike(Loss loss);
     WriteItem action(const std::string& id, const LockProof& proof);
-    // Whether it was done.
+    // Returns whether the write succeeded.
     bool write_of_ann();
     bool written(const Error* error);
     Contents contents();
@@ -332,7 +332,7 @@ std::string StaleWorld::text() const {
     return answer->item ? *answer->item->find("text")->get_if<std::string>() : "none";
 }
 
-// What her first write must have come to.
+// Returns what is wrong with the result of ann's first write, or an empty text.
 std::string StaleWorld::judge(bool done, bool kept, const Contents& before) {
     if (!unexpected_.empty()) return unexpected_;
     if (kept && !done) return "a live holder was refused";

@@ -1,11 +1,11 @@
-// One write by a holder that is stopped in the middle of it, and what becomes of it.
+// One write by a holder that is stopped in the middle of it.
 //
-//     ann holds orders/1 ──► she writes ──► stopped at some yield point ──► her lock is lost, or
-//     not; bob has it, or nobody ──► she goes on ──► bob writes ──► she tries again
+//     ann holds orders/1 ──► she writes ──► stopped at a yield point ──► her lock ends, or
+//     not; bob gets it, or it stays free ──► she continues ──► bob writes ──► she writes again
 //
-// Everything is drawn from the seed: what she writes and how it shows her lock, where she is
-// stopped, and how she loses the lock. A yield point is each call that her write makes of the
-// storage. All of it runs in one thread, so a seed is always the same world.
+// The seed determines the write, the proof of ownership that it presents, the yield point, and the
+// way in which ann loses the lock. Each call of the storage during her write is a yield point. The
+// whole run uses one thread, so equal seeds give equal worlds.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace rocklock::proof {
 
 struct StaleRun {
-    // What was wrong, in words; empty where nothing was.
+    // A description of the violation. Empty if there was none.
     std::string wrong;
-    // Whether she was stopped at all: her write may have had fewer yield points.
+    // Whether ann was stopped at all: her write may have had fewer yield points.
     bool stopped = false;
-    // Whether another had the lock before her commit was in the queue.
+    // Whether bob had the lock before ann's commit was queued.
     bool overtaken = false;
-    // Whether her write was refused.
+    // Whether ann's write was refused.
     bool refused = false;
 };
 

@@ -1,4 +1,4 @@
-// The contract of storage: deadlines, durability, closing and many threads.
+// The contract of storage: deadlines, durability, closing and concurrency.
 #include <atomic>
 #include <optional>
 #include <string>
@@ -36,7 +36,8 @@ BOOST_DATA_TEST_CASE(is_judged_on_the_boot_clock, every_kind, kind) {
     BOOST_TEST((commit_until(now).error().code == ErrorCode::precondition_failed));
 }
 
-// The time that counts is the leader's, as it checks; not the caller's.
+// The deadline is compared with the time at which the leader checks the batch, not with the time of
+// the call.
 BOOST_DATA_TEST_CASE(counts_when_the_batch_is_written, every_kind, kind) {
     using namespace std::chrono_literals;
     Store store(kind);
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(many_threads)
 
-// Each raises counters by compare-and-swap; none of the raises may get lost.
+// Several threads increment counters with conditional writes. No increment may be lost.
 void raise_counters(Storage& storage, int threads, int raises) {
     std::atomic<int> lost{0};
     {
@@ -134,7 +135,7 @@ void raise_counters(Storage& storage, int threads, int raises) {
                         ++lost;
                         return;
                     }
-                    // Noise that nobody waits for.
+                    // A commit for which no thread waits.
                     const auto noise = storage.enqueue(put("noise" + std::to_string(t), value(1)),
                                                        Durability::deferred);
                     if (!storage.wait(noise, Durability::deferred)) ++lost;
@@ -160,7 +161,7 @@ BOOST_AUTO_TEST_CASE(raise_counters_on_disk_and_lose_none, *boost::unit_test::la
     raise_counters(*store.storage, 8, 100);
 }
 
-// When all is quiet nothing is left in the queue, though nobody waited for it.
+// A deferred commit does not stay in the queue, even if no thread waits for it.
 BOOST_DATA_TEST_CASE(leave_no_deferred_commit_behind, own_kinds, kind) {
     Store store(kind);
     for (int round = 0; round < 50; ++round) {

@@ -51,7 +51,7 @@ BOOST_DATA_TEST_CASE(takes_any_bytes_for_a_key, every_kind, kind) {
         std::string("\0", 1), "a", std::string("a\0b", 3), "a\xff", "\xff", "\xff\xff"};
     for (const auto& key : keys) store->commit(put(key, value(1, key))).value();
     for (const auto& key : keys) BOOST_TEST((read(*store.storage, key) == value(1, key)));
-    // Sorted as unsigned bytes.
+    // The keys are sorted as unsigned bytes.
     std::vector<std::string> seen;
     const auto snapshot = store->snapshot();
     for (auto at = snapshot->scan(Family::items, "", ""); at->valid(); at->next()) {
@@ -153,7 +153,7 @@ BOOST_DATA_TEST_CASE(does_not_see_what_comes_later, every_kind, kind) {
     BOOST_TEST(!after->get(Family::items, "b").value());
 }
 
-// Snapshots end in any order, and the others still see what they saw.
+// Snapshots may be destroyed in any order. The others continue to show the same data.
 BOOST_DATA_TEST_CASE(is_not_disturbed_by_the_end_of_another, every_kind, kind) {
     Store store(kind);
     std::vector<std::unique_ptr<Snapshot>> snapshots;
@@ -261,8 +261,8 @@ BOOST_DATA_TEST_CASE(keeps_a_batch_out_when_it_does_not, every_kind, kind) {
     BOOST_TEST(!store->failure());
 }
 
-// More keys than any cache of versions has places for, in two families with the same names, so that
-// each is asked for now lately, now long after it was written or removed.
+// Uses more keys than a cache of versions can hold, with the same names in two families. So some
+// preconditions concern a recent write or deletion, and others an old one.
 BOOST_DATA_TEST_CASE(knows_each_version_whatever_was_asked_before, every_kind, kind) {
     constexpr unsigned keys = 1500;
     constexpr unsigned steps = 20000;
@@ -272,7 +272,7 @@ BOOST_DATA_TEST_CASE(knows_each_version_whatever_was_asked_before, every_kind, k
     unsigned wrong = 0;
     for (std::uint64_t step = 1; step <= steps; ++step) {
         const auto family = random() % 2 == 0 ? Family::items : Family::locks;
-        // A few of them often, and some too long to be worth keeping.
+        // Some of the keys are used often, and some are too long to be cached.
         const auto number = random() % 4 == 0 ? random() % keys : random() % 8;
         const auto key = std::to_string(number) + std::string(number % 5 == 0 ? 200 : 0, 'x');
         const auto known = model.find({family, key});
@@ -302,7 +302,7 @@ BOOST_DATA_TEST_CASE(names_its_key_when_it_fails, every_kind, kind) {
     BOOST_TEST(answer.error().message.find("or\\x00der") != std::string::npos);
 }
 
-// Each is judged behind what those before it in the same group will write.
+// Each precondition is checked against the state after the earlier commits of the same group.
 BOOST_DATA_TEST_CASE(sees_the_commits_before_it_in_its_group, every_kind, kind) {
     Store store(kind);
     store->commit(put("old", value(1))).value();

@@ -1,8 +1,8 @@
-// A byte changes in a store whose process was killed, and the machine is started again.
+// A process is killed, one byte of its store changes, and the machine reboots.
 //
-// Whatever was synced must be there, or the store is refused. Only the last group that was synced
-// may be missing without that, since nothing after it proves that it was; how many bytes were left
-// out is reported then.
+// After that the store either contains everything that was synced, or fails to open. Only the last
+// synced group may be missing, because no later record proves that it was synced. The store reports
+// how many bytes it has discarded then.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -40,16 +40,16 @@ std::string key_of(int number) {
     return "k" + std::string(4 - digits.size(), '0') + digits;
 }
 
-// What a store gave of the commits that were acknowledged.
+// The result of opening the store.
 struct Found {
     bool refused = false;
-    // How many are there before the first one that is missing.
+    // The number of commits before the first missing one.
     int there = 0;
     std::uint64_t discarded = 0;
 };
 
-// A store that was synced after each commit until its process was killed. What was there before it
-// was closed once is in tables, the rest in a log.
+// A store that was synced after each commit until its process was killed. It had been closed once
+// before: the commits before that are in tables, the others in a log.
 struct Fixture {
     static constexpr int count = 600;
     static constexpr int in_tables = 200;
@@ -91,12 +91,12 @@ struct Fixture {
         }
     }
 
-    // How many bytes of a log have records.
+    // Returns how many bytes of the log contain records.
     static std::size_t written_of(const std::string& log) {
         return static_cast<std::size_t>(measure_log(log).written);
     }
 
-    // Opens a copy, one file of which has these bytes.
+    // Opens a copy of the store in which `file` has the given bytes.
     Found open_with(const fs::path& file, const std::string& bytes, const char* boot = "boot-2") {
         const std::string copy = directory / "copy";
         fs::remove_all(copy);
@@ -140,7 +140,7 @@ BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_bit_is_flipped, Fi
     const bool all = std::getenv("ROCKLOCK_TEST_ALL") != nullptr;
     std::mt19937 random(1);
     for (int i = 0; i < (all ? 1'000 : 60); ++i) {
-        // Of four flips three are in the logs, where they were written.
+        // Three of four bits are in the written part of a log.
         const bool in_log = i % 4 != 0;
         const auto& some = in_log ? logs : files;
         const fs::path& file = some[random() % some.size()];
@@ -150,8 +150,8 @@ BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_bit_is_flipped, Fi
     }
 }
 
-// The lengths in the headers of records lead to other records: RocksDB takes one that is too long
-// for the last write.
+// If a length in the header of a record is wrong, other bytes are read as the next record. RocksDB
+// takes a record that is too long for the last write.
 BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_length_is_wrong, Fixture) {
     const fs::path& log = logs.back();
     const std::string bytes = contents(fs::path(path) / log);
@@ -187,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(is_refused_where_its_end_is_missing_and_was_synced, Fixt
     const fs::path& log = logs.back();
     std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
-    // The last two commits stay: they have marks.
+    // The last two commits are intact, and they contain sync marks.
     for (const std::size_t lost : {1'000, 1'500}) {
         std::string torn = bytes;
         std::fill_n(torn.begin() + static_cast<std::ptrdiff_t>(size - lost), 400, '\0');
@@ -218,7 +218,8 @@ BOOST_AUTO_TEST_CASE(has_marks_that_are_found_across_blocks_and_not_in_other_sto
     }
 }
 
-// A log is begun when the one before it is synced, and its commits say so.
+// A log is created after the previous log has been synced, and the commits in the new log record
+// that.
 BOOST_AUTO_TEST_CASE(is_refused_where_a_later_log_says_that_it_was_synced) {
     const TemporaryDirectory directory;
     const std::uint64_t key = sync_mark_key("identity");

@@ -1,4 +1,4 @@
-// Every kind of store, each empty, for tests of what all of them promise.
+// Empty stores of every kind, for tests of the contract that all of them must satisfy.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ inline std::ostream& operator<<(std::ostream& out, Kind kind) {
     return out << names[static_cast<int>(kind)];
 }
 
-// One empty store of a kind.
+// An empty store of one kind.
 struct Store {
     explicit Store(Kind kind) {
         switch (kind) {
@@ -88,7 +88,7 @@ inline std::optional<std::string> read(const Storage& storage, std::string_view 
     return storage.get(family, key).value();
 }
 
-// "a=1 b=2": the texts behind the versions.
+// Returns a text such as "a=1 b=2": the keys and their values without the version.
 inline std::string listing(const Snapshot& snapshot, std::string_view first = "",
                            std::string_view last = "", Family family = Family::items) {
     std::string text;
@@ -102,7 +102,7 @@ inline std::string listing(const Snapshot& snapshot, std::string_view first = ""
 }
 
 #if defined(__SANITIZE_THREAD__)
-// The RocksDB of the system is not built for it, and looks guilty of races.
+// The system's RocksDB is not built for the thread sanitizer, which would report data races in it.
 inline const auto every_kind = data::make({Kind::memory, Kind::faulty});
 #else
 inline const auto every_kind = data::make({Kind::memory, Kind::faulty, Kind::rocksdb});

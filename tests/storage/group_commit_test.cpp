@@ -1,5 +1,5 @@
-// Who leads, who waits for what, and what a failure does, on an engine that stops where it is told
-// to.
+// Which thread leads, what each one waits for, and the effect of a failure. The engine can be
+// stopped at a given write.
 #include "storage/group_commit.hpp"
 
 #include <atomic>
@@ -19,7 +19,7 @@
 namespace rocklock::testing {
 namespace {
 
-// Notes what is done to it: "w3" a write of three batches, "w3s" with a sync, "s" a sync alone.
+// Records the calls: "w3" is a write of three batches, "w3s" a write with a sync, "s" a sync alone.
 class ScriptedEngine final : public Engine {
 public:
     Result<std::optional<std::uint64_t>> version(Family, std::string_view) override {
@@ -55,12 +55,12 @@ public:
     std::atomic<bool> fail_writes{false};
     std::atomic<bool> fail_syncs{false};
     std::atomic<int> failures{0};
-    // The next write says that it has begun, and waits until it may end.
+    // If set, the next write signals `entered` and then waits for `leave`.
     std::atomic<bool> gate_next{false};
     std::binary_semaphore entered{0};
     std::binary_semaphore leave{0};
 
-    // Called with the number of the write, from 1 on.
+    // Called with the number of the write, starting at 1.
     std::function<void(int)> on_write;
 
 private:
@@ -74,7 +74,7 @@ private:
     std::string done_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
-// For other threads than the test's own, where Boost.Test may not be asked.
+// For other threads than the test's own: Boost.Test is not thread-safe.
 void must(const Result<void>& result) { ROCKLOCK_ASSERT(result.has_value()); }
 
 Batch some_batch() {
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(writes_what_was_deferred_while_it_wrote) {
     std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
     engine.entered.acquire();
     const auto number = enqueue(deferred);
-    // Comes back at once, although the leader is in the midst of its sync.
+    // Returns at once, although the leader is in the middle of its sync.
     BOOST_TEST(wait(number, deferred).has_value());
     BOOST_TEST(!group.done(number, written));
     engine.leave.release();
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(hands_over_to_who_still_waits) {
     engine.gate_next = true;
     std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
     engine.entered.acquire();
-    // All in the queue before the leader is done.
+    // All three are queued before the leader finishes.
     std::vector<CommitNumber> numbers;
     numbers.reserve(3);
     for (int i = 0; i < 3; ++i) numbers.push_back(enqueue(durable));
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(never_syncs_for_others) {
     const auto durable_one = enqueue(durable);
     const auto mine = enqueue(deferred);
     BOOST_TEST(wait(mine, deferred).has_value());
-    // The durable one's owner is about to wait, and will write both.
+    // The owner of the durable commit will wait for it, and will write both.
     BOOST_TEST(engine.done() == "");
     BOOST_TEST(wait(durable_one, durable).has_value());
     BOOST_TEST(engine.done() == "w2s");
@@ -197,11 +197,12 @@ BOOST_AUTO_TEST_CASE(leaves_a_sync_to_those_who_came_while_it_wrote) {
     other.join();
     BOOST_TEST(back);
     BOOST_TEST(group.done(number, durable));
-    // However the two met, the caller synced nothing in its own write.
+    // Whichever thread is first, the deferred caller does not sync in its own write.
     BOOST_TEST(engine.done().starts_with("w1 "));
 }
 
-// Others keep deferring: the caller who leads is not to serve them for ever.
+// Other threads continue to enqueue deferred commits. The leader does not serve them without a
+// limit.
 BOOST_AUTO_TEST_CASE(is_relieved_by_another_when_it_has_led_for_long) {
     engine.on_write = [&](int number) {
         if (number <= 9) enqueue(deferred);
@@ -218,7 +219,8 @@ BOOST_AUTO_TEST_CASE(is_relieved_by_another_when_it_has_led_for_long) {
         must(wait(number, deferred));
     });
     engine.entered.acquire();
-    // Whether it is parked by now or still on its way, all is written, and by one of the two.
+    // Whether the relieving thread is already parked or not, one of the two threads writes
+    // everything.
     engine.leave.release();
     leader.join();
     relief.join();
@@ -245,7 +247,7 @@ BOOST_AUTO_TEST_CASE(makes_durable_what_is_written_while_others_write) {
     leader.join();
     BOOST_TEST(group.done(second, written));
     BOOST_TEST(!group.done(second, durable));
-    // Noted as each begins.
+    // Each call is recorded when it begins.
     BOOST_TEST(engine.done() == "w1 w1 s");
 }
 
@@ -337,7 +339,7 @@ BOOST_AUTO_TEST_CASE(wakes_everyone_who_waits) {
     BOOST_TEST(told == 7);
 }
 
-// A reader that finds a corruption stops the next decision, not the one that is being written.
+// If a reader finds a corruption, the next decision fails, but not the one that is being written.
 BOOST_AUTO_TEST_CASE(found_by_a_reader_lets_the_leader_finish) {
     engine.gate_next = true;
     std::jthread leader([&] { must(wait(enqueue(durable), durable)); });

@@ -1,4 +1,4 @@
-// The store's logs as crashes leave them, with the space that was laid out behind them.
+// The logs of a store after a crash, including the space that is preallocated after the records.
 #include "storage/log_files.hpp"
 
 #include <algorithm>
@@ -37,9 +37,9 @@ std::string key_of(int number) {
     return "k" + std::string(3 - digits.size(), '0') + digits;
 }
 
-// What a commit of one key takes in the log, and what of it is not the value.
+// The size of a commit of one key in the log, and the part of it that is not the value.
 constexpr std::size_t record_bytes = 128;
-// A commit that follows a sync has a mark of it.
+// A commit after a sync contains a mark of that sync.
 constexpr std::size_t mark_bytes = 34;
 constexpr std::size_t frame_bytes = 27 + mark_bytes;
 
@@ -56,14 +56,14 @@ struct Fixture {
     SimulatedClock clock;
     const std::string path = directory / "store";
     fs::path log;
-    // As the crash left it.
+    // The log as the crash left it.
     std::string bytes;
 
-    // A store that was synced again and again until its process was killed.
+    // Creates a store that is synced after each commit until its process is killed.
     Fixture() {
         const int status = in_child([&] {
             auto storage = open_rocksdb_storage(path, clock, {}).value();
-            // From here on no record goes over the end of a block.
+            // From here on no record crosses the end of a block.
             LogTail tail;
             tail.read(contents(find_log()));
             const std::size_t begun = tail.end();
@@ -89,7 +89,8 @@ struct Fixture {
         return {};
     }
 
-    // How many are there, in a store whose log is this; -1 for one that is damaged.
+    // Opens a copy with this log. Returns the number of commits that are present, or -1 if the
+    // store is reported as corrupt.
     int opened_with(const std::string& changed, bool after_power_cut) {
         const std::string copy = directory / "copy";
         fs::remove_all(copy);
@@ -111,7 +112,7 @@ struct Fixture {
     }
 };
 
-// Keeps which files were begun, and which synced.
+// Records which files were created and which were synced.
 class Recorder final : public rocksdb::FileSystemWrapper {
 public:
     Recorder() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
@@ -188,11 +189,11 @@ BOOST_AUTO_TEST_CASE(is_damaged_where_a_byte_is_another) {
     std::string damaged = bytes;
     damaged[written_of(bytes) / 2] ^= 0x10;
     BOOST_TEST(opened_with(damaged, false) == -1);
-    // It had been synced: no power cut does that.
+    // The byte had been synced, so a power failure cannot explain the damage.
     BOOST_TEST(opened_with(damaged, true) == -1);
 }
 
-// RocksDB by itself takes zeros for space that was never written, and goes on behind them.
+// RocksDB alone takes the zeros for preallocated space and continues after them.
 BOOST_AUTO_TEST_CASE(is_damaged_where_something_is_missing) {
     constexpr std::size_t from = LogTail::block_bytes - 4'096;
     BOOST_REQUIRE(written_of(bytes) > LogTail::block_bytes + record_bytes);

@@ -10,7 +10,7 @@
 namespace rocklock::testing {
 namespace {
 
-// As RocksDB writes it; kind 1 is a whole record.
+// Returns a record in RocksDB's format. Kind 1 is a complete record.
 std::string record(const std::string& payload, char kind = 1) {
     const std::string covered = kind + payload;
     boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
@@ -34,7 +34,7 @@ LogTail tail_of(const std::string& log) {
 
 std::string zeros(std::size_t count) { return std::string(count, '\0'); }
 
-// Records that fill a block but for so many bytes.
+// Returns a record that fills a block except for `left` bytes.
 std::string block_but(std::size_t left) {
     return record(std::string(LogTail::block_bytes - LogTail::header_bytes - left, 'x'));
 }
@@ -73,13 +73,13 @@ BOOST_AUTO_TEST_CASE(is_at_the_end_of_a_block) {
     }
 }
 
-// Such a file would end there without the space behind it, and the last record be cut short.
+// Without the preallocated space the file would end there, with its last record truncated.
 BOOST_AUTO_TEST_CASE(is_within_a_record_of_which_the_rest_was_not_written) {
     const std::string before = record("before");
     const std::string last = record("a record without zeros");
     for (std::size_t part = 1; part < last.size(); ++part) {
         std::string log = before + last.substr(0, part);
-        // Bytes of the header that are zero are not told from those that were not written.
+        // Zeros at the end of the truncated record look like preallocated space.
         std::size_t expected = log.size();
         while (log[expected - 1] == '\0') --expected;
         log += zeros(1'000);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(has_a_gap_where_records_follow_zeros) {
     BOOST_TEST(tail_of(in_the_next).gap().value() == before.size());
 }
 
-// RocksDB says what is wrong with it.
+// RocksDB itself reports the error.
 BOOST_AUTO_TEST_CASE(is_left_alone_where_a_record_cannot_be_followed) {
     const std::string strange_kind = record("a") + record("b", 77) + zeros(100);
     BOOST_TEST(tail_of(strange_kind).end() == strange_kind.size());
@@ -108,14 +108,14 @@ BOOST_AUTO_TEST_CASE(is_left_alone_where_a_record_cannot_be_followed) {
     BOOST_TEST(!tail_of(too_long).gap());
 }
 
-// What is not the last record is not looked at, and RocksDB finds it.
+// Only the last record is examined. RocksDB finds damage before it.
 BOOST_AUTO_TEST_CASE(is_the_same_where_a_byte_before_it_is_damaged) {
     std::string log = record("abc") + record("def");
     log[9] = 'x';
     const std::size_t written = log.size();
     log += zeros(100);
     BOOST_TEST(tail_of(log).end() == written);
-    // Of the last one all is there, up to its last byte.
+    // The last record is complete, although one of its bytes is damaged.
     log[written - 2] = 'x';
     BOOST_TEST(tail_of(log).end() == written);
 }

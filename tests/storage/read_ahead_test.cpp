@@ -15,7 +15,7 @@ namespace {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-// Walks through rows, and fails behind them if it is told to.
+// Iterates over rows. If `fails` is set, fails after the last one.
 class RowsCursor final : public Snapshot::Cursor {
 public:
     explicit RowsCursor(const Rows& rows, bool fails = false) : rows_(rows), fails_(fails) {}

@@ -1,4 +1,4 @@
-// What only the store on disk can do wrong: its directory, its owner, its bytes.
+// Errors that only the store on disk can have: its directory, its owner, its bytes.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -33,7 +33,7 @@ Batch put(std::string key, const std::string& text) {
     return batch;
 }
 
-// The record that says a store's format.
+// Returns the record of a store's format.
 Batch format_of(std::uint64_t version, std::uint32_t number) {
     std::string value;
     append_u64(value, version);
@@ -60,7 +60,7 @@ std::set<std::string> names(const fs::path& directory) {
     return result;
 }
 
-// The one file in db/ that ends so and is not empty.
+// Returns the only file in db/ with this ending that is not empty.
 fs::path database_file(const fs::path& store, const std::string& ending) {
     for (const auto& entry : fs::directory_iterator(store / "db")) {
         if (entry.path().string().ends_with(ending) && entry.file_size() > 0) return entry.path();
@@ -88,7 +88,7 @@ struct Fixture {
     std::string read(const Storage& storage, std::string_view key) {
         return storage.get(Family::locks, key).value().value_or("12345678none").substr(8);
     }
-    // A store with ten commits in its log, as a killed process leaves it.
+    // Leaves a store with ten commits in its log, as if its process had been killed.
     void leave_by_crash(Durability durability = Durability::durable) {
         auto storage = open().value();
         for (int i = 0; i < 10; ++i) {
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(is_free_when_its_owner_is_gone) {
     BOOST_TEST(open().has_value());
 }
 
-// A child shares the open files of its parent, but not the right to the store.
+// A forked child inherits the open files, but may not use the store.
 BOOST_AUTO_TEST_CASE(is_refused_to_a_child_that_inherited_it) {
     auto storage = open().value();
     storage->commit(put("a", "1")).value();
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(is_not_kept_locked_by_a_child_that_outlives_its_owner) {
         auto storage = open().value();
         char byte = 0;
         if (fork() == 0) {
-            // Lives until the test closes its end.
+            // Lives until the test closes its end of the pipe.
             close(leave[1]);
             if (::write(born[1], &byte, 1) != 1) _exit(1);
             _exit(::read(leave[0], &byte, 1) == 0 ? 0 : 1);
@@ -336,12 +336,13 @@ BOOST_AUTO_TEST_CASE(takes_a_store_of_an_older_version_to_its_own) {
         const auto storage = open_rocksdb_storage(path, clock, looking).value();
         BOOST_TEST((stored_format(*storage) == std::pair<std::uint64_t, std::uint32_t>(7, 1)));
     }
-    // What it writes from then on an older version would not understand.
+    // Opening for writing updates the format, because an older version could not read later
+    // records.
     BOOST_TEST((stored_format(*open().value()) == std::pair<std::uint64_t, std::uint32_t>(8, 2)));
     BOOST_TEST((stored_format(*open().value()) == std::pair<std::uint64_t, std::uint32_t>(8, 2)));
 }
 
-// Root may write anywhere: it becomes nobody first.
+// Root can write to any directory, so the child switches to an unprivileged user first.
 BOOST_AUTO_TEST_CASE(says_that_a_directory_cannot_be_written,
                      *boost::unit_test::precondition(may_be_unprivileged)) {
     open().value();
@@ -355,7 +356,7 @@ BOOST_AUTO_TEST_CASE(says_that_a_directory_cannot_be_written,
         if (!become_unprivileged()) return 99;
         const auto in_fresh = open_rocksdb_storage(fresh, clock);
         if (in_fresh || in_fresh.error().code != ErrorCode::read_only) return 1;
-        // Whoever is not root is the store's owner, and may write there.
+        // If the test does not run as root, its user owns the store and can write there.
         if (!by_root) return 0;
         const auto in_existing = open();
         if (in_existing || in_existing.error().code != ErrorCode::read_only) return 2;
@@ -387,7 +388,8 @@ BOOST_AUTO_TEST_CASE(at_the_end_of_the_log_is_a_write_cut_short) {
     BOOST_TEST(read(*storage, "k9") == "none");
 }
 
-// After a power cut whatever was not synced may be garbage: what is before it counts.
+// After a power failure, bytes that were not synced may be garbage. The commits before them are
+// kept.
 BOOST_AUTO_TEST_CASE(in_what_was_not_synced_ends_the_log_after_a_power_cut) {
     leave_by_crash(Durability::written);
     const auto log = database_file(path, ".log");
@@ -483,7 +485,7 @@ BOOST_AUTO_TEST_CASE(is_there_until_the_store_is_marked_sound) {
     BOOST_TEST(!open().value()->suspect());
 }
 
-// On a file system of two megabytes, which takes a mount: in a mount namespace of a child.
+// Uses a file system of two megabytes, mounted in the mount namespace of a child process.
 BOOST_AUTO_TEST_CASE(follows_a_full_disk_and_nothing_is_lost,
                      *boost::unit_test::precondition(may_mount)) {
     const std::string small = directory / "small";
@@ -509,7 +511,7 @@ BOOST_AUTO_TEST_CASE(follows_a_full_disk_and_nothing_is_lost,
             if (storage->commit(put("later", ""))) return 3;
             if (storage->close()) return 8;
         }
-        // Room again, as an administrator would make it.
+        // Enlarges the file system, as an administrator would do.
         if (mount(nullptr, small.c_str(), nullptr, MS_REMOUNT, "size=20m") != 0) return 4;
         auto storage = open_rocksdb_storage(store, clock).value();
         if (!storage->suspect()) return 5;

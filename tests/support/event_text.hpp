@@ -1,4 +1,4 @@
-// Events, answers and grants in one line each, for messages of tests.
+// One-line descriptions of events, answers and grants for the messages of tests.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ std::string describe(const Event& event);
 std::string describe(const Result<Answer>& answer);
 std::string describe_grant(const Grant& grant);
 
-// The beginning of an id.
+// Returns the first characters of an id.
 std::string brief(const SessionId& id);
 std::string milliseconds_of(BootTime time);
 

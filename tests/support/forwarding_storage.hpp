@@ -1,4 +1,4 @@
-// A storage that hands everything on to another one, for those that change a part of it.
+// A storage that forwards every call to another one. A derived class overrides some of them.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ private:
     const std::unique_ptr<Storage> storage_;
 };
 
-// The same of a moment.
+// A snapshot that forwards every call to another one.
 class ForwardingSnapshot : public Snapshot {
 public:
     explicit ForwardingSnapshot(std::unique_ptr<Snapshot> snapshot)

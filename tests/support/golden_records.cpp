@@ -13,7 +13,7 @@ namespace {
 using boost::json::object;
 using boost::json::value;
 
-// {"$repeat": ["x", n]} is n times x.
+// Expands {"$repeat": ["x", n]} to n times "x", at every depth.
 value expanded(const value& json) {
     value result = json;
     if (json.is_array()) {
@@ -37,7 +37,7 @@ std::vector<object> golden_records(const std::string& topic) {
     std::ifstream file(std::string(root ? root : ".") + "/tests/golden/" + topic + ".jsonl");
     std::vector<object> records;
     boost::json::parse_options options;
-    // Values are nested as deeply as they may be, and deeper.
+    // The recorded values are nested as deeply as allowed, and deeper.
     options.max_depth = 256;
     for (std::string line; std::getline(file, line);) {
         records.push_back(expanded(boost::json::parse(line, {}, options)).as_object());

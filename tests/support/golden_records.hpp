@@ -1,4 +1,4 @@
-// The recorded answers of the service (tests/golden): one step a record.
+// The recorded responses of DynamoDB (tests/golden), one record per step.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace rocklock::proof {
 
-// Those of a topic, in their order, with what they say in short written out. None: there is no such
-// file.
+// Returns the records of a topic in their order, with abbreviations expanded. Empty if there is no
+// such file.
 std::vector<boost::json::object> golden_records(const std::string& topic);
 
-// A member that is a text; "" where it is not one.
+// Returns the member if it is a string, otherwise an empty text.
 std::string text_at(const boost::json::object& json, std::string_view name);
 
 }  // namespace rocklock::proof

@@ -18,9 +18,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Whether each thread but this one waits for something. Others may hold locks, of which a child has
-// copies that nobody ever frees: a thread that RocksDB began was seen to allocate just then, and
-// the address sanitizer's allocator was locked in the child for ever.
+// Returns whether every other thread of the process sleeps. A running thread could hold a lock, and
+// the child would get a copy of it that is never released. This has been observed: a thread of
+// RocksDB was allocating memory, so the address sanitizer's allocator stayed locked in the child.
 bool others_wait() {
     namespace fs = std::filesystem;
     const std::string own = std::to_string(gettid());
@@ -29,7 +29,7 @@ bool others_wait() {
         if (task.path().filename() == own) continue;
         std::ifstream file(task.path() / "stat");
         const std::string stat{std::istreambuf_iterator<char>(file), {}};
-        // Behind the name in brackets, which may have anything in it.
+        // The state follows the name in parentheses, which can contain any character.
         const auto state = stat.rfind(") ");
         if (state != std::string::npos && stat[state + 2] != 'S') return false;
     }
@@ -49,7 +49,7 @@ pid_t start_child(const std::function<int()>& body) {
     await_others();
     const pid_t child = fork();
     if (child != 0) return child;
-    // Nothing may go beyond this: the child would run the rest of the tests besides.
+    // An exception must not leave this block, since the child would then run the remaining tests.
     try {
         _exit(body());
     } catch (const std::exception& error) {

@@ -1,4 +1,4 @@
-// Something done in a process of its own.
+// Runs a function in a child process.
 #pragma once
 
 #include <sys/types.h>
@@ -7,12 +7,13 @@
 
 namespace rocklock::testing {
 
-// A child of this process that runs it, and ends as kill -9 would end it: with its result as the
-// exit status, or 97 when it threw. It is made when all other threads of this process wait for
-// something.
+// Forks a child that runs `body` and exits without destructors, as if killed by kill -9. The exit
+// status is the result of `body`, or 97 if it throws. Waits until all other threads of this process
+// sleep before it forks.
 pid_t start_child(const std::function<int()>& body);
 
-// The same, and waits for its end. Returns the exit status; -1 when the child was killed.
+// As start_child(), but waits for the child to end. Returns its exit status, or -1 if it was
+// killed.
 int in_child(const std::function<int()>& body);
 
 }  // namespace rocklock::testing

@@ -32,11 +32,11 @@ struct Held {
     }
 };
 
-// A resource as it may be, and which of the pending operations made it so.
+// A possible state of a resource, and the pending operations that have taken effect in it.
 struct State {
     std::array<std::uint64_t, max_pending / 64> done{};
     std::uint64_t last_token = 0;
-    // In order of grant.
+    // In order of the grants.
     std::vector<Held> holders;
     bool operator<(const State& other) const {
         return std::tie(done, last_token, holders) <
@@ -91,18 +91,17 @@ private:
     std::optional<std::string> reply(const Operation& operation);
     std::string complaint(const Operation& operation) const;
 
-    // Marks what changes nothing and may have happened in this state. To do so early takes nothing
-    // away from the others.
-    // Says whether that was any.
+    // Marks the pending operations that change nothing and are possible in this state. Marking them
+    // early excludes no other order. Returns whether it marked any.
     bool take_forced_steps(State& state) const;
-    // Whether something that was refused has not found its reason yet.
+    // Returns whether a refused operation has not found its reason yet.
     bool reason_missing(const State& state) const;
-    // A wait in vain ends without a trace, but others may have been refused because of it: adds the
-    // states in which they were, before it ended.
+    // A wait that fails leaves no trace in the state, but other operations may have been refused
+    // because of it. Adds the states that these operations saw before the wait ended.
     bool refuse_behind(std::size_t slot, std::vector<State> work, std::set<State>& good) const;
     bool may_be(const State& state, const Operation& operation) const;
     bool blocked(const State& state, const Operation& operation) const;
-    // The state after a pending operation; nothing when it can't be next.
+    // Returns the state after a pending operation, or none if the operation cannot be next.
     std::optional<State> after(const State& state, std::size_t slot) const;
     bool acquire(State& state, const Operation& operation) const;
     bool convert(State& state, const Operation& operation) const;
@@ -121,7 +120,7 @@ std::vector<ResourceSearch::Event> ResourceSearch::events() const {
         if (operation->result != Result::open)
             events.push_back({operation->returned, true, operation});
     }
-    // Calls before returns of the same time.
+    // Calls come before returns of the same time.
     std::stable_sort(events.begin(), events.end(), [](const Event& one, const Event& other) {
         return std::pair(one.at, one.is_return) < std::pair(other.at, other.is_return);
     });
@@ -146,7 +145,7 @@ std::optional<std::string> ResourceSearch::call(const Operation& operation) {
     if (free == slots_.end()) return "too many operations at once to judge";
     *free = &operation;
     pending_.push_back(static_cast<std::size_t>(free - slots_.begin()));
-    // A new one may be done at once, or be what another was refused for.
+    // The new operation may take effect at once, or be the reason for another one's refusal.
     std::set<State> settled;
     for (State state : states_) {
         take_forced_steps(state);
@@ -200,7 +199,7 @@ bool ResourceSearch::refuse_behind(std::size_t slot, std::vector<State> work,
         for (const std::size_t next : pending_) {
             auto then = after(state, next);
             if (!then) continue;
-            // What else is pending may as well come later.
+            // The other pending operations may also take effect later.
             if (take_forced_steps(*then) && then->is_done(slot)) {
                 State left = *then;
                 left.clear_done(slot);
@@ -265,8 +264,8 @@ bool ResourceSearch::may_be(const State& state, const Operation& operation) cons
     return false;
 }
 
-// Somebody holds in conflict; or waits in conflict, and is held up himself. A conversion waits for
-// holders only.
+// Returns whether another session holds a conflicting lock, or waits for one and is itself blocked.
+// A conversion waits for holders only.
 bool ResourceSearch::blocked(const State& state, const Operation& operation) const {
     if (state.held_against(operation.session, operation.mode)) return true;
     if (operation.verb == Verb::convert || state.holders.empty()) return false;
@@ -357,7 +356,8 @@ bool ResourceSearch::convert(State& state, const Operation& operation) const {
     return true;
 }
 
-// Whoever goes before one with a smaller token shuts it out for good.
+// If an acquire with a smaller token is still pending, this operation cannot go first: tokens rise,
+// so that acquire could never take effect.
 bool ResourceSearch::smaller_token_pending(const State& state, const Operation& operation) const {
     return std::any_of(pending_.begin(), pending_.end(), [&](std::size_t slot) {
         const Operation& other = *slots_[slot];

@@ -1,10 +1,11 @@
-// Whether what threads saw of a lock manager can be told as one story: each operation at one moment
-// between its call and its return, in an order that a single thread could have lived.
+// Checks the history of several threads that used a lock manager: can each operation have taken
+// effect at one time between its call and its return, as in a run with one thread?
 //
-// The search is that of Wing and Gong in Lowe's form, "just in time": walk through calls and
-// returns in order of time, keep every state that the calls so far can have led to, and at a return
-// order the pending ones in all ways that put this one among them. Equal states are kept once. Each
-// resource is judged alone; a history is linearizable if those of its resources are.
+// The search is the algorithm of Wing and Gong in Lowe's "just in time" form. It visits calls and
+// returns in order of time and keeps every state that the calls so far can have led to. At a return
+// it tries all orders of the pending operations that include the returning one. Equal states are
+// kept once. Each resource is checked separately; a history is linearizable if the histories of all
+// its resources are.
 #pragma once
 
 #include <cstddef>
@@ -23,61 +24,62 @@ struct Operation {
         acquire,
         convert,
         release,
-        // Of a session, with all it holds.
+        // Ends a session with all its grants.
         close,
-        // Of a grant, by nobody's call: it expired. Called at its deadline, returned when told.
+        // A grant expires, without a call. The operation is called at the deadline and returns when
+        // the expiry is reported.
         expire,
     };
     enum class Result : std::uint8_t {
-        // It did what it says.
+        // The operation succeeded.
         done,
-        // Not granted, at once or after waiting, or for a deadlock: somebody must have been in the
-        // way.
+        // Not granted, at once, after waiting or because of a deadlock: another session must have
+        // blocked it.
         refused,
-        // The wait was taken back, or its session ended.
+        // The wait was cancelled, or its session ended.
         withdrawn,
-        // The session held the resource already.
+        // The session already held the resource.
         already_held,
         // The session did not hold that grant.
         not_held,
-        // No reply: it took effect at some time after the call, or never.
+        // There was no reply: the operation took effect at some time after the call, or never.
         open,
     };
 
     Verb verb = Verb::acquire;
     Result result = Result::open;
-    // Whether it queues when it can't be granted.
+    // Whether the request waits if it is not granted at once.
     bool waits = false;
-    // Wanted, or what it is to be after a conversion.
+    // The requested mode, or the mode after a conversion.
     Mode mode = Mode::write;
     std::uint32_t resource = 0;
     std::uint32_t session = 0;
-    // Given by an acquire that was done; named by the others.
+    // The result of a successful acquire, and an argument of the other operations.
     std::uint64_t grant = 0;
-    // In the answer to an acquire or a conversion that was done.
+    // From the answer to a successful acquire or conversion.
     std::uint64_t token = 0;
-    // Of one clock; equal times overlap.
+    // From one clock. Operations with equal times overlap.
     std::int64_t called = 0;
     std::int64_t returned = 0;
 };
 
 struct HistoryFigures {
     std::size_t operations = 0;
-    // Possible states at one moment, at most, and all together.
+    // The largest number of possible states at one time, and their sum.
     std::size_t max_states = 0;
     std::size_t states = 0;
 };
 
-// What is wrong with the history, or nothing. A refusal needs a reason at its moment: another
-// session's hold in conflict, or its wait, that was itself held up.
+// Returns what is wrong with the history, or none. A refusal needs a reason at that time: a
+// conflicting grant of another session, or a conflicting wait that was itself blocked.
 std::optional<std::string> find_contradiction(std::span<const Operation> history,
                                               HistoryFigures* figures = nullptr);
 
-// Without any search: no token is given twice, and of two grants of a resource that do not overlap
-// the later has the higher one.
+// Needs no search. Returns a token that was given twice, or two grants of a resource that do not
+// overlap and of which the later one has the smaller token.
 std::optional<std::string> find_token_disorder(std::span<const Operation> history);
 
-// For messages: one line.
+// Returns a one-line description for messages.
 std::string describe(const Operation& operation);
 
 }  // namespace rocklock::proof

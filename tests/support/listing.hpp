@@ -1,4 +1,4 @@
-// All that a lock table shows, at one instant.
+// Everything that a lock table shows, at one time.
 #pragma once
 
 #include <vector>

@@ -36,7 +36,7 @@ std::optional<GrantId> ModelMirror::to_real(GrantId model) const {
     return found == real_of_.end() ? std::nullopt : std::optional(GrantId{found->second});
 }
 
-// Tokens rise from decision to decision, and none is given twice.
+// Tokens rise from decision to decision, and each is given once.
 Complaint ModelMirror::cannot_be(std::uint64_t model, std::uint64_t real) const {
     const auto known = real_of_.find(model);
     if (known != real_of_.end()) {
@@ -151,7 +151,8 @@ Complaint ModelMirror::compare(const Result<Answer>& expected, const Result<Answ
     if (const auto* closed = std::get_if<ClosedSession>(&*expected)) {
         const auto& told = std::get<ClosedSession>(*real).released;
         if (told.size() != closed->released.size()) return "other grants";
-        // Those whose numbers are known by now; the others' answers are under way.
+        // Compares the grants with known ids. The answers for the others have not been delivered
+        // yet.
         for (const auto id : told) {
             const auto known = to_model(id);
             if (!model_of_.contains(number(id))) continue;
@@ -195,14 +196,14 @@ Complaint ModelMirror::compare(const Error& expected, const Error& real) {
         return named ? std::nullopt : Complaint("another holder is named");
     }
     if (expected.code != ErrorCode::conflict) return std::nullopt;
-    // P4: the refusal names all that were in the way at that very moment, and nobody else.
+    // P4: the refusal names all blockers at the time of the decision, and no others.
     std::set<GrantId> theirs;
     auto blockers = real.blockers;
     std::sort(blockers.begin(), blockers.end(),
               [](const auto& a, const auto& b) { return a.grant < b.grant; });
     for (const auto& holder : blockers) {
-        // It may have been granted a moment ago, and its own answer be under way: known by its
-        // looks.
+        // The blocker may be a new grant, and the answer with its id not delivered yet. It is
+        // recognized by its session and locks.
         for (const auto& blocker : expected.blockers) {
             if (to_real(blocker.grant) || model_of_.contains(number(holder.grant))) continue;
             if (!cannot_be(number(blocker.grant), number(holder.grant)) &&
@@ -255,7 +256,7 @@ bool ModelMirror::looks_like(GrantId model, const SessionId& session, std::strin
 }
 
 Complaint ModelMirror::got(const LostNotice& notice) {
-    // Its own answer may never have come.
+    // The answer with the id of the grant may never have been delivered.
     for (const auto& [model, owed] : lost_owed_) {
         if (to_real(model) || model_of_.contains(number(notice.grant.id)) ||
             notice.grant.locks.empty())
@@ -281,7 +282,7 @@ Complaint ModelMirror::got(const LostNotice& notice) {
     return std::nullopt;
 }
 
-// That somebody asks is told once, and of nothing but what was asked.
+// Each question to a holder is delivered once, and only if a steal asked for it.
 Complaint ModelMirror::got_ask(const WantedNotice& notice) {
     const auto found = asked_owed_.find({notice.session, to_model(notice.wanted.grant)});
     if (found == asked_owed_.end()) return "a holder is asked for what nobody wants to steal";
@@ -296,10 +297,10 @@ Complaint ModelMirror::got_ask(const WantedNotice& notice) {
 Complaint ModelMirror::got(const WantedNotice& notice) {
     if (notice.wanted.answer_by) return got_ask(notice);
     const auto found = wanted_owed_.find({notice.session, to_model(notice.wanted.grant)});
-    // It may be told for each name, and again when a waiter comes to stand before a new holder.
+    // The notice may be repeated for each resource, and again if a new holder blocks the waiter.
     if (found != wanted_owed_.end()) wanted_owed_.erase(found);
     if (!model_of_.contains(number(notice.wanted.grant))) {
-        // Its own answer is under way still.
+        // The answer with the id of the grant has not been delivered yet.
         for (auto owed = wanted_owed_.begin(); owed != wanted_owed_.end(); ++owed) {
             if (owed->first.first != notice.session || to_real(owed->first.second)) continue;
             if (!looks_like(owed->first.second, notice.session, notice.wanted.resource, nullptr))
@@ -307,7 +308,7 @@ Complaint ModelMirror::got(const WantedNotice& notice) {
             wanted_owed_.erase(owed);
             return std::nullopt;
         }
-        // Told of a grant whose number nobody knows yet, and of which there are several.
+        // The id is not known yet, and several grants match.
         for (auto owed = wanted_owed_.begin(); owed != wanted_owed_.end(); ++owed) {
             if (owed->first.first != notice.session || to_real(owed->first.second)) continue;
             wanted_owed_.erase(owed);
@@ -445,7 +446,7 @@ Complaint ModelMirror::same_sessions(const std::vector<SessionView>& sessions, I
     return text;
 }
 
-// Grants rise with the decisions, so both sides are in the same order.
+// Ids of grants rise with the decisions, so both sides have the same order.
 Complaint ModelMirror::same_grants(const SessionId& session, const std::vector<Grant>& grants,
                                    Instant now) {
     auto next = grants.begin();
@@ -463,7 +464,7 @@ Complaint ModelMirror::same_grants(const SessionId& session, const std::vector<G
         expected.count = known.count;
         expected.deadline = model_.deadline(known);
         if (next == grants.end()) return whose + "missing is " + describe_grant(expected);
-        // Whether it had to wait is of interest to nobody later.
+        // Whether the grant had to wait is not compared.
         expected.waited = next->waited;
         if (auto complaint = compare(expected, *next)) {
             return whose + describe_grant(*next) + ", expected " + describe_grant(expected) + ": " +

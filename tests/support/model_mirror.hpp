@@ -1,5 +1,5 @@
-// Holds the lock table to the reference model: what the model says must be answered, in which
-// numbers the real one answers it, and what is still owed.
+// Compares the lock table with the reference model: the answers and notices that the model expects,
+// and those that are still missing. Translates between the model's ids and the real ones.
 #pragma once
 
 #include <algorithm>
@@ -16,42 +16,45 @@
 
 namespace rocklock::proof {
 
-// Every function that returns an optional string returns what is wrong.
+// Each function that returns an optional string returns what is wrong, or none.
 class ModelMirror {
 public:
     using Complaint = std::optional<std::string>;
 
-    // Applies one event, in real numbers, to the model. Its answers are owed from then on.
+    // Applies one event with real ids to the model. The answers that the model gives are then
+    // expected from the table.
     void expect(const Event& event, Ticket ticket, const SessionId& fresh, Instant now);
-    // Answers that came.
+    // Compares an answer or notice of the table with the expected one.
     Complaint got(Ticket ticket, const Result<Answer>& answer);
     Complaint got(const LostNotice& notice);
     Complaint got(const WantedNotice& notice);
     Complaint got_ask(const WantedNotice& notice);
-    // The table says that it does not know the grant any more.
+    // The table does not find the grant any more and looks it up in the history.
     Complaint got(const HistoryLookup& question);
-    // All that one decision said, and that nothing is missing of it.
+    // Compares everything that one decision contains, and checks that nothing is missing from it.
     Complaint got(const Decision& decision, bool time_is_up);
-    // Nothing is owed any more; `lost` only when the table has had its time to clean up.
+    // Checks that no answer is missing. Missing `lost` notices are reported only if `time_is_up`:
+    // the table has had its time to clean up.
     Complaint check_served(bool time_is_up) const;
-    // All that the model knows to be held, waited for or closed, in real numbers where they are
+    // Returns all locks, waiters and closed resources of the model, with real ids if they are
     // known.
     std::string print(Instant now) const;
-    // The table's own view of itself agrees with the model's.
+    // Compares the state that the table shows with the model's.
     Complaint same_holders(const LockPage& page, Instant now) const;
     Complaint same_sessions(const std::vector<SessionView>& sessions, Instant now) const;
-    // The live grants of a session, oldest first, with their tokens and deadlines. Numbers that
-    // nobody was told before are known from then on.
+    // Compares the live grants of a session, oldest first, with tokens and deadlines. Ids that were
+    // unknown before become known.
     Complaint same_grants(const SessionId& session, const std::vector<Grant>& grants, Instant now);
 
-    // What the model owes for this ticket, if anything.
+    // Returns the answer that is expected for this ticket, or null.
     const Result<Answer>* owed(Ticket ticket) const;
-    // Forgets what is owed: the manager died.
+    // Forgets the expected answers after a crash of the manager.
     void forget_owed();
 
     ReferenceModel& model() { return model_; }
     const ReferenceModel& model() const { return model_; }
-    // In place of another life: `tell` applies to `model` what survived of it, in real numbers.
+    // Replaces the model after a crash. `tell` applies the events that survived, with real ids, to
+    // `model`.
     template <typename Tell>
     void replay_into(ReferenceModel& model, const Tell& tell) {
         tell([&](const Event& event, Ticket ticket, const SessionId& fresh, Instant now) {
@@ -80,14 +83,14 @@ private:
     std::map<std::uint64_t, std::uint64_t> real_of_;
     std::map<std::uint64_t, std::uint64_t> model_of_;
     std::uint64_t highest_ = 0;
-    // In which decision the model gave a number, and what real numbers each decision gave.
+    // The decision in which the model gave an id, and the range of real ids of each decision.
     std::map<std::uint64_t, std::uint64_t> decision_of_;
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> range_of_;
     std::uint64_t decisions_ = 0;
     std::map<Ticket, Result<Answer>> owed_;
     std::map<GrantId, LostNotice> lost_owed_;
     std::map<std::pair<SessionId, GrantId>, int> wanted_owed_;
-    // Asked to give it up, until when; each is told once.
+    // The deadlines of the questions that a holder has not received yet. Each is delivered once.
     std::map<std::pair<SessionId, GrantId>, std::vector<WallTime>> asked_owed_;
 };
 

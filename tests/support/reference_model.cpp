@@ -26,7 +26,7 @@ bool ReferenceModel::overlap(const ModelLock& one, const ModelLock& other) {
 
 bool ReferenceModel::conflict(const ModelLock& held, const ModelLock& wanted) {
     if (!overlap(held, wanted)) return false;
-    if (held.permits > 0 && wanted.permits > 0) return false;  // Counted instead.
+    if (held.permits > 0 && wanted.permits > 0) return false;  // Permits are counted instead.
     return held.mode != Mode::read || wanted.mode != Mode::read;
 }
 
@@ -79,8 +79,8 @@ std::vector<const ModelWaiter*> ReferenceModel::in_order() const {
     return order;
 }
 
-// Everything that keeps this request from being granted at this moment. A request that is not
-// queued yet stands behind all that are; a conversion stands before all that are none.
+// Returns everything that prevents this request from being granted now. A request that is not in
+// the queue yet comes after all that are. A conversion comes before all other requests.
 ReferenceModel::Blockers ReferenceModel::blockers(const ModelWaiter& waiter, BootTime now) const {
     Blockers found;
     std::set<const ModelGrant*> grants;
@@ -112,7 +112,7 @@ ReferenceModel::Blockers ReferenceModel::blockers(const ModelWaiter& waiter, Boo
             if (taken + lock.permits > class_of(lock.resource).permits) {
                 grants.insert(takers.begin(), takers.end());
             }
-            // First come, first served, however many each of them wants.
+            // Permits are granted in order of arrival, however many each request wants.
             for (const auto* other : ahead) {
                 for (const auto& wanted : other->wanted) {
                     if (wanted.resource == lock.resource && wanted.permits > 0)
@@ -132,7 +132,7 @@ ReferenceModel::Blockers ReferenceModel::blockers(const ModelWaiter& waiter, Boo
             }
         }
     }
-    // In the order of their making, not of their addresses.
+    // In order of creation, not of addresses.
     for (const auto& grant : grants_) {
         if (grants.contains(&grant)) found.grants.push_back(&grant);
     }
@@ -142,8 +142,8 @@ ReferenceModel::Blockers ReferenceModel::blockers(const ModelWaiter& waiter, Boo
     return found;
 }
 
-// Whoever does not wait may give back all it holds; so may, then, whoever can be given all it waits
-// for. Who is left over in the end waits for ever.
+// Simulates the future: a session that is not blocked can release all its locks, which may unblock
+// others. The sessions that remain at the end wait forever.
 std::vector<SessionId> ReferenceModel::stuck(BootTime now) const {
     ReferenceModel future = *this;
     future.closed_.clear();
@@ -186,7 +186,7 @@ std::optional<std::string> ReferenceModel::contradiction(BootTime now) const {
             }
         }
         for (const auto& held : one.locks) {
-            // What was given before its class changed stays given.
+            // Grants from before a change of the class are not limited by it.
             if (held.permits == 0 || class_of(held.resource).permits == 0) continue;
             std::uint64_t taken = 0;
             for (const auto& other : grants_) {
@@ -245,7 +245,7 @@ void ReferenceModel::serve_queues(Instant now) {
                 std::erase_if(waiters_, [&](const auto& w) { return w.ticket == judged.ticket; });
                 again = true;
             };
-            // Held by its session meanwhile, through another request.
+            // The session has got the lock through another request meanwhile.
             if (!judged.converting && session(judged.session)->deadline &&
                 met_by_own(judged.ticket, judged.session, judged.wanted, judged.acquire.held,
                            now)) {
@@ -264,7 +264,7 @@ void ReferenceModel::serve_queues(Instant now) {
     }
 }
 
-// Whoever waited long enough, and in vain.
+// Fails the requests that have reached their wait timeout and cannot be granted.
 void ReferenceModel::lose_patience(Instant now) {
     for (bool again = true; again;) {
         again = false;
@@ -283,15 +283,14 @@ void ReferenceModel::lose_patience(Instant now) {
     }
 }
 
-// Who is free to be granted at the end of its patience is granted: a wait of five seconds covers
-// the fifth.
+// If a request can be granted exactly when its wait timeout ends, it is granted.
 Expected ReferenceModel::apply(const Event& event, Ticket ticket, const SessionId& fresh,
                                Instant now) {
     out_ = {};
     const auto* request = std::get_if<Request>(&event);
     const auto* renewal = request != nullptr ? std::get_if<RenewSession>(request) : nullptr;
     if (renewal != nullptr && renewal->as_of) {
-        // A late one is judged before anything else, for others may be waiting to be judged so too.
+        // A late renewal is decided before anything else, since other late renewals may follow.
         handle(*renewal, ticket, fresh, now);
         return std::move(out_);
     }
@@ -320,7 +319,7 @@ void ReferenceModel::withdraw(Ticket ticket) {
     }
 }
 
-// Nobody is served before all of them are gone.
+// All of them end before any waiter is served.
 void ReferenceModel::disconnect(const Disconnect& disconnected, Instant now) {
     for (const Ticket ticket : disconnected.waits) withdraw(ticket);
     for (const auto& close : disconnected.sessions) {
@@ -337,7 +336,8 @@ void ReferenceModel::restart(Instant now, bool exact) {
     ++restarts_;
     waiters_.clear();
     std::erase_if(sessions_, [](const auto& s) { return s.own && !s.deadline; });
-    // Who was at it, who asked and who answered is forgotten; nobody loses a lock earlier by that.
+    // Activity, questions and answers are not stored. No holder loses its lock earlier because of
+    // that.
     for (auto& someone : sessions_) {
         someone.active = now.boot;
         someone.opened_lease.reset();
@@ -525,7 +525,7 @@ void ReferenceModel::end(ModelGrant& grant, Outcome outcome, BootTime at, bool t
         notice.ending.outcome = outcome;
         out_.lost.push_back(std::move(notice));
     }
-    // A conversion of it that waits has nothing left to convert.
+    // A waiting conversion of the grant ends with it.
     std::vector<Ticket> gone;
     for (const auto& waiter : waiters_) {
         if (waiter.converting == grant.id) gone.push_back(waiter.ticket);
@@ -539,7 +539,7 @@ void ReferenceModel::end(ModelGrant& grant, Outcome outcome, BootTime at, bool t
 }
 
 void ReferenceModel::end_session(ModelSession& someone, Outcome outcome, BootTime at, bool tell) {
-    // Its waits go first: there is nobody left to be granted anything.
+    // The waits end first, so that none of them is granted.
     std::vector<ModelWaiter> waits;
     for (const auto& waiter : waiters_) {
         if (waiter.session == someone.id) waits.push_back(waiter);
@@ -551,7 +551,7 @@ void ReferenceModel::end_session(ModelSession& someone, Outcome outcome, BootTim
     someone.ended = true;
     for (auto& grant : grants_) {
         if (grant.session != someone.id || grant.outcome != Outcome::held) continue;
-        // Its own cap may have come before.
+        // The maximum hold of a grant may have ended earlier.
         end(grant, outcome, outcome == Outcome::expired ? std::min(at, grant.cap.value_or(at)) : at,
             tell);
     }

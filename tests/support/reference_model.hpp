@@ -1,13 +1,12 @@
-// The rules of the lock table once more, written the slow and obvious way, to compare the real one
+// A second implementation of the rules of the lock table, slow and simple, to compare the real one
 // with.
 //
-// Everything is a list. After each event all waiters are judged again from the first to the last,
-// and whether somebody would wait for ever is found by playing the whole future through: let
-// whoever does not wait give back all it holds, and see who gets on. Nothing here is shared with
-// lib/lock, and nothing is clever; where the two differ, one of them misreads docs/semantics.md.
+// All state is in lists. After each event every waiter is checked again, from first to last. To
+// find a deadlock, the model simulates the future: each session that is not blocked releases its
+// locks, until no more session becomes unblocked. The model shares no code with lib/lock. If the
+// two differ, one of them does not follow docs/semantics.md.
 //
-// The model numbers its grants and tokens 1, 2, 3, …; whoever compares translates
-// (model_mirror.hpp).
+// The model numbers its grants and tokens 1, 2, 3 and so on; model_mirror.hpp translates them.
 #pragma once
 
 #include <cstdint>
@@ -29,21 +28,21 @@ struct ModelSession {
     std::string principal;
     std::uint32_t uid = 0;
     std::chrono::milliseconds lease{};
-    // Of the request; none after a restart.
+    // From the request that opened the session. None after a restart.
     std::optional<std::chrono::milliseconds> opened_lease;
     Bound bound = Bound::none;
-    // None while it was made for a grant that still waits: nobody could renew it.
+    // None while the session is for one grant that still waits: no client knows its id yet.
     std::optional<BootTime> deadline;
-    // Made for one grant alone, and ends with it.
+    // Whether the session is for one grant and ends with it.
     bool own = false;
     bool ended = false;
-    // When somebody was at it last.
+    // The time of the last activity.
     BootTime active;
     std::string request_id;
     std::string parameters;
 };
 
-// Somebody wants to take a grant over, and what its holder said to that.
+// A session has asked to take a grant over, and the answer of the holder.
 struct ModelAsk {
     BootTime asked;
     std::optional<bool> allowed;
@@ -70,15 +69,15 @@ struct ModelGrant {
     std::chrono::milliseconds max_hold{0};
     Outcome outcome = Outcome::held;
     BootTime ended_at;
-    // When it was granted, last granted or raised, and ended, counted in such steps.
+    // The steps in which the grant was given, last given or upgraded, and ended.
     std::uint64_t given = 0;
     std::uint64_t taken = 0;
     std::uint64_t left = 0;
-    // How often the manager had begun anew by then.
+    // The number of restarts of the manager before the grant.
     std::uint64_t restarts = 0;
-    // Ended by time, and nobody was told so far.
+    // The grant has expired, and its holder has not been notified yet.
     bool owes_notice = false;
-    // Tokens it had before it was converted upward.
+    // The tokens before each upgrade.
     std::vector<Token> old_tokens;
     std::string request_scope;
     std::string request_id;
@@ -91,23 +90,23 @@ struct ModelWaiter {
     Ticket ticket{};
     std::uint64_t arrival = 0;
     SessionId session;
-    // What it still needs: for a conversion, only the locks that go up.
+    // The locks that are not granted yet. For a conversion, only those that are upgraded.
     std::vector<ModelLock> wanted;
     std::optional<GrantId> converting;
     std::optional<BootTime> until;
     Acquire acquire;
     Convert convert;
-    // A conversion: all its locks as they are to be.
+    // For a conversion: all its locks in their new modes.
     std::vector<ModelLock> after;
 };
 
-// What one event comes to.
+// The expected results of one event.
 struct Expected {
-    // For each ticket at most one; their order among themselves is not promised.
+    // At most one for each ticket. Their order is not specified.
     std::vector<TicketAnswer> replies;
-    // Told by the end of the next Tick at the latest.
+    // Delivered by the end of the next Tick at the latest.
     std::vector<LostNotice> lost;
-    // Somebody began to wait, and these hold what they wait for.
+    // For the holders of a lock for which a request began to wait.
     std::vector<WantedNotice> wanted;
 };
 
@@ -115,11 +114,11 @@ class ReferenceModel {
 public:
     Expected apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now);
 
-    // The manager ended and begins again. With `exact` deadlines are kept, else every session gets
-    // its whole lease from `now` on. Waiters are gone, and unanswered.
+    // Restarts the manager. If `exact`, deadlines are kept; otherwise every session has its full
+    // lease from `now` on. Waiters are forgotten without an answer.
     void restart(Instant now, bool exact);
 
-    // ---- Looking; all in order of their making ----
+    // ---- Queries; results are in order of creation ----
     const std::vector<ModelSession>& sessions() const { return sessions_; }
     const std::vector<ModelGrant>& grants() const { return grants_; }
     const std::vector<ModelWaiter>& waiters() const { return waiters_; }
@@ -131,14 +130,15 @@ public:
     BootTime deadline(const ModelGrant& grant) const;
     LockClass class_of(std::string_view resource) const;
     bool forbids(const std::vector<ModelLock>& locks, std::chrono::milliseconds lease) const;
-    // The next moment at which time alone changes something.
+    // Returns the next time at which time alone changes the state.
     std::optional<BootTime> next_change() const;
-    // Pairs of live grants of different sessions that may not be held together: must be none.
+    // Returns two live grants of different sessions that conflict, or too many permits. None if the
+    // state is consistent.
     std::optional<std::string> contradiction(BootTime now) const;
-    // Sessions that would wait for ever, whatever the others do.
+    // Returns the sessions that would wait forever, whatever the others do.
     std::vector<SessionId> stuck(BootTime now) const;
     std::uint64_t last_token() const { return tokens_; }
-    // Numbers up to `last` were given away in a life that a crash took back.
+    // Tokens up to `last` were given before a crash that has revoked their grants.
     void skip_tokens(std::uint64_t last) { tokens_ = last; }
 
     static bool overlap(const ModelLock& one, const ModelLock& other);
@@ -182,11 +182,10 @@ private:
     void handle(const DeleteClass& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const AnswerWanted& request, Ticket ticket, const SessionId& fresh, Instant now);
 
-    // The longest `steal_after` among the classes of this policy that the grant falls under, if
-    // there is one.
+    // Returns the longest `steal_after` of the grant's classes with this policy, or none.
     std::optional<std::chrono::milliseconds> longest(StealPolicy policy,
                                                      const ModelGrant& grant) const;
-    // Why this steal is refused; whoever must be asked has been asked then.
+    // Returns why this steal is refused, or none. Asks the holder if the policy requires it.
     std::optional<Error> why_not(const Steal& request, ModelGrant& victim, Instant now);
     void drop_old_refusals(ModelGrant& grant, BootTime now) const;
     void seen_active(const SessionId& session, BootTime now);
@@ -200,11 +199,11 @@ private:
     void close_names(const ModelGrant& grant, Outcome outcome, BootTime at);
     void extend(const SessionId& session, BootTime now);
 
-    // Nothing, and an error replied, unless the session is there and lives.
+    // Returns the session if it is live. Otherwise replies with an error and returns null.
     ModelSession* living(const SessionId& id, Ticket ticket);
     ModelSession* find(const SessionId& id);
     ModelGrant* find(GrantId id);
-    // Nothing, and an error replied, unless the grant is held by this session.
+    // Returns the grant if this session holds it. Otherwise replies with an error and returns null.
     ModelGrant* owned(const SessionId& session, GrantId id, Ticket ticket);
 
     std::optional<Error> resolve(const std::vector<LockRequest>& requests,

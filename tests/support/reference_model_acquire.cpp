@@ -42,7 +42,7 @@ void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const Ses
     reply(ticket, Answer(answer(opened, now.boot)));
 }
 
-// Whether a session with such a lease may not have all of these.
+// Returns whether a session with this lease may not hold all of these locks.
 bool ReferenceModel::forbids(const std::vector<ModelLock>& locks,
                              std::chrono::milliseconds lease) const {
     for (const auto& lock : locks) {
@@ -63,7 +63,7 @@ void ReferenceModel::handle(const RenewSession& request, Ticket ticket, const Se
     const auto judged = request.as_of ? std::min(*request.as_of, now.boot) : now.boot;
     if (*someone->deadline <= judged) return refuse(ticket, ErrorCode::session_expired);
     if (request.lease && *request.lease > someone->lease) {
-        // What it has, and what it waits for to have.
+        // The locks that the session holds or waits for.
         std::vector<ModelLock> concerned;
         for (const auto& grant : grants_) {
             if (grant.session != request.session || !lives(grant, now.boot)) continue;
@@ -82,7 +82,7 @@ void ReferenceModel::handle(const RenewSession& request, Ticket ticket, const Se
 }
 
 void ReferenceModel::handle(const JoinProcess&, Ticket ticket, const SessionId&, Instant) {
-    // Processes are the manager's business.
+    // Only the manager handles processes.
     refuse(ticket, ErrorCode::invalid_argument);
 }
 
@@ -179,7 +179,7 @@ void ReferenceModel::add_dependants(std::vector<ModelLock>& locks) const {
     }
 }
 
-// Of requests that are in order.
+// For valid requests only.
 std::vector<ModelLock> ReferenceModel::with_dependants(
     const std::vector<LockRequest>& requests) const {
     std::vector<ModelLock> locks;
@@ -188,7 +188,7 @@ std::vector<ModelLock> ReferenceModel::with_dependants(
     return locks;
 }
 
-// Each lock looks for itself, as if it were all that is asked for.
+// The mode of each lock is chosen separately, as if it were the whole request.
 std::vector<LockRequest> ReferenceModel::chosen(const ModelWaiter& asking, BootTime now) const {
     auto requests = asking.acquire.locks;
     for (auto& request : requests) {
@@ -224,8 +224,8 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
             }
             if (printed(waiter.acquire) != printed(request))
                 return refuse(ticket, ErrorCode::parameter_mismatch);
-            // The place in the queue goes to whoever asks now; the one before has lost its
-            // connection.
+            // The repeated request takes over the place in the queue. The client of the earlier one
+            // has disconnected.
             refuse(waiter.ticket, ErrorCode::cancelled);
             waiter.ticket = ticket;
             waiter.until = std::nullopt;
@@ -241,7 +241,7 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
     if (locks.size() > limits::resources_per_grant)
         return refuse(ticket, ErrorCode::limit_exceeded);
 
-    // Names used as the other kind by whoever holds them.
+    // The resource is held with modes and requested with permits, or the reverse.
     for (const auto& lock : locks) {
         for (const auto& grant : grants_) {
             if (!lives(grant, now.boot)) continue;
@@ -288,8 +288,8 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
     wait_or_refuse(std::move(waiter), request.patience, now);
 }
 
-// What `Held` says when this session holds one of the names asked for already. What was taken along
-// for another lock does not count.
+// Applies `held` if this session already holds one of the requested names. Returns whether it has
+// replied. A resource that is held only as a dependant does not count.
 bool ReferenceModel::met_by_own(Ticket ticket, const SessionId& who,
                                 const std::vector<ModelLock>& wanted, Held held, Instant now) {
     ModelGrant* covering = nullptr;
@@ -307,7 +307,7 @@ bool ReferenceModel::met_by_own(Ticket ticket, const SessionId& who,
             }
             covers_all = covers_all && covered;
         }
-        // Of several the newest.
+        // If several grants cover the request, the newest one is returned.
         if (covers_all) covering = &grant;
     }
     if (any == nullptr) return false;
@@ -337,8 +337,8 @@ void ReferenceModel::wait_or_refuse(ModelWaiter waiter, std::chrono::millisecond
     };
     if (!found.any()) {
         if (waiter.converting) {
-            // It passes the queue, and may come to stand in the way of one that its session waits
-            // for.
+            // The conversion is served before the queue, so it may block a request for which its
+            // own session waits.
             ReferenceModel then = *this;
             then.find(*waiter.converting)->locks = waiter.after;
             if (!then.stuck(now.boot).empty()) return refuse(waiter.ticket, ErrorCode::deadlock);

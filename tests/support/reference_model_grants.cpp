@@ -1,4 +1,4 @@
-// Verbs of the reference model: what is done to grants, and classes.
+// Verbs of the reference model: operations on grants and classes.
 #include <algorithm>
 #include <set>
 #include <stdexcept>
@@ -38,7 +38,7 @@ void ReferenceModel::handle(const Convert& request, Ticket ticket, const Session
         }
         at->mode = *named.mode;
     }
-    // What goes up must be free of others; what goes down goes with it.
+    // Upgraded locks must not conflict with other sessions. Downgraded ones are always possible.
     std::vector<ModelLock> wanted;
     for (std::size_t i = 0; i < after.size(); ++i) {
         if (after[i].mode > changed->locks[i].mode) wanted.push_back(after[i]);
@@ -75,8 +75,8 @@ void ReferenceModel::handle(const Release& request, Ticket ticket, const Session
     reply(ticket, Answer(told));
 }
 
-// Whether somebody would wait for ever if this grant were `owner`'s, who would not do so otherwise.
-// Its session may hold more of the same by other grants: those would stand in the new owner's way.
+// The holder may have other grants that conflict with the moved one. After the move they would
+// belong to another session, so the move is refused. Returns whether it has replied.
 bool ReferenceModel::left_behind(const ModelGrant& moved, const SessionId& owner, Ticket ticket,
                                  Instant now) {
     Error error(ErrorCode::conflict, "model");
@@ -97,6 +97,8 @@ bool ReferenceModel::left_behind(const ModelGrant& moved, const SessionId& owner
 }
 
 bool ReferenceModel::would_be_stuck(const ModelGrant& moved, const SessionId& owner,
+                                    // Returns whether an additional session would wait forever if
+                                    // this grant belonged to `owner`.
                                     Instant now) const {
     ReferenceModel then = *this;
     then.find(moved.id)->session = owner;
@@ -121,8 +123,8 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
     if (would_be_stuck(*given, request.to, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*given, Outcome::transferred, now.boot, false);
     auto& made = new_grant(request.to, locks, now);
-    // To be given something is no sign of life, so the session's lease goes on as it was; and the
-    // hold ends when it would have ended.
+    // A transfer does not extend the session's lease, and the hold ends when it would have ended
+    // before.
     if (cap && (!made.cap || *cap < *made.cap)) {
         made.cap = cap;
         made.max_hold = max_hold;
@@ -181,7 +183,7 @@ std::optional<Error> ReferenceModel::why_not(const Steal& request, ModelGrant& v
     }
     const auto must_be_idle = longest(StealPolicy::idle, victim);
     const auto may_answer = longest(StealPolicy::ask, victim);
-    // The moments from which on the one and the other allow it.
+    // The times from which the two policies allow the steal.
     BootTime idle_from{};
     BootTime asked_from{};
     if (must_be_idle) {
@@ -271,10 +273,10 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
     }
     if (session(lost->session)->principal != asker->principal)
         return refuse(ticket, ErrorCode::not_owner);
-    // Whoever was granted the same name, or one above it, since that grant was given may have
-    // changed what it guarded. Inside a subtree anything may have been.
-    // A conversion is held against it when no grant on that name came later, though it may have
-    // come before the lost one.
+    // If another session has been granted the same name, or one above it, since the lost grant was
+    // given, the protected data may have changed. For a subtree, any later grant counts. A
+    // conversion by another session counts even if it came before the lost grant, as long as no
+    // later grant on that name exists.
     struct Touch {
         std::uint64_t given = 0;
         std::uint64_t taken_by_others = 0;
@@ -327,7 +329,7 @@ void ReferenceModel::handle(const PutClass& request, Ticket ticket, const Sessio
     reply(ticket, Answer(wanted));
 }
 
-// Whether somebody holds or waits for a name as what its class no longer is.
+// Returns whether a resource is held or requested with another kind than its class has now.
 bool ReferenceModel::in_use_as_other_kind() const {
     const auto differs = [&](const ModelLock& lock) {
         return (class_of(lock.resource).permits > 0) != (lock.permits > 0);

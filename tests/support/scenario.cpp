@@ -28,7 +28,7 @@ struct KnownGrant {
     Grant last;
 };
 
-// One play of one script.
+// One run of one script.
 class Player {
 public:
     Player(Subject& subject, bool beside_model) : subject_(subject), beside_model_(beside_model) {
@@ -73,7 +73,8 @@ private:
         }
         std::multiset<std::string> real;
         for (auto& part : said_) {
-            // Which of several grants is named is not promised, where a script does not say.
+            // If a script does not name the grant, any of several grants may be named in the
+            // answer.
             const bool any_grant =
                 part.starts_with("already_held") && expected.contains("already_held");
             real.insert(any_grant ? "already_held" : part);
@@ -183,7 +184,7 @@ private:
         return request;
     }
 
-    // All that these wait for, and their sessions.
+    // Disconnects these clients: all their waits and sessions end.
     void disconnect(const Words& names) {
         Disconnect disconnected;
         for (const auto& name : names) {
@@ -229,7 +230,7 @@ private:
         act(Request(request));
     }
 
-    // Time passes as it does for a manager that sleeps until something is due.
+    // Advances the clock as for a manager that sleeps until the next event is due.
     void pass(milliseconds by) {
         const auto until = now_.boot + by;
         for (int rounds = 0; rounds < 10'000; ++rounds) {
@@ -287,7 +288,7 @@ private:
         const auto known = sessions_.find(name);
         if (known != sessions_.end()) return known->second;
         if (name == "nobody") return SessionId{};
-        // First mentioned: opened with the default lease.
+        // The first mention of a name opens a session with the default lease.
         const auto actor = actor_;
         const auto said = said_;
         actor_ = name;
@@ -334,8 +335,8 @@ private:
         return known == numbers_.end() ? "?" : std::to_string(known->second);
     }
 
-    // New tokens get small numbers; several of one decision, in the order in which they were asked
-    // for.
+    // New tokens get small numbers. Several tokens of one decision are numbered in the order of
+    // their requests.
     void give_numbers(const Decision& decision) {
         std::map<Ticket, const Grant*> grants;
         for (const auto& reply : decision.replies) {
@@ -349,7 +350,7 @@ private:
         }
     }
 
-    // ---- Telling ----
+    // ---- Reporting ----
     void tell(Decision& decision) {
         const auto questions = std::exchange(decision.history, {});
         for (const auto& question : questions) decision_from_history(question, decision);
@@ -375,8 +376,8 @@ private:
         }
     }
 
-    // What the manager finds in its history, from what was told here. Nobody's session is asked for
-    // when an administrator acts.
+    // Answers a lookup in the history from the results so far. If an administrator acts, the
+    // session is not checked.
     void decision_from_history(const HistoryLookup& question, Decision& decision) {
         if (question.verb != HistoryLookup::Verb::reacquire) {
             decision.replies.push_back(TicketAnswer{question.ticket, history(question)});
@@ -523,7 +524,7 @@ private:
         if (error.code == ErrorCode::already_held && error.grant)
             text += " " + number_of(number(*error.grant));
         if (error.code == ErrorCode::deadlock && subject_.tells_cycles()) {
-            // From the one who asked, on.
+            // The cycle begins with the requester.
             std::vector<std::string> names;
             for (const auto& step : error.cycle) names.push_back(name_of(step.session));
             const auto self = std::find(names.begin(), names.end(), actor_);

@@ -3,9 +3,9 @@
 //     ann   acquire order#42 write patience=5s -> waits
 //     +5s                                      -> ann patience_expired
 //
-// The right side lists everything that comes of the left: the answer to the one who acts, without a
-// name, and what others are told, with theirs, separated by `; ` in any order. docs/testing.md has
-// the words.
+// The right side lists all results of the left side, separated by `; ` in any order: the answer to
+// the acting client without a name, and the notices to other clients with their names.
+// docs/testing.md describes the words.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@
 
 namespace rocklock::proof {
 
-// What a script is played on.
+// The implementation on which a script is run.
 class Subject {
 public:
     Subject() = default;
@@ -29,22 +29,22 @@ public:
     virtual void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                        Decision& decision) = 0;
     virtual std::optional<BootTime> next_wake() const = 0;
-    // Begins anew from what was committed; with `exact` on the same boot.
+    // Restarts from the committed state; on the same boot if `exact`.
     virtual void restart(Instant now, bool exact) = 0;
     virtual LockPage list(Instant now) const = 0;
     virtual bool holds(const SessionId& session, std::string_view resource, Mode mode,
                        Instant now) const = 0;
     virtual std::optional<std::string> audit(Instant now) const = 0;
-    // Whether a deadlock comes with its cycle.
+    // Whether a deadlock error contains the cycle.
     virtual bool tells_cycles() const { return true; }
 };
 
-// The lock table itself, on a store in memory.
+// The lock table with a store in memory.
 std::unique_ptr<Subject> make_table_subject();
-// The reference model in its place.
+// The reference model.
 std::unique_ptr<Subject> make_model_subject();
 
-// What is wrong with it, a line each; nothing when the script went as written.
+// Returns what is wrong, one line each. Empty if every line had the expected results.
 std::vector<std::string> play(const std::filesystem::path& script, Subject& subject,
                               bool beside_model);
 

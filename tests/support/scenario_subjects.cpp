@@ -1,4 +1,4 @@
-// What scripts are played on: the lock table, and the reference model in its place.
+// The two implementations on which scripts are run: the lock table and the reference model.
 #include <memory>
 #include <utility>
 

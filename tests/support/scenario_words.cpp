@@ -18,7 +18,7 @@ milliseconds duration(const std::string& text) {
     throw BadScript("no duration: " + text);
 }
 
-// `%00` is a byte, `repeat(a*3)` is aaa.
+// Decodes `%00` to a byte and `repeat(a*3)` to aaa.
 std::string unescape(const std::string& text) {
     std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -62,7 +62,7 @@ Words words_of(const std::string& text) {
     return found;
 }
 
-// `name=value`, taken out of the words.
+// Removes the word `name=value` and returns the value, or none if there is no such word.
 std::optional<std::string> take(Words& words, const std::string& name) {
     for (auto word = words.begin(); word != words.end(); ++word) {
         if (!word->starts_with(name + "=")) continue;

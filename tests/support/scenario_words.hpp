@@ -1,4 +1,4 @@
-// The words of a script: how durations, locks, classes and members are written.
+// The words of a script: durations, locks, classes and members.
 #pragma once
 
 #include <chrono>
@@ -22,12 +22,12 @@ using std::chrono::milliseconds;
 using Words = std::vector<std::string>;
 
 milliseconds duration(const std::string& text);
-// `%00` is a byte, `repeat(a*3)` is aaa.
+// Decodes `%00` to a byte and `repeat(a*3)` to aaa.
 std::string unescape(const std::string& text);
 std::string trim(const std::string& text);
 Words split(const std::string& text, const std::string& separator);
 Words words_of(const std::string& text);
-// `name=value`, taken out of the words.
+// Removes the word `name=value` and returns the value, or none if there is no such word.
 std::optional<std::string> take(Words& words, const std::string& name);
 bool take_flag(Words& words, const std::string& name);
 milliseconds patience_of(Words& words);

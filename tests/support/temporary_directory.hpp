@@ -1,4 +1,4 @@
-// A directory for one test case, gone when the case ends.
+// A directory for one test case. The destructor removes it.
 #pragma once
 
 #include <filesystem>

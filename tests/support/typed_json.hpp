@@ -1,4 +1,4 @@
-// Attribute values as requests write them, `{"S": "text"}`, for tests that read such.
+// Reads attribute values in the form of DynamoDB requests, such as `{"S": "text"}`.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace rocklock::proof {
 
-// Nothing where it is none: a number that is no number, a set with a member twice, no type.
+// Returns none if the JSON is not a valid value, for example an invalid number or a set that
+// contains a member twice.
 std::optional<AttributeValue> value_from_json(const boost::json::value& json);
 std::optional<Item> item_from_json(const boost::json::value& json);
 

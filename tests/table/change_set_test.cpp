@@ -1,4 +1,4 @@
-// Change sets: what was read is compared with what is there as it is saved.
+// Change sets: the items that were read are compared with the stored ones when the set is saved.
 #include <rocklock/items/change_set.hpp>
 
 #include <string>
@@ -101,7 +101,7 @@ BOOST_FIXTURE_TEST_CASE(says_what_has_changed_when_and_by_whom, Shop) {
     BOOST_TEST(told[1].gone);
     BOOST_TEST(!told[2].last_write);
     BOOST_TEST(text_of("4") == "old");
-    // It is all still there.
+    // The changes are still in the set.
     BOOST_TEST(!ann.empty());
     BOOST_TEST(!ann.commit());
     ann.clear();
@@ -140,7 +140,7 @@ BOOST_FIXTURE_TEST_CASE(takes_the_same_version_where_it_did_not_read, Shop) {
     BOOST_TEST(text_of("1") == "first");
 }
 
-// Two add a line each to one order, and read none of the other's.
+// Two sets add a line each to one order and do not read each other's line.
 BOOST_FIXTURE_TEST_CASE(fails_with_another_that_shares_a_version, Shop) {
     service->write_item(put("orders", order("1", "root"))).value();
     auto ann = changes("ann");
@@ -156,7 +156,7 @@ BOOST_FIXTURE_TEST_CASE(fails_with_another_that_shares_a_version, Shop) {
                "changed since it was read: orders {id: 1} was written by ann");
     BOOST_TEST(text_of("1") == "root");
     BOOST_TEST(!service->get_item(get("lines", line_key("1", 2))).value().item);
-    // Who only looks disturbs nobody.
+    // A set that changes nothing does not conflict with another one.
     bob.clear();
     bob.share_version("orders", key("1")).value();
     ann.share_version("orders", key("1")).value();
@@ -186,7 +186,7 @@ BOOST_FIXTURE_TEST_CASE(says_what_is_wrong_with_it, Shop) {
     BOOST_TEST((nobody.commit().error().code == ErrorCode::invalid_argument));
 }
 
-// The condition of an update fails, and its version is the right one.
+// The condition of an update fails although the version is the right one.
 BOOST_FIXTURE_TEST_CASE(tells_other_refusals_as_they_are, Shop) {
     service->write_item(put("orders", order("1", "old"))).value();
     auto ann = changes("ann");

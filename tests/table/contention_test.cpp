@@ -1,4 +1,4 @@
-// Many threads on one item: nothing is lost, and everybody gets through.
+// Many threads write one item. No write is lost, and every thread makes progress.
 #include <atomic>
 #include <functional>
 #include <optional>
@@ -20,7 +20,8 @@ std::int64_t number_in(TableService& service, const char* key) {
     return item->find("n")->get_if<Number>()->to_int64().value();
 }
 
-// Each thread adds one so often, in one step or by reading and writing on condition.
+// Each thread increments the counter `times` times, in one step or with a conditional write after a
+// read.
 void count_up(TableService& service, int threads, int times) {
     service.create_table(table_of("counters", "pk S")).value();
     in_threads(threads, [&](int) {
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(write_into_a_table_or_find_it_gone) {
     });
     BOOST_TEST(wrong == 0);
     service->delete_table("counters").value();
-    // Nobody wrote behind the end of a table.
+    // No thread has written items after the table was deleted.
     BOOST_TEST(rows(Family::items) == 0U);
 }
 

@@ -1,4 +1,4 @@
-// How many items and bytes descriptions tell: held to a model of the items.
+// The numbers of items and bytes in table descriptions, compared with a model of the items.
 #include <map>
 #include <random>
 #include <string>
@@ -32,7 +32,7 @@ Told told(TableService& service) {
     return {table.item_count, table.size_bytes, index.entry_count, index.size_bytes};
 }
 
-// The index holds keys alone.
+// The index contains keys only.
 CreateTable orders() {
     auto wanted = table_of("orders", "pk S");
     add_index(wanted, "gidx", "g S");
@@ -55,7 +55,7 @@ Told figures_of(const Model& model) {
     return count_changes;
 }
 
-// Random writes of all kinds, to a service and to a model of it.
+// Applies random writes of all kinds to a service and to a model of it.
 class Writer {
 public:
     Writer(TableService& service, Model& model, std::uint32_t seed)
@@ -113,7 +113,8 @@ private:
         service_.batch_write(batch).value();
         for (const auto& write : batch.writes) remember(write);
     }
-    // Some of them fail, and change nothing. One that is sent twice counts once.
+    // Some transactions fail and change nothing. A transaction that is repeated with its token is
+    // applied once.
     void write_transaction() {
         TransactWrite transaction;
         transaction.actions = several();
@@ -150,7 +151,7 @@ private:
     std::mt19937 random_;
 };
 
-// So many that a description does not count them by the way.
+// Too many items for a description to count them itself.
 constexpr int many = 1'100;
 
 void write_many(TableService& service, Model& model) {
@@ -226,7 +227,8 @@ BOOST_FIXTURE_TEST_CASE(are_right_when_many_have_written_at_a_time, Tables) {
     BOOST_TEST(told(*service) == figures_of(model));
 }
 
-// They were lost with the process. A description counts a small table by the way, a sweep any.
+// The counts were lost with the process. A description counts a small table itself; a sweep counts
+// any table.
 BOOST_AUTO_TEST_CASE(are_counted_after_a_crash) {
     testing::SimulatedClock clock;
     testing::FaultyStorage storage(clock);
@@ -245,7 +247,7 @@ BOOST_AUTO_TEST_CASE(are_counted_after_a_crash) {
     BOOST_TEST(told(*service) == before);
     std::size_t examined = 0;
     while (true) {
-        // Writes go on.
+        // Writes continue during the sweep.
         service->write_item(put("orders", {{"pk", "many 7"}, {"v", std::to_string(examined)}}))
             .value();
         model["many 7"] = {{"pk", "many 7"}, {"v", std::to_string(examined)}};
@@ -255,7 +257,7 @@ BOOST_AUTO_TEST_CASE(are_counted_after_a_crash) {
         if (report.next.count() > 0) break;
     }
     BOOST_TEST(told(*service) == figures_of(model));
-    // And are stored with the next orderly end.
+    // The counts are stored when the service is closed.
     service.reset();
     service = open_tables(*after, clock).value();
     BOOST_TEST(told(*service) == figures_of(model));

@@ -8,7 +8,7 @@ namespace rocklock::proof {
 
 namespace {
 
-// "pk S".
+// Parses "pk S".
 AttributeDefinition definition(std::string_view text) {
     const auto blank = text.find(' ');
     return {std::string(text.substr(0, blank)), *parse_attribute_type(text.substr(blank + 1))};

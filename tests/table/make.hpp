@@ -1,4 +1,4 @@
-// Tables, items and requests in few words, for tests.
+// Short functions that make tables, items and requests for tests.
 #pragma once
 
 #include <functional>
@@ -15,25 +15,26 @@
 
 namespace rocklock::proof {
 
-// A store in memory with tables on it.
+// A table service on a store in memory.
 struct Tables {
     testing::SimulatedClock clock;
     std::unique_ptr<Storage> storage = make_memory_storage(clock);
     std::unique_ptr<TableService> service = open_tables(*storage, clock).value();
 
     TableService* operator->() const { return service.get(); }
-    // As a restart does, but for the storage.
+    // Restarts the table service on the same storage.
     void reopen() {
         service.reset();
         service = open_tables(*storage, clock).value();
     }
-    // How many rows are stored in a family.
+    // Returns the number of rows in a family.
     std::size_t rows(Family family) const;
 };
 
-// On demand. "pk S", "sk N": the hash key, and the range key if there is one.
+// Returns a table with on-demand billing. "pk S" and "sk N" define the hash key and the range key,
+// if there is one.
 CreateTable table_of(std::string name, std::string_view hash, std::string_view range = "");
-// Adds the attribute's definition too.
+// Adds the definition of the attribute, too.
 void add_index(CreateTable& table, std::string name, std::string_view hash,
                std::string_view range = "");
 
@@ -43,16 +44,16 @@ WriteItem put(std::string table, Item item);
 WriteItem remove(std::string table, Item key);
 WriteItem update(std::string table, Item key, std::string expression,
                  std::vector<ValuePlaceholder> values = {});
-// With a condition; its values go with those that are there.
+// Adds a condition to `write`. The values are added to the existing ones.
 WriteItem provided(WriteItem write, std::string condition,
                    std::vector<ValuePlaceholder> values = {});
 GetItem get(std::string table, Item key);
 
-// Runs the work so often at a time, each with its number.
+// Calls `work` in `count` threads, with the number of the thread.
 void in_threads(int count, const std::function<void(int)>& work);
 
-// The code and the text of an error, as "condition_failed: The conditional request failed"; empty
-// where there is none.
+// Returns the code and the message of an error, for example "condition_failed: The conditional
+// request failed".
 std::string error_text(const Error& error);
 template <typename T>
 std::string error_of(const Result<T>& result) {

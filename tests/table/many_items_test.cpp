@@ -26,7 +26,7 @@ WriteItem check(std::string table, Item key, std::string condition) {
     return action;
 }
 
-// "[None, ConditionalCheckFailed]" at the end of the message.
+// Returns the reasons at the end of the message: "[None, ConditionalCheckFailed]".
 std::string reasons_of(const Result<TransactWriteAnswer>& answer) {
     if (answer) return "";
     const std::string& text = answer.error().message;
@@ -38,7 +38,7 @@ std::string reasons_of(const Result<TransactWriteAnswer>& answer) {
 BOOST_AUTO_TEST_SUITE(table)
 BOOST_FIXTURE_TEST_SUITE(a_transaction, WithTwoTables)
 
-// What counts is what the request brings along.
+// The limit applies to the size of the request, not of the resulting items.
 BOOST_AUTO_TEST_CASE(brings_4_mb_at_most) {
     const std::string text(390U << 10, 'x');
     constexpr int too_many = 11;
@@ -100,7 +100,8 @@ BOOST_AUTO_TEST_CASE(does_all_of_its_actions) {
     BOOST_TEST((item("orders", "b") == Item{{"pk", "b"}, {"n", number(2)}}));
     BOOST_TEST(!item("orders", "gone"));
     BOOST_TEST(item("locks", "l").has_value());
-    // Twice what single requests cost; a check costs as a write.
+    // A transaction costs twice as much as single requests, and a condition check as much as a
+    // write.
     BOOST_TEST(answer.consumed.size() == 2U);
     BOOST_TEST(answer.consumed.at(0).table == "locks");
     BOOST_TEST(answer.consumed.at(0).units == 2.0);
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(is_cancelled_by_faults_that_need_the_table_or_the_item) {
     request.actions = {put("orders", {{"pk", "a"}}), put("orders", {{"pk", number(1)}}),
                        remove("orders", {{"x", "y"}})};
     auto refused = service->transact_write(request);
-    // Only the first.
+    // Only the first error is reported.
     BOOST_TEST(reasons_of(refused) == "[None, ValidationError, None]");
     BOOST_TEST(refused.error().reasons[1].message ==
                "One or more parameter values were invalid: Type mismatch for key pk expected: S "
@@ -208,12 +209,12 @@ BOOST_AUTO_TEST_CASE(forgets_tokens_that_are_too_old) {
         service->transact_write(request).value();
         clock.advance(std::chrono::minutes(20));
     }
-    // The last one, and nothing of those before.
+    // Only the records of the last token remain.
     BOOST_TEST(rows(Family::meta) <= records + 4);
 }
 
-// Who shares no token and no item with others is not in their way, though both forget the same
-// ones.
+// Transactions without a common token or item do not conflict, even if they delete the same expired
+// tokens.
 BOOST_AUTO_TEST_CASE(needs_one_commit_however_many_others_forget_old_tokens) {
     for (int i = 0; i < 100; ++i) {
         TransactWrite request;
@@ -230,7 +231,7 @@ BOOST_AUTO_TEST_CASE(needs_one_commit_however_many_others_forget_old_tokens) {
             service->transact_write(request).value();
         }
     });
-    // What is old is gone, what is new is known.
+    // The old tokens have been deleted, and the new ones are known.
     TransactWrite again;
     again.token = "new-7-49";
     again.actions = {put("orders", {{"pk", "another"}})};

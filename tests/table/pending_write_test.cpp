@@ -1,4 +1,4 @@
-// Writes that somebody else waits for.
+// Writes that are begun by one call and finished by another.
 #include <memory>
 #include <string>
 #include <utility>
@@ -100,7 +100,7 @@ BOOST_FIXTURE_TEST_CASE(is_not_counted_by_a_close_that_comes_between, Things) {
     BOOST_TEST(count() == 1);
 }
 
-// What takes longer, or is wrong.
+// begin_write() returns null if the write would take longer or is invalid.
 BOOST_FIXTURE_TEST_CASE(is_left_to_who_may_wait, Things) {
     BOOST_TEST(service->begin_write(put("nothing", thing("1", "x"))) == nullptr);
     BOOST_TEST(service->begin_write(put("things", {{"t", "x"}})) == nullptr);

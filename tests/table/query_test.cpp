@@ -11,7 +11,7 @@ namespace rocklock::proof {
 namespace {
 
 struct WithItems : Tables {
-    // "a" has range keys -2 to 12, "b" and "c" one item each.
+    // "a" has range keys -2 to 12; "b" and "c" have one item each.
     WithItems() {
         auto wanted = table_of("orders", "pk S", "sk N");
         add_index(wanted, "gidx", "g S", "v N");
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(reads_page_by_page_in_both_directions) {
                    (forward ? "1 2 3 4 5 6 7 8 9 10 11 12 " : "12 11 10 9 8 7 6 5 4 3 2 1 "));
         BOOST_TEST(pages == 3);
     }
-    // As many as there are: the page ended by its limit.
+    // The limit equals the number of items, so the page ended because of the limit.
     auto request = query("pk = :p", {{":p", "b"}});
     request.options.limit = 1;
     const auto page = service->query(request).value();
@@ -140,11 +140,11 @@ BOOST_AUTO_TEST_CASE(reads_indexes_with_both_keys_in_their_last_key) {
     BOOST_TEST(keys(page, "v") == "-12 -10");
     BOOST_TEST((page.last_key ==
                 AttributeMap{{"g", "even"}, {"v", number(-10)}, {"pk", "a"}, {"sk", number(10)}}));
-    // Keys only.
+    // The index contains keys only.
     BOOST_TEST(page.items.at(0).size() == 4U);
     request.options.start_key = page.last_key;
     BOOST_TEST(keys(service->query(request).value(), "v") == "-8 -6");
-    // A local index, and what it does not hold.
+    // A local index, and attributes that it does not contain.
     request = query("pk = :p", {{":p", "a"}});
     request.options.index = "lidx";
     request.options.limit = 2;
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(reads_indexes_with_both_keys_in_their_last_key) {
     BOOST_TEST(page.consumed->local_indexes.at("lidx") == 0.5);
 }
 
-// The key of the table, and that of any of its indexes, read or not.
+// This applies to the key of the table and of all its indexes, even those that are not read.
 BOOST_AUTO_TEST_CASE(takes_keys_for_scalars) {
     const std::string scalars =
         "invalid_argument: Key attributes must be scalars; list random access '[]' and map lookup "
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(has_no_more_than_20000_items_however_tiny_they_are) {
     page = service->query(query).value();
     BOOST_TEST(page.count == 10U);
     BOOST_TEST(!page.last_key);
-    // Looking at them without giving any is work too.
+    // Items that a filter removes cost capacity, too.
     Scan scan;
     scan.table = "orders";
     scan.expressions.filter = "attribute_exists(nosuch)";
@@ -381,7 +381,7 @@ BOOST_AUTO_TEST_CASE(ends_with_1_mb_whether_the_filter_lets_it_pass_or_not) {
     BOOST_TEST(page.last_key.has_value());
 }
 
-// Entries of keys alone are small, and the items behind them large.
+// The index entries contain keys only and are small, but their items are large.
 BOOST_AUTO_TEST_CASE(ends_with_1_mb_of_items_that_an_index_was_completed_from) {
     auto wanted = table_of("orders", "pk S", "sk N");
     SecondaryIndex local;

@@ -1,4 +1,4 @@
-// Nuisances, met where they were ordered and nowhere else.
+// Fault injection: faults occur where they are requested and nowhere else.
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ struct Rehearsed : Tables {
         service.reset();
         service = open_tables(*storage, clock, options).value();
     }
-    // 'T' throttled, 'C' in conflict, '.' done.
+    // 'T' for throttled, 'C' for a transaction conflict, '?' for any other error.
     char outcome(const Error& error) {
         if (error.code == ErrorCode::throttled) return 'T';
         return error.code == ErrorCode::transaction_conflict ? 'C' : '?';
@@ -127,8 +127,8 @@ BOOST_AUTO_TEST_CASE(throttles_requests_for_data_and_no_others) {
     service->sweep_expired({}).value();
 }
 
-// As the service does: the rest is to be asked for again, and it is an error only if nothing is
-// done.
+// As in DynamoDB, the caller must request the rest again. It is an error only if no part was
+// processed.
 BOOST_AUTO_TEST_CASE(leaves_parts_of_batches_unprocessed) {
     Rehearsal rehearsal;
     rehearsal.throttle_percent = 30;
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(leaves_parts_of_batches_unprocessed) {
     }
     BOOST_TEST(rounds > 1U);
     BOOST_TEST(found == 25U);
-    // What is too much is refused as ever.
+    // Requests that exceed a limit are still refused.
     batch.writes.assign(26, put("orders", {{"pk", "a"}}));
     BOOST_TEST((service->batch_write(batch).error().code == ErrorCode::invalid_argument));
     BOOST_TEST((service->batch_get(keys(101)).error().code == ErrorCode::invalid_argument));
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(tells_conflicts_with_transactions) {
     TransactGet gets;
     gets.gets = {get("orders", {{"pk", "a"}})};
     BOOST_TEST((service->transact_get(gets).error().code == ErrorCode::transaction_cancelled));
-    // Plain reads are never in conflict, and the token was not used.
+    // Plain reads never report a conflict, and the token was not used up.
     service->get_item(get("orders", {{"pk", "a"}})).value();
     service->query(of_index()).value();
     rehearse({});
@@ -210,7 +210,8 @@ BOOST_AUTO_TEST_CASE(shows_global_indexes_as_they_were) {
     BOOST_TEST(in_index() == 1U);
 }
 
-// However densely is written: never younger than the lag, and never older by more than a sixteenth.
+// However frequent the writes are, the shown state is never younger than the lag, and older by at
+// most a sixteenth of the lag.
 BOOST_AUTO_TEST_CASE(shows_no_moment_but_that_of_the_lag) {
     Rehearsal rehearsal;
     rehearsal.index_lag = milliseconds(1'600);

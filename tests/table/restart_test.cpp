@@ -1,4 +1,4 @@
-// What a restart finds, on the disk and behind interruptions.
+// The state after a restart, including interrupted operations.
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/testing/faulty_storage.hpp>
@@ -46,7 +46,7 @@ BOOST_FIXTURE_TEST_CASE(removes_what_a_deleted_table_left, Tables) {
         service->write_item(put("orders", {{"pk", std::to_string(i)}})).value();
     }
     service->write_item(put("kept", {{"pk", "a"}})).value();
-    // As if the process had ended between the two steps of a deletion.
+    // Simulates a process that ended between the two steps of a deletion.
     const auto record =
         storage->get(Family::meta, rocklock::table::table_record_key("orders")).value();
     const auto schema = rocklock::table::decode_schema("orders", *record).value();
@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(completes_an_index_that_was_being_made, Tables) {
     for (int i = 0; i < 10; ++i) {
         service->write_item(put("orders", {{"pk", std::to_string(i)}, {"g", "x"}})).value();
     }
-    // As if its filling had been interrupted.
+    // Simulates an interruption while the index was filled.
     const auto key = rocklock::table::table_record_key("orders");
     auto schema =
         rocklock::table::decode_schema("orders", *storage->get(Family::meta, key).value()).value();
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(gives_no_version_twice_though_the_store_was_put_back) {
     auto service = open_tables(storage, clock).value();
     service->create_table(table_of("orders", "pk S")).value();
     const auto before = service->write_item(put("orders", {{"pk", "a"}})).value().version;
-    // The mark is not what it was: a copy from before.
+    // A copy from an earlier time contains an older mark.
     Batch batch;
     std::string mark;
     append_u64(mark, 1);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(is_an_error_and_all_after_it_are) {
     BOOST_TEST((failed.error().code == ErrorCode::io_error));
     failed = service->write_item(put("orders", {{"pk", "b"}}));
     BOOST_TEST((failed.error().code == ErrorCode::io_error));
-    // The power fails: what was answered is there.
+    // After a power failure the acknowledged write is still there.
     const auto after = storage.reopen_after_power_cut();
     const auto reopened = open_tables(*after, clock).value();
     const auto item = reopened->get_item(get("orders", {{"pk", "a"}})).value().item;

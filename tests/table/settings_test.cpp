@@ -1,4 +1,4 @@
-// Times to live, tags, ARNs, limits: what a table has besides keys and indexes.
+// Time to live, tags, ARNs and limits: the settings of a table besides its keys and indexes.
 #include <string>
 #include <vector>
 
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(is_given_changed_taken_away_and_survives_a_restart) {
     service->tag_resource({arn, {{"team", "billing"}, {"stage", "test"}}}).value();
     service->tag_resource({arn, {{"stage", "live"}, {"empty", ""}}}).value();
     BOOST_TEST((all_tags() == Tags{{"empty", ""}, {"stage", "live"}, {"team", "billing"}}));
-    // One that is not there is no fault.
+    // Removing a tag that does not exist is not an error.
     service->untag_resource({arn, {"team", "nosuch"}}).value();
     service->untag_resource({arn, {"team"}}).value();
     BOOST_TEST((all_tags() == Tags{{"empty", ""}, {"stage", "live"}}));
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(is_one_of_fifty_at_most_and_listed_page_by_page) {
     BOOST_TEST(error_of(service->tag_resource({arn, {{"one more", ""}}})) ==
                "invalid_argument: Number of Tags exceed the current limit for the provided "
                "ResourceArn");
-    // In place of one that is there.
+    // Replacing an existing tag is possible at the limit.
     service->tag_resource({arn, {{"key 7", "seven"}}}).value();
     BOOST_TEST(all_tags().size() == 50U);
     auto wanted = table_of("others", "pk S");
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(stands_for_the_name_in_every_request) {
     BatchWrite batch;
     batch.writes = {put(arn, {{"pk", "b"}}), put("orders", {{"pk", "c"}})};
     service->batch_write(batch).value();
-    // It is the same item.
+    // The ARN and the name refer to the same item.
     batch.writes = {put(arn, {{"pk", "b"}}), put("orders", {{"pk", "b"}})};
     BOOST_TEST(error_of(service->batch_write(batch)) ==
                "invalid_argument: Provided list of item keys contains duplicates");
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(stands_for_the_name_in_every_request) {
     transaction.actions = {remove(arn, {{"pk", "c"}})};
     transaction.token = "token";
     service->transact_write(transaction).value();
-    // It is the same request.
+    // With the ARN or the name, it is the same request.
     transaction.actions.at(0).table = "orders";
     service->transact_write(transaction).value();
     BOOST_TEST(service->describe_table(arn).value().item_count == 2U);

@@ -1,4 +1,4 @@
-// The sweep of expired items: what goes, what stays, and in which steps.
+// The sweep of expired items: which items it deletes, which it keeps, and in which steps.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -34,7 +34,7 @@ struct WithTimeToLive : Tables {
     bool has(const std::string& key) {
         return service->get_item(get("orders", {{"pk", key}})).value().item.has_value();
     }
-    // A whole round, from its beginning. How many items went.
+    // Runs a whole sweep from the beginning. Returns the number of deleted items.
     std::size_t sweep(SweepExpired step = {}) {
         std::size_t removed = 0;
         while (true) {
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(removes_what_has_expired_with_its_entries_and_spares_all_el
     write("text", std::to_string(now() - 1));
     write("list", AttributeValue(AttributeList{number(now() - 1)}));
     service->write_item(put("orders", {{"pk", "none"}, {"g", "x"}})).value();
-    // Nobody notices until then.
+    // Expired items are visible until the sweep.
     BOOST_TEST(has("past"));
     BOOST_TEST(sweep() == 3U);
     for (const auto* gone : {"past", "fraction", "years ago"}) BOOST_TEST(!has(gone), gone);
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(removes_what_has_expired_with_its_entries_and_spares_all_el
     }
     BOOST_TEST(rows(Family::index) == 7U);
     BOOST_TEST(service->describe_table("orders").value().item_count == 7U);
-    // A minute later.
+    // The sweep runs again, a minute later.
     BOOST_TEST(sweep() == 2U);
     BOOST_TEST(!has("now"));
     BOOST_TEST(!has("later"));
@@ -149,7 +149,8 @@ BOOST_AUTO_TEST_CASE(spares_items_for_as_long_as_it_is_told) {
     BOOST_TEST(sweep({1'000, seconds(61)}) == 1U);
 }
 
-// Who has given an item a longer life has it, whatever the sweep has seen before.
+// If a client has extended the lifetime of an item, the sweep keeps it, even if it has read the
+// item before.
 BOOST_AUTO_TEST_CASE(never_removes_an_item_that_was_given_a_longer_life) {
     constexpr int items = 400;
     for (int i = 0; i < items; ++i) write(std::to_string(i), number(now() - 1));
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(never_removes_an_item_that_was_given_a_longer_life) {
             while (service->sweep_expired({10, {}}).value().next.count() == 0) continue;
             return;
         }
-        // From the end to the beginning, in the order of names.
+        // From the last item to the first, in the order of their names.
         for (int i = items - 1; i >= 0; --i) {
             const auto write =
                 provided(update("orders", {{"pk", std::to_string(i)}}, "SET expires = :later",
@@ -181,7 +182,7 @@ BOOST_AUTO_TEST_CASE(never_removes_an_item_that_was_given_a_longer_life) {
     BOOST_TEST(service->describe_table("orders").value().item_count == left);
 }
 
-// One damaged item is told of, and keeps no other table's items from expiring.
+// A damaged item is reported, and items in other tables still expire.
 BOOST_AUTO_TEST_CASE(goes_on_with_the_next_table_where_an_item_is_damaged) {
     for (const char* name : {"a-first-one", "the-last-one"}) {
         service->create_table(table_of(name, "pk S")).value();
@@ -220,7 +221,7 @@ BOOST_AUTO_TEST_CASE(is_made_again) {
     service->update_time_to_live({"orders", "expires", true}).value();
     service->write_item(put("orders", {{"pk", "a"}, {"expires", number(1'700'000'000)}})).value();
     BOOST_TEST(service->sweep_expired({}).value().removed == 1U);
-    // Nobody waited for the disk.
+    // The deletes were not synced, so a power failure may lose them.
     const auto after = storage.reopen_after_power_cut();
     const auto reopened = open_tables(*after, clock).value();
     BOOST_TEST(reopened->sweep_expired({}).value().removed == 1U);

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(is_listed_by_name_page_by_page) {
     page = service->list_tables({"bbbb", 3}).value();
     BOOST_TEST((page.names == Names{"ccc"}));
     BOOST_TEST(!page.last);
-    // Exactly as many as there are.
+    // The limit equals the number of tables.
     BOOST_TEST(!service->list_tables({"", 4}).value().last);
     BOOST_TEST(error_of(service->list_tables({"", 101})) ==
                "invalid_argument: 1 validation error detected: Value '101' at 'limit' failed to "
@@ -220,7 +220,8 @@ BOOST_AUTO_TEST_CASE(gets_an_index_with_entries_of_the_items_it_has_and_loses_it
     service->create_table(table_of("orders", "pk S")).value();
     service->write_item(put("orders", {{"pk", "a"}, {"g", "x"}})).value();
     service->write_item(put("orders", {{"pk", "b"}, {"g", "x"}})).value();
-    // Not of the type of the key: has no entry, and may be changed as before.
+    // An item with another type for this attribute has no index entry, and may be changed as
+    // before.
     service->write_item(put("orders", {{"pk", "c"}, {"g", number(5)}})).value();
     auto with_index = table_of("orders", "pk S");
     add_index(with_index, "gidx", "g S");
@@ -241,7 +242,7 @@ BOOST_AUTO_TEST_CASE(gets_an_index_with_entries_of_the_items_it_has_and_loses_it
                "resource_not_found: Requested resource not found");
     change.global_index_updates->at(0) = {{}, {}, "gidx"};
     answer = service->update_table(change).value();
-    // As the service does, the answer still tells of it.
+    // As in DynamoDB, the answer still describes the index.
     BOOST_TEST(answer.global_indexes.at(0).name == "gidx");
     answer = service->describe_table("orders").value();
     BOOST_TEST(answer.global_indexes.empty());

@@ -1,4 +1,4 @@
-// Limits of the bytes of tables that one user has created.
+// The limit on the total size of the tables that one user has created.
 #include <optional>
 #include <string>
 
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(hold_at_most_its_bytes) {
     BOOST_TEST(tables.put_bytes("other", "b", 60'000) == "");
     BOOST_TEST(tables.put_bytes("nobodys", "a", 90'000) == "");
     BOOST_TEST(tables.put_bytes("nobodys", "b", 90'000) == "");
-    // What does not grow is written even so.
+    // A write that does not make the table larger succeeds even at the limit.
     BOOST_TEST(tables.put_bytes("one", "a", 59'000) == "");
     BOOST_TEST(error_of(tables.service->write_item(remove("one", {{"pk", "a"}}))) == "");
     BOOST_TEST(tables.put_bytes("two", "b", 60'000) == "");

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(is_not_touched_when_its_condition_fails_and_comes_with_the_
     refused = service->write_item(write);
     BOOST_TEST((*refused.error().item == Item{{"pk", "a"}, {"n", number(1)}}));
     BOOST_TEST(item("a")->contains("n"));
-    // Of an item that is not there there is none.
+    // If the item does not exist, the error contains no item.
     write = provided(remove("orders", {{"pk", "b"}}), "n = :n", {{":n", number(1)}});
     write.return_item_on_failure = true;
     refused = service->write_item(write);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(has_a_greater_version_after_each_write_even_after_it_was_de
         service->write_item(remove("orders", {{"pk", "a"}})).value();
         reopen();
     }
-    // JSON can hold it.
+    // A JSON number can represent it exactly.
     BOOST_TEST(last < (1ULL << 53));
 }
 
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(tells_what_it_would_have_cost) {
     write = remove("orders", {{"pk", "a"}});
     write.return_capacity = ReturnCapacity::total;
     consumed = service->write_item(write).value().consumed.value();
-    // The larger of before and after.
+    // The larger of the sizes before and after the write counts.
     BOOST_TEST(consumed.units == 2.0);
     BOOST_TEST(!consumed.table_units);
     auto read = get("orders", {{"pk", "a"}});
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(has_an_entry_for_each_item_with_its_key_and_no_other) {
     service->write_item(put("orders", {{"pk", "a"}, {"customer", "ann"}, {"day", number(1)}}))
         .value();
     BOOST_TEST(entries() == 1U);
-    // Another item with the same key of the index.
+    // Another item with the same key in the index.
     service->write_item(put("orders", {{"pk", "b"}, {"customer", "ann"}, {"day", number(1)}}))
         .value();
     BOOST_TEST(entries() == 2U);
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(refuses_items_whose_attribute_can_not_be_its_key) {
     BOOST_TEST(rows(Family::items) == 0U);
 }
 
-// Also where an update only reads it.
+// This also applies to updates that only read the key.
 BOOST_AUTO_TEST_CASE(has_a_key_that_no_update_goes_into) {
     auto wanted = table_of("orders", "pk S");
     add_index(wanted, "gidx", "g S");
@@ -264,12 +264,12 @@ BOOST_AUTO_TEST_CASE(costs_where_its_entry_changes) {
     auto consumed = service->write_item(write).value().consumed.value();
     BOOST_TEST(consumed.units == 2.0);
     BOOST_TEST(consumed.global_indexes.at("gidx") == 1.0);
-    // What the entry does not hold.
+    // A change of an attribute that the index does not contain.
     write.item.set("v", number(1));
     consumed = service->write_item(write).value().consumed.value();
     BOOST_TEST(consumed.units == 1.0);
     BOOST_TEST(consumed.global_indexes.empty());
-    // One entry away, one there.
+    // One index entry is deleted and one is added.
     write.item.set("g", "y");
     consumed = service->write_item(write).value().consumed.value();
     BOOST_TEST(consumed.global_indexes.at("gidx") == 2.0);

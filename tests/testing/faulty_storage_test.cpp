@@ -18,7 +18,7 @@ Batch put(std::string key, const std::string& text = "") {
     return batch;
 }
 
-// Two writes and a deletion, so that a torn batch could show.
+// Two writes and a deletion, so that a partly applied batch would be visible.
 Batch triple(int i) {
     Batch batch = put("a", std::to_string(i));
     batch.writes.push_back({Family::items, "b" + std::to_string(i), "12345678"});
@@ -76,7 +76,8 @@ BOOST_AUTO_TEST_CASE(of_the_machine_forgets_what_is_not_synced) {
     BOOST_TEST(listing(*storage.reopen_after_kill()) == "a= b=");
 }
 
-// Cut the log at every byte: what survives is a prefix of the commits, each whole or absent.
+// The log is cut at every byte. The result is a prefix of the commits, and each commit is either
+// complete or absent.
 BOOST_AUTO_TEST_CASE(tears_the_log_at_any_byte_and_no_batch) {
     enqueue(triple(1));
     storage.pump().value();
@@ -96,8 +97,8 @@ BOOST_AUTO_TEST_CASE(tears_the_log_at_any_byte_and_no_batch) {
     BOOST_TEST(whole == 5);
 }
 
-// One flipped bit loses its commit and those behind it; never half a commit, never one in the
-// middle.
+// A flipped bit loses its commit and all later ones, but never a part of a commit or a commit in
+// the middle.
 BOOST_AUTO_TEST_CASE(may_damage_any_bit_of_the_log) {
     for (int i = 1; i <= 3; ++i) enqueue(triple(i));
     storage.write_next(3).value();
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(leaves_a_store_that_works) {
     reopened->enqueue(put("b"), Durability::durable);
     reopened->pump().value();
     BOOST_TEST(listing(*reopened->reopen_after_power_cut()) == "a= b=");
-    // The one before it lives on by itself.
+    // The original storage is not affected by the reopened one.
     BOOST_TEST(listing(storage) == "a=");
 }
 
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(of_a_sync_is_not_ignored) {
     BOOST_TEST(storage.failure().has_value());
     BOOST_TEST(!storage.commit(put("c"), Durability::written));
     BOOST_TEST(storage.reopen_after_kill()->suspect());
-    // What was promised is there; what failed may be there or not.
+    // Acknowledged commits are there; a failed one may be there or not.
     BOOST_TEST(listing(*storage.reopen_after_power_cut()) == "a=");
     BOOST_TEST(listing(*storage.reopen_after_kill()) == "a= b=");
 }
@@ -213,8 +214,8 @@ BOOST_AUTO_TEST_CASE(leaves_a_suspicion_until_it_is_marked_sound) {
     BOOST_TEST(!reopened->reopen_after_kill()->suspect());
 }
 
-// Fail the nth call of each kind, for every n, until the run passes: an acknowledged commit is
-// there after a power cut, whatever failed.
+// Lets each call of each kind fail in turn, until the run succeeds without a failure. If a commit
+// was acknowledged, it survives a power failure, whatever failed.
 BOOST_AUTO_TEST_CASE(anywhere_loses_nothing_that_was_acknowledged) {
     for (const Call call : {Call::enqueue, Call::write, Call::sync}) {
         bool failed = true;

@@ -25,7 +25,7 @@ std::string written(const AttributeValue& value) {
     return json.take();
 }
 
-// Why it is a ValidationException.
+// Returns the message of the ValidationException.
 std::string invalid(std::string_view text) {
     const auto value = read(text);
     if (value) return "";
@@ -33,7 +33,7 @@ std::string invalid(std::string_view text) {
     return value.error().message;
 }
 
-// Whether it is a SerializationException.
+// Returns whether the error is a SerializationException.
 bool malformed(std::string_view text) {
     const auto value = read(text);
     return !value && value.error().code == ErrorCode::malformed;
@@ -95,13 +95,13 @@ BOOST_AUTO_TEST_CASE(has_escapes_where_json_wants_them) {
                 AttributeValue("\xC3\xA9\xF0\x9F\x98\x80")));
 }
 
-// Rule 3.4.
+// DynamoDB normalises numbers.
 BOOST_AUTO_TEST_CASE(has_numbers_in_their_normal_form) {
     BOOST_TEST(written(read(R"({"L":[{"N":"+01.50e1"},{"NS":["1e2","-0"]}]})").value()) ==
                R"({"L":[{"N":"15"},{"NS":["0","100"]}]})");
 }
 
-// Rules 1.1 and 2.1.
+// A value has exactly one data type.
 BOOST_AUTO_TEST_CASE(has_exactly_one_type) {
     const auto empty =
         "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes";
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(has_exactly_one_type) {
     BOOST_TEST((read(R"({"S":"a","N":null,"X":5})").value() == AttributeValue("a")));
 }
 
-// Rules 2.2 and 2.5, at any depth.
+// DynamoDB checks values at every depth.
 BOOST_AUTO_TEST_CASE(has_a_value_that_its_type_allows) {
     const std::string prefix = "One or more parameter values were invalid: ";
     const auto null = prefix + "Null attribute value types must have the value of true";
@@ -136,12 +136,12 @@ BOOST_AUTO_TEST_CASE(has_a_value_that_its_type_allows) {
                prefix + "Input collection [AQ==, AQ==]of type BS contains duplicates.");
     BOOST_TEST(invalid(R"({"N":"x"})") ==
                "The parameter cannot be converted to a numeric value: x");
-    // Both are a fault of the numbers, not of the set.
+    // The error concerns the numbers, not the set.
     BOOST_TEST(invalid(R"({"NS":["x","y"]})") ==
                "The parameter cannot be converted to a numeric value: x");
 }
 
-// Rules 1.9 and 1.10.
+// Values of the wrong JSON type are malformed.
 BOOST_AUTO_TEST_CASE(has_strings_lists_and_maps_where_they_belong) {
     for (const auto* text : {
              R"({"S":5})",
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(has_words_for_truth) {
     }
 }
 
-// Rule 2.6.
+// DynamoDB's limit for nested attributes.
 BOOST_AUTO_TEST_CASE(has_at_most_32_levels) {
     BOOST_TEST(invalid(nested(32, R"({"L":[)", "]}")) == "");
     BOOST_TEST(invalid(nested(32, R"({"M":{"m":)", "}}")) == "");
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(the_values_of_a_request)
 
-// Rule 1.12: what cannot be read comes first, wherever it is.
+// A value that cannot be parsed is reported before an invalid one, wherever the two are.
 BOOST_AUTO_TEST_CASE(are_malformed_before_they_are_invalid) {
     AttributeReader reader;
     reader.map(parsed(R"({"a":{},"b":{"N":"x"}})"));
@@ -219,12 +219,12 @@ BOOST_AUTO_TEST_CASE(are_malformed_before_they_are_invalid) {
     reader.map(parsed(R"({"c":{"SS":[]},"d":{"S":5}})"));
     BOOST_REQUIRE(reader.malformed());
     BOOST_TEST((reader.fault()->code == ErrorCode::malformed));
-    // The first of its kind.
+    // The first invalid value is reported.
     BOOST_TEST(reader.invalid()->message == first);
     BOOST_TEST(first.starts_with("Supplied AttributeValue is empty"));
 }
 
-// Rule 2.3.
+// The error names the placeholder.
 BOOST_AUTO_TEST_CASE(of_placeholders_are_named_in_faults) {
     AttributeReader reader;
     const auto values = reader.placeholders(parsed(R"({":b":{"S":"x"},":a":{"N":"1"}})"));

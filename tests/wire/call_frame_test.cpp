@@ -34,7 +34,7 @@ void for_each_type(Do&& run) {
     for_each_type<Variant>(run, std::make_index_sequence<std::variant_size_v<Variant>>());
 }
 
-// A request names either the one thing or the other.
+// Each lock has either a mode, several modes or an intent.
 void make_consistent(std::vector<LockRequest>& locks) {
     for (auto& lock : locks) {
         if (lock.mode) lock.to.reset();
@@ -46,7 +46,7 @@ void make_consistent(std::vector<LockRequest>& locks) {
         }
     }
 }
-// Whose drafts: a session's, or those of whom an administrator names.
+// The request names either a session, or the principal for an administrator.
 void make_consistent(std::optional<SessionId>& session, std::string& principal, Call& call) {
     if (!session || !call.secret) {
         session.reset();
@@ -85,7 +85,7 @@ void make_consistent(Call& call) {
     }
 }
 
-// A call of every verb, with all its members or with some.
+// Returns a call of every verb with all its members or with some.
 std::vector<Call> some_calls(unsigned seed) {
     auto random = seeded(seed);
     std::vector<Call> calls;
@@ -101,7 +101,7 @@ std::vector<Call> some_calls(unsigned seed) {
     return calls;
 }
 
-// What every verb is answered.
+// Returns replies to every verb.
 std::vector<std::pair<CallBody, Reply>> some_replies(unsigned seed) {
     auto random = seeded(seed);
     std::vector<std::pair<CallBody, Reply>> replies;
@@ -139,7 +139,8 @@ std::string call_bytes(const Call& call) {
     return bytes;
 }
 
-// A copy whose end the address sanitizer knows.
+// Copies the bytes to memory of exactly that size, so that the address sanitizer detects reads
+// beyond the end.
 template <typename Run>
 void with_exact_copy(std::string_view bytes, Run run) {
     const auto copy = std::make_unique<char[]>(bytes.size());
@@ -221,7 +222,7 @@ BOOST_AUTO_TEST_CASE(has_modes_where_it_names_some) {
     const auto tag = static_cast<std::uint16_t>(frame_number("Modes") * 2 + 1);
     std::string member;
     append_u16(member, tag);
-    // The block's length, how many, and each as its place in the list of modes.
+    // The length of the block, the number of modes, and the index of each mode.
     member += std::string("\x03\x02\x01\x00", 4);
     const auto bytes = bytes_of({Mode::write, Mode::read});
     BOOST_TEST(bytes.find(member) != std::string::npos);
@@ -229,12 +230,12 @@ BOOST_AUTO_TEST_CASE(has_modes_where_it_names_some) {
     BOOST_REQUIRE(read.has_value());
     BOOST_TEST((std::get<Acquire>(read->body).locks.front().modes ==
                 std::vector<Mode>{Mode::write, Mode::read}));
-    // A daemon that does not know them is not asked about them.
+    // A call without several modes does not contain the member, so older daemons accept it.
     BOOST_TEST(bytes_of({}).find(member.substr(0, 2)) == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(that_promises_more_than_it_has_is_refused) {
-    // Locks: ten billion of them, in four bytes.
+    // The locks: ten billion of them in four bytes.
     std::string body;
     append_u16(body, frame_number("Acquire"));
     append_u16(body, static_cast<std::uint16_t>(frame_number("Principal") * 2 + 1));
@@ -301,7 +302,7 @@ BOOST_AUTO_TEST_CASE(cut_off_or_changed_is_read_or_refused) {
     auto random = seeded(2);
     for (unsigned seed = 0; seed < 4; ++seed) {
         for (const auto& entry : some_replies(seed)) {
-            // A lambda takes no structured binding along.
+            // clang 14 cannot capture structured bindings in lambdas.
             const CallBody& asked = entry.first;
             std::string bytes;
             append_reply(bytes, 1, 0ms, entry.second);
@@ -390,7 +391,7 @@ BOOST_AUTO_TEST_CASE(that_are_none_are_refused_before_they_are_whole) {
         (take_frame(bytes, max_call_frame_bytes).error().code == ErrorCode::invalid_argument));
 }
 
-// The page of the protocol names these numbers.
+// docs/protocol.md documents these numbers.
 BOOST_AUTO_TEST_CASE(have_the_bytes_that_the_protocol_says) {
     Acquire acquire;
     acquire.opens.emplace().principal = "ann";

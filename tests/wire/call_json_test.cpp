@@ -16,7 +16,7 @@ namespace {
 const std::string session_text(22, 'A');
 const std::string secret_text(43, 'A');
 
-// A call of each verb with all that it can carry.
+// Returns a call of each verb with all its members.
 std::vector<std::pair<std::string, std::string>> full_calls() {
     const std::string proof =
         R"("Session":")" + session_text + R"(","Secret":")" + secret_text + '"';
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(with_a_member_given_twice_is_refused) {
         "x is given twice: give each member of an object once");
     const std::string written_otherwise = R"({"Resource":"a","Re\u0073ource":"b"})";
     BOOST_TEST(problem("ShowLock", written_otherwise).starts_with("a member is given twice"));
-    // The same name in another object is another member.
+    // The same name in another object is a different member.
     const std::string locks = R"("Locks":[{"Resource":"a\":\\"},{"Resource":"b"}])";
     BOOST_TEST(problem("Acquire", "{" + locks + "}") ==
                "Session and Secret, or Principal, are missing");
@@ -406,10 +406,10 @@ BOOST_AUTO_TEST_CASE(of_how_long_things_took_says_its_bounds) {
     };
     BOOST_TEST((read().acquire.counts() == counts.acquire.counts()));
     BOOST_TEST((read().acquire.sum() == counts.acquire.sum()));
-    // All of them together may be more than a number can say.
+    // The total of all durations may exceed the range of the number.
     for (int i = 0; i < 400; ++i) counts.hold.add(std::chrono::hours{24 * 365});
     BOOST_TEST((read_reply(ShowStatistics{}, write_reply(counts)).has_value()));
-    // Of other bounds the counts would mean something else.
+    // Counts with other bounds are ignored, because they would have another meaning.
     json.replace(json.find("[10,", at), 4, "[11,");
     BOOST_TEST(read().acquire.count() == 0U);
     BOOST_TEST((read().acquire.sum() == 0us));

@@ -1,5 +1,5 @@
-// The recorded answers of the service (tests/golden), asked of tables in memory as JSON. What
-// comes of them over sockets is tests/daemon/items/golden_replay_test.py's.
+// Sends the recorded requests (tests/golden) as JSON to tables in memory and compares the
+// responses. tests/daemon/items/golden_replay_test.py does the same over sockets.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -34,7 +34,7 @@ value parsed(std::string_view text) {
     return boost::json::parse({text.data(), text.size()}, {}, options);
 }
 
-// What one request came to.
+// The result of one request.
 struct Played {
     bool failed = false;
     value answer;
@@ -107,7 +107,7 @@ std::string page_difference(const object& answer, const object& record) {
     }
     const value* last = response.if_contains("LastEvaluatedKey");
     if (last == nullptr && answer.contains("LastEvaluatedKey")) return "a LastEvaluatedKey";
-    // Of a scan the service's own order decides.
+    // The end of a page of a scan depends on the service's own order.
     if (last && last->is_object() && item_at(answer, "LastEvaluatedKey") != item_from_json(*last)) {
         return "another LastEvaluatedKey";
     }
@@ -133,7 +133,7 @@ std::string capacity_difference(const object& answer, const object& response) {
                : "other CapacityUnits";
 }
 
-// How it differs from what was recorded; empty when it does not.
+// Returns the difference from the recorded response. Empty if there is none.
 std::string difference(const Played& played, const object& record) {
     const bool failed = record.at("status").to_number<int>() != 200;
     if (played.failed != failed) return failed ? "no error" : "an error";
@@ -148,7 +148,7 @@ std::string difference(const Played& played, const object& record) {
     return answer.contains("Count") ? page_difference(answer, record) : "";
 }
 
-// Records that HTTP takes part in, and records that join several answers.
+// Records that need HTTP, and records that combine several responses.
 bool is_left_out(const object& record) {
     if (!record.contains("request") || record.contains("segments")) return true;
     return record.contains("paginate") || find_table_operation(text_at(record, "op")) == nullptr;
@@ -167,7 +167,7 @@ BOOST_DATA_TEST_CASE(is_answered_as_the_service_did, files, file) {
     std::string current;
     int compared = 0;
     for (const object& record : golden_records(file)) {
-        // Each case begins with the tables that it makes.
+        // Each case begins without tables and creates its own.
         if (const auto name = text_at(record, "case"); name != current || !tables) {
             current = name;
             tables.emplace();

@@ -1,5 +1,5 @@
-// Fills calls and replies with anything, by the same descriptions that the codecs walk over: so a
-// member that is added is in the tests too.
+// Fills calls and replies with random values. It uses the same descriptions of the members as the
+// codecs, so a new member is tested automatically.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ public:
     static bool has(FrameTag tag) { return tag.name == "Principal" || tag.name == "Secret"; }
     static void refuse(std::string_view /*what*/) {}
 
-    // Two members of one object with the same number in frames, if there are.
+    // Returns two members of one object that have the same number in frames, or none.
     const std::optional<std::string>& clash() const { return clash_; }
 
     std::uint64_t some(std::uint64_t most) { return random_() % most; }
@@ -71,7 +71,7 @@ private:
     void fill(Token& value) { value = Token{1 + (random_() >> 12)}; }
     void fill(GrantId& value) { value = GrantId{1 + (random_() >> 12)}; }
     void fill(DraftId& value) { value = DraftId{1 + (random_() >> 12)}; }
-    // As its table, which is told by itself, and its action.
+    // The table is sent as a separate member, next to the action.
     void fill(WriteItem& value) {
         value.kind = static_cast<WriteItem::Kind>(some(3));
         value.table = "orders";
@@ -96,7 +96,7 @@ private:
     void fill(std::chrono::nanoseconds& value) {
         value = std::chrono::nanoseconds(some(1ULL << 58));
     }
-    // Bounds that are anything would be those of another version.
+    // A histogram with other bounds would be ignored as one of another version.
     void fill(Histogram& value) {
         RandomMembers noted(random_, full_);
         describe(noted, value);

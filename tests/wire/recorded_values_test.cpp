@@ -1,4 +1,4 @@
-// The recorded cases of DynamoDB, as far as they are about values alone.
+// The recorded cases of DynamoDB that concern only values.
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -18,7 +18,7 @@
 namespace rocklock::testing {
 namespace {
 
-// The macro of the recordings: {"$repeat": ["x", 3]} is "xxx".
+// Expands the abbreviation of the recordings: {"$repeat": ["x", 3]} is "xxx".
 void expand(boost::json::value& json) {
     if (auto* array = json.if_array()) {
         for (auto& element : *array) expand(element);
@@ -55,7 +55,8 @@ std::string text(const boost::json::value& json, std::string_view name) {
                                                     : "";
 }
 
-// What is wrong with an item to put, whatever the table: the name of the exception and the text.
+// Returns the name of the exception and the message for an item to put, independent of the table.
+// Empty if the item is valid.
 std::string fault(const boost::json::value& json) {
     auto item = read_item(json);
     if (!item) {
@@ -73,7 +74,7 @@ std::string expected_fault(const boost::json::value& record) {
     return name == "ValidationException" ? name + text(response, "message") : name;
 }
 
-// Calls for each value below `json` that stands where items are told.
+// Calls `call` for each item below `json`.
 void each_item(const boost::json::value& json,
                const std::function<void(const boost::json::value&)>& call) {
     for (const auto* name : {"Item", "Attributes"}) {
@@ -85,7 +86,7 @@ void each_item(const boost::json::value& json,
     for (const auto& item : items->as_array()) call(item);
 }
 
-// Numbers and all that is in order come back as they are; sets may be in another one.
+// Checks that the item is written as it was read. Only the order in sets may differ.
 void comes_back(const boost::json::value& json) {
     const auto item = read_item(json);
     BOOST_REQUIRE(item);
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(refuse_the_same_values_with_the_same_words) {
     std::size_t taken = 0;
     for (const auto& record : recorded("types-numbers")) {
         const auto name = text(record, "case");
-        // Those are about the key that the table wants.
+        // These cases depend on the key of the table.
         const bool about_keys =
             name.find("key") != std::string::npos || name.find("range-order") != std::string::npos;
         if (text(record, "op") != "PutItem" || about_keys) continue;

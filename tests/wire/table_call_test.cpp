@@ -1,5 +1,5 @@
-// Requests for tables as JSON: what cannot be read, what members must not be, and what is told
-// back. What the operations answer is in golden_test.cpp.
+// JSON requests for tables: malformed requests, invalid members and the form of the responses.
+// golden_test.cpp tests the results of the operations.
 #include "wire/table_call.hpp"
 
 #include <memory>
@@ -20,7 +20,7 @@ struct World {
     std::unique_ptr<Storage> storage = make_memory_storage(clock);
     std::unique_ptr<TableService> tables = open_tables(*storage, clock).value();
 
-    // The body of the answer, whatever it is.
+    // Returns the body of the response, whether the request succeeds or fails.
     std::string ask(std::string_view operation, std::string_view request) const {
         const auto body = TableBody::parse(request);
         if (!body) return write_table_error(body.error());
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(with_members_of_other_kinds_is_malformed) {
     }
     BOOST_TEST(has(world.ask("Scan", R"({"TableName":"abc","Limit":"5"})"),
                    R"("Message":"STRING_VALUE cannot be converted to Integer")"));
-    // It counts before all that members must not be.
+    // This error has priority over errors about the values of members.
     BOOST_TEST(has(world.ask("Scan", R"({"Limit":{}})"), "SerializationException"));
 }
 
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(has_its_faults_told_together) {
                    "constraint: Member must not be null; Value 'x' at 'returnValues' failed to "
                    "satisfy constraint: Member must satisfy enum value set: [ALL_NEW, "
                    "UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"));
-    // Ten of them at most.
+    // At most ten errors are reported.
     BOOST_TEST(has(world.ask("TransactWriteItems",
                              R"({"TransactItems":[{"Put":{}},{"Put":{}},{"Put":{}},{"Put":{}},
                                 {"Put":{}},{"Put":{}}]})"),
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(tells_costs_and_collections_where_they_are_asked_for) {
                    R"("ReadCapacityUnits":2.0}])"));
 }
 
-// What a transaction that is sent again has read, twice as much as for single reads.
+// A repeated transaction is charged for reading its items, at twice the cost of single reads.
 BOOST_AUTO_TEST_CASE(to_a_transaction_that_was_done_before_tells_what_it_read) {
     const World world;
     BOOST_TEST(has(world.ask("CreateTable", with_indexes), "TableDescription"));
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(of_a_table_on_demand_tells_since_when) {
             since + "1700000010.5}"));
 }
 
-// Settings that nothing here depends on, of a table and of its index.
+// These settings of tables and indexes are stored and returned; they have no other effect.
 BOOST_AUTO_TEST_CASE(tells_limits_warmth_and_encryption_as_they_were_given) {
     World world;
     const std::string invalid = "One or more parameter values were invalid: ";
