@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 10> type_names = {"S", "N", "B",  "BOOL", "NULL",
                                                          "L", "M", "SS", "NS",   "BS"};
 
-// "[a, b]", as the service lists what was sent.
+// Returns the members as in DynamoDB's messages: "[a, b]".
 template <typename Member, typename Text>
 std::string listed(const std::vector<Member>& members, Text text_of) {
     std::string list = "[";
@@ -27,7 +27,7 @@ std::string listed(const std::vector<Member>& members, Text text_of) {
     return list += ']';
 }
 
-// The texts of the service, as odd as they are.
+// DynamoDB's messages, including their mistakes.
 Error empty_set(const std::vector<std::string>& /*members*/) {
     return invalid_argument(
         "One or more parameter values were invalid: An string set  may not be empty");
@@ -62,7 +62,7 @@ bool named_before(const Attribute& attribute, std::string_view name) {
 
 bool in_order(const Attribute& left, const Attribute& right) { return left.name < right.name; }
 
-// Sorted, each name once, with its last value.
+// Sorts the attributes by name. If a name occurs several times, keeps its last value.
 void put_in_order(std::vector<Attribute>& attributes) {
     const auto out_of_order = [](const Attribute& left, const Attribute& right) {
         return !in_order(left, right);
@@ -121,7 +121,7 @@ std::string_view to_string(AttributeType type) {
 }
 
 std::optional<AttributeType> parse_attribute_type(std::string_view text) {
-    // By the letter that tells it apart; the rest is compared then.
+    // Selects the only possible name by the first letter and the length. It is compared below.
     const auto candidate = [&] {
         switch (text.empty() ? '\0' : text.front()) {
             case 'S':
@@ -155,7 +155,7 @@ Result<AttributeSet<Member>> AttributeSet<Member>::make(std::vector<Member> memb
         set.members_ = std::move(members);
         return set;
     }
-    // The text lists the members as they were given.
+    // The message of duplicates() contains the members in their original order, so sort a copy.
     set.members_ = members;
     std::sort(set.members_.begin(), set.members_.end());
     if (std::adjacent_find(set.begin(), set.end()) != set.end()) return duplicates(members);

@@ -1,5 +1,5 @@
-// What reading and writing items costs, in the units that answers tell: DynamoDB's, which nobody
-// pays here, but which programs add up.
+// The capacity units that reads and writes of items consume in DynamoDB. They are reported in
+// responses because programs use them; Rocklock itself does not limit them.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,18 @@ namespace rocklock {
 constexpr std::size_t write_unit_bytes = 1'024;
 constexpr std::size_t read_unit_bytes = 4'096;
 
-// A transaction costs twice as much.
+// A transaction consumes twice as many units.
 constexpr double transaction_factor = 2;
 
-// To write an item of so many bytes: the larger of what there was and what there will be, 0 where
-// nothing was deleted.
+// Returns the units of a write. `bytes` is the larger of the item's sizes before and after the
+// write, or 0 if a delete found no item.
 constexpr double write_units(std::size_t bytes) {
     const auto units = (bytes + write_unit_bytes - 1) / write_unit_bytes;
     return static_cast<double>(std::max<std::size_t>(units, 1));
 }
 
-// To read one item, or the items of one page with all their bytes, 0 for none.
+// Returns the units of a read. `bytes` is the size of one item, or the total size of the items of a
+// page; 0 if there is none.
 constexpr double read_units(std::size_t bytes, bool consistent) {
     const auto units = (bytes + read_unit_bytes - 1) / read_unit_bytes;
     const auto whole = static_cast<double>(std::max<std::size_t>(units, 1));

@@ -1,4 +1,4 @@
-// Arithmetic on coefficients: unsigned integers of 128 bits, and powers of ten.
+// Arithmetic for coefficients: unsigned integers of 128 bits, and powers of ten.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ constexpr Uint128 join(std::uint64_t high, std::uint64_t low) { return Uint128{h
 constexpr std::uint64_t high_half(Uint128 value) { return static_cast<std::uint64_t>(value >> 64); }
 constexpr std::uint64_t low_half(Uint128 value) { return static_cast<std::uint64_t>(value); }
 
-// 10^0 to 10^38, the largest that fit.
+// 10^0 to 10^38, which is the largest power that fits.
 constexpr auto powers_of_ten = [] {
     std::array<Uint128, 39> powers{1};
     for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
@@ -29,14 +29,14 @@ constexpr int bit_width(Uint128 value) {
                                       : std::bit_width(low_half(value)));
 }
 
-// How many decimal digits; 0 for 0.
+// Returns the number of decimal digits; 0 for the value 0.
 constexpr int digit_count(Uint128 value) {
-    // 1233 / 4096 is log10(2), exact enough for 128 bits.
+    // 1233 / 4096 approximates log10(2), with sufficient precision for 128 bits.
     const auto estimate = static_cast<std::size_t>(bit_width(value) * 1233 >> 12);
     return static_cast<int>(estimate) + (value >= powers_of_ten[estimate] ? 1 : 0);
 }
 
-// Takes the trailing zeros off, and says how many there were. The value is not 0.
+// Removes the trailing zeros and returns their number. The value must not be 0.
 constexpr int strip_zeros(Uint128& value) {
     int stripped = 0;
     if ((value & 1) != 0) return stripped;
@@ -49,10 +49,10 @@ constexpr int strip_zeros(Uint128& value) {
     return stripped;
 }
 
-// Rounds down, also what is negative.
+// Divides by two and rounds down, also for negative values.
 constexpr int half_down(int value) { return value >> 1; }
 
-// The digits of a number of up to 128 bits.
+// The decimal digits of an integer of up to 128 bits.
 struct DigitText {
     char text[40];
     std::size_t size = 0;
@@ -66,7 +66,7 @@ struct DigitText {
         append(low_half(coefficient / half));
         const auto first = size;
         append(low_half(coefficient % half));
-        // The zeros that the lower half begins with.
+        // Inserts the leading zeros of the lower half.
         const std::size_t missing = 19 - (size - first);
         std::char_traits<char>::move(text + first + missing, text + first, size - first);
         std::char_traits<char>::assign(text + first, missing, '0');

@@ -11,8 +11,8 @@
 namespace rocklock {
 namespace {
 
-// The head of a value: its type in the lower four bits, a number in the upper four. From `many` on
-// the number is `many` plus the varint that follows.
+// The head of a value is one byte: the type in the lower four bits, a number in the upper four. If
+// the upper four bits are `many`, a varint follows, and the number is `many` plus that varint.
 constexpr unsigned type_bits = 4;
 constexpr std::uint64_t many = 15;
 
@@ -27,14 +27,14 @@ void append_bytes(std::string& out, AttributeType type, std::string_view bytes) 
     out.append(bytes);
 }
 
-// Sign and exponent as one number, small where the exponent is near zero.
+// Encodes sign and exponent as one number, which is small if the exponent is near zero.
 constexpr std::uint64_t folded(const Number::Parts& parts) {
     const auto exponent = parts.exponent;
     const auto zigzag = exponent < 0 ? -2 * exponent - 1 : 2 * exponent;
     return static_cast<std::uint64_t>(zigzag) << 1 | (parts.negative ? 1 : 0);
 }
 
-// Nothing where no exponent is as large.
+// Returns none if the number is larger than any encoded exponent.
 std::optional<Number::Parts> unfolded(std::uint64_t number) {
     if (number > 0xFFFF) return std::nullopt;
     const auto zigzag = static_cast<int>(number >> 1);
@@ -43,10 +43,10 @@ std::optional<Number::Parts> unfolded(std::uint64_t number) {
                          .negative = (number & 1) != 0};
 }
 
-// Appends the data of one value, head first.
+// Appends values, each with its head.
 struct Encoder {
     std::string& out;
-    // How deep it may yet go. The limit was checked when the item was, and decoding insists on it.
+    // The remaining number of nested levels. check_item() has checked the limit before.
     std::size_t levels = max_nesting_depth;
 
     void value(const AttributeValue& value) const {
@@ -108,14 +108,14 @@ struct Encoder {
     }
 
     void set_head(AttributeType type, std::size_t size) const {
-        // One that became empty is no value: whoever took its members away drops it.
+        // A set that became empty is not a value, so its attribute must have been removed before.
         ROCKLOCK_ASSERT(size > 0);
         append_head(out, type, size);
     }
 };
 
-// Reads values from the front of the bytes. What returns false has met damage where the bytes that
-// are left begin.
+// Decodes values from the front of the bytes. A function that returns false has found damage at the
+// beginning of rest().
 class Decoder {
 public:
     explicit Decoder(std::string_view bytes) : reader_(bytes) {}
@@ -125,7 +125,7 @@ public:
         return count && attributes(*count, item, max_nesting_depth);
     }
 
-    // With at most so many levels.
+    // Decodes a value with at most this number of levels.
     bool value(AttributeValue& value, std::size_t levels) {
         const auto head = reader_.u8();
         if (!head || levels == 0) return false;
@@ -220,7 +220,7 @@ private:
         return true;
     }
 
-    // A count may be damaged: room is made for more only once so many are there.
+    // A count can be damaged, so at most this number of elements is reserved in advance.
     static std::size_t at_first(std::uint64_t count) {
         return static_cast<std::size_t>(std::min<std::uint64_t>(count, 32));
     }
@@ -245,7 +245,8 @@ private:
         for (; count > 0; --count) {
             if (!member(members.emplace_back())) return false;
         }
-        // In order; make() sees to the rest.
+        // make() would sort the members. Unsorted members are damage, and duplicates are found by
+        // make().
         if (!std::is_sorted(members.begin(), members.end())) return false;
         auto made = AttributeSet<Member>::make(std::move(members));
         if (!made) return false;

@@ -1,7 +1,7 @@
-// Items and values as bytes, and back: the form in which they are stored.
+// Encodes items and values as bytes, in the form in which they are stored, and decodes them.
 //
-// docs/storage_format.md, "Items", describes each byte. Equal items have equal bytes: attributes
-// and members of sets are in order, numbers in one form, lengths in their shortest.
+// docs/storage_format.md, "Items", defines each byte. Equal items have equal bytes: attributes and
+// members of sets are sorted, a number has one form, and lengths have their shortest form.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace rocklock {
 
-// The first byte of an item's bytes.
+// The first byte of an encoded item.
 constexpr std::uint8_t item_format = 1;
 
-// At the end of `out`. Items and values keep to the limits of item_limits.hpp.
+// Append the encoded item or value to `out`. It must satisfy the limits of item_limits.hpp.
 void append_item(std::string& out, const Item& item);
 void append_value(std::string& out, const AttributeValue& value);
 
-// Any bytes at all may be given: what encoding would not have made is an error, and costs no more
-// memory than an item of as many bytes may.
+// Decode an item or a value. The bytes can be arbitrary: if they are not the result of an encoding,
+// an error is returned. The memory used is limited by the number of bytes.
 //
-// Errors: corrupt       damage; the message says at which byte it was noticed
+// Errors: corrupt       the bytes are damaged; the message names the position
 //         newer_format  the item was written by a newer version
 Result<Item> decode_item(std::string_view bytes);
 Result<AttributeValue> decode_value(std::string_view bytes);

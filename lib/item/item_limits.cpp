@@ -13,7 +13,7 @@ Error too_deep() {
         "beyond supported limit");
 }
 
-// What one walk through an item finds out about it.
+// Visits an item once and collects its size and its violations of limits.
 class Survey {
 public:
     void walk(const AttributeMap& map, std::size_t levels) {
@@ -51,7 +51,8 @@ private:
     bool too_deep_ = false;
 };
 
-// How many bytes a key's value has, and what an empty one is called; numbers have any.
+// The size of a key value, and the name of its type in the message for an empty value. Numbers are
+// never empty or too long.
 struct KeyBytes {
     std::size_t size = 1;
     std::string_view type;

@@ -1,7 +1,7 @@
-// What an item may be: the limits of DynamoDB, and what it says of an item beyond them.
+// DynamoDB's limits of items, and its messages if an item exceeds them.
 //
-// docs: "Quotas in Amazon DynamoDB", "Naming rules and data types". The texts of errors are the
-// service's; all are invalid_argument.
+// See "Quotas in Amazon DynamoDB" and "Naming rules and data types". All errors are
+// invalid_argument, with DynamoDB's messages.
 #pragma once
 
 #include <cstddef>
@@ -14,43 +14,44 @@
 
 namespace rocklock {
 
-// Names and values together.
+// The size of names and values together.
 constexpr std::size_t max_item_bytes = 400 * 1024;
 constexpr std::size_t max_attribute_name_bytes = 65'535;
-// What a list or a map counts, and each of its elements besides itself and its name.
+// The size of a list or a map itself, and the size that each element adds to its value and its
+// name.
 constexpr std::size_t container_bytes = 3;
 constexpr std::size_t element_bytes = 1;
-// Levels of an attribute's value; the scalar counts.
+// The levels of an attribute's value, including the innermost scalar.
 constexpr std::size_t max_nesting_depth = 32;
 constexpr std::size_t max_hash_key_bytes = 2'048;
 constexpr std::size_t max_range_key_bytes = 1'024;
 
-// Whether an item was given or came of an update: the texts differ.
+// Whether an item was given in a put or results from an update. The messages differ.
 enum class ItemWrite : std::uint8_t { put, update };
 
 enum class KeyRole : std::uint8_t { hash, range };
 
-// An attribute of a key, as the table declares it. `name` is borrowed.
+// A key attribute as the table defines it. Borrows `name`.
 struct KeyAttribute {
     std::string_view name;
-    // string, number or binary.
+    // Must be string, number or binary.
     AttributeType type = AttributeType::string;
     KeyRole role = KeyRole::hash;
 };
 
-// All that holds for an item whatever its table: names, depth, size.
+// Checks the limits that apply to items of all tables: names, depth, size.
 Result<void> check_item(const Item& item, ItemWrite write);
 
 Result<void> check_nesting(const AttributeValue& value);
 
-// The item to put has this part of its key, with a value that may be one.
+// Checks that an item to be put has this key attribute, with a valid value.
 Result<void> check_key_of_item(const Item& item, const KeyAttribute& part);
 
-// What Get, Update and Delete name an item by: the parts of the key, nothing else, each of its
-// type.
+// Checks the key in a get, update or delete: exactly the key attributes, each with its type and a
+// valid value.
 Result<void> check_key(const AttributeMap& key, std::span<const KeyAttribute> parts);
 
-// A value that has the type already: neither empty nor too long.
+// Checks the size of a key value that has the right type. It must be neither empty nor too long.
 Result<void> check_key_value(const AttributeValue& value, const KeyAttribute& part);
 
 }  // namespace rocklock

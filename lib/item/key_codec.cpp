@@ -10,13 +10,13 @@
 namespace rocklock {
 namespace {
 
-// The first byte of a value. The three of numbers are in the order of their signs.
+// The first byte of a value. The tags of numbers are ordered by sign.
 enum class Tag : std::uint8_t { negative = 1, zero = 2, positive = 3, string = 4, binary = 5 };
 
 void append_tag(std::string& out, Tag tag) { append_u8(out, static_cast<std::uint8_t>(tag)); }
 
-// Within strings and binaries 0 is written as 0, 255. They end with 0, 1, which is less than any
-// byte that could follow instead.
+// In strings and binaries, a zero byte is written as 0, 255. The terminator is 0, 1, which is
+// smaller than any other continuation, so a prefix sorts before longer values.
 constexpr char escaped_zero[] = {'\x00', '\xFF'};
 constexpr char end_of_bytes[] = {'\x00', '\x01'};
 
@@ -47,15 +47,15 @@ std::optional<std::string> take_escaped(std::string_view& bytes) {
     }
 }
 
-// Numbers are written in base 100, the pairs counted from the decimal point: where the first pair
-// stands, in one byte, and then the pairs. A pair is doubled, plus 1 when others follow, so the
-// last one is even and less than it would be with more behind it. Of negative numbers all these
-// bytes are inverted.
+// Numbers are encoded in base 100, with digit pairs counted from the decimal point: one byte for
+// the position of the first pair, then one byte for each pair. The byte of a pair is 2 * pair, plus
+// 1 if more pairs follow. The last byte is therefore even, and smaller than the same pair with
+// successors. For negative numbers, all these bytes are inverted.
 constexpr int lowest_pair = half_down(Number::min_magnitude);
 constexpr std::size_t max_pairs = 20;
 
 struct Pairs {
-    // 0 to 127.
+    // The position of the first pair: 0 to 127.
     std::uint8_t place = 0;
     std::size_t size = 0;
     std::array<std::uint8_t, max_pairs> pairs{};
@@ -68,7 +68,7 @@ Pairs pairs_of(const Number::Parts& parts) {
     made.place = static_cast<std::uint8_t>(half_down(magnitude) - lowest_pair);
     const auto digit = [&](std::size_t at) { return at < digits.size ? digits.text[at] - '0' : 0; };
     std::size_t at = 0;
-    // A first digit with an even place is alone in its pair.
+    // If the exponent of the first digit is even, the digit is alone in its pair.
     if ((magnitude & 1) == 0) made.pairs[made.size++] = static_cast<std::uint8_t>(digit(at++));
     for (; at < digits.size; at += 2) {
         made.pairs[made.size++] = static_cast<std::uint8_t>(digit(at) * 10 + digit(at + 1));
@@ -88,11 +88,11 @@ void append_number(std::string& out, const Number& number) {
     }
 }
 
-// Nothing unless they are the pairs of a number.
+// Returns none if the pairs are not the encoding of a number.
 std::optional<Number> number_of(const Pairs& pairs, bool negative) {
     if (pairs.place > 127 || pairs.pairs[0] == 0) return std::nullopt;
     const auto last = pairs.pairs[pairs.size - 1];
-    // The last digit that is not zero.
+    // Whether the last pair has only one significant digit, its first one.
     const bool half = last % 10 == 0;
     const auto digits = pairs.size * 2 - (pairs.pairs[0] < 10 ? 1 : 0) - (half ? 1 : 0);
     if (digits > Number::max_digits) return std::nullopt;
@@ -128,7 +128,7 @@ std::optional<Number> take_number(std::string_view& bytes, bool negative) {
     return number;
 }
 
-// Where partitions lie, for ever: a change of it is a change of the format.
+// The hash that orders the partitions. It is a part of the storage format and must not change.
 std::uint32_t hash_of(std::string_view bytes) {
     constexpr std::uint64_t odd = 0xD6E8'FEB8'6659'FD93;
     std::uint64_t hash = bytes.size();

@@ -1,15 +1,14 @@
-// Keys as bytes in the order of their values.
+// Encodes keys as bytes that sort like their values.
 //
-// docs/storage_format.md, "Keys of items", describes each byte. The key of an item is its partition
-// and, where the table has a range key, the value of that:
+// docs/storage_format.md, "Keys of items", defines each byte. The key of an item consists of its
+// partition and, if the table has a range key, the value of the range key:
 //
 //     hash, 4 bytes │ value of the hash key │ value of the range key
 //
-// Each value ends by itself: no value's bytes are the beginning of another's. So all keys that
-// begin with a partition's bytes are that partition's, in order of their range keys, and whatever
-// follows (in an index the key of the item it stands for) does not disturb the order. Partitions
-// lie in order of the hash, which spreads them evenly: a segment of a parallel scan is a range of
-// hashes.
+// No encoded value is a prefix of another one. Therefore, all keys that begin with the bytes of a
+// partition belong to this partition, ordered by their range keys, and bytes after the range key
+// (in an index, the key of the item) do not change this order. Partitions are ordered by their
+// hash, which distributes them evenly. A segment of a parallel scan is a range of hashes.
 #pragma once
 
 #include <cstdint>
@@ -21,36 +20,37 @@
 
 namespace rocklock {
 
-// At the end of `out`. The value is S, N or B; of two values of one type the smaller one has the
-// smaller bytes.
+// Appends a value to `out`. It must be S, N or B. If two values have the same type, their bytes
+// have the same order as the values.
 void append_key_value(std::string& out, const AttributeValue& value);
 
-// What the bytes of just the strings and binaries begin with that begin with this one: for
-// begins_with. The value is S or B.
+// Appends the common prefix of the encodings of all values that begin with `value`, for
+// begins_with. The value must be S or B.
 void append_key_prefix(std::string& out, const AttributeValue& value);
 
-// The hash and the value of a hash key.
+// Appends the hash and the value of a hash key.
 void append_partition(std::string& out, const AttributeValue& value);
 
-// Takes a value, a partition with its hash, from the front of `bytes`. Nothing, and `bytes` as they
-// were, when it does not begin with one.
+// Remove a value, or a partition with its hash, from the front of `bytes` and return it. If `bytes`
+// does not begin with one, return none and leave `bytes` unchanged.
 std::optional<AttributeValue> take_key_value(std::string_view& bytes);
 std::optional<AttributeValue> take_partition(std::string_view& bytes);
 
-// The end of all keys that begin with `prefix`: the first bytes that are greater and do not. Empty
-// when there are none.
+// Returns the end of the range of keys that begin with `prefix`: the smallest bytes after all of
+// them. Returns an empty string if there is no end.
 std::string end_of_prefix(std::string_view prefix);
 
-// The hashes of one segment, both ends included.
+// The hashes of one segment, including both ends.
 struct HashRange {
     std::uint32_t first = 0;
     std::uint32_t last = 0xFFFF'FFFF;
 };
 
-// `segment` is less than `segments`, which is not more than 1,000,000. Each hash is in one segment.
+// Returns the hashes of a segment. Requires segment < segments <= 1,000,000. Each hash is in
+// exactly one segment.
 HashRange hashes_of_segment(std::uint32_t segment, std::uint32_t segments);
 
-// What partitions with this hash begin with.
+// Returns the first bytes of the partitions with this hash.
 std::string hash_prefix(std::uint32_t hash);
 
 }  // namespace rocklock

@@ -39,17 +39,17 @@ Parts make_parts(bool negative, Uint128 coefficient, std::int64_t exponent) {
             negative};
 }
 
-// The power of ten of the first digit.
+// Returns the decimal exponent of the first digit.
 int magnitude_of(const Parts& parts) {
     return parts.exponent + digit_count(coefficient_of(parts)) - 1;
 }
 
-// Reads the text of a number from its front.
+// Parses the text of a number.
 class Scanner {
 public:
     explicit Scanner(std::string_view text) : text_(text) {}
 
-    // Whether the whole text is a number.
+    // Returns whether the whole text is a number.
     bool scan() {
         negative_ = take('-');
         if (!negative_) take('+');
@@ -67,16 +67,16 @@ public:
     }
 
     bool negative() const { return negative_; }
-    // Without trailing zeros; it means something only up to 38 digits.
+    // The coefficient without trailing zeros. Valid only if digits() is at most 38.
     Uint128 coefficient() const { return long_ ? wide_ : Uint128{narrow_}; }
     std::int64_t digits() const { return digits_; }
-    // The power of ten of the last digit that is not zero; of zero the exponent that was written.
+    // The decimal exponent of the last digit that is not zero. For zero, the exponent in the text.
     std::int64_t exponent() const { return place_ + written_; }
 
 private:
-    // Far beyond what any length of text makes up for.
+    // Larger than any exponent that the digits of a text could compensate.
     static constexpr std::int64_t max_exponent = 1'000'000'000'000'000;
-    // As many digits fit 64 bits.
+    // The number of digits that always fit in 64 bits.
     static constexpr std::int64_t narrow_digits = 19;
 
     bool take(char wanted) {
@@ -107,7 +107,7 @@ private:
         }
     }
 
-    // Another digit, behind the zeros that were read since the last one.
+    // Appends a digit after the zeros that were read since the last one.
     void append(unsigned digit) {
         const auto shift = zeros_ + 1;
         zeros_ = 0;
@@ -137,7 +137,7 @@ private:
     std::string_view text_;
     std::size_t at_ = 0;
     bool negative_ = false;
-    // From the first digit that is not zero to the last one.
+    // The number of digits from the first to the last digit that is not zero.
     std::int64_t digits_ = 0;
     std::int64_t zeros_ = 0;
     std::uint64_t narrow_ = 0;
@@ -147,7 +147,7 @@ private:
     std::int64_t written_ = 0;
 };
 
-// Compares the values without their signs; neither is zero.
+// Compares the absolute values. Both must be different from zero.
 std::strong_ordering compare_magnitudes(const Parts& left, const Parts& right) {
     auto left_digits = coefficient_of(left);
     auto right_digits = coefficient_of(right);
@@ -155,7 +155,8 @@ std::strong_ordering compare_magnitudes(const Parts& left, const Parts& right) {
     if (ahead != 0) {
         const auto order = magnitude_of(left) <=> magnitude_of(right);
         if (order != 0) return order;
-        // Both begin at the same place, so the shorter one becomes as long as the longer.
+        // The first digits have the same exponent, so the number with fewer digits is extended to
+        // the length of the other one.
         auto& shorter = ahead > 0 ? left_digits : right_digits;
         shorter *= powers_of_ten[static_cast<std::size_t>(ahead > 0 ? ahead : -ahead)];
     }
@@ -176,7 +177,7 @@ Result<Number> Number::parse(std::string_view text) {
     if (!scanner.scan()) return not_a_number(text);
     const auto digits = scanner.digits();
     const auto exponent = scanner.exponent();
-    // The service looks at the exponent of a zero too.
+    // DynamoDB checks the exponent of a zero, too.
     const auto magnitude = exponent + (digits == 0 ? 0 : digits - 1);
     if (magnitude > max_magnitude) return overflow();
     if (magnitude < min_magnitude) return underflow();
@@ -230,7 +231,7 @@ std::optional<std::int64_t> Number::to_int64() const noexcept {
 
 std::size_t Number::size_bytes() const noexcept {
     if (is_zero()) return 1;
-    // Pairs are counted from the point, so the first or the last may be half a pair.
+    // Pairs are counted from the decimal point, so the first and the last pair can have one digit.
     const int pairs = half_down(magnitude_of(parts_)) - half_down(parts_.exponent) + 1;
     return 1 + static_cast<std::size_t>(pairs) + (parts_.negative ? 1 : 0);
 }
@@ -272,15 +273,16 @@ std::strong_ordering operator<=>(const Number& left, const Number& right) noexce
 Result<Number> add(const Number& left, const Number& right) {
     if (left.is_zero()) return right;
     if (right.is_zero()) return left;
-    // Both in units of the lower exponent.
+    // Expresses both numbers in units of the lower exponent.
     const bool left_is_lower = left.parts_.exponent <= right.parts_.exponent;
     const auto& lower = (left_is_lower ? left : right).parts_;
     const auto& upper = (left_is_lower ? right : left).parts_;
     const int ahead = upper.exponent - lower.exponent;
     auto upper_units = coefficient_of(upper);
     if (ahead > 0) {
-        // The last digit of the result is that of the lower one, which is not zero. So all digits
-        // of the result count, and beyond twice the largest coefficient nothing brings it back.
+        // The last digit of the result is the last digit of `lower`, which is not zero. All digits
+        // of the result are therefore significant. If `upper_units` exceeds this bound, the result
+        // has more than 38 digits, whatever `lower` is.
         constexpr auto bound = 2 * powers_of_ten[Number::max_digits];
         if (ahead > Number::max_digits) return overflow();
         const auto power = powers_of_ten[static_cast<std::size_t>(ahead)];

@@ -26,7 +26,7 @@ std::uint64_t checksum(std::string_view bytes) {
     return hash;
 }
 
-// A record: its body's length (4 bytes) and checksum (8), and the body.
+// Encodes a record: the length of its body (4 bytes), the checksum (8 bytes), and the body.
 std::string encode(const Batch& batch) {
     std::string body;
     append_varint(body, batch.writes.size());
@@ -42,7 +42,7 @@ std::string encode(const Batch& batch) {
     return record + body;
 }
 
-// Applies the records up to the first that is torn or damaged.
+// Applies the records of a log up to the first one that is torn or damaged.
 void replay(std::string_view log, Synced& synced) {
     Reader records(log);
     while (true) {
@@ -66,7 +66,7 @@ void replay(std::string_view log, Synced& synced) {
 
 }  // namespace
 
-// The engine, with the faults in it. Threads: thread-safe.
+// The storage engine with the injected failures. Threads: thread-safe.
 class FaultyStorage::Disk final : public Engine {
 public:
     Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override {
@@ -102,7 +102,7 @@ public:
         suspect_ = true;
     }
 
-    // The planned failure of this call, if it is that one's turn.
+    // Counts a call. Returns the planned failure if this is the call that must fail.
     std::optional<Error> count(Call call) {
         MutexLock lock(mutex_);
         Counter& counter = counters_[static_cast<std::size_t>(call)];
@@ -144,7 +144,7 @@ public:
         suspect_ = suspect;
     }
 
-    // What the disk of `before` holds if this much is left of its log.
+    // Initializes the disk with the synced data of `before` and the surviving part of its log.
     void start_from(const Disk& before, std::string_view log) {
         Synced synced;
         bool suspect = false;
@@ -165,7 +165,7 @@ public:
         suspect_ = suspect;
     }
 
-    // What readers see.
+    // The data that readers see: all written data, synced or not.
     MemoryImage image;
 
 private:
@@ -196,7 +196,7 @@ struct FaultyStorage::Parts {
     class Walk;
 };
 
-// Fails as its disk does.
+// A cursor that counts its steps as reads and fails as planned.
 class FaultyStorage::Parts::Walk final : public Snapshot::Cursor {
 public:
     Walk(Disk& disk, std::unique_ptr<Cursor> cursor) : disk_(disk), cursor_(std::move(cursor)) {
