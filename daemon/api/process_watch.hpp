@@ -1,4 +1,4 @@
-// Ends sessions whose processes have ended, within milliseconds and without polling.
+// Ends sessions within milliseconds after their processes have ended, without polling.
 //
 // The kernel reports the end of a process through a pidfd. The pidfd is opened first and the start
 // time compared afterwards, so that a reused pid is not mistaken for the same process.

@@ -188,7 +188,7 @@ const Option* option_of(const Verb& verb, std::string_view word) {
 // The complete words of a command line, parsed as far as the completion needs it.
 struct Begun {
     Arguments arguments;
-    // The option whose value is the next word; null if there is none.
+    // The option that has the next word as its value; null if there is none.
     const Option* open = nullptr;
     bool separated = false;
 };

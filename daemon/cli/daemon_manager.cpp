@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long to wait for a daemon that has stopped.
+// The time to wait for a daemon that has stopped.
 constexpr milliseconds max_absence{10'000};
 // A daemon that accepts connections must reply this long after the wait timeout, at the latest.
 constexpr milliseconds max_answer{10'000};
@@ -41,7 +41,7 @@ public:
         return std::max(now, deadline_.value_or(now)) + max_answer;
     }
 
-    // Returns true if a call whose connection is refused since `since` should be retried.
+    // Returns true if a call should be retried although its connections are refused since `since`.
     bool waits_in_crowd(steady_clock::time_point since) const {
         const auto now = steady_clock::now();
         return endless_ || now - since < min_crowd || (deadline_ && now < *deadline_);

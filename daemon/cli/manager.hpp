@@ -56,7 +56,7 @@ struct DaemonManagerOptions {
     std::string socket;
     // Starts a daemon of this user if no process listens on the socket.
     bool may_start = false;
-    // How long a daemon started in this way stays without sessions and requests before it exits.
+    // A daemon that was started in this way exits after this long without sessions and requests.
     std::chrono::milliseconds idle_exit{0};
 };
 std::unique_ptr<Manager> make_daemon_manager(DaemonManagerOptions options);

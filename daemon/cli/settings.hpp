@@ -33,7 +33,7 @@ public:
     // Errors: invalid_argument if the value is not a duration.
     Result<std::chrono::milliseconds> duration(std::string_view name,
                                                std::string_view default_value) const;
-    // Returns a whole number from `least` to `most`. Errors: invalid_argument if it is out of range.
+    // Returns a whole number from `least` to `most`. Errors: invalid_argument if out of range.
     struct Range {
         std::int64_t least = 0;
         std::int64_t most = 0;

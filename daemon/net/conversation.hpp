@@ -43,7 +43,7 @@ public:
     virtual ~Conversation() = default;
 
     // Processes input for one time slice, as long as there is room for responses. The rest is kept
-    // for the next call, whose `bytes` may be empty.
+    // for the next call. `bytes` may be empty then.
     virtual void receive(std::string_view bytes) = 0;
     // Returns true if receive() would process more: most of the responses were sent, and no long
     // call is in progress. If it becomes true again, output_ready is called.

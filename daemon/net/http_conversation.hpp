@@ -41,7 +41,7 @@ using RunInBackground = std::function<void(std::function<void()>)>;
 
 // The objects that the conversations of a server use.
 struct HttpServices {
-    // True for connections over TCP, whose client can be a page in a browser.
+    // True for connections over TCP. The client can then be a page in a browser.
     bool tcp = false;
     // The resources for GET. Null: none.
     const StatusPages* places = nullptr;

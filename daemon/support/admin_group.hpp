@@ -1,4 +1,4 @@
-// The group whose members are administrators.
+// The group of administrators.
 #pragma once
 
 #include <sys/types.h>

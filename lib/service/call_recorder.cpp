@@ -19,7 +19,7 @@ std::string user_of(const Caller& caller) {
     return caller.uid == nobody_known ? "?" : user_name(caller.uid);
 }
 
-// What the log tells of a call once it has succeeded; nothing for what is everyday.
+// Returns the log event for a successful administrative call, or nullopt for other calls.
 std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
     std::optional<LogEvent> event;
     const auto log = [&](std::string_view name, std::string message, std::vector<LogFact> facts) {
@@ -54,8 +54,8 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
     return event;
 }
 
-// Whether a call may change something: a failure of its storage is the end of the store. A look
-// that fails may only have met a bad place on the disk.
+// Returns true if the call can change something. An error of the storage then means that the
+// storage has failed. A failed read may be caused by one bad block of the disk.
 bool is_decision(const CallBody& body) {
     return std::visit(
         [](const auto& verb) {

@@ -1,5 +1,5 @@
-// Sees each call and its reply: counts them, and tells the log what an administrator did, and that
-// the storage has failed.
+// Observes each call and its reply: counts them, logs the actions of administrators, and reports a
+// failure of the storage.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,16 @@ namespace rocklock {
 // Threads: thread-safe.
 class CallRecorder final : public CallObserver {
 public:
-    // Both are called on any thread: `log` for each event, and `storage_failed` once, after the
-    // caller was answered.
+    // Both functions are called on any thread: `log` for each event, and `storage_failed` once,
+    // after the caller has got its reply.
     CallRecorder(std::function<void(const LogEvent&)> log,
                  std::function<void(const Error&)> storage_failed);
 
     Dispatcher::Done observe(const Call& call, const Caller& caller,
                              Dispatcher::Done done) override;
 
-    // A call for tables that ended with an error that is no fault of its own.
+    // Checks an error of a call for tables that is not caused by the request: reports the storage
+    // as failed if the error says so.
     void judge(const Error& error);
 
     const CallCounters& counters() const { return counters_; }

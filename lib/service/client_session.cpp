@@ -8,8 +8,8 @@
 namespace rocklock {
 namespace {
 
-// Whether a grant that is lost on the way is left alone: the client can ask for it again, or had it
-// before in another form.
+// Returns true if a grant is not released when its response is lost: the client can retry the call
+// with the same request id, or it already had the grant before.
 bool may_ask_again(const Call& call) {
     const auto* acquire = std::get_if<Acquire>(&call.body);
     return acquire == nullptr || !acquire->request_id.empty();
@@ -121,7 +121,7 @@ std::vector<Ticket> ClientSession::tickets() const {
     return waits;
 }
 
-// What ends with the client's input.
+// Returns the waits and sessions that end with the client's input.
 Disconnect ClientSession::leave() {
     Disconnect disconnected;
     if (std::exchange(gone_, true)) return disconnected;

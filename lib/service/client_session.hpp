@@ -1,15 +1,16 @@
-// One connected client: what it waits for, and which sessions end with its connection.
+// The state of one connected client: its waiting calls, the sessions that end with its connection,
+// and the grants that the client has not confirmed.
 //
 //     asked ──► waiting ──► answered ──► placed in the output ──► confirmed by a later request
-//                  └─ hang_up() ──► withdrawn; a grant whose answer the client cannot have read
-//                                   is given back
+//                  └─ hang_up() ──► cancelled; a grant is released if the client cannot have read
+//                                   the response
 //
-// A request confirms the answers that were completely sent before its first byte was read. When the
-// client hangs up, a grant that is not confirmed is given back if its answer was not completely
-// sent, or if the socket reports that the client left something unread.
+// A request confirms the responses that were completely sent before its first byte was read. When
+// the client disconnects, an unconfirmed grant is released if its response was not completely sent,
+// or if the socket reports that the client left something unread.
 //
-// A grant that was asked for with a request id is not given back: its client may ask again, and
-// gets the same one. If it does not, the session's process or lease ends it.
+// A grant that was requested with a request id is not released: its client may retry and gets the
+// same grant. If it does not, the session ends with its process or its lease.
 #pragma once
 
 #include <atomic>
@@ -30,8 +31,8 @@
 namespace rocklock {
 
 // Threads:  thread-safe.
-// Lifetime: borrows the dispatcher. Owned by shared pointers: answers may come when the client is
-//           gone.
+// Lifetime: borrows the dispatcher. Owned by shared pointers, because replies may come after the
+//           client has disconnected.
 class ClientSession : public std::enable_shared_from_this<ClientSession> {
 public:
     ClientSession(Dispatcher& dispatcher, const Caller& caller)
@@ -41,50 +42,53 @@ public:
     ClientSession(const ClientSession&) = delete;
     ClientSession& operator=(const ClientSession&) = delete;
 
-    // Calls `done` exactly once, on any thread. One asks at a time.
+    // Makes a call. Calls `done` exactly once, on any thread. Only one thread at a time may call
+    // this.
     void ask(Call call, Dispatcher::Done done) {
         ask(std::move(call), next_number(), std::move(done));
     }
-    // The same under a number from next_number(), by which the call can be withdrawn: if it waits,
-    // it is answered `cancelled`.
+    // As above, with a number from next_number(). cancel() with this number completes the call with
+    // `cancelled` if it waits.
     void ask(Call call, std::uint64_t number, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
     std::uint64_t next_number() { return ++last_number_; }
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 
-    // The client sends no more: whatever waits now, or would, is answered `cancelled`.
+    // The client sends no more: completes all waiting calls with `cancelled`, and later calls as
+    // well if they would wait.
     void stop_waiting() ROCKLOCK_EXCLUDES(mutex_);
 
-    // The answer to the call with this number ends at this position of the connection's output.
+    // Reports that the response to the call with this number ends at this position of the output.
     void placed(std::uint64_t number, std::uint64_t position) ROCKLOCK_EXCLUDES(mutex_);
-    // A complete request has come, and `sent` bytes of output had been sent when its first byte was
-    // read: grants whose answers end there or before are the client's.
+    // Reports that a complete request has arrived, and that `sent` bytes of output had been sent
+    // when its first byte was read. A grant is confirmed if its response ends at or before that
+    // position.
     void confirm(std::uint64_t sent) ROCKLOCK_EXCLUDES(mutex_);
-    // False: neither placed() nor confirm() has anything to do.
+    // Returns false if neither placed() nor confirm() has anything to do.
     bool has_unconfirmed() const { return unconfirmed_count_ > 0; }
 
-    // The client sends no more, but may still read what is decided. Its waits and the sessions that
-    // are bound to the connection end.
+    // The client sends no more, but may still read responses. Cancels its waiting calls and ends
+    // the sessions that are bound to the connection.
     void end_of_input() ROCKLOCK_EXCLUDES(mutex_);
-    // The connection is over, and `sent` bytes of its output were sent. `unread`: the socket
-    // reported an error, so the client has not read all of them.
+    // The connection is closed after `sent` bytes of output. `unread` is true if the client has not
+    // read all of them, because the socket reported an error.
     void hang_up(std::uint64_t sent, bool unread) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
-    // How a call that is under way is to be treated when its answer comes.
+    // A call in progress.
     struct Asked {
         std::optional<Ticket> ticket;
         bool opens_with_connection = false;
         bool may_ask_again = false;
-        // A session that is to end with this connection, if it has lost its own.
+        // The session that the call rebinds to this connection.
         std::optional<SessionId> rebinds;
-        // Withdrawn before it had a ticket.
+        // cancel() was called before there was a ticket.
         bool withdrawn = false;
     };
 
-    // A grant in an answer that no later request has confirmed.
+    // A grant in a response that no later request has confirmed.
     struct Unconfirmed {
         std::uint64_t number = 0;
-        // Where the answer ends in the output; none until it is there.
+        // The end of the response in the output; nullopt until it is placed.
         std::optional<std::uint64_t> end{};
         Grant grant;
     };
@@ -96,7 +100,7 @@ private:
 
     Dispatcher& dispatcher_;
     const Caller caller_;
-    // Of whoever asks.
+    // Used by the thread that makes calls.
     ProvenSession proven_;
     Mutex mutex_;
     bool gone_ ROCKLOCK_GUARDED_BY(mutex_) = false;
@@ -104,9 +108,9 @@ private:
     std::atomic<std::uint64_t> last_number_{0};
     boost::unordered_flat_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<Unconfirmed> unconfirmed_ ROCKLOCK_GUARDED_BY(mutex_);
-    // How many these are, to be read without the mutex.
+    // The size of `unconfirmed_`, readable without the mutex.
     std::atomic<std::size_t> unconfirmed_count_{0};
-    // Sessions that end with this connection.
+    // The sessions that end with this connection.
     std::vector<SessionId> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 

@@ -20,11 +20,11 @@
 namespace rocklock {
 namespace {
 
-// Whether a verb is a request that the service decides, rather than a look at it.
+// True if a verb is a request that the service decides, false if it is a query.
 template <typename T>
 inline constexpr bool is_decided = is_one_of<T, Request>;
 
-// Whether a call is about the drafts of whomever it names.
+// Returns true if the call is about the drafts of a principal that it names.
 bool is_about_drafts_of_any(const CallBody& body) {
     return std::visit(
         [](const auto& verb) {
@@ -47,7 +47,8 @@ bool is_administration(const CallBody& body) {
            std::holds_alternative<EndSessions>(body) || (steal != nullptr && steal->force);
 }
 
-// What the caller knows already, or must not learn again, is left out of a reply.
+// Returns the reply for an answer. It omits the session's id and secret unless the call has opened
+// the session.
 Reply reply_of(Answer&& answer, bool opened) {
     return std::visit(
         [&](auto& value) {
@@ -62,14 +63,15 @@ Reply reply_of(Answer&& answer, bool opened) {
         answer);
 }
 
-// The session that a call opens: by its own verb, or along with a grant.
+// Returns the session that a call opens, by OpenSession or together with a grant, or null.
 OpenSession* session_to_open(CallBody& body) {
     if (auto* opens = std::get_if<OpenSession>(&body)) return opens;
     auto* acquire = std::get_if<Acquire>(&body);
     return acquire != nullptr && acquire->opens ? &*acquire->opens : nullptr;
 }
 
-// The process that a session is to be bound to: the caller, or another one of the same user.
+// Returns the process to which a session is to be bound: the caller, or another one of the same
+// user.
 Result<ProcessId> process_for(const Call& call, const Caller& caller) {
     if (caller.pid <= 0) {
         return Error(
@@ -90,7 +92,7 @@ Result<ProcessId> process_for(const Call& call, const Caller& caller) {
     return *process;
 }
 
-// The session that a reply to `OpenSession` or to an Acquire of its own opened.
+// Returns the session that the call has opened: by OpenSession, or for a grant alone.
 std::optional<SessionId> opened_session(const Answer& answer) {
     if (const auto* session = std::get_if<SessionInfo>(&answer)) return session->id;
     if (const auto* grant = std::get_if<Grant>(&answer); grant != nullptr && grant->own_session) {
@@ -145,8 +147,9 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
 
 namespace {
 
-// What is decided at once of what clients leave; what they leave together in one round; and where
-// that is more, the pause after each piece, in which others are answered.
+// Disconnected clients are handled in pieces. Up to `max_disconnecting` waits and sessions are
+// handled in the current round. If there are more, there is a pause after each piece, in which
+// other calls are served.
 constexpr std::size_t disconnecting_piece = 512;
 constexpr std::size_t max_disconnecting = 4'096;
 constexpr std::chrono::microseconds disconnecting_pause{500};
@@ -194,7 +197,8 @@ void Dispatcher::release_disconnected() {
     }
 }
 
-// All waits before any session: what a session held is then for those who live.
+// Cancels all waits before it ends any session. Otherwise the locks of a session could be granted
+// to a client that has disconnected as well.
 void Dispatcher::disconnect_in_pieces(const Disconnect& disconnected,
                                       std::chrono::microseconds pause) {
     const auto& [waits, sessions] = disconnected;
@@ -252,7 +256,7 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
     });
 }
 
-// Each takes a commit of its own, so that others are served in between.
+// Ends each session with its own commit, so that other calls are served in between.
 void Dispatcher::end_sessions(EndSessions request, std::string by, Done done) {
     auto end = [this, request = std::move(request), by = std::move(by), done = std::move(done)] {
         auto ended = end_all_sessions(service_, request.principal, by, request.reason);
@@ -268,7 +272,8 @@ bool Dispatcher::may_administer(const Caller& caller) const {
            (caller.uid == options_.administrator && caller.uid != nobody_known);
 }
 
-// Judges what the service does not, and fills in what the caller does not say itself.
+// Checks rights and proof, which the service does not, and adds the facts about the caller that the
+// kernel reports.
 Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
                                                 ProvenSession* proven) {
     const bool administrator = may_administer(caller);
@@ -313,8 +318,8 @@ Result<void> Dispatcher::prove(const Call& call, ProvenSession* proven) {
     auto known = service_.authenticate(*session, secret);
     if (known && proven != nullptr) proven->set(*session, secret);
     if (known) return {};
-    // A release that comes again is told how the grant ended, also when its session has ended with
-    // it. (A wrong secret is not_owner, whether or not there is such a session.)
+    // A repeated release is answered with the end of the grant, even if the session has ended with
+    // it. A wrong secret is always not_owner, even if there is no such session.
     const bool ended = known.error().code == ErrorCode::session_expired ||
                        known.error().code == ErrorCode::session_not_found;
     if (ended && std::holds_alternative<Release>(call.body)) {
@@ -418,7 +423,7 @@ Result<Reply> Dispatcher::drafts(const Call& call) {
     if (options_.tables == nullptr) {
         return Error(ErrorCode::invalid_argument, "there are no tables here, and so no drafts");
     }
-    // The name that stands there, if it is not the session's.
+    // Returns the principal of the session, or the named one if there is no session.
     const auto owner = [&](const auto& session, const std::string& named) -> Result<std::string> {
         if (!session) return named;
         auto known = service_.authenticate(*session, call.secret.value_or(Secret{}));
@@ -453,8 +458,8 @@ Result<SessionDetail> Dispatcher::show_session(const ShowSession& request, const
     return SessionDetail{*std::move(session), *std::move(grants)};
 }
 
-// Pages by the last session shown. When that has ended meanwhile, goes on with those opened after
-// it.
+// The cursor of a page is its last session. If that session has ended, the next page continues with
+// the sessions that were opened after it.
 Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
     constexpr std::uint32_t most = 10'000;
     if (request.limit == 0 || request.limit > most) {

@@ -1,7 +1,8 @@
-// From a call to its reply: who may, with what proof, bound to which process.
+// Executes a call: checks the caller's rights and proof, binds sessions to processes, and passes
+// the call to the service.
 //
-// It knows no sockets and no bytes. Every way in (HTTP, and the program itself when it opens a
-// store without a daemon) ends here, so that all of them are judged alike.
+// It is independent of transports. All of them (sockets, and a program that opens a store without a
+// daemon) use it, so the same rules apply everywhere.
 #pragma once
 
 #include <sys/types.h>
@@ -24,21 +25,20 @@
 
 namespace rocklock {
 
-// The user of a caller over TCP, of whom the kernel says nothing.
+// The uid of a caller over TCP. The kernel does not identify such callers.
 inline constexpr uid_t nobody_known = static_cast<uid_t>(-1);
 
-// Who calls, as the kernel says.
+// The caller, as identified by the kernel.
 struct Caller {
     uid_t uid = 0;
-    // 0: a process in a namespace that has no number here, or one that calls over TCP.
+    // 0 if the process is in another pid namespace, or if it calls over TCP.
     pid_t pid = 0;
-    // May administer, though neither root nor the daemon's own user.
+    // True for an administrator that is neither root nor the user of the daemon.
     bool administrator = false;
 };
 
-// The last session that a client has proven to be its own: it need not be computed again whether
-// the secret belongs to it, which never changes. Whether there still is such a session is judged
-// by whoever decides.
+// The last session that a client has proven to own. The relation between session and secret never
+// changes, so it need not be computed again. The service checks whether the session still exists.
 class ProvenSession {
 public:
     bool is(const SessionId& session, const Secret& secret) const {
@@ -56,7 +56,7 @@ private:
     bool known_ = false;
 };
 
-// Ends sessions whose processes have gone.
+// Ends sessions when their processes end.
 class SessionWatch {
 public:
     SessionWatch() = default;
@@ -70,39 +70,39 @@ public:
 
 class CallObserver;
 
-// Whether a call looks through much of the table or the history, shows nothing before it is synced,
-// or waits for a sync: in a thread that reads from clients it would keep others waiting.
+// Returns true if the call searches much of the lock table or the history, or waits for a sync. It
+// would block a thread that reads from clients.
 bool may_take_long(const CallBody& body);
 
 struct DispatcherOptions {
-    // What Ping says of the store.
+    // The store and its durability, as Ping reports them.
     std::string store;
     std::string durability;
-    // The user who may administer, besides root.
+    // The uid of the administrator, in addition to root.
     uid_t administrator = 0;
-    // Sees all calls; may be none.
+    // Observes all calls. May be null.
     CallObserver* observer = nullptr;
-    // Copies the store into a directory; none where there is nothing to copy.
+    // Copies the store into a directory. Empty if there is no store to copy.
     std::function<Result<void>(const std::string& directory)> backup{};
-    // The service's; none: the machine's.
+    // The clock of the service. Null: the clock of the machine.
     Clock* clock = nullptr;
-    // Each runs something where it keeps no call waiting: searches one after the other, and what
-    // clients leave behind. None: where it comes up.
+    // Run a function where it delays no call: long searches, and the release of the locks of
+    // disconnected clients. Empty: it runs on the calling thread.
     std::function<void(std::function<void()> search)> background{};
     std::function<void(std::function<void()> clean)> cleanup{};
-    // Called after a request: has the service flush soon (LockService::flush), once for many of
-    // them. None: the service tells each by itself.
+    // Called after a request: LockService::flush must be called soon, once for many requests.
+    // Empty: the service completes each request on its own.
     std::function<void()> flush_soon{};
-    // What is bound to resources, and what keeps drafts; none: no tables.
+    // Manages the bindings of tables to resources, and the drafts. Null: there are no tables.
     TableService* tables = nullptr;
 };
 
-// Why sessions end that are bound to their client.
+// The reasons that are stored when a session ends with its process or its connection.
 inline constexpr std::string_view process_gone = "its process has ended";
 inline constexpr std::string_view connection_gone = "its connection has ended";
 
 // Threads:  thread-safe.
-// Lifetime: borrows the service, and the watch and the observer (which may be none).
+// Lifetime: borrows the service, the watch and the observer. The latter two may be null.
 class Dispatcher {
 public:
     using Done = std::function<void(Result<Reply>)>;
@@ -111,39 +111,40 @@ public:
         : service_(service), watch_(watch), options_(std::move(options)) {}
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
-    // Waits for a backup that is under way.
+    // Waits for a running backup.
     ~Dispatcher();
 
-    // Calls `done` exactly once, at once or later, on any thread. A wait that may be cancelled has
-    // a ticket. `proven`, if any, is of the client that asks, and used by nobody else meanwhile.
+    // Executes a call. Calls `done` exactly once, immediately or later, on any thread. Returns a
+    // ticket if the call can be cancelled while it waits. `proven` belongs to the calling client
+    // and may be null; no other thread may use it meanwhile.
     std::optional<Ticket> submit(Call call, const Caller& caller, Done done,
                                  ProvenSession* proven = nullptr);
     void cancel(Ticket ticket) { service_.cancel(ticket); }
-    // What a client leaves behind that has gone, with grants that did not reach it; soon, together
-    // with what others leave (release_disconnected).
+    // Cancels the waits and ends the sessions of a disconnected client, and releases grants that
+    // did not reach it. This happens soon, together with other clients, in release_disconnected().
     void disconnect(Disconnect disconnected, std::vector<Grant> undelivered = {})
         ROCKLOCK_EXCLUDES(disconnecting_mutex_);
-    // Ends what those have left who departed. To be called before the service flushes.
+    // Does the work that disconnect() has collected. Call it before the service is flushed.
     void release_disconnected() ROCKLOCK_EXCLUDES(disconnecting_mutex_);
-    // Whether the caller may do what is for administrators only.
+    // Returns true if the caller is an administrator.
     bool may_administer(const Caller& caller) const;
     Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock(); }
 
-    // A session that was bound to a connection of the daemon before; and whether it was one, for
-    // the first connection that wants it.
+    // unbind() records a recovered session that was bound to a connection of the previous daemon.
+    // rebind() returns true for the first connection that claims such a session.
     void unbind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
     bool rebind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
 
-    // Takes back a grant that reached nobody, with the session that was made for it.
+    // Releases a grant that was not delivered, with the session that was opened for it.
     void give_back(const Grant& grant);
-    // Ends the session of a client that has gone; `why` is kept with the ends of its grants.
+    // Ends the session of a client that has gone. `why` is stored with the ends of its grants.
     void close_session(const SessionId& session, std::string_view why);
 
 private:
-    // What the watch is to be told once a call has succeeded.
+    // The processes to watch after a call has succeeded.
     struct Binding {
         std::vector<ProcessId> processes;
-        // The session they join; none: the one that the call opens.
+        // The session that they join; nullopt: the session that the call opens.
         std::optional<SessionId> joined;
     };
 
@@ -172,13 +173,13 @@ private:
     Mutex unbound_mutex_;
     std::set<SessionId> unbound_ ROCKLOCK_GUARDED_BY(unbound_mutex_);
 
-    // One backup at a time, on a thread of its own: it reads and writes whole files.
+    // One backup at a time, on its own thread, because it reads and writes whole files.
     Mutex backup_mutex_;
     bool backing_up_ ROCKLOCK_GUARDED_BY(backup_mutex_) = false;
     std::thread backup_thread_ ROCKLOCK_GUARDED_BY(backup_mutex_);
 };
 
-// Sees each call as it comes. Threads: thread-safe.
+// Observes each call. Threads: thread-safe.
 class CallObserver {
 public:
     CallObserver() = default;
@@ -186,7 +187,7 @@ public:
     CallObserver& operator=(const CallObserver&) = delete;
     virtual ~CallObserver() = default;
 
-    // What is called with the reply instead of `done`, which it calls.
+    // Returns the function that is called with the reply instead of `done`. It must call `done`.
     virtual Dispatcher::Done observe(const Call& call, const Caller& caller,
                                      Dispatcher::Done done) = 0;
 };

@@ -29,7 +29,8 @@ ServiceAnswer error_answer(const Error& error) {
     return {http_status(error.code), json_type, {}, write_error(error), error.code};
 }
 
-// What locks say of a save counts for all of it, and is told by itself, with its facts.
+// Returns the first reason that is a missing or lost lock. It is reported for the save as a whole,
+// with its facts.
 const CancellationReason* lock_reason(const Error& error) {
     const auto found =
         std::find_if(error.reasons.begin(), error.reasons.end(), [](const auto& reason) {
@@ -38,7 +39,7 @@ const CancellationReason* lock_reason(const Error& error) {
     return found == error.reasons.end() ? nullptr : &*found;
 }
 
-// Whoever joined a grant had it before.
+// Returns false if the client may have held the grant before the call.
 bool may_give_back(const Call& call) {
     const auto* acquire = std::get_if<Acquire>(&call.body);
     return acquire == nullptr || acquire->held != Held::join;
@@ -114,7 +115,7 @@ void EditEndpoint::lock_and_read(Call call, std::vector<ItemToLock> items,
 }
 
 Result<std::string> EditEndpoint::read(const Grant& grant, const std::vector<ItemToLock>& items) {
-    // The answer to a repeated request tells how it has ended, and nothing was read under it.
+    // A repeated request can return a grant that has ended. No items were read under it.
     if (grant.ended) return write_edit(grant, {});
     auto read = read_under(tables_, locks_, grant, items);
     if (!read) return std::move(read).error();

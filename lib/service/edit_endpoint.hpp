@@ -1,10 +1,10 @@
-// The lock API's verbs about items: a call over HTTP, to its answer.
+// The verbs of the lock API that lock and read items together: from a request to its response.
 //
-//     read ──► locks of its items ──► asked as the client's own call ──► items read behind the
-//     grant
+//     parse ──► determine the locks of the items ──► acquire them by a call of the client
+//                                                   ──► read the items under the grant
 //
-// It runs in threads of its own, since the tables may wait for the disk; while a BeginEdit waits
-// for its locks it has none.
+// Because tables may wait for the disk, the steps run on threads of the endpoint. A BeginEdit that
+// waits for its locks occupies no thread.
 #pragma once
 
 #include <functional>
@@ -24,24 +24,27 @@
 namespace rocklock {
 
 // Threads:  thread-safe.
-// Lifetime: borrows the tables and the locks. The destructor waits for what it has begun.
+// Lifetime: borrows the tables and the locks. The destructor waits until all started work has
+// ended.
 class EditEndpoint {
 public:
-    // `failed` is told of what is no fault of a request.
+    // `failed` is called with errors that the request did not cause.
     EditEndpoint(TableService& tables, LockService& locks,
                  std::function<void(const Error&)> failed);
 
-    // Has the client ask for a call of its own, so that what it leaves behind is seen to.
+    // Makes a call in the name of the client, so that it is cancelled, or its grant released, if
+    // the client disconnects.
     using AskClient = std::function<void(Call call, Dispatcher::Done done)>;
     using Done = std::function<void(ServiceAnswer)>;
 
-    // What a client sent, and its uid.
+    // The body of a request, and the uid of its client.
     struct Sent {
         std::string body;
         std::uint32_t uid = 0;
     };
 
-    // Calls `done` once, from one of its threads or from where the client was answered.
+    // Calls `done` once, on a thread of the endpoint or on the thread that completes the client's
+    // call.
     void ask(EditBody verb, Sent sent, AskClient ask_client, Done answered);
 
     const CallCounters& counters() const { return counters_; }
@@ -56,7 +59,7 @@ private:
     ServiceAnswer save(SaveEdit save, const Secret& secret, std::uint32_t uid);
     ServiceAnswer response_of(Result<std::string> answer) const;
 
-    // Waits of a disk are short, and those of one sync are shared.
+    // The threads mainly wait for the disk, and share syncs.
     static constexpr std::size_t max_concurrent = 16;
 
     TableService& tables_;

@@ -8,14 +8,14 @@
 namespace rocklock {
 namespace {
 
-// The largest window, in gzip's form.
+// The largest window, plus the flag for the gzip format.
 constexpr int gzip_window = 15 + 16;
 constexpr std::size_t piece_bytes = 64u << 10;
 
 class Inflater {
 public:
     explicit Inflater(std::string_view packed) {
-        // zlib only reads it; its interface is older than const.
+        // zlib does not modify the input, but its interface lacks const.
         stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
         stream_.avail_in = static_cast<uInt>(packed.size());
         ready_ = ::inflateInit2(&stream_, gzip_window) == Z_OK;
@@ -27,14 +27,14 @@ public:
     }
 
     bool ready() const { return ready_; }
-    // Appends a piece.
+    // Appends the next piece to `bytes` and returns the state of zlib.
     int next(std::string& bytes) {
         std::array<char, piece_bytes> piece;
         stream_.next_out = reinterpret_cast<Bytef*>(piece.data());
         stream_.avail_out = static_cast<uInt>(piece.size());
         const int state = ::inflate(&stream_, Z_NO_FLUSH);
         bytes.append(piece.data(), piece.size() - stream_.avail_out);
-        // Whole, or one of several members (RFC 1952, 2.2).
+        // At the end of a member, another one may follow (RFC 1952, 2.2).
         if (state != Z_STREAM_END || stream_.avail_in == 0) return state;
         return ::inflateReset(&stream_);
     }
@@ -58,7 +58,7 @@ std::optional<Unpacked> unpack_gzip(std::string_view packed, std::size_t most) {
 }
 
 std::uint32_t crc32_of(std::string_view bytes) {
-    // It takes no more than 4 GB at a time, which is more than any body has.
+    // zlib accepts up to 4 GB per call. No body is that long.
     return static_cast<std::uint32_t>(
         ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }

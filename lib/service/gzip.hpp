@@ -1,4 +1,4 @@
-// Bodies that come packed, and the checksum of those that go.
+// Decompression of request bodies, and the checksum of response bodies.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@ namespace rocklock {
 
 struct Unpacked {
     std::string bytes;
-    // There are more than were asked for; `bytes` means nothing then.
+    // The data is longer than the limit, and `bytes` is incomplete.
     bool too_long = false;
 };
 
-// Unpacks what gzip made, up to `most` bytes. Nothing where it is damaged, or not whole.
+// Decompresses gzip data of up to `most` bytes. Returns nullopt if the data is damaged or
+// incomplete.
 std::optional<Unpacked> unpack_gzip(std::string_view packed, std::size_t most);
 
-// CRC-32, as of gzip and zip.
+// Returns the CRC-32 that gzip and zip use.
 std::uint32_t crc32_of(std::string_view bytes);
 
 }  // namespace rocklock

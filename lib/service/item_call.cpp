@@ -10,7 +10,7 @@
 namespace rocklock {
 namespace {
 
-// A longer body takes too long to be parsed on the thread of a connection.
+// Parsing a longer body would block the connection's thread for too long.
 constexpr std::size_t max_inline_body = 8U << 10;
 
 const TableOperation* operation_of(const ServiceRequest& request) {

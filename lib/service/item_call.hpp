@@ -1,6 +1,5 @@
-// A request of the DynamoDB API between its connection and its answer. It is moved along, and each
-// step is done at most once: the operation is looked up, the signature is checked, the body is
-// unpacked and parsed, and the typed request is read.
+// A request of the DynamoDB API on its way to the response. Each step is done at most once: find
+// the operation, check the signature, decompress and parse the body, and read the typed request.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 
 namespace rocklock {
 
-// Reasons why a packed body cannot be unpacked.
+// Reasons why a compressed body cannot be decompressed.
 enum class PackingFault : std::uint8_t { unknown_coding, damaged, too_long };
 
 // Threads: one at a time.
@@ -24,27 +23,27 @@ class ItemCall {
 public:
     explicit ItemCall(ServiceRequest request);
 
-    // Without the body, once that has been read.
+    // The body is empty after body() has parsed it.
     const ServiceRequest& request() const { return request_; }
     // Null if the request names no operation that is implemented.
     const TableOperation* operation() const { return operation_; }
     // Empty if the target is not of this API and version.
     std::string_view operation_name() const;
 
-    // Returns true if the call may be answered without waiting: a short body that is not packed,
-    // no headers of locks, and a header that needs no further checks.
+    // Returns true if the call may be answered without waiting: the body is short and not
+    // compressed, the headers present no locks, and the other headers are valid.
     bool is_simple();
 
-    // The fault of the signature, if it has one.
+    // Returns the fault of the signature, if it has one.
     const std::optional<SignatureProblem>& signature_problem();
 
-    // Unpacks the body if it is packed. Returns the fault if that is impossible.
+    // Decompresses the body if it is compressed. Returns the fault if that fails.
     std::optional<PackingFault> unpack();
 
-    // The body as JSON. Errors: malformed.
+    // Returns the body as JSON. Errors: malformed if it is not JSON.
     const Result<TableBody>& body();
 
-    // The typed request. Requires an operation and a body. Errors: as read_table_call().
+    // Returns the typed request. Requires an operation and a body. Errors: as read_table_call().
     Result<TableCall>& call();
 
 private:

@@ -33,7 +33,7 @@ std::mt19937_64 seeded_generator() {
     return std::mt19937_64(seed);
 }
 
-// 52 characters, as the service's are. No secret: no two are to be the same, and that is all.
+// Appends 52 characters, as DynamoDB does. The id must be unique, but not secret.
 void append_request_id(std::string& out) {
     static constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
     static constexpr std::size_t bits_each = 5;
@@ -47,7 +47,7 @@ void append_request_id(std::string& out) {
     out.append(id.data(), id.size());
 }
 
-// What a client sent as a target, for messages: short, and UTF-8 whatever it was.
+// Returns the target that a client sent for a message: shortened, and valid UTF-8.
 std::string shown_target(std::string_view target) {
     std::string shown = "'" + std::string(target.substr(0, max_shown_target)) +
                         (target.size() > max_shown_target ? "...'" : "'");
@@ -59,7 +59,7 @@ std::string shown_target(std::string_view target) {
 
 ServiceAnswer with_headers(int status, std::string body) {
     std::string headers;
-    // Both of them, and a version.
+    // Space for both headers and a version.
     headers.reserve(160);
     headers += "x-amzn-RequestId: ";
     append_request_id(headers);
@@ -84,7 +84,7 @@ ServiceAnswer service_error(std::string_view name, std::string_view message) {
     return response;
 }
 
-// The service says no more than the name of the exception.
+// DynamoDB's own response contains only the name of the exception.
 ServiceAnswer unknown_operation_answer(std::string_view target) {
     const std::string name(target.substr(target.find('.') + 1));
     const bool versioned =
@@ -136,7 +136,7 @@ std::vector<std::string_view> counted_operations() {
 bool is_table_request(const ServiceRequest& request) {
     const std::string_view target(request.operation);
     if (target.starts_with(service_prefix)) return true;
-    // An SDK's with a target that is nobody's, or none, is answered as the service would.
+    // A request of an SDK with an unknown target, or without one, gets the response of DynamoDB.
     return is_sdk_json(request.content_type) && !target.starts_with("Rocklock_");
 }
 
@@ -179,7 +179,7 @@ std::optional<ServiceAnswer> answer_from_cache(ItemCall& call, TableService& tab
 
 namespace {
 
-// Returns null if the call has to take the way of answer_table_request().
+// Returns null if the call must be executed by answer_table_request().
 std::unique_ptr<PendingWrite> begin_write(ItemCall& call, TableService& tables) {
     if (!is_write_of_one_item(call.operation_name()) || !call.is_simple()) return nullptr;
     if (!call.body() || !call.call()) return nullptr;
@@ -229,7 +229,7 @@ void ItemEndpoint::ask(std::unique_ptr<ItemCall> call, Done done) {
 }
 
 void ItemEndpoint::hand_over(std::unique_ptr<ItemCall> call, Done done) {
-    // A task has to be copyable.
+    // A task must be copyable, so the call is shared.
     auto shared = std::shared_ptr<ItemCall>(std::move(call));
     threads_.run([this, shared = std::move(shared), done = std::move(done)] {
         done(answer_table_request(*shared, tables_, &locks_, failed_));

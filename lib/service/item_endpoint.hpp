@@ -1,13 +1,13 @@
-// DynamoDB's API: a request for tables over HTTP, to its answer.
+// The DynamoDB API: from a request for tables to its response.
 //
-//     packed ──► body ──► JSON ──► operation known? ──► signed? ──► proven? ──► typed request
-//                                                                                    ──► the tables
+//     decompress ──► parse JSON ──► find operation ──► check signature ──► check locks
+//                                                  ──► read typed request ──► tables
 //
-// It runs in threads of its own, since the tables may wait for the disk: a connection's thread
-// hands requests over. It answers itself what it can tell at once, a GetItem of a small item that
-// lies in memory, since to hand that over would take longer. Writes of such items it decides and
-// queues; one thread waits for the commits of all. Faults are answered in the order above, which is
-// the service's.
+// Because tables may wait for the disk, requests run on threads of the endpoint. Two kinds of
+// requests are handled on the connection's thread, where passing them on would take longer: a
+// GetItem of a small cached item is answered there, and writes of single items are decided and
+// queued there. One thread commits all queued writes together. Errors are reported in the order of
+// the steps above, which is the order of DynamoDB.
 #pragma once
 
 #include <chrono>
@@ -30,46 +30,48 @@
 
 namespace rocklock {
 
-// Whether it asks for tables, rather than for locks.
+// Returns true if the request is for tables rather than for locks.
 bool is_table_request(const ServiceRequest& request);
 
-// Any thread. Waits as long as the tables do. `locks` knows the sessions that requests show, and
-// may be none. `failed` is told of what is no fault of the request.
+// Executes a request. Thread-safe. Waits for the disk if necessary. `locks` authenticates the
+// sessions of the request and may be null. `failed` is called with errors that the request did not
+// cause.
 ServiceAnswer answer_table_request(ServiceRequest request, TableService& tables, LockService* locks,
                                    const std::function<void(const Error&)>& failed);
 
 ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
                                    const std::function<void(const Error&)>& failed);
 
-// The same if it takes only some microseconds. None if it may take longer or wait, and if the call
-// presents or may need locks.
+// As above if the answer takes only some microseconds. Returns nullopt if it may take longer or
+// wait, or if the call presents or may require locks.
 std::optional<ServiceAnswer> answer_from_cache(ItemCall& call, TableService& tables);
 
 // Threads:  thread-safe.
-// Lifetime: borrows the tables and the locks. The destructor waits until all is answered.
+// Lifetime: borrows the tables and the locks. The destructor waits until all calls are answered.
 class ItemEndpoint {
 public:
-    // `flush_soon`, where writes wait for no device: has flush() called soon, on any thread.
-    // Without it one of the site's own threads waits for them.
+    // Pass `flush_soon` if commits do not wait for the disk. It must arrange that flush() is called
+    // soon, on any thread. Without it, a thread of the endpoint commits the queued writes.
     ItemEndpoint(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
                  std::function<void()> flush_soon = {});
 
-    // Any thread. Takes some microseconds at most. If it returns none, ask() answers the call.
+    // Answers the call within some microseconds. If it returns nullopt, use ask(). Thread-safe.
     std::optional<ServiceAnswer> ask_cache(ItemCall& call);
     using Done = std::function<void(ServiceAnswer)>;
 
-    // Calls `done` once, from one of its threads or from flush().
+    // Calls `done` once, on a thread of the endpoint or from flush().
     void ask(std::unique_ptr<ItemCall> call, Done done);
 
-    // Commits the writes that were asked for meanwhile, together, and answers them.
+    // Commits the queued writes together and answers them, if `flush_soon` was passed.
     void flush();
 
-    // Of all that was answered, by operation; what names none that is known counts as `other`.
+    // Counters of all answered requests by operation. Requests without a known operation count as
+    // `other`.
     std::vector<UserTableUsage> user_usage() const { return tables_.user_usage(); }
     const CallCounters& counters() const { return counters_; }
 
 private:
-    // A write that is on its way to the disk.
+    // A write that is decided and waits for its commit.
     struct Queued {
         std::unique_ptr<PendingWrite> pending;
         std::unique_ptr<ItemCall> call;
@@ -82,11 +84,11 @@ private:
     void hand_over(std::unique_ptr<ItemCall> call, Done done);
     void queue(Queued write) ROCKLOCK_EXCLUDES(mutex_);
     void finish_queued() ROCKLOCK_EXCLUDES(mutex_);
-    // False: none.
+    // Returns false if no writes were queued.
     bool finish_those_queued() ROCKLOCK_EXCLUDES(mutex_);
     void finish(Queued& write);
 
-    // Writes that wait for one sync share it: as many as there are threads.
+    // The number of threads. This many writes can wait for the same sync.
     static constexpr std::size_t max_concurrent = 32;
 
     TableService& tables_;
@@ -97,7 +99,7 @@ private:
     CallCounters counters_;
     Mutex mutex_;
     std::vector<Queued> queued_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Whether one of the threads, or the next flush(), sees to those.
+    // A thread, or the next flush(), will handle `queued_`.
     bool finishing_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     WorkThreads threads_;
 };

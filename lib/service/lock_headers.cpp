@@ -50,7 +50,7 @@ Result<HeaderValues> find_values(const ServiceRequest& request) {
     return values;
 }
 
-// Digits only.
+// Returns the number if the text consists of digits only.
 std::optional<std::uint64_t> header_number(std::string_view text) {
     std::uint64_t number = 0;
     const auto* const end = text.data() + text.size();
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> header_number(std::string_view text) {
     return number;
 }
 
-// The session, once it is known to be the sender's.
+// Returns the session after its secret was checked.
 Result<SessionId> read_session(std::string_view text, LockService* locks) {
     const auto colon = std::min(text.find(':'), text.size());
     const auto session = parse_session_id(text.substr(0, colon));
@@ -84,7 +84,7 @@ Result<AfterSave> read_after(std::string_view text, std::string_view operation) 
     return bad_value(after_at, "release or downgrade");
 }
 
-// One, or of a transaction several with commas between.
+// Reads one draft, or several separated by commas in a transaction.
 Result<std::vector<DraftId>> read_drafts(std::string_view text, std::string_view operation) {
     const bool is_one = is_write_of_one_item(operation);
     if (!is_one && operation != "TransactWriteItems") {

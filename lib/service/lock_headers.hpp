@@ -1,4 +1,4 @@
-// What a request for tables shows of its sender's locks, in headers beside the body:
+// The headers with which a request for tables presents the locks of its client:
 //
 //     X-Rocklock-Session: <session>:<secret>
 //     X-Rocklock-Token: <token>
@@ -17,18 +17,19 @@
 
 namespace rocklock {
 
-// Reads them, strictly: one that is misspelt, given twice or empty must not be ignored, since its
-// sender relies on it. `locks` tells whether the secret is the session's, also of one that has
-// ended; it may be none: then no session is known.
+// Parses the headers strictly: a client relies on them, so a misspelt, repeated or empty header is
+// an error. `locks` checks the secret of the session, even if the session has ended. If it is null,
+// every session is refused.
 //
-// Errors: invalid_argument  what does not parse, or does not belong to the operation
-//         not_owner         the secret
+// Errors: invalid_argument  a header is malformed or not allowed for the operation
+//         not_owner         the secret is wrong
 //         those of the storage
 Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string_view operation,
                                       LockService* locks);
 
-// Whether a sender has the secret of a session that it shows, also of one that has ended: that is
-// told where it matters, with who has its locks now. Errors: not_owner; those of the storage.
+// Checks that the secret belongs to the session. An ended session passes: it is refused later,
+// where the error can name the current holders. Errors: not_owner if the secret is wrong; those of
+// the storage.
 Result<void> check_sender(LockService* locks, const SessionId& session, const Secret& secret);
 
 }  // namespace rocklock

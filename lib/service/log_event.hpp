@@ -16,7 +16,7 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error };
 struct LogFact {
     std::string_view name;
     std::string value;
-    // If set, JSON contains it as a number.
+    // If set, JSON contains the value as a number.
     std::optional<std::int64_t> number;
 
     LogFact(std::string_view fact, std::string text) : name(fact), value(std::move(text)) {}
@@ -27,9 +27,9 @@ struct LogFact {
 
 struct LogEvent {
     LogLevel level = LogLevel::info;
-    // One word that never changes, for programs.
+    // One word for programs. It never changes.
     std::string_view event;
-    // Our own text, for people. Text from clients is in facts only.
+    // A text for people, written by this program. Text from clients is in facts only.
     std::string message;
     std::vector<LogFact> facts;
 };

@@ -1,4 +1,4 @@
-// What the daemon counts of its calls, and all its figures as Prometheus reads them.
+// The metrics of calls, and the output of all metrics in the format of Prometheus.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@
 
 namespace rocklock {
 
-// How long calls took, in buckets. Threads: thread-safe; a reader may see a call half counted.
+// The durations of calls, in buckets. Threads: thread-safe; a reader may see a part of an update.
 class LatencyHistogram {
 public:
-    // The upper ends of all buckets but the last, which has none.
+    // The upper limits of all buckets except the last, which has none.
     static constexpr std::array<std::chrono::microseconds, 16> ends = {
         std::chrono::microseconds{50},        std::chrono::microseconds{100},
         std::chrono::microseconds{250},       std::chrono::microseconds{500},
@@ -32,7 +32,7 @@ public:
         std::chrono::microseconds{2'500'000}, std::chrono::microseconds{10'000'000}};
 
     void add(std::chrono::nanoseconds took);
-    // Lines of `name`, with these labels before that of the bucket: `verb="Acquire",` or nothing.
+    // Appends the lines of `name`. `labels` precede that of the bucket: `verb="Acquire",` or empty.
     void append(std::string& text, const std::string& name, const std::string& labels) const;
 
 private:
@@ -40,22 +40,22 @@ private:
     std::atomic<std::int64_t> sum_ns_{0};
 };
 
-// How often each of some calls was answered, how, and after how long. Threads: thread-safe.
+// Counts the responses of each call by outcome, and measures the durations. Threads: thread-safe.
 class CallCounters {
 public:
-    // Its figures are `rocklock_<what>requests_total` and so on, with the name of a call as
-    // `label`.
+    // The metrics are named `rocklock_<what>requests_total` and so on. `label` is the label that
+    // contains the name of the call.
     CallCounters(std::string_view what, std::string_view label, std::vector<std::string_view> names)
         : what_(what), label_(label), names_(std::move(names)), calls_(names_.size()) {}
 
-    // A call was answered, the one of the name with this index. `outcome`: nothing, or the code of
-    // its error.
+    // Counts a response to the call with this index in `names`. `outcome` is nullopt for success,
+    // otherwise the code of the error.
     void add(std::size_t call, std::optional<ErrorCode> outcome, std::chrono::nanoseconds took);
-    // Lines for all that have been called.
+    // Appends the lines of all calls that were used.
     void append(std::string& text) const;
 
 private:
-    // One for success, and then one for each code.
+    // One for success, and one for each error code.
     static constexpr std::size_t outcomes = static_cast<std::size_t>(ErrorCode::corrupt) + 2;
 
     struct Counts {
@@ -69,22 +69,22 @@ private:
     std::vector<Counts> calls_;
 };
 
-// Lines for one figure. `type` is counter or gauge.
+// Appends the lines of one metric. `type` is counter or gauge.
 void append_metric(std::string& text, std::string_view name, std::string_view type,
                    std::string_view help, std::uint64_t value);
 
-// What one user has of all that is limited by user.
+// The usage of one user, for everything that is limited by user.
 struct UserUsageLine {
     std::uint64_t connections = 0;
     UserLockUsage locks;
     UserTableUsage tables;
 };
 
-// Lines for what each user has, and for what each may have.
+// Append the lines for the usage of each user, and for the limits.
 void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsageLine>& users);
 void append_user_limits(std::string& text, const UserLimits& limits, std::uint64_t max_connections);
 
-// Lines for what the lock service counts.
+// Appends the lines for the counters of the lock service.
 void append_statistics(std::string& text, const LockStatistics& statistics);
 
 }  // namespace rocklock

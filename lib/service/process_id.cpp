@@ -19,8 +19,8 @@ struct Status {
     std::uint64_t start_time = 0;
 };
 
-// Fields 3 and 22 of /proc/<pid>/stat. The name before them may hold anything, so they are counted
-// from the last parenthesis.
+// Reads the fields 3 and 22 of /proc/<pid>/stat. The process name before them may contain any
+// characters, so the fields are counted from the last parenthesis.
 std::optional<Status> read_status(pid_t pid) {
     if (pid <= 0) return std::nullopt;
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -57,7 +57,8 @@ std::optional<ProcessId> find_process(pid_t pid) {
 bool is_running(const ProcessId& process) {
     errno = 0;
     const auto status = read_status(process.pid);
-    // Out of descriptors, nobody can tell: it counts as there, and nothing of its is ended.
+    // Without a free descriptor the state is unknown. The process counts as running, so that no
+    // session is ended by mistake.
     if (!status && (errno == EMFILE || errno == ENFILE)) return true;
     return status && status->start_time == process.start_time && status->state != 'Z' &&
            status->state != 'X';

@@ -1,5 +1,5 @@
-// Processes by number and start time, so that a number used again is not taken for the same one;
-// and whose they are.
+// Processes, identified by pid and start time, so that a reused pid is not mistaken for the same
+// process; and the users of processes.
 #pragma once
 
 #include <sys/types.h>
@@ -12,17 +12,17 @@
 
 namespace rocklock {
 
-// The process with that number, as it is now; nothing when there is none.
+// Returns the process that has this pid now, or nullopt if there is none.
 std::optional<ProcessId> find_process(pid_t pid);
 
-// Whether a process with that number and start time is there and has not ended. One that waits only
-// for its parent to ask for its status has ended.
+// Returns true if a process with this pid and start time exists and has not ended. A zombie has
+// ended.
 bool is_running(const ProcessId& process);
 
-// The user it belongs to; nothing when there is no such process.
+// Returns the user of the process, or nullopt if the process does not exist.
 std::optional<uid_t> owner_of(pid_t pid);
 
-// The login name of a user; "uid 1234" for one without.
+// Returns the login name of a user, or "uid 1234" if the user has none.
 std::string user_name(uid_t uid);
 
 }  // namespace rocklock

@@ -5,7 +5,7 @@
 namespace rocklock {
 
 ServiceAnswer refusal(int status, std::string_view name, std::string_view message) {
-    // It may show bytes of the request, and JSON is UTF-8.
+    // The message may contain bytes of the request, but JSON must be UTF-8.
     std::string shown(message);
     for (auto& byte : shown) {
         if (static_cast<unsigned char>(byte) >= 0x80) byte = '?';

@@ -1,4 +1,4 @@
-// The answer of a service to a request: a status, headers and a body. It does not depend on the
+// The response of a service to a request: a status, headers and a body. It does not depend on the
 // transport; over HTTP it is sent as it is.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace rocklock {
 inline constexpr std::string_view json_type = "application/x-amz-json-1.0";
 
 struct ServiceAnswer {
-    // A status of HTTP.
+    // A status code of HTTP.
     int status = 200;
     // The type of the body.
     std::string_view type = json_type;
@@ -24,7 +24,7 @@ struct ServiceAnswer {
     std::optional<ErrorCode> refused{};
 };
 
-// A refusal with an exception name that is not the name of an error code.
+// Returns an error response. `name` is an exception name that is not the name of an error code.
 ServiceAnswer refusal(int status, std::string_view name, std::string_view message);
 
 }  // namespace rocklock

@@ -5,7 +5,7 @@
 namespace rocklock {
 namespace {
 
-// With parameters or without.
+// Compares the media type without its parameters.
 bool is_of_type(std::string_view content_type, std::string_view wanted) {
     auto type = content_type.substr(0, content_type.find(';'));
     while (type.ends_with(' ')) type.remove_suffix(1);

@@ -11,7 +11,7 @@
 
 namespace rocklock {
 
-// The longest body, unpacked.
+// The maximum size of a body after decompression.
 inline constexpr std::size_t max_request_body = 16u << 20;
 
 struct ServiceRequest {
@@ -19,15 +19,16 @@ struct ServiceRequest {
     std::string target;
     // The header X-Amz-Target: the service and the operation.
     std::string operation;
-    // Headers of the same names. One that occurs twice has both values, with a comma between.
+    // The values of the headers of the same names. If a header is repeated, its values are
+    // separated by commas.
     std::string host;
     std::string content_type;
     std::string content_encoding;
     std::string authorization;
-    // Date, and X-Amz-Date.
+    // The headers Date and X-Amz-Date.
     std::string date;
     std::string amz_date;
-    // Headers whose names begin with X-Rocklock-, each with its value, as they were received.
+    // The names and values of the headers X-Rocklock-*, as they were received.
     std::vector<std::pair<std::string, std::string>> lock_headers;
     std::string body;
     // The uid of the client; the transport sets it.

@@ -9,7 +9,7 @@ constexpr std::string_view missing_token = "MissingAuthenticationTokenException"
 constexpr std::string_view incomplete_signature = "IncompleteSignatureException";
 constexpr std::string_view invalid_signature = "InvalidSignatureException";
 
-// Whether a list with that separator has `name=` with something behind it.
+// Returns true if the list contains `name=` with a value that is not empty.
 bool has_part(std::string_view list, std::string_view name, std::string_view separators) {
     const auto separates = [&](char letter) { return separators.find(letter) != separators.npos; };
     for (auto at = list.find(name); at != list.npos; at = list.find(name, at + 1)) {

@@ -1,7 +1,7 @@
 // The signatures of requests for tables (AWS Signature Version 4).
 //
-// Whoever can call may do anything with the tables, so no signature is computed here: it only has
-// to be one, as SDKs make them with any keys.
+// Every client that can connect may use all tables. Therefore no signature is computed: it only has
+// to be complete, as SDKs generate it with any keys.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@
 namespace rocklock {
 
 struct SignatureProblem {
-    // Of the exception.
+    // The name of the exception.
     std::string_view name;
     std::string message;
 };
 
-// What is missing in it; nothing where it is whole.
+// Returns the problem if the signature is absent or incomplete, otherwise nullopt.
 std::optional<SignatureProblem> check_signature(const ServiceRequest& request);
 
 }  // namespace rocklock
