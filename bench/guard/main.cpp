@@ -68,15 +68,15 @@ void Bench::row(const Pair& pair, Durability durability, std::size_t threads) {
 void Bench::write_rows(Durability durability, std::size_t threads) {
     const Once put = [](GuardedTables& tables, std::size_t thread) { tables.put(thread); };
     const std::vector<Pair> pairs = {
-        {"put that shows a lock",
+        {"put with a lock",
          [](GuardedTables& tables, std::size_t thread) { tables.put_guarded(thread); },
-         "put that shows nothing", put, guarded_write_target},
+         "put without a lock", put, guarded_write_target},
         {"put on a version",
          [](GuardedTables& tables, std::size_t thread) { tables.put_on_version(thread); },
-         "put that shows nothing", put, guarded_write_target},
-        {"16 puts together that show locks",
+         "put without a lock", put, guarded_write_target},
+        {"16 puts together with locks",
          [](GuardedTables& tables, std::size_t thread) { tables.transact(Table::bound, thread); },
-         "that show nothing",
+         "without locks",
          [](GuardedTables& tables, std::size_t thread) { tables.transact(Table::unbound, thread); },
          guarded_write_target}};
     for (const Pair& pair : pairs) row(pair, durability, threads);
@@ -86,12 +86,12 @@ void Bench::read_rows(std::size_t threads) {
     const std::vector<Pair> pairs = {
         {"get from a bound table",
          [](GuardedTables& tables, std::size_t thread) { tables.get(Table::bound, thread); },
-         "from one that is not",
+         "from an unbound table",
          [](GuardedTables& tables, std::size_t thread) { tables.get(Table::unbound, thread); },
          bound_read_target},
         {"query of 64 items of a bound table",
          [](GuardedTables& tables, std::size_t thread) { tables.query(Table::bound, thread); },
-         "of one that is not",
+         "of an unbound table",
          [](GuardedTables& tables, std::size_t thread) { tables.query(Table::unbound, thread); },
          bound_read_target}};
     for (const Pair& pair : pairs) row(pair, Durability::written, threads);

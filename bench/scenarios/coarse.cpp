@@ -85,8 +85,8 @@ void run(Setting& setting) {
     Database database = setting.open(Store::durable);
     const std::vector<std::pair<std::string, Take>> ways = {
         {"one lock for the order", take_root},
-        {"one a member, as one set", take_set},
-        {"one a member, one after the other", take_each}};
+        {"one per member, as one set", take_set},
+        {"one per member, one after the other", take_each}};
     for (const std::string& count :
          setting.some<std::string>({"1", "2", "4", "8", "16", "32", "64"})) {
         const auto edited = static_cast<std::size_t>(std::stoul(count));
@@ -101,10 +101,10 @@ void run(Setting& setting) {
             count, together, {{"shared", rate_of}, {"late", one_of_a_hundred_of}}, "16 editors");
         const std::string of = count + " of " + std::to_string(members) + " members";
         setting.compare(
-            {"one lock for the order, alone, " + of, "edits/s", "one a member, as one set"},
+            {"one lock for the order, alone, " + of, "edits/s", "one per member, as one set"},
             cost[0], cost[1]);
         setting.compare(
-            {"one lock for the order, 16 editors, " + of, "edits/s", "one a member, as one set"},
+            {"one lock for the order, 16 editors, " + of, "edits/s", "one per member, as one set"},
             shared[0], shared[1]);
     }
 }
@@ -112,16 +112,16 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario coarse() {
-    const std::string x = "members that are edited, of the order's 64";
+    const std::string x = "edited members, of the 64 of an order";
     return {
         "coarse",
         "One lock for an order, or one for each of its members",
-        "An editor changes some of the 64 members of an order. He locks the order with all that "
-        "belongs to it; or the members that he changes, as one set or one after the other. One "
-        "lock costs the same however many members there are, but keeps out those who want other "
-        "members: sixteen editors share sixteen orders, and hold them for a millisecond.",
-        {{"cost", "An edit by one client alone: what its locks cost", x, Scale::log,
-          "edits a second", Scale::log, "more"},
+        "An editor changes some of the 64 members of an order. It locks the order with all "
+        "members; or only the members that it changes, as one set or one after the other. The "
+        "cost of one lock does not depend on the number of members, but it also blocks editors of "
+        "other members. In the charts with sixteen editors, they share sixteen orders and hold "
+        "their locks for a millisecond.",
+        {{"cost", "Edits by one client alone", x, Scale::log, "edits a second", Scale::log, "more"},
          {"shared", "Sixteen editors of sixteen orders", x, Scale::log, "edits a second",
           Scale::log, "more"},
          {"late", "Sixteen editors: time to wait to begin, 99th percentile", x, Scale::log,

@@ -112,12 +112,12 @@ Scenario deaths() {
     const std::string x = "holders that die, percent";
     return {
         "deaths",
-        "Holders that die with what they hold",
-        "Sixteen clients of a daemon hold one of sixteen resources for a millisecond at a time, "
-        "and some die while they hold it, and come back as new ones. A lease ends 300 ms after "
-        "its last renewal, and nobody has the resource until then. A session that is bound to "
-        "its connection ends with it, which the kernel closes when the process is gone.",
-        {{"rate", "Work done by clients of a daemon, written, of which some die", x, Scale::linear,
+        "Holders that die",
+        "Sixteen clients of a daemon repeatedly hold one of sixteen resources for a millisecond. "
+        "Some of them die while they hold it, and new clients replace them. A lease ends 300 ms "
+        "after its last renewal, and the resource is unavailable until then. A session that is "
+        "bound to its connection ends when the kernel closes the connection of the dead process.",
+        {{"rate", "Work of clients of a daemon, some of which die, written", x, Scale::linear,
           "times held, a second", Scale::log, "more"},
          {"late", "Time from the request to the end of the work, 99th percentile", x, Scale::linear,
           "microseconds", Scale::log, "less"}},

@@ -201,10 +201,10 @@ double last_asked(const Sample& sample) { return sample.other_waits.max_us() / 1
 
 void tell_ours(Setting& setting, const std::string& count, const std::vector<Sample>& ours) {
     for (const auto& [series, metric] : std::initializer_list<std::pair<std::string, Metric>>{
-             {"who waits before: the median", half_waited},
-             {"who waits before: the last of them", last_waited},
-             {"who asks after: the median", half_asked},
-             {"who asks after: the last of them", last_asked}}) {
+             {"waiting before the end: median", half_waited},
+             {"waiting before the end: maximum", last_waited},
+             {"requested after the end: median", half_asked},
+             {"requested after the end: maximum", last_asked}}) {
         setting.point("late", series, count, values_of(ours, metric));
     }
     setting.point("ended", "Rocklock embedded, written", count, values_of(ours, rate_of));
@@ -217,8 +217,8 @@ void tell_ours(Setting& setting, const std::string& count, const std::vector<Sam
         row.less_is_better = true;
         setting.row(row);
     };
-    tell("the last who waits is granted after", last_waited);
-    tell("the longest that is asked for after the end takes", last_asked);
+    tell("time until the last waiter is granted", last_waited);
+    tell("longest acquire after the end", last_asked);
     Row row;
     row.name = count + " leases end at once: cleaned up";
     row.unit = "leases/s";
@@ -265,12 +265,13 @@ void run(Setting& setting) {
 Scenario ends() {
     return {"ends",
             "Leases that end at the same moment",
-            "So many sessions, each with one lock, end in the same millisecond, as when a machine "
-            "with all its programs is lost. Others want some of those locks: who has waited before "
-            "is to be granted as soon as the lease is over, and so is who asks afterwards, while "
-            "the rest is still being cleaned up.",
-            {{"late", "From the end of a lease to the grant to another", "leases that end at once",
-              Scale::log, "milliseconds", Scale::log, "less"},
+            "A number of sessions with one lock each end in the same millisecond, as if a machine "
+            "with all its programs had failed. Other sessions acquire some of these locks. A "
+            "request that already waits should be granted as soon as the lease has ended, and so "
+            "should a request that arrives later, while the other leases are still being cleaned "
+            "up.",
+            {{"late", "From the end of a lease to the grant to another session",
+              "leases that end at once", Scale::log, "milliseconds", Scale::log, "less"},
              {"ended", "Leases that are cleaned up", "leases that end at once", Scale::log,
               "leases a second", Scale::log, "more"}},
             run};

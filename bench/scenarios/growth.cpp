@@ -133,10 +133,10 @@ Scenario growth() {
     return {
         "growth",
         "Very many held locks, and very many connections",
-        "A pair of acquire and release of a free name, while so many others are held in the same "
-        "store; and by so many connections at once, each of which asks again as soon as it is "
-        "answered. Lines that stay level say that a lock costs the same in a large store as in a "
-        "small one.",
+        "A pair is one acquire and one release of a free name. It is measured while a number of "
+        "other locks are held in the same store, and with a number of connections, each of which "
+        "sends the next request as soon as the previous one is answered. A level line means that "
+        "a lock costs the same in a large store as in a small one.",
         {{"held", "Acquire and release while many other locks are held, written",
           "locks that are held", Scale::log, "acquire and release, pairs a second", Scale::log,
           "more"},

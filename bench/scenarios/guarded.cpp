@@ -31,27 +31,26 @@ void measure_writes(Setting& setting, Durability durability, std::size_t threads
     };
     const auto puts = setting.measure(
         where,
-        {of("shows nothing", [](GuardedTables& all, std::size_t thread) { all.put(thread); }),
-         of("shows its lock",
-            [](GuardedTables& all, std::size_t thread) { all.put_guarded(thread); }),
+        {of("without a lock", [](GuardedTables& all, std::size_t thread) { all.put(thread); }),
+         of("with a lock", [](GuardedTables& all, std::size_t thread) { all.put_guarded(thread); }),
          of("compares a version",
             [](GuardedTables& all, std::size_t thread) { all.put_on_version(thread); })},
         {{"puts", rate_of}}, "a put");
-    setting.compare({"put that shows a lock, " + where, "calls/s", "put that shows nothing",
-                     guarded_write_target},
-                    puts[1], puts[0]);
     setting.compare(
-        {"put on a version, " + where, "calls/s", "put that shows nothing", guarded_write_target},
+        {"put with a lock, " + where, "calls/s", "put without a lock", guarded_write_target},
+        puts[1], puts[0]);
+    setting.compare(
+        {"put on a version, " + where, "calls/s", "put without a lock", guarded_write_target},
         puts[2], puts[0]);
     const auto together = setting.measure(
         where,
-        {of("shows nothing",
+        {of("without a lock",
             [](GuardedTables& all, std::size_t thread) { all.transact(Table::unbound, thread); }),
-         of("shows its lock",
+         of("with a lock",
             [](GuardedTables& all, std::size_t thread) { all.transact(Table::bound, thread); })},
         {{"together", rate_of}}, "16 puts together");
-    setting.compare({"16 puts together that show locks, " + where, "calls/s",
-                     "16 that show nothing", guarded_write_target},
+    setting.compare({"16 puts together with locks, " + where, "calls/s", "16 without locks",
+                     guarded_write_target},
                     together[1], together[0]);
 }
 
@@ -76,7 +75,7 @@ void measure_reads(Setting& setting, std::size_t threads) {
              of_calls(tables, "table bound to resources", threads, setting.duration(), bound)},
             {{"reads", rate_of}});
         setting.compare({name + " from a bound table, " + threads_of(threads), "calls/s",
-                         "from one that is not", bound_read_target},
+                         "from an unbound table", bound_read_target},
                         rounds[1], rounds[0]);
     }
 }
@@ -97,16 +96,16 @@ void run(Setting& setting) {
 Scenario guarded() {
     return {
         "guarded",
-        "Writes that show their lock, and reads that ask whether there is one",
-        "A write that shows the token of its lock is let in only while that lock is held, which "
-        "is checked in the same commit. Beside it: the same write without one, and one that "
-        "compares the item's version instead. A plain read of a table that is bound to "
-        "resources has to ask whether another holds the item for itself alone.",
-        {{"puts", "Puts of one item", "how durable, and by how many threads", Scale::words,
+        "Guarded writes, and reads of bound tables",
+        "A write that presents the token of its lock is committed only if the lock is still held, "
+        "which is checked in the same commit. It is compared with the same write without a lock, "
+        "and with one that compares the version of the item instead. A plain read of a table that "
+        "is bound to resources must check whether another session holds the item in exclusive.",
+        {{"puts", "Puts of one item", "durability and number of threads", Scale::words,
           "puts a second", Scale::log, "more"},
-         {"together", "Puts of 16 items in one commit", "how durable, and by how many threads",
+         {"together", "Puts of 16 items in one commit", "durability and number of threads",
           Scale::words, "commits a second", Scale::log, "more"},
-         {"reads", "Plain reads of a table", "what is read, and by how many threads", Scale::words,
+         {"reads", "Plain reads of a table", "kind of read and number of threads", Scale::words,
           "reads a second", Scale::log, "more"}},
         run};
 }

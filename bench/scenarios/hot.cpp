@@ -54,31 +54,32 @@ void measure(Setting& setting, Store store, const std::vector<std::string>& othe
 }
 
 std::vector<Chart> charts_of(const std::string& name, const std::string& kind) {
-    return {{name, "Hand-offs of one resource, " + kind, "clients that want it", Scale::log,
-             "hand-offs a second", Scale::log, "more"},
-            {name + "-late", "Time to wait for one resource, 99th percentile, " + kind,
-             "clients that want it", Scale::log, "microseconds from asking to holding", Scale::log,
-             "less"},
-            {name + "-fair", "How fairly one resource is handed on, " + kind,
-             "clients that want it", Scale::log, "Jain's index: 1 is fair", Scale::linear, "more"}};
+    return {
+        {name, "Hand-offs of one resource, " + kind, "clients that acquire it", Scale::log,
+         "hand-offs a second", Scale::log, "more"},
+        {name + "-late", "Time to wait for one resource, 99th percentile, " + kind,
+         "clients that acquire it", Scale::log, "microseconds from asking to holding", Scale::log,
+         "less"},
+        {name + "-fair", "Fairness of the hand-offs of one resource, " + kind,
+         "clients that acquire it", Scale::log, "Jain's index: 1 is fair", Scale::linear, "more"}};
 }
 
 }  // namespace
 
 Scenario hot() {
     Scenario scenario{
-        "hot", "One resource that all want",
-        "All clients want the same resource, wait in its queue, and give it back at once. "
-        "Hand-offs a second should stay level as the queue grows, and each client must get its "
-        "share. Who waits in etcd watches the one before him from an earlier revision on, and etcd "
-        "looks after such watches every tenth of a second.",
+        "hot", "One contended resource",
+        "All clients acquire the same resource, wait in its queue, and release it immediately. "
+        "The rate of hand-offs should not fall as the queue grows, and all clients should get "
+        "equal shares. A waiter in etcd watches its predecessor from an earlier revision, and "
+        "etcd serves such watches only every 100 ms.",
         charts_of("durable", "durable"), [](Setting& setting) {
             measure(setting, Store::durable,
                     {"Redis, always synced", "PostgreSQL, row lock", "etcd"},
                     "Redis, always synced", 1);
             measure(setting, Store::memory, {"Redis, no log", "PostgreSQL, advisory lock"},
                     "Redis, no log", 1.1);
-            setting.leave_out("memcached", "nobody can wait there for what another has");
+            setting.leave_out("memcached", "it has no queue in which a client can wait for a key");
         }};
     for (auto& chart : charts_of("memory", "in memory")) {
         scenario.charts.push_back(std::move(chart));

@@ -124,11 +124,11 @@ void measure(Setting& setting, TableServers& servers, const Calls& calls) {
 Scenario items() {
     Scenario scenario{
         "items",
-        "Calls for items, as an SDK for DynamoDB sends them",
-        "Clients over HTTP, each with a connection of its own, which ask again as soon as they are "
-        "answered. A lock made of an item is a PutItem on condition that there is none, and a "
-        "DeleteItem on condition that the holder is one's own. Ours is synced there, and the "
-        "others, which are made for testing, are not.",
+        "Calls for items through DynamoDB's API",
+        "HTTP clients, each with its own connection, send the next call as soon as the previous "
+        "one is answered. A lock made of an item is a PutItem on the condition that the item does "
+        "not exist, and a DeleteItem on the condition that the caller is its holder. Rocklock "
+        "syncs these writes. The other two, which are made for testing, do not.",
         {},
         [](Setting& setting) {
             TableServers servers(setting);
@@ -142,7 +142,7 @@ Scenario items() {
                                    "clients", Scale::log, "microseconds of processor time",
                                    Scale::log, "less"});
     };
-    add_charts("get", "GetItem of an item that is there", "calls");
+    add_charts("get", "GetItem of an existing item", "calls");
     add_charts("put", "PutItem that replaces an item", "calls");
     add_charts("pair", "A lock made of an item: conditional put and delete", "pairs");
     return scenario;

@@ -40,11 +40,11 @@ std::optional<double> crossing(const std::vector<Step>& steps) {
 void tell_crossing(Setting& setting, const std::string& what, const std::vector<Step>& steps) {
     const auto found = crossing(steps);
     if (!found) {
-        return setting.leave_out("accounts with which " + what,
-                                 "one of both was better with each number");
+        return setting.leave_out("number of accounts with which " + what,
+                                 "the same method was faster with every number");
     }
     Row row;
-    row.name = "accounts with which " + what;
+    row.name = "number of accounts with which " + what;
     row.unit = "accounts";
     row.ours = {*found, *found, *found};
     setting.row(row);
@@ -85,7 +85,7 @@ void run(Setting& setting) {
             {accounts_there, median(1, one_of_a_hundred_of) / median(0, one_of_a_hundred_of)});
     }
     bank.audit();
-    tell_crossing(setting, "optimistic transfers are as many as locked ones", by_rate);
+    tell_crossing(setting, "optimistic transfers are as fast as locked ones", by_rate);
     tell_crossing(setting, "the slowest of a hundred take as long without locks as with them",
                   by_wait);
 }
@@ -93,21 +93,21 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario optimistic() {
-    const std::string x = "accounts among which they transfer: the fewer, the more conflicts";
+    const std::string x = "number of accounts: the fewer, the more conflicts";
     return {"optimistic",
             "Optimistic and pessimistic transfers between accounts",
-            "Sixteen clerks transfer money between two of some accounts, and think for a "
-            "millisecond between reading and saving. An optimistic one saves if nobody has changed "
-            "either account since, and otherwise has thought in vain and begins again. A "
-            "pessimistic one locks both accounts first, and thinks once. Without conflicts it pays "
-            "for its locks. With many, an optimistic one pays for what was thought in vain: first "
-            "in the time of those who have to begin again most often.",
+            "Sixteen clerks transfer money between two of a number of accounts, and think for a "
+            "millisecond between reading and saving. An optimistic clerk saves if neither account "
+            "has changed since it was read; otherwise it starts again. A pessimistic clerk locks "
+            "both accounts first, and never starts again. With few conflicts, locks are the "
+            "greater cost. With many conflicts, repeated work is the greater cost, first for the "
+            "transfers that are repeated most often.",
             {{"rate", "Transfers between accounts, durable", x, Scale::log, "transfers a second",
               Scale::log, "more"},
-             {"late", "Time from the wish to the saved transfer, 99th percentile", x, Scale::log,
-              "microseconds", Scale::log, "less"},
-             {"vain", "Transfers that had to be repeated, for another had changed an account", x,
-              Scale::log, "percent of all attempts", Scale::linear, "less"}},
+             {"late", "Time from the beginning to the saved transfer, 99th percentile", x,
+              Scale::log, "microseconds", Scale::log, "less"},
+             {"vain", "Transfers that were repeated because an account had changed", x, Scale::log,
+              "percent of all attempts", Scale::linear, "less"}},
             run};
 }
 

@@ -55,9 +55,9 @@ Scenario readers_and_writers() {
     return {
         "readers_and_writers",
         "Readers and writers of one resource",
-        "Sixteen clients want one resource, to read or to write it, and hold it for a millisecond. "
-        "Readers share it; a writer that waits is not overtaken by readers that come later, so its "
-        "wait stays bounded however many they are.",
+        "Sixteen clients acquire one resource in read or in write and hold it for a millisecond. "
+        "Readers share it. Later readers do not overtake a waiting writer, so its wait is "
+        "bounded, independently of the number of readers.",
         {{"rate", "Work done under one lock by readers and writers, durable", x, Scale::linear,
           "times held, a second", Scale::log, "more"},
          {"writer", "Time that writers wait, 99th percentile", x, Scale::linear, "microseconds",

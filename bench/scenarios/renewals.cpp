@@ -116,17 +116,17 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario renewals() {
-    const std::string x = "sessions that renew themselves every ten seconds";
+    const std::string x = "sessions that are renewed every ten seconds";
     return {
         "renewals",
-        "Sessions that renew themselves",
-        "So many sessions are open, with leases of 30 seconds that they renew every ten seconds "
-        "or a little sooner. What does that take when nothing else happens, and how long does "
-        "another one's acquire take meanwhile? With the daemon, client and server are counted "
-        "together.",
+        "Renewals of many sessions",
+        "A number of sessions are open. Their leases of 30 seconds are renewed every ten seconds "
+        "or slightly earlier. The charts show the processor time of the renewals alone, and the "
+        "time of another session's acquire meanwhile. With the daemon, the processor time of "
+        "client and server is added.",
         {{"processor", "Processor time for renewals alone", x, Scale::log,
           "percent of one processor", Scale::linear, "less"},
-         {"renewals", "Renewals of sessions: the line says that all come in time", x, Scale::log,
+         {"renewals", "Renewals of sessions: on the line, all of them are in time", x, Scale::log,
           "renewals a second", Scale::log, ""},
          {"half", "Time to acquire beside these sessions, median", x, Scale::log, "microseconds",
           Scale::log, "less"},

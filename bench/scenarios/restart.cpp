@@ -163,12 +163,13 @@ void run(Setting& setting) {
 Scenario restart() {
     return {
         "restart",
-        "Stores with very many held locks, which are opened again",
-        "A store with so many held locks is closed, or its process is killed; then it is opened "
-        "again, and a free name is locked. The daemon and Redis are timed from the start of the "
-        "program on, embedded from the call that opens. Redis has as many keys, which it loads "
-        "from its RDB file until it answers anything but LOADING. Memory is what a process grows "
-        "by when the locks are taken, for each.",
+        "Opening a store with very many held locks",
+        "A store with a number of held locks is closed, or its process is killed. Then it is "
+        "opened again, and a free name is locked. The time begins at the start of the program for "
+        "the daemon and Redis, and at the call that opens the store if it is embedded. Redis has "
+        "the same number of keys, which it loads from its RDB file; the time ends when it stops "
+        "answering LOADING. The memory of a lock is the growth of the process divided by the "
+        "number of locks.",
         {{"restart", "Until the first grant after a restart", "held locks", Scale::log, "seconds",
           Scale::log, "less"},
          {"memory", "Resident memory of a held lock", "held locks", Scale::log, "bytes a lock",

@@ -96,15 +96,16 @@ Scenario sets() {
     const std::string x = "resources in a set, out of 64";
     return {
         "sets",
-        "Sets of resources that overlap",
-        "Sixteen threads each want some of 64 accounts at once: as one atomic set; one after the "
-        "other, in an order that all keep; or as they come, where whoever would close a ring of "
-        "waiters is refused and begins again.",
-        {{"rate", "Sets that overlap, durable", x, Scale::linear, "sets a second", Scale::log,
+        "Overlapping sets of resources",
+        "Each of sixteen threads needs several of 64 accounts at the same time. It acquires them "
+        "as one atomic set; or one after the other, in the same order as all other threads; or "
+        "one after the other in any order: then a request that would cause a deadlock is refused, "
+        "and its thread starts again.",
+        {{"rate", "Overlapping sets, durable", x, Scale::linear, "sets a second", Scale::log,
           "more"},
          {"late", "Time to wait for a whole set, 99th percentile", x, Scale::linear, "microseconds",
           Scale::log, "less"},
-         {"vain", "Sets that had to be asked for again, for a ring of waiters", x, Scale::linear,
+         {"vain", "Sets that were repeated because of a deadlock", x, Scale::linear,
           "percent of all attempts", Scale::linear, "less"}},
         run};
 }

@@ -47,10 +47,11 @@ void run(Setting& setting) {
 Scenario table_edit() {
     return {
         "table_edit",
-        "Tables that are edited, with foreign keys",
-        "Each editor edits a table of his own for two milliseconds, whose two foreign keys point "
-        "to two of four tables that all share. These must not change meanwhile: held in read, "
-        "editors share them; held in write, they wait for each other.",
+        "Edits of tables with foreign keys",
+        "Each editor edits its own table for two milliseconds. Two foreign keys of the table "
+        "point to two of four shared tables, which must not change during the edit. If the "
+        "editors lock these in read, they share them; if they lock them in write, they wait for "
+        "each other.",
         {{"rate", "Edits of tables whose foreign keys point to the same tables", "editors",
           Scale::log, "edits a second", Scale::log, "more"},
          {"late", "Time to wait to begin an edit, 99th percentile", "editors", Scale::log,

@@ -105,17 +105,17 @@ void measure(Setting& setting, Store store, const std::string& chart) {
 Scenario uncontended() {
     const auto chart = [](const std::string& name, const std::string& kind) {
         return std::vector<Chart>{
-            {name, "Locks that nobody else wants, " + kind, "clients", Scale::log,
+            {name, "Uncontended locks, " + kind, "clients", Scale::log,
              "acquire and release, pairs a second", Scale::log, "more"},
             {name + "-late", "Time to acquire, 99th percentile, " + kind, "clients", Scale::log,
              "microseconds from asking to holding", Scale::log, "less"}};
     };
     Scenario scenario{
         "uncontended",
-        "Resources that nobody else wants",
-        "Each client takes a resource of its own and gives it back, over and over: what a lock "
-        "costs when there is no contention. Durable means that a grant is on the disk before it is "
-        "answered, written that the operating system has it.",
+        "Uncontended resources",
+        "Each client acquires and releases its own resource repeatedly. This shows the cost of a "
+        "lock without contention. Durable: a grant is synced to disk before it is answered. "
+        "Written: it is passed to the operating system before it is answered.",
         {},
         [](Setting& setting) {
             measure(setting, Store::durable, "durable");

@@ -96,17 +96,18 @@ Scenario upgrades() {
     const std::string x = "readers that go on to write, percent";
     return {
         "upgrades",
-        "Those who read first, and then want to write",
-        "Sixteen clients read one of four documents for a millisecond, and some then write it for "
-        "half a one. They take it to read and convert the lock when they want to write; or take "
-        "it to write from the beginning. Of two readers who both want to convert one is refused "
-        "and has read in vain, so converting pays as long as few write.",
+        "Upgrades from read to write",
+        "Sixteen clients read one of four documents for a millisecond, and some of them then "
+        "write it for half a millisecond. They either lock it in read and convert the lock before "
+        "they write, or lock it in write from the beginning. If two readers of a document both "
+        "convert, one of them is refused and must read again, so converting is faster only if few "
+        "clients write.",
         {{"rate", "Documents that are read, and some written", x, Scale::linear,
           "documents a second", Scale::log, "more"},
          {"late", "Time from the first request to the end, 99th percentile", x, Scale::linear,
           "microseconds", Scale::log, "less"},
-         {"vain", "Upgrades that had to be repeated, for another wanted one too", x, Scale::linear,
-          "percent of all attempts", Scale::linear, "less"}},
+         {"vain", "Upgrades that were repeated because another reader converted first", x,
+          Scale::linear, "percent of all attempts", Scale::linear, "less"}},
         run};
 }
 

@@ -42,15 +42,16 @@ void run(Setting& setting) {
 Scenario zipf() {
     const std::string x = "skew (0: all equally popular; 1.5: four of ten requests want the first)";
     return {"zipf",
-            "Ten thousand resources of which some are wanted more",
-            "Sixteen clients take one of 10,000 resources, of which the k-th is wanted as often as "
-            "1/k^skew. To the left everybody finds his free, to the right most stand in one queue.",
-            {{"rate", "Locks on resources of which some are popular", x, Scale::linear,
+            "Ten thousand resources with skewed popularity",
+            "Sixteen clients acquire and release random resources out of 10,000. The k-th "
+            "resource is chosen with a probability proportional to 1/k^skew. On the left almost "
+            "all requests find their resource free; on the right most of them wait in one queue.",
+            {{"rate", "Locks on resources with skewed popularity", x, Scale::linear,
               "acquire and release, pairs a second", Scale::log, "more"},
              {"late", "Time to acquire, 99th percentile", x, Scale::linear,
               "microseconds from asking to holding", Scale::log, "less"},
-             {"fair", "How evenly the clients are served", x, Scale::linear,
-              "Jain's index: 1 is fair", Scale::linear, "more"}},
+             {"fair", "Fairness between the clients", x, Scale::linear, "Jain's index: 1 is fair",
+              Scale::linear, "more"}},
             run};
 }
 
