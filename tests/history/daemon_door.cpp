@@ -2,14 +2,14 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -21,28 +21,12 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include "client/unix_socket.hpp"
+#include "history/http_line.hpp"
 #include "wire/attribute_json.hpp"
 
 namespace rocklock::proof {
 
 namespace {
-
-using std::chrono::steady_clock;
-
-// Long enough for a build with sanitizers on a busy machine.
-constexpr std::chrono::seconds too_long{60};
-constexpr std::chrono::milliseconds look_again{1};
-
-int connect_in_time(const std::string& socket) {
-    const auto give_up = steady_clock::now() + too_long;
-    while (true) {
-        const int connection = connect_unix(socket, give_up);
-        if (connection >= 0) return connection;
-        if (steady_clock::now() > give_up) throw std::runtime_error("nobody listens at " + socket);
-        std::this_thread::sleep_for(look_again);
-    }
-}
 
 // ---- Requests ----
 
@@ -151,68 +135,6 @@ Trail trail_in(const boost::json::value* item) {
     return HistoryKeys::trail_of(read_item(*item).value());
 }
 
-struct HttpAnswer {
-    int status = 0;
-    std::string body;
-};
-
-class HttpLine {
-public:
-    explicit HttpLine(int connection) : connection_(connection) {}
-    HttpLine(const HttpLine&) = delete;
-    HttpLine& operator=(const HttpLine&) = delete;
-    ~HttpLine() { close(connection_); }
-
-    // Sends a request and returns the response, or none if the daemon has closed the connection.
-    std::optional<HttpAnswer> post(const std::string& operation, const std::string& body) {
-        std::string request =
-            "POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810." + operation +
-            "\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
-            "Authorization: AWS4-HMAC-SHA256 Credential=any/20260101/local/dynamodb/aws4_request, "
-            "SignedHeaders=host;x-amz-date, Signature=00\r\nContent-Length: " +
-            std::to_string(body.size()) + "\r\n\r\n" + body;
-        for (std::string_view left(request); !left.empty();) {
-            const auto sent = send(connection_, left.data(), left.size(), MSG_NOSIGNAL);
-            if (sent <= 0) return std::nullopt;
-            left.remove_prefix(static_cast<std::size_t>(sent));
-        }
-        return receive();
-    }
-
-private:
-    std::optional<HttpAnswer> receive() {
-        std::string received;
-        std::size_t head = std::string::npos;
-        while ((head = received.find("\r\n\r\n")) == std::string::npos) {
-            if (!receive_some(received)) return std::nullopt;
-        }
-        static constexpr std::string_view length_name = "content-length: ";
-        std::string lower = received.substr(0, head + 2);
-        for (char& letter : lower) {
-            if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-        }
-        const auto at = lower.find(length_name);
-        if (at == std::string::npos) throw std::runtime_error("no length: " + received);
-        const auto length = std::stoul(lower.substr(at + length_name.size()));
-        const std::size_t begin = head + 4;
-        while (received.size() < begin + length) {
-            if (!receive_some(received)) return std::nullopt;
-        }
-        return HttpAnswer{std::stoi(received.substr(received.find(' ') + 1)),
-                          received.substr(begin, length)};
-    }
-
-    bool receive_some(std::string& received) {
-        std::array<char, 16'384> buffer{};
-        const auto size = recv(connection_, buffer.data(), buffer.size(), 0);
-        if (size <= 0) return false;
-        received.append(buffer.data(), static_cast<std::size_t>(size));
-        return true;
-    }
-
-    int connection_;
-};
-
 class DaemonDoor final : public TableDoor {
 public:
     DaemonDoor(std::string socket, HistoryKeys keys)
@@ -221,7 +143,7 @@ public:
     TableReply ask(const TableRequest& request) override {
         if (!line_) line_.emplace(connect_in_time(socket_));
         const auto [operation, body] = told(request);
-        const auto answer = line_->post(operation, body);
+        const auto answer = line_->post(dynamodb_target + operation, body);
         if (!answer) {
             // The kernel closes the connections after the last thread of the daemon has ended. From
             // now on, none of its requests can take effect.
@@ -328,8 +250,8 @@ TableReply DaemonDoor::refused(const TableRequest& request, const boost::json::v
 
 // ---- The daemon ----
 
-TableDaemon::TableDaemon(const std::string& directory)
-    : directory_(directory), socket_(directory + "/sock") {
+TableDaemon::TableDaemon(const std::string& directory, std::vector<std::string> options)
+    : directory_(directory), socket_(directory + "/sock"), options_(std::move(options)) {
     start();
 }
 
@@ -362,6 +284,7 @@ void TableDaemon::start() {
     }
     std::vector<std::string> words{program, "serve", "--socket",
                                    socket_, "--db",  directory_ + "/db"};
+    words.insert(words.end(), options_.begin(), options_.end());
     std::vector<char*> environment;
     std::vector<char*> arguments;
     for (auto& variable : variables) environment.push_back(variable.data());
@@ -381,9 +304,23 @@ void TableDaemon::start() {
     close(connect_in_time(socket_));
 }
 
+std::uint16_t TableDaemon::port() const {
+    static constexpr std::string_view address = "listening on http://127.0.0.1:";
+    // The daemon logs its addresses just after it accepts connections.
+    while (true) {
+        std::ifstream log(directory_ + "/log");
+        const std::string text(std::istreambuf_iterator<char>(log), {});
+        const auto found = text.rfind(address);
+        if (found != std::string::npos && text.find('\n', found) != std::string::npos) {
+            return static_cast<std::uint16_t>(std::stoul(text.substr(found + address.size())));
+        }
+        std::this_thread::yield();
+    }
+}
+
 void call_daemon(const std::string& socket, const std::string& operation, const std::string& body) {
     HttpLine line(connect_in_time(socket));
-    const auto answer = line.post(operation, body);
+    const auto answer = line.post(dynamodb_target + operation, body);
     if (!answer || answer->status != 200) {
         throw std::runtime_error(operation + ": " + (answer ? answer->body : "no answer"));
     }

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "history/table_door.hpp"
 
@@ -15,13 +17,15 @@ namespace rocklock::proof {
 // Threads: one; other threads may use doors at the same time.
 class TableDaemon {
 public:
-    // Starts the daemon. Returns after the daemon accepts connections.
-    explicit TableDaemon(const std::string& directory);
+    // Starts it with further options of `rocklock serve`, and returns when it accepts connections.
+    explicit TableDaemon(const std::string& directory, std::vector<std::string> options = {});
     TableDaemon(const TableDaemon&) = delete;
     TableDaemon& operator=(const TableDaemon&) = delete;
     ~TableDaemon();
 
     const std::string& socket() const { return socket_; }
+    // The port of a daemon with the option `--http 127.0.0.1:0`.
+    std::uint16_t port() const;
     // Kills the daemon with SIGKILL, and starts a new one on the same store.
     void kill_and_start();
 
@@ -31,6 +35,7 @@ private:
 
     std::string directory_;
     std::string socket_;
+    std::vector<std::string> options_;
     pid_t process_ = 0;
 };
 

@@ -54,6 +54,10 @@ Operation converted(std::uint32_t session, Mode mode, std::uint64_t grant, std::
     return operation;
 }
 
+Operation wrote(Fate result, std::uint32_t session, std::uint64_t grant, std::int64_t called) {
+    return of(Verb::write, result, took(session, Mode::write, grant, called, called + 1));
+}
+
 bool holds_together(const History& history) {
     const bool found = !find_contradiction(history).has_value();
     // The result does not depend on the order of the records.
@@ -108,6 +112,11 @@ BOOST_AUTO_TEST_CASE(what_expires_makes_room) {
         holds_together({took(1, Mode::write, 1, 0, 1),
                         of(Verb::expire, Fate::done, took(1, Mode::write, 1, 100, 120)),
                         refused(2, Mode::write, 90, 95), took(2, Mode::write, 2, 105, 106)}));
+}
+
+BOOST_AUTO_TEST_CASE(written_with_the_lock_and_refused_after_it) {
+    BOOST_TEST(holds_together({took(1, Mode::write, 1, 0, 1), wrote(Fate::done, 1, 1, 2),
+                               gave(1, 1, 4, 5), wrote(Fate::not_held, 1, 1, 6)}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -183,6 +192,13 @@ BOOST_AUTO_TEST_CASE(raised_with_the_old_token) {
 BOOST_AUTO_TEST_CASE(not_lowered_for_those_who_are_refused_later) {
     BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), converted(1, Mode::read, 1, 1, 2),
                                 refused(2, Mode::read, 4, 5)}));
+}
+BOOST_AUTO_TEST_CASE(written_after_the_release) {
+    BOOST_TEST(!holds_together(
+        {took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3), wrote(Fate::done, 1, 1, 4)}));
+}
+BOOST_AUTO_TEST_CASE(write_refused_to_the_holder) {
+    BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), wrote(Fate::not_held, 1, 1, 2)}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

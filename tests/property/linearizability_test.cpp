@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -27,11 +26,14 @@
 
 #include "base/mutex.hpp"
 #include "lock/manager/lock_manager.hpp"
+#include "support/observed_answer.hpp"
 
 namespace rocklock {
 
 namespace {
 
+using proof::enter;
+using proof::moment;
 using proof::Operation;
 using Verb = Operation::Verb;
 using Fate = Operation::Result;
@@ -40,50 +42,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint32_t resources = 3;
 
-std::int64_t moment() { return system_clock().now().boot.time_since_epoch().count(); }
-
 std::string name_of(std::uint32_t resource) { return "order#" + std::to_string(resource); }
-
-// ---- The meaning of an error ----
-
-Fate verdict_of(const Error& error) {
-    switch (error.code) {
-        case ErrorCode::conflict:
-        case ErrorCode::patience_expired:
-        case ErrorCode::deadlock:
-            return Fate::refused;
-        case ErrorCode::cancelled:
-        case ErrorCode::session_expired:
-        case ErrorCode::session_not_found:
-            return Fate::withdrawn;
-        case ErrorCode::already_held:
-            return Fate::already_held;
-        case ErrorCode::grant_ended:
-        case ErrorCode::not_owner:
-            return Fate::not_held;
-        default:
-            throw std::runtime_error("unexpected: " + error.message);
-    }
-}
-
-// Sets the result of an operation. A deadlock is detected before the request waits.
-void enter(Operation& operation, const Result<Answer>& answer) {
-    operation.returned = moment();
-    if (!answer) {
-        operation.result = verdict_of(answer.error());
-        if (answer.error().code == ErrorCode::deadlock) operation.waits = false;
-        return;
-    }
-    operation.result = Fate::done;
-    if (const auto* grant = std::get_if<Grant>(&*answer)) {
-        operation.grant = number(grant->id);
-        operation.token = number(grant->token);
-    }
-    const auto* released = std::get_if<Released>(&*answer);
-    if (released != nullptr && released->outcome != Outcome::released) {
-        operation.result = Fate::not_held;
-    }
-}
 
 // ---- The threads ----
 

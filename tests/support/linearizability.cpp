@@ -316,6 +316,11 @@ std::optional<State> ResourceSearch::after(const State& state, std::size_t slot)
                 possible = false;
             }
             break;
+        case Verb::write: {
+            const Held* held = then.find(operation.grant, operation.session);
+            possible = held != nullptr && held->token == operation.token;
+            break;
+        }
         case Verb::close:
             std::erase_if(then.holders,
                           [&](const Held& held) { return held.session == operation.session; });
@@ -423,8 +428,8 @@ std::optional<std::string> find_token_disorder(std::span<const Operation> histor
 }
 
 std::string describe(const Operation& operation) {
-    static constexpr std::array<const char*, 5> verbs{"acquire", "convert", "release", "close",
-                                                      "expire"};
+    static constexpr std::array<const char*, 6> verbs{"acquire", "convert", "release",
+                                                      "close",   "expire",  "write"};
     static constexpr std::array<const char*, 6> results{"done",         "refused",  "withdrawn",
                                                         "already held", "not held", "open"};
     return "r" + std::to_string(operation.resource) + " s" + std::to_string(operation.session) +

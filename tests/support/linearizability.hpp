@@ -29,6 +29,8 @@ struct Operation {
         // A grant expires, without a call. The operation is called at the deadline and returns when
         // the expiry is reported.
         expire,
+        // Writes data and presents a grant and its token. Succeeds if the session holds them.
+        write,
     };
     enum class Result : std::uint8_t {
         // The operation succeeded.
@@ -56,7 +58,7 @@ struct Operation {
     std::uint32_t session = 0;
     // The result of a successful acquire, and an argument of the other operations.
     std::uint64_t grant = 0;
-    // From the answer to a successful acquire or conversion.
+    // From the answer to a successful acquire or conversion, or presented by a write.
     std::uint64_t token = 0;
     // From one clock. Operations with equal times overlap.
     std::int64_t called = 0;
