@@ -43,7 +43,7 @@ struct Row {
     // The contestant that Rocklock is compared with. If empty, the row has no ratio.
     std::string against;
     Spread theirs;
-    // How many times better Rocklock is.
+    // The factor by which Rocklock is better.
     Spread ratio;
     // The target of the ratio or, if the row has no ratio, of the value.
     std::optional<double> target;

@@ -21,7 +21,7 @@ struct CommonOptions {
     // The duration of one measurement.
     std::chrono::milliseconds duration{1000};
     std::string directory;
-    // Only rows whose names contain this text are measured.
+    // Only rows with this text in their name are measured.
     std::string only;
 };
 

@@ -44,7 +44,7 @@ struct Options {
     std::size_t rounds = 5;
     milliseconds duration{1000};
     std::string directory = std::filesystem::temp_directory_path().string();
-    // Only rows whose names contain this text are measured.
+    // Only rows with this text in their name are measured.
     std::string only;
     std::size_t threads = 1;
     bool json = false;
@@ -87,7 +87,7 @@ private:
     const Options options_;
     const std::string place_;
     std::map<std::string, std::unique_ptr<Server>> servers_;
-    // The names of the servers whose table has been filled.
+    // The names of the servers with a filled table.
     std::set<std::string> filled_;
     std::vector<Row> rows_;
 };

@@ -38,7 +38,7 @@ using std::chrono::nanoseconds;
 struct Options {
     std::size_t rounds = 9;
     milliseconds duration{50};
-    // Only rows whose names contain this text are measured.
+    // Only rows with this text in their name are measured.
     std::string only;
 };
 

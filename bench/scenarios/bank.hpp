@@ -1,4 +1,4 @@
-// A bank whose clerks transfer money between accounts, with optimistic or with pessimistic locks.
+// Transfers of money between the accounts of a bank, with optimistic or with pessimistic locks.
 #pragma once
 
 #include <chrono>

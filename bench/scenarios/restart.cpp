@@ -26,7 +26,7 @@ Sample sample_of(double seconds) {
     return sample;
 }
 
-// A store that was closed, or whose process was killed. Each measurement opens a copy of it.
+// A store that was closed, or left by a killed process. Each measurement opens a copy of it.
 class LeftStore {
 public:
     LeftStore(Setting& setting, std::size_t locks, End end)

@@ -54,7 +54,7 @@ class Server;
 struct Contender {
     std::string name;
     std::function<Sample()> round;
-    // The server whose processor time and memory are included. May be null.
+    // The processor time and the memory of this server are included. May be null.
     const Server* server = nullptr;
 };
 

@@ -62,8 +62,8 @@ struct Scenario {
     std::string says;
     std::vector<Chart> charts;
     std::function<void(Setting&)> run;
-    // The kind of requests whose durations are in Sample::waits, such as "readers". Empty: all
-    // requests. The same for Sample::other_waits.
+    // The kind of requests that Sample::waits contains, such as "readers". Empty: all requests. The
+    // same for Sample::other_waits.
     std::string waits_of{};
     std::string other_waits_of{};
 };

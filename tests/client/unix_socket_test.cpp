@@ -1,4 +1,4 @@
-// Connecting to a socket whose owner listens but does not accept connections.
+// Connecting to a Unix socket if its listener does not accept connections.
 #include "client/unix_socket.hpp"
 
 #include <sys/socket.h>

@@ -46,8 +46,7 @@ public:
     }
 
     // A response that repeats an existing grant, as for a join or a transfer to the same session,
-    // changes nothing. It depends only on the decision that created the grant; a release in between
-    // may be lost.
+    // depends only on the decision that created the grant. A release in between may be lost.
     std::uint64_t rests_on(const Result<Answer>& owed) const {
         const auto* grant = owed ? std::get_if<Grant>(&*owed) : nullptr;
         if (grant == nullptr) return decision_;
@@ -228,7 +227,7 @@ Verdict Outside::judge(const Life& life, const Found& found) {
     if (verdict.wrong) return verdict;
 
     // If the written decisions are known, exactly those have survived. A promised decision after
-    // them can only be one that changed nothing, so the state after it is the same.
+    // them can only be one without an effect, so the state after it is the same.
     const std::uint64_t least = std::max(told.promised, life.written.value_or(0));
     const std::uint64_t most = life.written ? least : life.decisions;
     Complaint last;

@@ -2,8 +2,8 @@
 //
 // The judge replays the operations of the worker on the reference model, in the order and at the
 // times of their decisions. The recovered state must equal the state of the model after a prefix of
-// the decisions. The prefix must contain every decision whose response promised that it was
-// written.
+// the decisions. If a response promised that its decision was written, the prefix must contain the
+// decision.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(is_withdrawn_by_a_cancel) {
     bob.cancel(ticket);
     BOOST_REQUIRE(events.wait_for(1));
     BOOST_TEST(events.seen().at(0) == "cancelled");
-    // If the request has completed or is unknown, cancel() does nothing.
+    // If the request has completed or is unknown, cancel() has no effect.
     bob.cancel(ticket);
     bob.cancel(Ticket{12345678});
     held.release().value();

@@ -76,7 +76,7 @@ private:
         Item next = wanted.key;
         next.set("count", Number(count_of(locked->item) + 1));
         if (one_of(20)) {
-            // Simulates a killed process: nothing is released.
+            // Simulates a killed process: no lock is released.
             ++tally_.left;
             locked->guard.detach();
             std::ignore = session.detach();
@@ -117,7 +117,8 @@ private:
         const bool stale = saved.error().code == ErrorCode::stale_token ||
                            saved.error().code == ErrorCode::transaction_cancelled;
         if (stale) ++tally_.late;
-        // A busy machine can delay a thread beyond its lease, so `stale` is expected without a pause, too.
+        // A busy machine can delay a thread beyond its lease, so `stale` is expected without a
+        // pause, too.
         if (!stale && !paused) ++tally_.unexpected;
     }
 

@@ -1,4 +1,4 @@
-// A shop whose tables keep drafts of refused writes.
+// A shop with tables that keep drafts of refused writes.
 #pragma once
 
 #include <memory>

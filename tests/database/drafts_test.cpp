@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(has_what_came_too_late_behind_a_lease_or_a_break) {
                "stale_token");
     BOOST_TEST_REQUIRE(shop.drafts_of("ann").size() == 1U);
     BOOST_TEST(draft_text(shop.drafts_of("ann")[0]) == "broken");
-    // Of the drafts with the same token and item, the last one is kept.
+    // If several drafts have the same token and item, the last one is kept.
     BOOST_TEST_REQUIRE(shop.drafts_of("bob").size() == 1U);
     BOOST_TEST(draft_text(shop.drafts_of("bob")[0]) == "later");
     BOOST_TEST(text_of(shop, "1") == "none");
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(has_all_that_was_asked_for) {
     BOOST_TEST((*expected[2].values == std::vector<AttributeValue>{"m", "n"}));
     BOOST_TEST((kept.expressions.conditional_operator == ConditionalOperator::any));
     BOOST_TEST(!kept.expressions.update.has_value());
-    // Of the drafts with the same token and item, the last one is kept, whatever its kind.
+    // If several drafts have the same token and item, the last one is kept, whatever its kind.
     removal.proof = lost.proof();
     BOOST_TEST_REQUIRE(outcome(shop.tables->write_item(removal)) == "stale_token");
     BOOST_TEST_REQUIRE(shop.drafts_of("ann").size() == 1U);

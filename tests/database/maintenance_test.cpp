@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(is_the_only_one_who_does) {
     BOOST_TEST(database.list().value().locks.size() == 1U);
 }
 
-// If the first opening fails, either all of it is on disk, or nothing is and the mark is still
-// there.
+// If the first opening fails, either all of its changes are on disk, or none is and the mark is
+// still there.
 BOOST_AUTO_TEST_CASE(does_it_wholly_or_leaves_it_to_the_next) {
     SimulatedClock clock;
     for (const auto call : {FaultyStorage::Call::write, FaultyStorage::Call::sync}) {

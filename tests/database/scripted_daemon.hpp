@@ -1,5 +1,5 @@
-// A daemon whose responses are defined by a test, and clients that are connected to it or to a real
-// one.
+// A daemon with responses that a test defines, and clients that are connected to it or to a real
+// daemon.
 #pragma once
 
 #include <sys/socket.h>

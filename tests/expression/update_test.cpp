@@ -198,8 +198,8 @@ BOOST_AUTO_TEST_CASE(the_one_that_goes_first_is_told) {
     }
 }
 
-// Of two overlapping paths, the message names the earlier one in the text first, whatever the
-// number of paths.
+// If two paths overlap, the message names first the one that is earlier in the text, for any number
+// of paths.
 BOOST_AUTO_TEST_CASE(paths_that_overlap_are_found_among_many) {
     std::string text = "REMOVE z[3].y";
     for (int i = 0; i < 300; ++i) text += ",a" + std::to_string(i);

@@ -54,7 +54,7 @@ struct Manner {
     std::chrono::milliseconds pause{};
 };
 
-// Returns a store whose session key is zeros, so that sessions have the same secrets in each run.
+// Returns a store with a session key of zeros, so that sessions have the same secrets in each run.
 std::unique_ptr<Storage> known_storage(Clock& clock) {
     auto storage = make_memory_storage(clock);
     Batch batch;

@@ -10,8 +10,8 @@ namespace rocklock {
 // request.
 //
 // Throws std::logic_error if a property does not hold: a response is JSON and never an internal
-// error, a refused request changes nothing, and each index contains exactly the items that belong
-// to it.
+// error, a refused request has no effect, and each index contains exactly the items that belong to
+// it.
 void play_tables(std::string_view input);
 
 }  // namespace rocklock

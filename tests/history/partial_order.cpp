@@ -16,8 +16,8 @@ std::optional<std::vector<std::size_t>> Reasons::in_order() const {
     for (std::size_t thing = 0; thing < count(); ++thing) {
         if (reasons_left[thing] == 0) order.push_back(thing);
     }
-    // A topological sort: a node whose last predecessor is done is appended and then visited in
-    // turn.
+    // A topological sort: when the last predecessor of a node is done, the node is appended and
+    // then visited in turn.
     std::size_t done = 0;
     while (done < order.size()) {
         for (const std::size_t after : next_[order[done++]]) {

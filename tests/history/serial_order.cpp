@@ -50,7 +50,7 @@ struct KeyStory {
     std::unordered_map<std::uint64_t, std::size_t> successors{};
 };
 
-// A part of an item's history: from its creation, or from a write whose predecessor is unknown, to
+// A part of an item's history: from its creation, or from a write with an unknown predecessor, to
 // its removal or to its last known version. Or a single read that found no item.
 struct Piece {
     std::size_t first = 0;
@@ -122,7 +122,7 @@ private:
     std::vector<Piece> pieces_;
     std::list<Removers> removers_;
     std::vector<Choice> choices_;
-    // The operations whose response differed in an order that was tried. A decision about them, or
+    // Operations with a different response in an order that was tried. A decision about them, or
     // about a neighbour, was wrong.
     std::set<std::size_t> blamed_;
     Explanation figures_;

@@ -13,9 +13,9 @@
 //
 // If the constraints contain a cycle, no order exists. Only the absences of an item cannot be
 // distinguished from each other. The known history of an item is therefore divided into pieces,
-// each from a creation to a removal. Of two pieces, one precedes the other completely; these
-// choices form Papadimitriou's polygraph ("The Serializability of Concurrent Database Updates",
-// JACM 1979). Choices with a single possible order are decided first, the others by guessing.
+// each from a creation to a removal. One of two pieces precedes the other completely; these choices
+// form Papadimitriou's polygraph ("The Serializability of Concurrent Database Updates", JACM 1979).
+// Choices with a single possible order are decided first, the others by guessing.
 //
 // A history is accepted only if the order that was found gives the same results on a model.
 // Acceptance thus does not depend on the derived constraints. A history is rejected only if the

@@ -103,7 +103,8 @@ BOOST_AUTO_TEST_CASE(limits_what_stands_between_chunks_and_behind_them) {
     }
 }
 
-// Byte by byte, and in two pieces of any length: the last chunk may arrive alone.
+// Byte by byte, and in two pieces of any length. The reader must also work if the last chunk
+// arrives alone.
 BOOST_AUTO_TEST_CASE(reads_chunks_in_whatever_pieces_they_come) {
     const std::string start = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (const std::string end : {"0\r\n\r\n", "00;x\r\n\r\n", "0\r\nA: b\r\n\r\n",

@@ -48,7 +48,7 @@ public:
         send(bytes);
     }
 
-    // Returns the next response. Fails after a minute.
+    // Returns the next response. Fails if there is none within a minute.
     Frame next() {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
         for (;;) {
@@ -81,7 +81,7 @@ public:
         BOOST_TEST(frame.number == number);
         return std::get<ReplyTo<Body>>(read_reply_frame(body, frame.body).value().reply);
     }
-    // Waits until all requests are answered. Fails after a minute.
+    // Waits until all requests are answered. Fails if that takes more than a minute.
     void drain() {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
         while (conversation_->outstanding() > 0) {

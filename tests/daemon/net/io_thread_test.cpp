@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A socket whose other end belongs to the test. Records the calls of the thread.
+// A socket that records the calls of the thread. The test has its other end.
 class Noted final : public IoThread::Served {
 public:
     Noted() { check(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0); }
