@@ -197,9 +197,9 @@ std::optional<BootTime> FramedService::tick() {
     return check_sessions(true);
 }
 
-// Queries sessions that have grants and whose lease has expired according to the client's
-// computation. The query does not renew them. Returns the time of the next check, or none if no
-// check is needed. If `waits` is true, waits for the replies.
+// Queries sessions that have grants and, according to the client's computation, an expired lease.
+// The query does not renew them. Returns the time of the next check, or none if no check is needed.
+// If `waits` is true, waits for the replies.
 std::optional<BootTime> FramedService::check_sessions(bool waits) {
     std::vector<SessionId> due;
     std::optional<BootTime> next;

@@ -122,7 +122,7 @@ private:
         std::uint64_t known_at = 0;
         bool releasing = false;
     };
-    // The state of a session whose secret is known.
+    // The state of a session with a known secret.
     struct Known {
         Secret secret;
         std::map<GrantId, Held> grants;

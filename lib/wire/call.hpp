@@ -130,7 +130,7 @@ inline constexpr std::string_view target_prefix = "Rocklock_20261121.";
 
 // Returns the name of the verb, such as "Acquire".
 std::string_view verb_name(const CallBody& body);
-// Returns the name of the verb whose type has this index in CallBody.
+// Returns the name of the verb with this index in CallBody.
 std::string_view verb_name_at(std::size_t index);
 // Returns an empty call of the verb, or none if there is no verb with this name.
 std::optional<Call> call_named(std::string_view verb);

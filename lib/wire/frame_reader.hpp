@@ -80,7 +80,8 @@ public:
         read(*member, {where_, tag.name}, value);
         if (value.count() == -1 || value > max_wait) value = no_limit;
     }
-    // An optional value whose members are members of this object. The value is present if `tag` is.
+    // Reads an optional value that has its members in this object, not in an object of its own. The
+    // value is present if `tag` is.
     template <typename T>
     void flat_optional(FrameTag tag, std::optional<T>& value) {
         if (!has(tag)) return;

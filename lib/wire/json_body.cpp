@@ -24,7 +24,7 @@ constexpr std::size_t max_depth = 128;
 // which one the sender meant, so the request is refused. To detect this, the names in the text are
 // counted and compared with the members of the parsed object.
 
-// Returns the position of the quote that ends the string whose text begins at `start`. Uses find(),
+// Returns the position of the closing quote of a string. Its text begins at `start`. Uses find(),
 // because texts can be long.
 std::size_t end_of_string(std::string_view json, std::size_t start) {
     for (auto end = json.find('"', start);; end = json.find('"', end + 1)) {

@@ -73,8 +73,8 @@ public:
         if (value > max_wait) value = no_limit;
     }
 
-    // An optional value whose members are members of this object. The value is present if `name`
-    // is.
+    // Reads an optional value that has its members in this object, not in an object of its own. The
+    // value is present if `name` is.
     template <typename T>
     void flat_optional(std::string_view name, std::optional<T>& value) {
         T flat{};
@@ -86,7 +86,7 @@ public:
 
     bool has(std::string_view name) const { return object_.contains(name); }
 
-    // Returns a member whose value the caller reads itself, or null if it is absent.
+    // Returns a member, or null if it is absent. The caller reads the value itself.
     const boost::json::value* other(std::string_view name) { return find(name); }
 
     void refuse(std::string_view what) {

@@ -67,7 +67,7 @@ struct TableAnswer {
     std::string body;
     // The version of the item, if one item was written or read; 0 if it does not exist now.
     std::optional<std::uint64_t> version;
-    // Set if `body` is an error whose name only this operation has.
+    // Set if `body` is an error with a name that only this operation uses.
     std::optional<ErrorCode> refused{};
 };
 

@@ -95,6 +95,7 @@ struct GetItem {
 };
 
 struct GetAnswer {
+    // None if the item does not exist.
     std::optional<Item> item;
     // The version of the item; 0 if it does not exist.
     std::uint64_t version = 0;
@@ -144,7 +145,8 @@ struct Scan {
     std::optional<std::int64_t> total_segments;
 };
 
-// A page ends at PageOptions::limit, after 1 MB of items, or after 20,000 items.
+// A page ends at PageOptions::limit, after 1 MB of items, or after 20,000 items (2,000 items of a
+// system table).
 struct Page {
     // Empty if the request selected only the count.
     std::vector<Item> items;

@@ -81,6 +81,7 @@ public:
     //
     // Errors: resource_in_use  the table exists
     virtual Result<TableDescription> create_table(const CreateTable& request) = 0;
+    // Returns the description of a table.
     virtual Result<TableDescription> describe_table(const std::string& table) = 0;
     // Changes a table and returns its new description. A new index is complete when the call
     // returns. A query of the index before that fails with invalid_argument. If an index is
@@ -92,6 +93,8 @@ public:
     // Deletes a table and returns its last description. Errors: invalid_argument if the table has
     // deletion protection; resource_in_use if it is bound.
     virtual Result<TableDescription> delete_table(const std::string& table) = 0;
+    // Returns a page of table names, without those of system tables. Errors: invalid_argument (the
+    // limit).
     virtual Result<TableNames> list_tables(const ListTables& request) = 0;
 
     // Returns the request. Errors: invalid_argument if the setting does not change, if another
@@ -143,6 +146,8 @@ public:
     // Writes one item. Errors: condition_failed; error().item is the item, if the request asked for
     // it.
     virtual Result<WriteAnswer> write_item(const WriteItem& request) = 0;
+    // Returns one item. Errors for bound tables: locked if another session holds the resource in
+    // mode `exclusive`; lock_required if the binding is strict (TableBinding::strict).
     virtual Result<GetAnswer> get_item(const GetItem& request) = 0;
     // Non-blocking get_item(), for threads that must not wait. Returns none if the item is not
     // cached in memory or is not small; call get_item() then.

@@ -114,8 +114,8 @@ struct CreateTable {
     std::optional<OnDemandThroughput> on_demand{};
     std::optional<WarmThroughput> warm{};
     ServerSideEncryption encryption{};
-    // The uid of the user whose limit of bytes the table counts towards (UserLimits). If none, it
-    // counts towards no limit.
+    // The uid of a user. The table counts towards the user's limit of bytes (UserLimits). If none,
+    // it counts towards no limit.
     std::optional<std::uint32_t> user{};
 };
 
