@@ -111,7 +111,7 @@ ServiceAnswer StatusPages::front(const HttpRequest& request) const {
 
 ServiceAnswer StatusPages::ready() const {
     if (recorder_.failed()) return plain(503, "the storage has failed\n");
-    if (stopping_) return plain(503, "leaving\n");
+    if (stopping_) return plain(503, "shutting down\n");
     return plain(200, "ok\n");
 }
 

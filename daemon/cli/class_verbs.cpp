@@ -70,8 +70,8 @@ public:
             const auto mode = parse_mode(text.substr(colon + 1));
             if (!mode || *mode == Mode::exclusive) {
                 return fail(option, text,
-                            "behind the last colon stands the mode, read or write; a name that "
-                            "has a colon needs one too");
+                            "the mode after the last colon must be read or write; a name that "
+                            "contains a colon needs a mode");
             }
             value.push_back({text.substr(0, colon), *mode});
         }
@@ -164,7 +164,7 @@ int class_put_verb(const Arguments& arguments) {
     if (arguments.has("json")) {
         print(write_value(*put));
     } else if (!arguments.has("quiet")) {
-        print("class " + printable(put->pattern) + " counts from now on");
+        print("class " + printable(put->pattern) + " is in effect");
     }
     return exit_status::done;
 }

@@ -271,7 +271,7 @@ int completion_verb(const Arguments& arguments) {
         print(fish_script);
     } else {
         return fail({ErrorCode::invalid_argument,
-                     "'" + shell + "' is no shell that is known here: give bash, zsh or fish"});
+                     "'" + shell + "' is not a supported shell: give bash, zsh or fish"});
     }
     return exit_status::done;
 }

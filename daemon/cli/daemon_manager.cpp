@@ -106,9 +106,9 @@ bool is_crowded(const Result<Reply>& reply) {
 // The error for a daemon that accepts connections without replying, or does not accept them.
 Error hangs(const std::string& path) {
     return {ErrorCode::indeterminate,
-            "the daemon on " + path + " does not answer: it hangs, or is stopped (" +
-                format_duration(max_answer) +
-                " beyond the patience); whether the call was heard nobody can say"};
+            "the daemon on " + path + " does not answer within " + format_duration(max_answer) +
+                " after the wait timeout: it hangs or is stopped; it is unknown whether the call "
+                "took effect"};
 }
 
 Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {

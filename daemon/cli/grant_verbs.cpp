@@ -109,8 +109,8 @@ int keep_if_told(Manager& manager, const Grant& grant) {
     if (output_written()) return exit_status::done;
     const auto released = manager.ask<Released>(
         Call{Release{grant.session, grant.id}, grant.own_session->secret, {}});
-    complain(released ? "the lock was given back, since nobody would know of it"
-                      : "the lock could not be given back and ends with its lease");
+    complain(released ? "the lock was released, because its grant could not be printed"
+                      : "the lock could not be released and ends with its lease");
     return exit_status::internal;
 }
 

@@ -81,17 +81,19 @@ std::string closing_sections() {
                  {"64", "The command line, a setting or the request is wrong."},
                  {"69", "The daemon cannot be reached."},
                  {"70", "The storage failed or is damaged, or the output could not be written."},
-                 {"75", "Held by others, or waited in vain: try again later."},
+                 {"75",
+                  "Another session holds the lock, or the wait timeout has expired: try again "
+                  "later."},
                  {"76", "The lock was lost, had ended already, or is not known."},
                  {"77", "Not allowed."},
-                 {"126, 127", "run: the command cannot be run; there is no such command."},
+                 {"126, 127", "run: the command cannot be executed; the command was not found."},
                  {"128+n", "run: signal n ended the command."}}) +
            list("ENVIRONMENT",
                 {{"ROCKLOCK_SESSION", "The proof that a grant is yours, as acquire prints it."},
                  {variables,
-                  "What the option of the same name says, where it is not given. No other "
-                  "option has a variable. ROCKLOCK_DB counts for serve and for db check, "
-                  "db stats and db restore."},
+                  "The value of the option of the same name if the option is not given. No other "
+                  "option has a variable. ROCKLOCK_DB applies to serve, db check, db stats "
+                  "and db restore."},
                  {"ROCKLOCK_CONFIG", "The file to read instead of /etc/rocklock.conf."},
                  {"NO_COLOR", "No colour."}}) +
            list("FILES",

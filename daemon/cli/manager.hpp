@@ -40,7 +40,7 @@ public:
         auto reply = call(std::move(request), limits);
         if (!reply) return std::move(reply).error();
         if (auto* value = std::get_if<T>(&*reply)) return std::move(*value);
-        return Error(ErrorCode::io_error, "the daemon answered another question");
+        return Error(ErrorCode::io_error, "the daemon sent a reply of the wrong type");
     }
 };
 

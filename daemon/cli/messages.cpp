@@ -120,7 +120,7 @@ std::string explain_quietly(const Error& error) {
         case ErrorCode::conflict:
             return "not granted: others have it or wait for it";
         case ErrorCode::patience_expired:
-            return "waited in vain: others have it";
+            return "not granted within the wait timeout: others have it";
         case ErrorCode::deadlock:
             return "not granted: the wait would never end (a deadlock)";
         default:

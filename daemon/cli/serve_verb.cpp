@@ -135,8 +135,8 @@ int serve_verb(const Arguments& arguments) {
     if (auto read = read_operation(*settings, options); !read) return fail(read.error());
     if (auto read = read_tables(*settings, options); !read) return fail(read.error());
     if (memory && arguments.has("db")) {
-        return fail(
-            {ErrorCode::invalid_argument, "--memory keeps nothing, --db names where: give one"});
+        return fail({ErrorCode::invalid_argument,
+                     "--memory keeps no data on disk, --db names a directory: give one"});
     }
 
     const auto socket = server_socket(*settings);

@@ -131,7 +131,7 @@ Result<Settings> Settings::load(const Arguments& arguments) {
     // For example a directory: it can be opened, but not read.
     if (file.bad()) {
         return Error(ErrorCode::invalid_argument,
-                     "cannot read the settings in " + settings.file_name_ + ": it is no file");
+                     "cannot read the settings in " + settings.file_name_ + ": it is not a file");
     }
     return settings;
 }

@@ -268,7 +268,7 @@ int db_restore_verb(const Arguments& arguments) {
         print(writer.take());
     } else if (!arguments.has("quiet")) {
         print("restored to " + printable(*store) +
-              ": whoever opens it first ends the sessions and grants of the backup");
+              ": its first open ends the sessions and grants of the backup");
     }
     return exit_status::done;
 }

@@ -243,13 +243,13 @@ private:
 // Returns the text cut to `lines` lines; the last line says how many were cut and how to leave.
 std::string fitted(const std::string& text, std::size_t lines) {
     const auto all = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-    if (all + 2 <= lines) return text + "\nq leaves";
+    if (all + 2 <= lines) return text + "\nq quits";
     const std::size_t shown = std::min(all, std::max<std::size_t>(lines, 1) - 1);
     std::size_t end = 0;
     for (std::size_t line = 0; line < shown; ++line) end = text.find('\n', end) + 1;
     const auto rest = all - shown;
     return text.substr(0, end) + (rest > 0 ? "and " + std::to_string(rest) + " more; " : "") +
-           "q leaves";
+           "q quits";
 }
 
 // Returns the exit status if the wakeup ends the program, otherwise nullopt.

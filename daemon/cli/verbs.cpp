@@ -74,7 +74,7 @@ Result<std::string> reason_of(const Arguments& arguments) {
     const auto reason = arguments.get("reason");
     if (!reason || reason->empty()) {
         return Error(ErrorCode::invalid_argument,
-                     "say why, for the one who loses the lock and for the record: --reason TEXT");
+                     "give a reason, which the holder and the audit log get: --reason TEXT");
     }
     return *reason;
 }

@@ -92,7 +92,7 @@ int print_events(const EventPage& page, bool json) {
         if (json) {
             print("{\"Gap\":true}");
         } else {
-            complain("events are missing here: look anew with `rocklock ls`");
+            complain("events are missing here: list the locks again with `rocklock ls`");
         }
     }
     for (const auto& event : page.events) print(json ? write_value(event) : text_of(event));

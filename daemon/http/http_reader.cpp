@@ -60,8 +60,7 @@ std::string* place_of(http::field name, string_view name_text, HttpRequest& requ
 constexpr std::size_t min_end_of_chunks = 5;
 
 HttpProblem too_long() {
-    return {431,
-            "the headers, what stands between chunks, or what follows them is longer than 64 KB"};
+    return {431, "the headers, the chunk headers or the trailers are longer than 64 KB"};
 }
 
 HttpProblem problem_in(const ErrorValue& error) {

@@ -74,13 +74,13 @@ Result<EventStream> EventStream::open(std::string_view target, std::string_view 
         } else if (const auto number = number_in(*value); name == "after" && number) {
             after = *number;
         } else {
-            return wrong(name == "after" ? "after is no sequence number"
+            return wrong(name == "after" ? "after is not a sequence number"
                                          : "the query has only prefix and after");
         }
     }
     if (!last_event_id.empty()) {
         const auto number = number_in(last_event_id);
-        if (!number) return wrong("Last-Event-ID is no sequence number");
+        if (!number) return wrong("Last-Event-ID is not a sequence number");
         after = *number;
     }
     return EventStream(std::move(prefix), after);

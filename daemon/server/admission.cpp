@@ -169,7 +169,7 @@ bool Admission::make_room(bool for_administrator) {
     if (const auto count = dropped_.let_through(now); count > 0) {
         uses_.log.write({LogLevel::warning,
                          "connection_dropped",
-                         "too many connections, some that had asked nothing made room",
+                         "too many connections, some without a request were closed",
                          {{"dropped", count},
                           {"connections", uses_.traffic.connections.load()},
                           {"most", uses_.max_connections}}});

@@ -284,7 +284,7 @@ asio::awaitable<void> Server::run_maintenance() {
     while (!stopping_) {
         timer.expires_after(period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
-        if (!stopping_ && idle()) request_stop("nobody needs it");
+        if (!stopping_ && idle()) request_stop("no sessions and no requests");
     }
 }
 
@@ -302,8 +302,8 @@ asio::awaitable<void> Server::watch_socket_file() {
             MutexLock lock(mutex_);
             failure_ = Error(ErrorCode::io_error,
                              "the socket file " + file->path() +
-                                 " was removed or replaced, so that nobody finds this daemon; "
-                                 "start it again, and leave the file to it");
+                                 " was removed or replaced, so that clients cannot find this "
+                                 "daemon; start it again, and do not touch the file");
         }
         request_stop("its socket file is gone");
     }
@@ -348,7 +348,7 @@ void Server::request_stop(const char* reason) {
     // A second signal ends the process immediately. The store is consistent at any time.
     signals_.clear(ignored);
     parts_.manager.notify("STOPPING=1");
-    parts_.log.write({LogLevel::info, "leaving", std::string("leaving: ") + reason, {}});
+    parts_.log.write({LogLevel::info, "leaving", std::string("shutting down: ") + reason, {}});
     stopping_.notify_all();
 }
 
@@ -390,7 +390,7 @@ void log_start(const Log& log, Database& database, const ServerOptions& options)
     if (!options.rehearsal.is_on()) return;
     log.write({LogLevel::warning,
                "rehearsal",
-               "this is a rehearsal: requests for tables meet nuisances on purpose",
+               "fault injection is on: requests for tables fail or are delayed on purpose",
                {{"throttle_percent", options.rehearsal.throttle_percent},
                 {"conflict_percent", options.rehearsal.conflict_percent},
                 {"index_lag", exact_duration(options.rehearsal.index_lag)},

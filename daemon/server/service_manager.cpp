@@ -55,7 +55,7 @@ Result<Listener> adopt(int socket) {
     }
     size = sizeof type;
     if (::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
-        return unusable(socket, "is no stream: use ListenStream");
+        return unusable(socket, "is not a stream socket: use ListenStream");
     }
     const int flags = ::fcntl(socket, F_GETFL);
     ::fcntl(socket, F_SETFL, flags | O_NONBLOCK);

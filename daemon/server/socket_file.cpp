@@ -57,9 +57,10 @@ Result<int> take_lock(const std::string& path) {
 Result<void> require_no_other_file(const std::string& path) {
     struct stat facts {};
     if (::lstat(path.c_str(), &facts) != 0 || S_ISSOCK(facts.st_mode)) return {};
-    return Error(ErrorCode::invalid_argument,
-                 "cannot listen on " + path +
-                     ": there is a file that is no socket; remove it or choose another --socket");
+    return Error(
+        ErrorCode::invalid_argument,
+        "cannot listen on " + path +
+            ": there is a file that is not a socket; remove it or choose another --socket");
 }
 
 }  // namespace

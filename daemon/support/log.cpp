@@ -123,7 +123,7 @@ void Log::write(const LogEvent& event) const {
     if (lost_ > 0) {
         write_line({LogLevel::warning,
                     "log_lost",
-                    "nobody read this log for a while, and lines were lost",
+                    "the reader of the log was too slow, and lines were lost",
                     {{"lines", lost_}}});
     }
     write_line(event);

@@ -31,7 +31,7 @@ std::optional<SessionId> session_of(const Result<Reply>& reply) {
 
 Error client_gone() {
     return {ErrorCode::cancelled,
-            "the client hung up before the answer, so nothing was kept for it"};
+            "the client disconnected before the response, so its request was undone"};
 }
 
 }  // namespace

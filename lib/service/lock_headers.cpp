@@ -101,8 +101,8 @@ Result<std::vector<DraftId>> read_drafts(std::string_view text, std::string_view
         const auto value = header_number(one);
         if (!value || *value == 0 || (is_one && !drafts.empty())) {
             return bad_value(draft_at,
-                             "the number of a draft, as ListDrafts tells it; of a transaction "
-                             "several may be given, with commas between");
+                             "the number of a draft, as ListDrafts returns it; a transaction "
+                             "may name several, separated by commas");
         }
         drafts.push_back(DraftId{*value});
         if (comma == text.size()) return drafts;
@@ -133,8 +133,8 @@ Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string
         guards.expected_version = header_number(*version);
         if (!guards.expected_version) {
             return bad_value(version_at,
-                             "the version of an item, as an answer told it: a whole number; 0 "
-                             "says that there is none");
+                             "the version of an item, as a response returned it: a whole "
+                             "number; 0 if there is no item");
         }
         if (!is_write_of_one_item(operation)) {
             return bad_header(
@@ -151,7 +151,7 @@ Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string
         believed = Token{*value};
         if (!session) {
             return bad_header(
-                "X-Rocklock-Token says nothing without X-Rocklock-Session: give both");
+                "X-Rocklock-Token has no effect without X-Rocklock-Session: give both");
         }
     }
     if (after) {
@@ -159,7 +159,7 @@ Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string
         if (!read) return Error(read.error());
         if (!session) {
             return bad_header(
-                "X-Rocklock-After says nothing without X-Rocklock-Session: give both");
+                "X-Rocklock-After has no effect without X-Rocklock-Session: give both");
         }
         guards.after = *read;
     }
@@ -168,7 +168,7 @@ Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string
         if (!read) return std::move(read).error();
         if (!session) {
             return bad_header(
-                "X-Rocklock-Draft says nothing without X-Rocklock-Session: give both");
+                "X-Rocklock-Draft has no effect without X-Rocklock-Session: give both");
         }
         guards.drafts = *std::move(read);
     }

@@ -239,7 +239,7 @@ std::optional<int> Runner::wait_for_lock() {
             if (!*reply) return refused(reply->error());
             auto* grant = std::get_if<Grant>(&**reply);
             if (grant == nullptr || !grant->own_session) {
-                return refused({ErrorCode::io_error, "the daemon's answer makes no sense"});
+                return refused({ErrorCode::io_error, "the daemon sent an invalid reply"});
             }
             accept_grant(std::move(*grant));
             // If a signal arrived together with the grant, the lock is released and nothing is run.
@@ -517,7 +517,7 @@ void Runner::lose(const std::string& why, bool certain) {
     switch (plan_.on_lost) {
         case OnLost::ignore:
             complain("the lock on " + name + " is lost: " + why +
-                     "; the command goes on without it");
+                     "; the command continues without it");
             return;
         case OnLost::kill:
             complain("the lock on " + name + " is lost: " + why + "; killing the command");

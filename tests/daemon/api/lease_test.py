@@ -91,7 +91,7 @@ class Paused(Sandbox):
         holder.send_signal(signal.SIGSTOP)
         wait_until(lambda: not self.list(), "the lock has expired")
         holder.send_signal(signal.SIGCONT)
-        self.assertIn("goes on without it", holder.stderr.readline())
+        self.assertIn("continues without it", holder.stderr.readline())
         done.touch()
         self.assertEqual(holder.wait(60), 5)
 

@@ -279,7 +279,7 @@ class OneGrant(Sandbox):
             done = subprocess.run([PROGRAM, "acquire", "a"], env=self.environment, stdout=full, timeout=60,
                                   stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(done.returncode, 70)
-        self.assertIn("given back", done.stderr)
+        self.assertIn("the lock was released", done.stderr)
         self.assertEqual(self.list(), [])
 
     def test_what_is_closed_is_not_taken_for_a_file_of_ours(self):
@@ -292,7 +292,7 @@ class OneGrant(Sandbox):
                                       preexec_fn=lambda closed=closed: [os.close(number) for number in closed])
                 self.assertEqual(done.returncode, 70, (closed, where))
                 if 2 not in closed:
-                    self.assertIn("given back", done.stderr)
+                    self.assertIn("the lock was released", done.stderr)
                 self.assertEqual([lock["Resource"] for lock in self.list()], ["first"])
                 self.assertEqual(self.list("--db", store), [])
         self.assertEqual((store / "rocklock.pid").read_text().strip().isdigit(), True)

@@ -117,7 +117,7 @@ class Terminal(Sandbox):
     def test_it_draws_again_and_q_leaves(self):
         self.acquire("a")
         top = self.top("--interval", "50ms")
-        self.wait_for("q leaves")
+        self.wait_for("q quits")
         self.assertTrue(self.shown.startswith("\x1b[?1049h\x1b[?25l"))
         self.acquire("another")
         self.wait_for("another")
@@ -133,7 +133,7 @@ class Terminal(Sandbox):
         for leave in (signal.SIGSTOP, signal.SIGKILL):
             self.shown = ""
             top = self.top("--interval", "50ms", "--socket", self.socket, "--no-start")
-            self.wait_for("q leaves")
+            self.wait_for("q quits")
             self.assertNotIn("NOT ANSWERING", self.shown)
             daemon.send_signal(leave)
             start = time.monotonic()
@@ -168,7 +168,7 @@ class Terminal(Sandbox):
         for number, status in ((signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)):
             self.shown = ""
             top = self.top()
-            self.wait_for("q leaves")
+            self.wait_for("q quits")
             top.send_signal(number)
             self.assertEqual(top.wait(60), status)
             self.assert_left_as_it_was()
@@ -185,7 +185,7 @@ class Terminal(Sandbox):
                  for line in frame.split("\n")]
         self.assertEqual(len(lines), 10)
         # The title and two more lines are above the rows.
-        self.assertEqual(lines[-1], "and 24 more; q leaves")
+        self.assertEqual(lines[-1], "and 24 more; q quits")
         self.assertLessEqual(max(map(len, lines)), 40)
         self.shown = ""
         self.resize(24, 120)
@@ -209,7 +209,7 @@ class Terminal(Sandbox):
     def test_no_colour_where_none_is_wanted(self):
         self.acquire("a")
         self.top("--no-color")
-        self.wait_for("q leaves")
+        self.wait_for("q quits")
         self.assertNotIn("\x1b[1m", self.shown)
 
 

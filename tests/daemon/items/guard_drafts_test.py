@@ -133,7 +133,7 @@ class Drafts(Guarded):
             self.assertEqual(answer.status, 400, wrong)
             self.assertIn("X-Rocklock-Draft must be the number of a draft", answer.text)
         answer = call(line, "PutItem", put, X_Rocklock_Draft="1")
-        self.assertIn("X-Rocklock-Draft says nothing without X-Rocklock-Session", answer.text)
+        self.assertIn("X-Rocklock-Draft has no effect without X-Rocklock-Session", answer.text)
         for operation, members in (("GetItem", {"TableName": "orders", "Key": key("1")}),
                                    ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": key("1")}}]}})):
             answer = call(line, operation, members, **own, X_Rocklock_Draft="1")

@@ -342,12 +342,12 @@ class Headers(Guarded):
             self.refuse("X-Rocklock-Session must be <session>:<secret>", X_Rocklock_Session=wrong)
         for wrong in ("", "x", "0", "-1", "+1", "1.0", "0x1", "1 2", str(1 << 53), "9" * 30):
             self.refuse("X-Rocklock-Token must be the token of a grant", X_Rocklock_Session=own, X_Rocklock_Token=wrong)
-        self.refuse("X-Rocklock-Token says nothing without X-Rocklock-Session", X_Rocklock_Token="1")
+        self.refuse("X-Rocklock-Token has no effect without X-Rocklock-Session", X_Rocklock_Token="1")
         for wrong in ("", "x", "-1", "1.5", str(1 << 53)):
             self.refuse("X-Rocklock-Version must be the version of an item", X_Rocklock_Version=wrong)
         for wrong in ("", "keep", "Release", "release downgrade"):
             self.refuse("X-Rocklock-After must be release or downgrade", X_Rocklock_Session=own, X_Rocklock_After=wrong)
-        self.refuse("X-Rocklock-After says nothing without X-Rocklock-Session", X_Rocklock_After="release")
+        self.refuse("X-Rocklock-After has no effect without X-Rocklock-Session", X_Rocklock_After="release")
         self.refuse("X-Rocklock-Tokn is no header here", X_Rocklock_Session=own, X_Rocklock_Tokn="1")
         self.assertEqual(self.put("right", X_Rocklock_Session=own, X_Rocklock_Token=self.grant["Token"]).status, 200)
         self.assertEqual(self.text("1"), "right")

@@ -288,7 +288,7 @@ time.sleep(1000)
         for connection in honest:
             self.assertEqual(connection.call("Ping").status, 200)
         daemon.terminate()
-        self.assertIn("had asked nothing made room", daemon.stderr.read())
+        self.assertIn("some without a request were closed", daemon.stderr.read())
 
     def connect_and_ping(self):
         connection = Connection(self.socket)
@@ -405,7 +405,7 @@ class Telling(Sandbox):
         line = process.stderr.readline()
         self.assertRegex(line, r'^time=\d{4}-\d\d-\d\dT[\d:.]+Z level=info event=listening message="listening on /')
         process.terminate()
-        self.assertIn('event=leaving message="leaving: SIGTERM"', process.stderr.read())
+        self.assertIn('event=leaving message="shutting down: SIGTERM"', process.stderr.read())
         self.assertEqual(process.wait(), 0)
 
     def test_json(self):
@@ -527,7 +527,7 @@ class Leaving(Sandbox):
         except BlockingIOError:
             pass
         process.terminate()
-        while "leaving" not in process.stderr.readline():
+        while "shutting down" not in process.stderr.readline():
             self.assertIsNone(process.poll())
         process.terminate()
         self.assertIn(process.wait(60), (0, -signal.SIGTERM))

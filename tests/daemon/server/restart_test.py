@@ -147,7 +147,7 @@ class Stopped(Sandbox):
         pid = self.daemon_pid()
         wait_until(lambda: not alive(pid), "the daemon has left")
         self.assertGreater(time.monotonic() - start, 1.5)
-        self.assertIn("leaving", self.log())
+        self.assertIn("shutting down", self.log())
 
 
 class Start(Sandbox):

@@ -99,7 +99,7 @@ class Forbidden(Sandbox):
         file.touch()
         done = self.rocklock("serve", "--memory", "--socket", file)
         self.assertEqual(done.returncode, 64, done.stderr)
-        self.assertIn("a file that is no socket", done.stderr)
+        self.assertIn("a file that is not a socket", done.stderr)
         self.assertFalse((self.folder / "file.lock").exists())
         self.assertEqual(self.rocklock("serve", "--db", file / "x" / "y").returncode, 64)
 
