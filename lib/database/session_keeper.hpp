@@ -107,8 +107,8 @@ struct KeptSession {
 // Renews sessions and delivers their notices; see above. Threads: thread-safe.
 class SessionKeeper {
 public:
-    // `remote` is the same service if it is a daemon's, or null. It can renew many sessions at
-    // once.
+    // If `service` is that of a daemon, `remote` is the same object, which can renew many sessions
+    // at once. Otherwise `remote` is null.
     SessionKeeper(LockService& service, RemoteService* remote, Clock& clock, bool background);
     // Stops the thread.
     ~SessionKeeper();

@@ -42,8 +42,8 @@ public:
 
     const std::optional<Error>& malformed() const { return malformed_; }
     const std::optional<Error>& invalid() const { return invalid_; }
-    // Returns the fault that is reported to the client if no other check comes between the two
-    // kinds.
+    // Returns the fault to report if the caller makes no check of its own between the two kinds, or
+    // none.
     const std::optional<Error>& fault() const { return malformed_ ? malformed_ : invalid_; }
 
 private:

@@ -1,5 +1,5 @@
-// The write of a draft as JSON: an action of TransactWriteItems, such as {"Put": {"TableName":
-// ...}}.
+// The write of a draft as JSON. It has the form of an action of TransactWriteItems, such as
+// {"Put": {"TableName": ...}}.
 //
 // If the write was requested with legacy parameters instead of expressions, the action contains
 // these, as in PutItem, UpdateItem and DeleteItem.

@@ -1,7 +1,7 @@
 // DynamoDB's operations over HTTP: converts the name of an operation and the JSON of its request to
 // a typed request, calls the tables, and converts the result to JSON.
 //
-// See "Wire protocol" in the documentation of the DynamoDB semantics.
+// See "DynamoDB low-level API" in DynamoDB's documentation.
 #pragma once
 
 #include <concepts>
