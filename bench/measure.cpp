@@ -121,7 +121,7 @@ Row compare(Row row, std::size_t rounds, const std::function<double()>& ours,
 }
 
 void print_table(std::ostream& out, const std::vector<Row>& rows) {
-    out << "| what | Rocklock | against | ratio | to reach | |\n|---|---|---|---|---|---|\n";
+    out << "| what | Rocklock | against | ratio | target | |\n|---|---|---|---|---|---|\n";
     for (const Row& row : rows) {
         const bool compared = !row.against.empty();
         out << "| " << row.name << " | " << short_spread(row.ours) << ' ' << row.unit << " | ";
@@ -133,7 +133,7 @@ void print_table(std::ostream& out, const std::vector<Row>& rows) {
             const char* at_most = compared || !row.less_is_better ? "" : "≤ ";
             out << at_most << short_number(*row.target) << (compared ? " ×" : "");
         }
-        out << " | " << (!row.target ? "" : row.reached() ? "reached" : "**short**") << " |\n";
+        out << " | " << (!row.target ? "" : row.reached() ? "reached" : "**missed**") << " |\n";
     }
 }
 

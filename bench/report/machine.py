@@ -165,7 +165,7 @@ def _told_settings(settings):
         return ", ".join(f"{name} {value}" for name, value in settings.items())
     told = f"{rounds} rounds of {each:g} s each" if rounds != 1 else f"1 round of {each:g} s"
     others = [f"{name} {value}" for name, value in settings.items() if name not in ("rounds", "seconds")]
-    return ", ".join([told, "after one that does not count", *others])
+    return ", ".join([told, "after one warm-up round", *others])
 
 
 def facts(run):
@@ -192,5 +192,5 @@ def facts(run):
             "Settings": _told_settings(settings)}
     found = [(name, value) for name, value in told.items() if value.strip()]
     if run.get("file_system") in ("tmpfs", "ramfs"):
-        found.append(("Note", "The store lay in memory: nothing was durable, whatever a row says."))
+        found.append(("Note", "The store was in memory, so no write was durable, also in rows named durable."))
     return found

@@ -5,6 +5,7 @@ Markdown.
 import html
 import pathlib
 import re
+import textwrap
 
 import chart
 import machine
@@ -58,15 +59,17 @@ nav ol { padding-left: 1.6em; columns: 20em 2; }
 """
 # The range that follows a median.
 RANGE = re.compile(r"\([-+.\dekMG]+–[-+.\dekMG]+\)|\(one round\)")
-HOW_TO_READ = ("Each value is the median of the rounds, with the lowest and the highest in brackets; where "
-               "there was but one round it is the value of that, and the brackets say so. "
-               "The contestants of a row took turns in every round, but for memory and for the sessions "
-               "that are renewed, which were measured one after the other; a ratio is taken in each "
-               "round, and tells how many times better Rocklock was: below 1 it was worse, and the row "
-               "is marked slower. To reach: targets that the project sets itself, for ratios on 2 cores; "
-               "what fell short of its target is marked short. Rows without a target stand for "
-               "comparison. A pair is one acquire and one release. "
-               "Durable: on the disk before it is answered; written: handed to the operating system.")
+# The width of the text in Markdown.
+COLUMNS = 100
+HOW_TO_READ = ("Each value is the median of the rounds, with the minimum and the maximum in brackets. If "
+               "there was only one round, the brackets say so. "
+               "In every round the contestants of a row are measured in turn, except for memory and for "
+               "renewals, which are measured one contestant after the other. A ratio is computed in "
+               "each round and says how many times better Rocklock is; below 1 it is worse, and the row "
+               "is marked slower. The targets are the project's own; those for ratios are for 2 cores. "
+               "Rows without a target are for comparison only. A pair is one acquire and one release. "
+               "Durable: synced to disk before the answer. Written: passed to the operating system "
+               "before the answer.")
 
 
 def _escaped(text):
@@ -113,7 +116,7 @@ def _facts(run):
 def _steps(scenario):
     if not scenario.steps:
         return []
-    return ["<details><summary>All that was measured</summary>",
+    return ["<details><summary>All measurements</summary>",
             *_table(table.step_head(scenario), table.step_lines(scenario), "steps"), "</details>"]
 
 
@@ -127,8 +130,8 @@ def _scenario(scenario, main_run):
     if scenario.run != main_run:
         out += ["<p class=\"soft\">Measured in another run:</p>", *_facts(scenario.run)]
     if scenario.failed:
-        out.append("<p class=\"failed\"><strong>This scenario failed.</strong> What follows is what it "
-                   f"had measured until then.\n{_escaped(scenario.failed)}</p>")
+        out.append("<p class=\"failed\"><strong>This scenario failed.</strong> The results "
+                   f"until then follow.\n{_escaped(scenario.failed)}</p>")
     for one in chart.drawn(scenario):
         out += ["<figure>", chart.draw(scenario, one, alone=False),
                 chart.draw(scenario, one, alone=False, narrow=True), "</figure>"]
@@ -142,7 +145,7 @@ def _scenario(scenario, main_run):
     if scenario.left_out:
         told = (f"{_escaped(one.contestant)} ({_escaped(one.why)})" for one in scenario.left_out)
         out.append(f"<p class=\"soft\">Left out: {'; '.join(told)}.</p>")
-    out.append(f"<p class=\"soft\">Measure it yourself: <code>scripts/bench {scenario.name}</code></p>")
+    out.append(f"<p class=\"soft\">To measure it: <code>scripts/bench {scenario.name}</code></p>")
     return [*out, "</section>"]
 
 
@@ -160,8 +163,8 @@ def page(found):
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
            "<title>Benchmarks of Rocklock</title>", f"<style>{STYLE}{marks.STYLE}</style>", "</head>",
            "<body><main>", "<h1>Benchmarks of Rocklock</h1>",
-           f"<p>{_escaped(table.summary(scenarios))}. All of it is from <code>scripts/bench</code>; the "
-           "lines are in <a href=\"results.jsonl\">results.jsonl</a>.</p>",
+           f"<p>{_escaped(table.summary(scenarios))}. Measured by <code>scripts/bench</code>; the "
+           "raw results are in <a href=\"results.jsonl\">results.jsonl</a>.</p>",
            *_facts(run), f"<p>{HOW_TO_READ}</p>", "<nav aria-label=\"Scenarios\"><ol>"]
     for scenario in scenarios:
         failed = " <span class=\"short\">failed</span>" if scenario.failed else ""
@@ -175,16 +178,23 @@ def page(found):
     return "\n".join([*out, "</main></body>", "</html>", ""])
 
 
+def _wrapped(text, indent=""):
+    """Returns the lines of a paragraph. `indent` precedes all lines but the first."""
+    return textwrap.wrap(text, COLUMNS, subsequent_indent=indent, break_long_words=False,
+                         break_on_hyphens=False)
+
+
 def _markdown_facts(run):
-    return [f"- {name}: {table.markdown_text(value)}" for name, value in machine.facts(run)]
+    return [line for name, value in machine.facts(run)
+            for line in _wrapped(f"- {name}: {table.markdown_text(value)}", "  ")]
 
 
 def _markdown_scenario(scenario, run):
-    out = [f"## {table.markdown_text(scenario.title)}", "", table.markdown_text(scenario.says), ""]
+    out = [f"## {table.markdown_text(scenario.title)}", "", *_wrapped(table.markdown_text(scenario.says)), ""]
     if scenario.run != run:
         out += ["Measured in another run:", "", *_markdown_facts(scenario.run), ""]
     if scenario.failed:
-        out += [f"**This scenario failed:** {table.markdown_text(scenario.failed)}", ""]
+        out += [*_wrapped(f"**This scenario failed:** {table.markdown_text(scenario.failed)}"), ""]
     for one in chart.drawn(scenario):
         out += [f"![{table.markdown_text(one.title)}]({chart.file_name(scenario, one)})", ""]
     for head, lines in ((table.COMPARED, table.compared_lines([scenario])),
@@ -195,7 +205,7 @@ def _markdown_scenario(scenario, run):
         out += [*table.markdown(table.step_head(scenario), table.step_lines(scenario, short=True)), ""]
     if scenario.left_out:
         told = (f"{one.contestant} ({one.why})" for one in scenario.left_out)
-        out += [table.markdown_text(f"Left out: {'; '.join(told)}."), ""]
+        out += [*_wrapped(table.markdown_text(f"Left out: {'; '.join(told)}.")), ""]
     return out
 
 
@@ -203,9 +213,9 @@ def markdown(found):
     """Returns the same as Markdown for a repository's browser. It refers to the picture files."""
     run = main_run(found)
     out = ["# Benchmarks", "",
-           f"{table.summary(found.scenarios)}. All of it is written by `scripts/bench --save`: "
-           "[the page](index.html), [the lines](results.jsonl).", "", *_markdown_facts(run), *[""] * bool(run),
-           HOW_TO_READ, ""]
+           *_wrapped(f"{table.summary(found.scenarios)}. Written by `scripts/bench --save`, like "
+                     "[the page](index.html) and [the raw results](results.jsonl)."), "",
+           *_markdown_facts(run), *[""] * bool(run), *_wrapped(HOW_TO_READ), ""]
     compared = table.compared_lines(found.scenarios)
     if compared:
         out += ["## All ratios", "", *table.markdown(table.COMPARED, compared), ""]

@@ -164,7 +164,7 @@ class _Listener:
         scenario = self.found.find(self.name)
         if not self.wrong and not (scenario and (scenario.rows or scenario.steps or any(
                 chart.points for chart in scenario.charts))):
-            return "it measured nothing"
+            return "it reported no results"
         return self.wrong
 
 

@@ -228,7 +228,7 @@ class Results:
     def _add_to_scenario(self, kind, record):
         scenario = self.find(_text(record, "scenario"))
         if not scenario:
-            raise Misunderstood(f"the scenario {record['scenario']} has not been told of")
+            raise Misunderstood(f"the scenario {record['scenario']} has not been announced")
         if kind == "point":
             self._add_point(scenario, record)
         elif kind == "row":

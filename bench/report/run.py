@@ -33,16 +33,16 @@ MEASURING = ("rounds", "seconds", "quick", "directory", "dynalite", "dynamodb_lo
 MOST_ROUNDS = 1000
 MOST_SECONDS = 3600
 EPILOG = """\
-The exit status is 0 when all has been measured, whatever came out, 1 when a scenario failed (the
-others are measured all the same), 2 for wrong arguments, and 130 when it was interrupted.
+The exit status is 0 if all scenarios were measured, also if they miss targets; 1 if a scenario
+failed (the others are measured nevertheless); 2 for wrong arguments; 130 after an interruption.
 
 examples:
   scripts/bench --list
-  scripts/bench hot zipf                  two of them, and their table
-  scripts/bench --quick                   a moment each, to see that all of it works
-  scripts/bench --save                    all of them, into docs/benchmarks/
+  scripts/bench hot zipf                  two scenarios, and their table
+  scripts/bench --quick                   short measurements, to see that all of it works
+  scripts/bench --save                    all scenarios, into docs/benchmarks/
   scripts/bench --from build/bench/results.jsonl --output /tmp/bench
-                                          draws again what was measured last
+                                          draws the latest results again
 """
 
 
@@ -56,7 +56,7 @@ def count(text):
 def seconds(text):
     value = float(text)
     if not math.isfinite(value) or not 0 < value <= MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"{text} is no time up to {MOST_SECONDS} s")
+        raise argparse.ArgumentTypeError(f"{text} is not a time above 0 and up to {MOST_SECONDS} s")
     return value
 
 
@@ -116,34 +116,32 @@ def read_arguments(words):
         prog="scripts/bench", description=__doc__, epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("scenario", nargs="*", metavar="SCENARIO",
-                        help="the name of one, as --list tells it; all of them without any")
-    parser.add_argument("--list", action="store_true", help="prints the name and the title of each")
+                        help="name of a scenario, see --list; by default all scenarios")
+    parser.add_argument("--list", action="store_true", help="print the name and the title of each scenario")
     parser.add_argument("--quick", action="store_true",
-                        help="a moment each, to see that it works: the figures mean nothing")
+                        help="measure briefly, to see that it works: the results are meaningless")
     parser.add_argument("--rounds", type=count, metavar="N",
-                        help="so many rounds, of which the median and the range are told "
+                        help="number of rounds, of which the median and the range are reported "
                              f"({DEFAULTS['rounds']}; at most {MOST_ROUNDS})")
     parser.add_argument("--seconds", type=seconds, metavar="S",
-                        help="how long one measurement takes "
+                        help="duration of one measurement "
                              f"({DEFAULTS['seconds']}; at most {MOST_SECONDS})")
     parser.add_argument("--directory", type=writable, metavar="DIR",
-                        help="where the stores lie while they are measured: it chooses the disk "
+                        help="directory of the stores; it determines the disk "
                              f"(by default {tempfile.gettempdir()})")
     parser.add_argument("--dynalite", type=dynalite, metavar="PROGRAM",
-                        help="where dynalite is, if it is not in PATH")
+                        help="path of dynalite, if it is not in PATH")
     parser.add_argument("--dynamodb-local", type=dynamodb_local, metavar="DIR",
-                        help="the folder with DynamoDBLocal.jar; without it, it is left out")
+                        help="directory of DynamoDBLocal.jar; without this option, DynamoDB Local is left out")
     kept = parser.add_mutually_exclusive_group()
     kept.add_argument("--output", type=output, metavar="DIR",
-                      help="writes the results, a picture a chart, index.html and README.md there; "
-                           "scenarios that DIR has from before and that are not measured now stay, "
-                           "with the date of their run")
-    kept.add_argument("--save", action="store_true", help="the same into docs/benchmarks/; not with --quick")
+                      help="write the results, the charts, index.html and README.md into DIR; results of "
+                           "other scenarios in DIR are kept, with the date of their run")
+    kept.add_argument("--save", action="store_true", help="as --output docs/benchmarks/; not with --quick")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE",
-                        help="measures nothing, and shows what a results.jsonl has, or lists it")
+                        help="do not measure; show or list the results in FILE, a results.jsonl")
     parser.add_argument("--scenarios", type=absolute, metavar="PROGRAM",
-                        help="asks this program instead of build/bench/bench_scenarios, and builds "
-                             "nothing")
+                        help="run this program instead of build/bench/bench_scenarios, without a build")
     arguments = parser.parse_args(words)
     try:
         complete(arguments)
@@ -157,10 +155,10 @@ def complete(arguments):
     measuring = [option for option in MEASURING if getattr(arguments, option)]
     if arguments.source and measuring:
         options = ", ".join("--" + option.replace("_", "-") for option in measuring)
-        raise argparse.ArgumentTypeError(f"--from measures nothing: not with {options}")
+        raise argparse.ArgumentTypeError(f"--from does not measure, so it cannot be combined with {options}")
     if arguments.save:
         if arguments.quick:
-            raise argparse.ArgumentTypeError("--save is not for --quick, whose figures mean nothing")
+            raise argparse.ArgumentTypeError("--save cannot be combined with --quick, whose results are meaningless")
         arguments.output = output(SAVED)
     if arguments.source or arguments.list:
         return
@@ -185,7 +183,7 @@ def build():
     done = subprocess.run([*words, "--unity=on", "-Dunity_size=12"], stdin=subprocess.DEVNULL,
                           stdout=sys.stderr, check=False)
     if done.returncode != 0:
-        give_up("the build failed; nothing is measured. If build/ is without benchmarks: "
+        give_up("the build failed. If build/ has no benchmarks, run "
                 "meson configure build -Dbench=enabled -Ddaemon=enabled", 1)
 
 
@@ -217,7 +215,7 @@ def settings(arguments):
     """
     found = {option: getattr(arguments, option) for option in ("rounds", "seconds")
              if getattr(arguments, option) is not None}
-    return found | ({"quick": "yes: the figures mean nothing"} if arguments.quick else {})
+    return found | ({"quick": "yes: the results are meaningless"} if arguments.quick else {})
 
 
 def limit_s(arguments):
@@ -269,7 +267,7 @@ def show(found, to_the_end=True):
     bold = terminal and not os.environ.get("NO_COLOR")
     lines = table.lines_of(found.scenarios, terminal, bold)
     if any(map(is_quick, found.scenarios)):
-        lines.append("Measured with --quick: the figures mean nothing.")
+        lines.append("Measured with --quick: the results are meaningless.")
     if not to_the_end:
         lines.append("Interrupted: the table is partial.")
     print("\n".join(lines), flush=True)
@@ -289,9 +287,9 @@ def draw_again(arguments):
     known = {scenario.name: scenario for scenario in found.scenarios}
     found.scenarios = list(chosen(arguments.scenario, known).values())
     if not found.scenarios:
-        give_up(f"{arguments.source}: nothing in it")
+        give_up(f"{arguments.source} is empty")
     if arguments.save and any(map(is_quick, found.scenarios)):
-        give_up(f"{arguments.source} was measured with --quick: --save is not for figures that mean nothing")
+        give_up(f"{arguments.source} was measured with --quick: --save does not accept meaningless results")
     return found
 
 
@@ -313,9 +311,9 @@ def kept_before(arguments):
     try:
         before = page.kept(arguments.output)
     except (OSError, UnicodeDecodeError, results.Misunderstood) as error:
-        give_up(f"{arguments.output}/results.jsonl is not to be understood, remove it: {error}")
+        give_up(f"{arguments.output}/results.jsonl cannot be parsed, remove it: {error}")
     if arguments.quick and not all(map(is_quick, before.scenarios)):
-        give_up(f"{arguments.output} has results that count, and the figures of --quick mean nothing")
+        give_up(f"{arguments.output} has valid results, and --quick would replace them with meaningless ones")
     return before
 
 
@@ -323,7 +321,7 @@ def known_scenarios(arguments):
     """Builds the program if needed, and returns the scenarios that it can run."""
     if not arguments.scenarios:
         if not SCENARIOS.exists():
-            print("It is built first, which takes some minutes.", file=sys.stderr, flush=True)
+            print("Building first, which takes some minutes.", file=sys.stderr, flush=True)
         build()
     try:
         return program.listed(str(arguments.scenarios or SCENARIOS))
@@ -347,19 +345,19 @@ def measure_anew(arguments):
                              machine.versions(arguments.dynalite, arguments.dynamodb_local))
     unfit = run["build"].get("unfit")
     if unfit and arguments.output and not arguments.scenarios:
-        give_up(f"figures of this build would mislead, {', '.join(unfit)}: meson configure build, or "
+        give_up(f"results of this build would mislead: {', '.join(unfit)}. Run meson configure build, or "
                 "move build/ away")
     found.add(run)
     if machine.file_system(arguments.directory) in ("tmpfs", "ramfs"):
-        print(f"{arguments.directory} is in memory: nothing will be durable. --directory DIR chooses a "
+        print(f"{arguments.directory} is in memory, so no write is durable. --directory DIR selects a "
               "disk.", file=sys.stderr)
     handle_signals()
     to_the_end = measure(arguments, wanted, found)
     show(found, to_the_end)
     if not to_the_end:
-        nothing = f"; nothing is written to {arguments.output}" if arguments.output else ""
-        kept = f"; {last_results(arguments)} has what was measured" if found.scenarios else ""
-        give_up(f"interrupted{nothing}{kept}", 130)
+        unchanged = f"; {arguments.output} is unchanged" if arguments.output else ""
+        kept = f"; {last_results(arguments)} has the results so far" if found.scenarios else ""
+        give_up(f"interrupted{unchanged}{kept}", 130)
     return results.merged(before, found, known), any(one.failed for one in found.scenarios)
 
 

@@ -5,23 +5,23 @@ import unicodedata
 
 import figures
 
-COMPARED = ["scenario", "what", "Rocklock", "against", "ratio", "to reach", ""]
-ALONE = ["scenario", "what", "Rocklock", "to reach", ""]
+COMPARED = ["scenario", "what", "Rocklock", "against", "ratio", "target", ""]
+ALONE = ["scenario", "what", "Rocklock", "target", ""]
 # If a step has at least this many metrics, the short form shows the range of the first one only.
 MANY = 3
 
 
 def verdict(row):
-    """Returns `reached` or `short` if the row has a target, and `slower` if the ratio is below
+    """Returns `reached` or `missed` if the row has a target, and `slower` if the ratio is below
     1."""
-    words = [] if row.target is None else ["reached" if row.reached else "short"]
+    words = [] if row.target is None else ["reached" if row.reached else "missed"]
     return ", ".join(words + ["slower"] * bool(row.ratio and row.ratio.median < 1))
 
 
 def is_bad(told):
     """Returns whether a verdict needs attention. `reached, slower` does not: the target is below
     1."""
-    return told in ("short", "short, slower", "slower")
+    return told in ("missed", "missed, slower", "slower")
 
 
 def to_reach(row):
@@ -96,8 +96,8 @@ def summary(scenarios):
     without = len(every) - len(rows)
     failed = sum(bool(scenario.failed) for scenario in scenarios)
     return "; ".join(filter(None, [
-        f"{reached} of {len(rows)} reached, {len(rows) - reached} short" if rows else
-        "nothing has a target" if not without else "",
+        f"{reached} of {len(rows)} targets reached, {len(rows) - reached} missed" if rows else
+        "no row has a target" if not without else "",
         f"{without} row{'s have' if without > 1 else ' has'} no target" if without else "",
         f"{failed} scenario{'s' * (failed > 1)} failed" if failed else ""]))
 
@@ -162,7 +162,7 @@ def lines_of(scenarios, terminal=False, bold=False):
     section("By itself:" if out else "", ALONE, alone_lines(scenarios))
     for scenario in scenarios:
         if not scenario.rows:
-            section(f"All that was measured of {scenario.name}:", step_head(scenario),
+            section(f"All measurements of {scenario.name}:", step_head(scenario),
                     step_lines(scenario, short=True))
     show = _printable if terminal else markdown_text
     missing = left_out(scenarios)

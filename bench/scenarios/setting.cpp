@@ -92,7 +92,7 @@ Figures figures_of(const Scenario& scenario, const std::vector<Sample>& samples)
         figures.emplace_back("Jain's index", fairness_of);
     }
     if (any([](const Sample& one) { return one.in_vain > 0; })) {
-        figures.emplace_back("in vain, %", waste_of);
+        figures.emplace_back("repeated, %", waste_of);
     }
     const bool served = any([](const Sample& one) { return one.server_megabytes > 0; });
     if (any([](const Sample& one) { return one.processor_seconds > 0; })) {

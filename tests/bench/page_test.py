@@ -93,10 +93,10 @@ class Page(unittest.TestCase):
         text = self.read().text
         for part in ("2026-01-02 03:04 UTC", "A <fast> one, 2 cores, 3.8 GB of memory", "Linux 6, ext4",
                      "abc, with changes", "Redis 7.0.15",
-                     "5 rounds of 0.3 s each, after one that does not count", "0.80 × (0.70–0.90)", "short", "alone",
-                     "memcached", "This scenario failed.", "0 of 2 reached, 2 short; 2 rows have no target; 1 scenario failed",
-                     "All that was measured", "0.80 (one round)", "targets that the project sets itself",
-                     "short, slower", "where there was but one round"):
+                     "5 rounds of 0.3 s each, after one warm-up round", "0.80 × (0.70–0.90)", "missed", "alone",
+                     "memcached", "This scenario failed.", "0 of 2 targets reached, 2 missed; 2 rows have no target; 1 scenario failed",
+                     "All measurements", "0.80 (one round)", "targets that the project sets itself",
+                     "missed, slower", "If there was only one round"):
             self.assertIn(part, text)
 
     def test_it_needs_no_other_file(self):
@@ -112,7 +112,7 @@ class Page(unittest.TestCase):
         text = page.markdown(self.found)
         self.assertNotIn("<script", text)
         self.assertIn("](hot-rate.svg)", text)
-        self.assertEqual(text.count("**short, slower**"), 4)
+        self.assertEqual(text.count("**missed, slower**"), 4)
         self.assertIn("**This scenario failed:**", text)
         self.assertIn("- Machine: A &lt;fast&gt; one, 2 cores", text)
         for line in text.splitlines():
@@ -124,7 +124,7 @@ class Page(unittest.TestCase):
 
     def test_all_that_was_measured_is_in_a_closed_table_below_the_charts(self):
         text = page.page(self.found)
-        self.assertIn("<details><summary>All that was measured</summary>", text)
+        self.assertIn("<details><summary>All measurements</summary>", text)
         self.assertNotIn("<details open", text)
         section = text[text.index("<section id=\"hot\">"):text.index("<section id=\"cold\">")]
         self.assertLess(section.rindex("</figure>"), section.index("<details>"))
@@ -144,18 +144,18 @@ class Page(unittest.TestCase):
         self.assertIn("| 0.80 (0.70–0.90) | 0.80 | 0.80 |", text)
 
     def test_settings(self):
-        for settings, told in (({"rounds": 1, "seconds": 2}, "1 round of 2 s, after one that does not count"),
+        for settings, told in (({"rounds": 1, "seconds": 2}, "1 round of 2 s, after one warm-up round"),
                                ({"rounds": 3, "seconds": 0.5, "quick": "yes"},
-                                "3 rounds of 0.5 s each, after one that does not count, quick yes"),
+                                "3 rounds of 0.5 s each, after one warm-up round, quick yes"),
                                ({"rounds": 3}, "rounds 3"), ({"quick": "yes"}, "quick yes")):
             self.assertEqual(dict(machine.facts({"settings": settings}))["Settings"], told)
         self.assertNotIn("Settings", dict(machine.facts({"settings": {}})))
 
     def test_verdicts_have_their_colours(self):
         row = self.found.scenarios[0].rows[0]
-        for reached, ratio, cell in ((False, 0.8, "class=\"short\">short, slower"),
+        for reached, ratio, cell in ((False, 0.8, "class=\"short\">missed, slower"),
                                      (True, 2, "class=\"reached\">reached"),
-                                     (True, 0.8, "<td>reached, slower"), (False, 1, "class=\"short\">short")):
+                                     (True, 0.8, "<td>reached, slower"), (False, 1, "class=\"short\">missed")):
             row.reached, row.ratio = reached, results.Spread(ratio, ratio, ratio)
             self.assertIn(cell + "</td>", page.page(self.found))
 

@@ -140,16 +140,16 @@ class Arguments(Sandbox):
         self.assertEqual(run.read_arguments(["--dynalite", "absent"]).dynalite, "absent")
 
     def test_quick_figures_are_not_saved(self):
-        self.refused("--quick", "--save", why="--save is not for --quick, whose figures mean nothing")
+        self.refused("--quick", "--save", why="--save cannot be combined with --quick, whose results are meaningless")
 
     def test_from_is_not_for_what_measures(self):
         (self.folder / "DynamoDBLocal.jar").touch()
-        self.refused("--from", "x", why="--from measures nothing: not with --scenarios")
+        self.refused("--from", "x", why="--from does not measure, so it cannot be combined with --scenarios")
         for words in (["--rounds", 3], ["--seconds", 3], ["--quick"], ["--directory", "."], ["--dynalite", "x"],
                       ["--dynamodb-local", "."]):
             done = self.draw("x", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertIn(f"--from measures nothing: not with {words[0]}\n", done.stderr)
+            self.assertIn(f"--from does not measure, so it cannot be combined with {words[0]}\n", done.stderr)
 
     def test_list_tells_that_it_builds_first(self):
         for built in (False, True):
@@ -158,7 +158,7 @@ class Arguments(Sandbox):
                     unittest.mock.patch.object(run, "build", side_effect=SystemExit), \
                     contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
                 run.main(["--list"])
-            self.assertEqual("It is built first, which takes some minutes." in told.getvalue(), not built)
+            self.assertEqual("Building first, which takes some minutes." in told.getvalue(), not built)
 
     def test_what_the_program_is_told(self):
         shutil.copy(self.fake, self.folder / "dynalite")
@@ -203,8 +203,8 @@ class Measuring(Sandbox):
         self.assertEqual([words[-1] for words in self.heard()], ["hot", "cold", "zipf"])
         self.assertEqual(re.findall(r"row of (\w+)", done.stdout), ["hot", "cold", "zipf"])
         self.assertIn("| hot | row of hot | 0.80 (0.70–0.90) pairs/s | Redis: 0.80 (0.70–0.90) | "
-                      "0.80 × (0.70–0.90) | 1.00 × | **short, slower** |", done.stdout)
-        self.assertIn("0 of 3 reached, 3 short", done.stdout)
+                      "0.80 × (0.70–0.90) | 1.00 × | **missed, slower** |", done.stdout)
+        self.assertIn("0 of 3 targets reached, 3 missed", done.stdout)
 
     def test_progress(self):
         done = self.bench(GOOD | {"hot": GOOD["hot"] | {"says": ["starting Redis"]}}, "hot", "zipf")
@@ -250,12 +250,12 @@ class Measuring(Sandbox):
         self.assertIn("| 2 | Redis | 0.80 (0.70–0.90) |", done.stdout)
 
     def test_a_quick_run_says_that_its_figures_mean_nothing(self):
-        told = "Measured with --quick: the figures mean nothing."
+        told = "Measured with --quick: the results are meaningless."
         self.assertEqual(self.bench(GOOD, "--quick").stdout.splitlines()[-1], told)
         self.assertNotIn(told, self.bench(GOOD).stdout)
 
     def test_one_that_measures_nothing(self):
-        self.fails({}, "it measured nothing")
+        self.fails({}, "it reported no results")
 
     def test_one_that_is_killed(self):
         self.fake.write_text(FAKE.read_text(encoding="utf-8").replace(
@@ -309,7 +309,7 @@ class Measuring(Sandbox):
             self.assertIn("row of cold", out)
             self.assertIn("- cold: interrupted", out)
             self.assertEqual(out.splitlines()[-1], "Interrupted: the table is partial.")
-            self.assertIn("interrupted; nothing is written to out; ", told)
+            self.assertIn("interrupted; out is unchanged; ", told)
             self.assertNotIn("Traceback", told)
             self.assertFalse((self.folder / "out").exists())
             kept = self.kept()
@@ -394,7 +394,7 @@ class Keeping(Sandbox):
         self.bench(GOOD, "--output", "out")
         before = (self.folder / "out/results.jsonl").read_text(encoding="utf-8")
         (self.folder / "heard").unlink()
-        self.refused("cold", "--quick", "--output", "out", why="out has results that count")
+        self.refused("cold", "--quick", "--output", "out", why="out has valid results")
         self.assertEqual((self.folder / "out/results.jsonl").read_text(encoding="utf-8"), before)
         for _ in range(2):
             self.assertEqual(self.bench(GOOD, "cold", "--quick", "--output", "quick").returncode, 0)
@@ -422,7 +422,7 @@ class Keeping(Sandbox):
 
     def test_drawing_quick_figures_again(self):
         self.bench(GOOD, "--quick")
-        self.assertIn("the figures mean nothing", self.draw("results.jsonl").stdout)
+        self.assertIn("the results are meaningless", self.draw("results.jsonl").stdout)
         done = self.draw("results.jsonl", "--save")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("was measured with --quick", done.stderr)

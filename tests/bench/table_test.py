@@ -36,18 +36,18 @@ class Table(unittest.TestCase):
     def test_markdown(self):
         lines = table.lines_of([scenario(left_out=[results.LeftOut("memcached", "not *installed*")])])
         self.assertEqual(lines, [
-            "| scenario | what | Rocklock | against | ratio | to reach | |",
+            "| scenario | what | Rocklock | against | ratio | target | |",
             "|---|---|---|---|---|---|---|",
             "| hot | hand-off | 3494 (2945–3664) a second | Redis, synced: 4153 (3553–5122) | "
-            "0.80 × (0.71–0.98) | 1.00 × | **short, slower** |",
+            "0.80 × (0.71–0.98) | 1.00 × | **missed, slower** |",
             "| hot | a\\|b &lt;i&gt;\\*x\\* | 2.00 pairs/s | etcd: 1.00 | 2.00 × | 1.50 × | reached |",
             "| hot | no target | 2.00 s | etcd: 1.00 | 2.00 × | | |",
             "", "By itself:", "",
-            "| scenario | what | Rocklock | to reach | |", "|---|---|---|---|---|",
+            "| scenario | what | Rocklock | target | |", "|---|---|---|---|---|",
             "| hot | restart | 0.70 (0.60–0.90) s | ≤ 1.00 | reached |",
             "| hot | Jain's index | 1.00 | 0.99 | reached |",
             "", "Left out:", "", "- memcached: not \\*installed\\* (hot)",
-            "", "3 of 4 reached, 1 short; 1 row has no target"])
+            "", "3 of 4 targets reached, 1 missed; 1 row has no target"])
 
     def test_what_is_slower_is_told_with_and_without_a_target(self):
         def verdict(ratio, **more):
@@ -56,26 +56,26 @@ class Table(unittest.TestCase):
         self.assertEqual([verdict(0.9), verdict(1), verdict(2)], ["slower", "", ""])
         self.assertEqual([verdict(0.9, target=0.5, reached=True), verdict(0.9, target=1, reached=False),
                           verdict(1.1, target=2, reached=False), verdict(1.1, target=1, reached=True)],
-                         ["reached, slower", "short, slower", "short", "reached"])
+                         ["reached, slower", "missed, slower", "missed", "reached"])
         alone = results.Row("", "", spread(0.5), target=0.7, reached=True)
         self.assertEqual(table.verdict(alone), "reached")
-        self.assertEqual([told for told in ("", "reached", "short", "slower", "short, slower", "reached, slower")
-                          if table.is_bad(told)], ["short", "slower", "short, slower"])
+        self.assertEqual([told for told in ("", "reached", "missed", "slower", "missed, slower", "reached, slower")
+                          if table.is_bad(told)], ["missed", "slower", "missed, slower"])
 
     def test_only_what_has_a_target_is_counted(self):
         one = scenario()
-        self.assertEqual(table.summary([one, one]), "6 of 8 reached, 2 short; 2 rows have no target")
+        self.assertEqual(table.summary([one, one]), "6 of 8 targets reached, 2 missed; 2 rows have no target")
         one.rows = [row for row in one.rows if row.target is None]
         self.assertEqual(table.summary([one]), "1 row has no target")
         one.rows = []
-        self.assertEqual(table.summary([one]), "nothing has a target")
+        self.assertEqual(table.summary([one]), "no row has a target")
 
     def test_columns_of_a_terminal(self):
         lines = table.lines_of([scenario()], terminal=True, bold=True)
         rows = lines[2:5]
         self.assertEqual(lines[0].index("ratio"), rows[0].index("0.80 ×"))
         self.assertEqual(lines[0].index("ratio"), rows[1].index("2.00 ×"))
-        self.assertIn("\033[1mshort, slower\033[0m", rows[0])
+        self.assertIn("\033[1mmissed, slower\033[0m", rows[0])
         self.assertNotIn("\033", "".join(table.lines_of([scenario()], terminal=True)))
         self.assertNotIn("\033", "".join(table.lines_of([scenario()])))
 
@@ -103,7 +103,7 @@ class Table(unittest.TestCase):
         one = results.Scenario("zipf", "Zipf", "", [results.Chart("c", "", "clients", "log", "", "log", "")],
                                steps=steps())
         lines = table.lines_of([scenario(), one])
-        self.assertEqual(lines[lines.index("All that was measured of zipf:"):][2:6], [
+        self.assertEqual(lines[lines.index("All measurements of zipf:"):][2:6], [
             "| clients | contestant | a second | p50, µs | Jain's index |", "|---|---|---|---|---|",
             "| 16 | Redis | 40.0 (30.0–50.0) | 7.00 | |",
             "| 16 | a\\|b | 20.0 (one round) | 9.00 | 0.90 |"])
