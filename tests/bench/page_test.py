@@ -95,7 +95,7 @@ class Page(unittest.TestCase):
                      "abc, with changes", "Redis 7.0.15",
                      "5 rounds of 0.3 s each, after one warm-up round", "0.80 × (0.70–0.90)", "missed", "alone",
                      "memcached", "This scenario failed.", "0 of 2 targets reached, 2 missed; 2 rows have no target; 1 scenario failed",
-                     "All measurements", "0.80 (one round)", "targets that the project sets itself",
+                     "All measurements", "0.80 (one round)", "The targets are the project's own",
                      "missed, slower", "If there was only one round"):
             self.assertIn(part, text)
 
