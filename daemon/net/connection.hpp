@@ -98,7 +98,8 @@ private:
     bool blocked_ = false;
     // Input is not read because there is no room for responses.
     bool held_up_ = false;
-    // The client sends no more: the end was read, or reported (EPOLLRDHUP) while nothing was read.
+    // The end of the input was read. `half_closed_`: EPOLLRDHUP reported it during a pause in
+    // reading.
     bool input_over_ = false;
     bool half_closed_ = false;
     bool discarding_ = false;

@@ -15,14 +15,14 @@
 namespace rocklock {
 namespace {
 
-// A longer body takes a while to read.
+// A longer body is parsed in the background.
 constexpr std::size_t long_body = 64U << 10;
 
 std::string_view path_of(const HttpRequest& request) {
     return std::string_view(request.target).substr(0, request.target.find('?'));
 }
 
-// Counts the bytes of a whole request that is not processed yet.
+// Counts the body of a complete request as used memory until the request is answered.
 class CountedBytes {
 public:
     CountedBytes(RequestMemory* memory, std::size_t size) : memory_(memory), size_(size) {

@@ -147,9 +147,9 @@ std::span<epoll_event> IoThread::poll(std::span<epoll_event> events, int patienc
 
 // Waits for events. After short waits it spins first.
 //
-// Many clients send the next request some ten microseconds after a response, which is less than the
-// cost of sleeping and being woken. If the last wait was short, the thread therefore polls for up
-// to `max_spin` and yields between two polls. On a contended processor it does not: a yield would
+// Many clients send the next request some ten microseconds after a response. Sleeping and being
+// woken would double that time. If the last wait was short, the thread therefore polls for up to
+// `max_spin` and yields between two polls. On a contended processor it does not: a yield would
 // return only after milliseconds, but a sleeping thread runs as soon as it is woken.
 void IoThread::wait() {
     static const bool has_others = std::thread::hardware_concurrency() > 1;

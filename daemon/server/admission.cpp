@@ -30,7 +30,7 @@ constexpr int max_arrivals = 4096;
 // The maximum wait for room if no notification arrives.
 constexpr milliseconds room_pause{50};
 // If the limit is reached, a connection that has been open for this long without sending a request
-// is closed. For the connection of an administrator, the shorter time applies.
+// is closed. If the new client is an administrator, the shorter time applies.
 constexpr milliseconds max_silence{5'000};
 constexpr milliseconds silence_before_administrators{1'000};
 // One of this many connections is reserved for administrators, up to `max_reserved`.

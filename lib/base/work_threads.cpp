@@ -39,7 +39,7 @@ void WorkThreads::serve() {
         work_.pop_front();
         lock.unlock();
         work();
-        // What it holds is let go before others are waited for.
+        // Destroys the objects that the task holds before the next wait.
         work = nullptr;
         lock.lock();
     }

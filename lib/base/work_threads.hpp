@@ -1,7 +1,8 @@
-// Threads for what may wait for the disk, so that those who serve connections need not.
+// A pool of threads for work that may wait for the disk, so that the threads that serve connections
+// need not wait.
 //
-// As many as there is work at the same time, up to a limit: what waits for the same sync shares it.
-// None is started before there is work.
+// A thread is started if there is more work than idle threads, up to a limit. Several tasks that
+// wait for the disk can share one sync.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace rocklock {
 
-// Threads: thread-safe. The destructor does what was given before, and waits for it.
+// Threads: thread-safe. The destructor returns when all tasks have run.
 class WorkThreads {
 public:
     explicit WorkThreads(std::size_t most) : max_(most) {}
@@ -22,7 +23,7 @@ public:
     WorkThreads& operator=(const WorkThreads&) = delete;
     ~WorkThreads() ROCKLOCK_EXCLUDES(mutex_);
 
-    // Begun in the order in which it was given.
+    // Runs a task on one of the threads. Tasks start in the order of these calls.
     void run(std::function<void()> work) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
