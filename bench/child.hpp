@@ -1,5 +1,5 @@
-// Starts this program again as a child process. For measurements that need a fresh process, or one
-// that is killed.
+// Starts this program again as a child process, for measurements in a fresh process or in one that
+// is killed.
 #pragma once
 
 #include <string>

@@ -79,7 +79,7 @@ std::vector<std::uint64_t> numbers_of(const Result<Answer>& answer) {
 
 }  // namespace
 
-// ---- Looking ----
+// ---- Reading the store ----
 
 Found look(const std::string& directory, const std::string& boot_id, bool close) {
     Found found;

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, verb_count> verb_names = {
     "acquire_set", "wait",  "count", "release",   "convert_up",   "convert_down",
     "transfer",    "steal", "break", "put_class", "delete_class"};
 
-// ---- Writing down ----
+// ---- Encoding ----
 
 // fields() lists the members of each type once, for encoding and decoding.
 class Writing {

@@ -32,7 +32,7 @@ using simulation::Random;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-// ---- Dying ----
+// ---- Kill points ----
 
 Journal* journal = nullptr;
 // The verb that this thread runs; none in the manager's own thread.
@@ -72,7 +72,7 @@ private:
     const std::string boot_id_;
 };
 
-// ---- What is known of the store ----
+// ---- Knowledge of the store ----
 
 // The state of the store as the threads know it. It may be outdated; a request that is refused for
 // that reason is judged, too.
@@ -165,7 +165,7 @@ private:
     int waiting_ = 0;
 };
 
-// ---- What to do next ----
+// ---- Choosing operations ----
 
 LockClass class_of(const std::string& pattern) {
     LockClass made;
@@ -332,7 +332,7 @@ private:
     Random& random_;
 };
 
-// ---- Doing it ----
+// ---- Running operations ----
 
 class Worker {
 public:

@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_deferred_end)
 
-// The clock stands still, so the manager's thread does not write the event before it is requested.
+// The clock stands still, so the manager's thread has not written the end when it is queried.
 BOOST_AUTO_TEST_CASE(is_known_at_once_to_whoever_asks_for_it) {
     SimulatedClock clock;
     DatabaseOptions options;

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(has_each_late_write_of_a_transaction) {
     BOOST_TEST(draft_text(drafts[1]) == "two");
     BOOST_TEST((drafts[0].id != drafts[1].id));
     BOOST_TEST(text_of(shop, "3") == "none");
-    // Through the guard.
+    // The same save through the guard.
     BOOST_TEST(outcome(loser.save_and_release(*shop.tables, all_of({order("1", "anew")}))) ==
                "transaction_cancelled");
     BOOST_TEST(shop.drafts_of("ann").size() == 2U);

@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(keeps_its_time_to_live_while_it_is_bound) {
     BOOST_TEST(!shop.tables->describe_time_to_live("orders").value().enabled);
 }
 
-// For policies under which a read without a lock is an error.
+// Needed for policies under which a read without a lock is an error.
 BOOST_AUTO_TEST_CASE(can_be_strict_about_reads) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());

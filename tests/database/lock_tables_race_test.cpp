@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(are_of_one_moment_in_a_transaction) {
     lock.table = "rocklock.locks";
     int held = 0;
     int wrong = 0;
-    // Until the grant was found in enough reads.
+    // Reads until the grant was found often enough.
     for (int round = 0; held < 500 && round < 3'000'000; ++round) {
         const Item found = tables.get_item(item).value().item.value();
         const AttributeValue owner = owner_in(found);

@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(says_so_where_none_are_kept) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// ---- Several tables, and together with other tables ----
+// ---- Several tables together ----
 
 BOOST_AUTO_TEST_SUITE(the_tables_of_the_lock_table, *boost::unit_test::label("embedded"))
 

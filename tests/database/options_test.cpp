@@ -125,12 +125,12 @@ BOOST_AUTO_TEST_CASE(when_its_times_do_not_fit_together) {
         {30s, 0s, 0s, 10s, true, false},
         {30s, 0s, 0s, 30s, false, false},
         {30s, 0s, 0s, most, true, false},
-        // Negative.
+        // Negative values.
         {30s, -1ms, 0s, 0s, true, false},
         {30s, 0s, -1ms, 0s, true, false},
         {30s, 0s, 0s, -1ms, true, false},
         {30s, least, least, least, true, false},
-        // The lease itself.
+        // The limits of the lease itself.
         {0s, 0s, 0s, 0s, true, false},
         {-30s, 0s, 0s, 0s, true, false},
         {-30s, 0s, 0s, 0s, false, false},

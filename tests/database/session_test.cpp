@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(ends_alone_when_it_was_held_for_as_long_as_is_allowed) {
     const Guard free = session.acquire("b").value();
     pass(44s);
     BOOST_TEST(manager_holds(session.id(), "a"));
-    // The grant's own margin has begun.
+    // Only the margin before the end of `max_hold` is left.
     BOOST_TEST(!capped.valid());
     pass(2s);
     BOOST_TEST(!manager_holds(session.id(), "a"));

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(appends_what_lies_beyond_the_end_in_order_of_indexes) {
                 with_list({"x", "y", "two", "five", "nine"})));
 }
 
-// Appended elements do not shift the indexes in the text.
+// Indexes refer to the item before the update, so an appended element cannot be removed.
 BOOST_AUTO_TEST_CASE(removes_by_the_places_before_it) {
     const Item item = with_list({"x", "y", "z"});
     BOOST_TEST((after(item, "SET l[7] = :v REMOVE l[3], l[0]", {{":v", "v"}}) ==

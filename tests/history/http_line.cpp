@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Generous, for sanitizers and busy machines.
+// Long enough for a build with sanitizers on a busy machine.
 constexpr std::chrono::seconds connect_timeout{60};
 constexpr std::chrono::milliseconds connect_pause{1};
 

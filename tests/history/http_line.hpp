@@ -8,7 +8,7 @@
 
 namespace rocklock::proof {
 
-// What X-Amz-Target begins with for the operations of DynamoDB.
+// The beginning of X-Amz-Target for the operations of DynamoDB.
 inline constexpr const char* dynamodb_target = "DynamoDB_20120810.";
 
 struct HttpAnswer {

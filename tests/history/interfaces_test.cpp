@@ -57,7 +57,7 @@ class Connections {
 public:
     Connections(Address address) : address_(std::move(address)) { connect_frames(); }
 
-    // Closes one, of which every answer was read. The next call connects again.
+    // Closes a connection after all of its responses were read. The next call connects again.
     void drop(Interface which) {
         if (which == Interface::frames) return connect_frames();
         lines_[static_cast<std::size_t>(which)].reset();
@@ -144,7 +144,7 @@ private:
     std::array<std::unique_ptr<HttpLine>, interfaces.size()> lines_;
 };
 
-// What the clients share.
+// The state that the clients share.
 struct Shared {
     Address address;
     std::atomic<std::uint32_t> next_session{1};
@@ -209,7 +209,7 @@ private:
         } else {
             release(resource);
         }
-        // Every answer was read, so this must not end a grant.
+        // Every response was read, so closing the connection must not end a grant.
         if (one_in(10)) connections_.drop(any_interface());
     }
 

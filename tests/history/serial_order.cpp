@@ -27,7 +27,7 @@ struct Contradiction : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// ---- What is known ----
+// ---- Types ----
 
 // The touch of an operation that has taken effect.
 struct Known {
@@ -128,7 +128,7 @@ private:
     Explanation figures_;
 };
 
-// ---- What is known ----
+// ---- Known facts ----
 
 Story::Story(const TableHistory& history, const std::set<std::uint64_t>& assumed)
     : history_(history), happened_(history.size()), reasons_(history.size()) {
@@ -280,7 +280,7 @@ bool Story::may_have_removed(const TableOperation& operation, const Touch& touch
     });
 }
 
-// ---- Reasons ----
+// ---- Constraints ----
 
 void Story::reason() {
     for (const auto& [key, story] : keys_) {
@@ -391,7 +391,7 @@ void Story::collect_choices(std::size_t begin, std::size_t end) {
     }
 }
 
-// ---- Choices ----
+// ---- Order of the pieces ----
 
 bool Story::may_be_first(const PartialOrder& order, const Piece& one, const Piece& other) {
     return std::none_of(one.lasts.begin(), one.lasts.end(), [&](std::size_t last) {
