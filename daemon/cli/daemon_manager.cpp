@@ -17,7 +17,7 @@ using std::chrono::steady_clock;
 
 // The time to wait for a daemon that has stopped.
 constexpr milliseconds max_absence{10'000};
-// A daemon that accepts connections must reply this long after the wait timeout, at the latest.
+// A daemon that accepts connections must reply within this time after the wait timeout.
 constexpr milliseconds max_answer{10'000};
 // If the daemon has too many connections, a call is retried until its wait timeout ends, but at
 // least for this long.
@@ -90,7 +90,7 @@ bool over(const CallLimits& limits) {
            (limits.deadline && steady_clock::now() >= *limits.deadline);
 }
 
-// Returns true if there is no daemon, false if a daemon replied, even with an error.
+// Returns true if there is no daemon, or if it is shutting down. Other errors are replies of it.
 bool is_away(const Result<Reply>& reply) {
     if (reply) return false;
     const auto code = reply.error().code;

@@ -32,7 +32,7 @@ Error in_use(Error error, const std::string& store) {
             ", and is looked into while it is closed: stop that process, or back it "
             "up and check the copy (rocklock db backup DIR; rocklock db check --db "
             "DIR)";
-        // The message names the store only if the conflict was detected by a file in it.
+        // Not every message of this error names the store.
         if (error.message.find(store) == std::string::npos) {
             error.message += "; the store is " + store;
         }

@@ -29,7 +29,7 @@ inline constexpr std::array<std::pair<const char*, const char*>, 8> user_limit_s
 // Reads all limits except that of connections. `auto` derives a limit from the daemon's share of
 // the memory, of which one user may use a quarter. 0 means no limit. The limit of table bytes is
 // derived from the size of the file system of the directory `store`, of which one user may use a
-// quarter. `store` is empty if the tables are in memory.
+// quarter. If `store` is empty, the tables are in memory, and it is derived from the memory, too.
 //
 // Errors: invalid_argument   a setting is not a number or `auto`
 Result<UserLimits> read_user_limits(const Settings& settings, const std::string& store);

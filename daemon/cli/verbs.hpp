@@ -73,7 +73,8 @@ std::string principal_of(const Arguments& arguments);
 // other users can read a command line. Errors: invalid_argument if they are absent or malformed.
 Result<SessionCredentials> session_of_environment();
 
-// Returns the resources to lock, with --mode, --to and --subtree applied. Errors: invalid_argument.
+// Returns the resources to lock, with --mode, --to, --subtree and --permits applied. Errors:
+// invalid_argument if an option is malformed or excludes another one.
 Result<std::vector<LockRequest>> locks_of(const Arguments& arguments);
 
 // Prints the text and a newline to stdout.
