@@ -82,8 +82,8 @@ std::string as_json(const LogEvent& event, std::string_view time) {
     return json.take();
 }
 
-// Returns the event with shortened facts. The line then fits into one write, even if each byte of
-// the values is escaped as six.
+// Returns the event with shortened facts. The line then fits into one write, even if each byte that
+// a client has chosen is written as six bytes.
 LogEvent shortened(LogEvent event) {
     constexpr std::size_t most = 96;
     for (auto& fact : event.facts) {

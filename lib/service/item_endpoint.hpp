@@ -65,9 +65,9 @@ public:
     // Commits the queued writes together and answers them, if `flush_soon` was passed.
     void flush();
 
+    std::vector<UserTableUsage> user_usage() const { return tables_.user_usage(); }
     // Counters of all answered requests by operation. Requests without a known operation count as
     // `other`.
-    std::vector<UserTableUsage> user_usage() const { return tables_.user_usage(); }
     const CallCounters& counters() const { return counters_; }
 
 private:

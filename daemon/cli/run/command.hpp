@@ -1,5 +1,5 @@
-// The child process that executes the command of `rocklock run`. It is forked before its lock is
-// ready and executes the command only after go().
+// The child process that executes the command of `rocklock run`. It is forked first and executes
+// the command only after go(). In between, its process can join the session that holds the lock.
 //
 //     Command::prepare() ──► forked, waiting ──go()──► running ──► ended
 //                               └─ parent dies, or ~Command ──► ends without executing the command
