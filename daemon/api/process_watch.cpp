@@ -48,8 +48,8 @@ bool ProcessWatch::open(const ProcessId& process) {
     return true;
 }
 
-// A wait can complete because of a late event of another descriptor that was closed and whose
-// number the pidfd has reused. Therefore the pidfd itself is polled.
+// A wait can complete because of a late event of a closed descriptor if the pidfd has reused its
+// number. Therefore the pidfd itself is polled.
 void ProcessWatch::await_end(const ProcessId& process, const std::shared_ptr<Descriptor>& pidfd) {
     // The handler holds no strong reference, so that forget() closes the descriptor.
     const std::weak_ptr<Descriptor> waits = pidfd;

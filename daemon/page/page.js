@@ -1,4 +1,4 @@
-// The lock table, live. The page is read-only: every call that it makes changes nothing.
+// The lock table, live. The page is read-only: it makes no call that changes data.
 //
 // Names, notes and owners are untrusted input. They become text and attributes, never markup.
 "use strict";

@@ -13,8 +13,8 @@ namespace rocklock {
 // The right to listen on a path, held during the lifetime of the object.
 //
 // A locked file next to the socket marks the owner. The kernel releases the lock when the process
-// ends, so a killed daemon leaves nothing locked. The owner of the lock replaces an existing socket
-// file, unless a program that does not use the lock file listens there.
+// ends, also if the daemon is killed. The owner of the lock replaces an existing socket file,
+// unless a program that does not use the lock file listens there.
 class SocketFile {
 public:
     // Listens on `path`. Only the owner and the group can connect; the group is `group`, if given.

@@ -24,8 +24,8 @@ enum class LogFormat : std::uint8_t { text, logfmt, json };
 // Returns the line with its newline. The format `text` does not contain the time.
 std::string format_event(const LogEvent& event, LogFormat format, std::string_view time);
 
-// If nothing reads the output, lines are discarded and counted: the daemon never waits for a
-// reader.
+// If the reader of the output is too slow, lines are discarded and counted: the daemon never waits
+// for it.
 //
 // Threads: thread-safe. A line is one write.
 class Log {

@@ -23,7 +23,7 @@ class ItemCall {
 public:
     explicit ItemCall(ServiceRequest request);
 
-    // The body is empty after body() has parsed it.
+    // After unpack(), its body is decompressed.
     const ServiceRequest& request() const { return request_; }
     // Null if the request names no operation that is implemented.
     const TableOperation* operation() const { return operation_; }
