@@ -1,12 +1,14 @@
 #!/usr/bin/env node
-// Withdrawals from one account by whoever comes: the version that was read is the condition of the
-// write. Amounts are whole numbers, of cents for example.
+// Concurrent withdrawals from one account. Each write is conditional on the version that was read.
+// Amounts are whole numbers, of cents for example.
 //
 //     account.mjs ENDPOINT open NAME BALANCE OVERDRAFT
-//     account.mjs ENDPOINT withdraw NAME AMOUNT     0: done, and the new balance; 1: not enough
+//     account.mjs ENDPOINT withdraw NAME AMOUNT
 //     account.mjs ENDPOINT show NAME
 //
-// Wants: npm install @aws-sdk/client-dynamodb @aws-sdk/lib-dynamodb
+// `withdraw` prints the new balance. If the balance is not sufficient, the exit status is 1.
+//
+// Requires: npm install @aws-sdk/client-dynamodb @aws-sdk/lib-dynamodb
 
 import {realpathSync} from "node:fs";
 import {fileURLToPath} from "node:url";
@@ -25,13 +27,14 @@ export function clientFor(endpoint) {
     endpoint,
     region: "local",
     credentials: {accessKeyId: "any", secretAccessKey: "any"},
-    // A write that got no answer may have been done. The SDK would send it again, be refused because
-    // of the version that it has written itself, and the money would go twice.
+    // A write without a response may have succeeded. If the SDK retried it, the condition would
+    // fail because of the version that the first attempt has written, and the caller would withdraw
+    // the money again.
     maxAttempts: 1,
   }));
 }
 
-/** Makes the table, unless it is there. */
+/** Creates the table if it does not exist. */
 export async function prepare(client) {
   try {
     await client.send(new CreateTableCommand({
@@ -61,7 +64,7 @@ export async function read(client, name) {
   return Item;
 }
 
-/** Changes what was read; false when somebody was faster. */
+/** Writes the new balance. Returns false if the account has been written since it was read. */
 export async function write(client, account, balance) {
   try {
     await client.send(new UpdateCommand({
@@ -78,7 +81,7 @@ export async function write(client, account, balance) {
   return true;
 }
 
-/** The new balance. Decides anew on fresh data as long as others are faster. */
+/** Returns the new balance. If another client writes first, reads the account again and retries. */
 export async function withdraw(client, name, amount) {
   for (;;) {
     const account = await read(client, name);
@@ -120,7 +123,7 @@ async function main([endpoint, verb, name, ...words]) {
   return 0;
 }
 
-// Not when it is imported.
+// Only if this file is run, not if it is imported.
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   process.exitCode = await main(process.argv.slice(2));
 }

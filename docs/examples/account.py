@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""Withdrawals from one account by whoever comes: the version that was read is the condition of the write.
+"""Concurrent withdrawals from one account. Each write is conditional on the version that was read.
 
     account.py ENDPOINT open NAME BALANCE OVERDRAFT
-    account.py ENDPOINT withdraw NAME AMOUNT     0: done, and the new balance; 1: not enough
+    account.py ENDPOINT withdraw NAME AMOUNT
     account.py ENDPOINT show NAME
+
+`withdraw` prints the new balance. If the balance is not sufficient, the exit status is 1.
 """
 
 import sys
@@ -21,9 +23,10 @@ class NotEnough(Exception):
 
 
 def accounts_at(endpoint):
-    """The table, which is made unless it is there."""
-    # A write that got no answer may have been done. The SDK would send it again, be refused because
-    # of the version that it has written itself, and the money would go twice.
+    """Returns the table. Creates it if it does not exist."""
+    # A write without a response may have succeeded. If the SDK retried it, the condition would fail
+    # because of the version that the first attempt has written, and the caller would withdraw the
+    # money again.
     once = Config(retries={"total_max_attempts": 1})
     resource = boto3.resource("dynamodb", endpoint_url=endpoint, region_name="local", aws_access_key_id="any",
                               aws_secret_access_key="any", config=once)
@@ -44,7 +47,7 @@ def read(accounts, name):
 
 
 def write(accounts, account, balance):
-    """Changes what was read; False when somebody was faster."""
+    """Writes the new balance. Returns False if the account has been written since it was read."""
     try:
         accounts.update_item(Key={"name": account["name"]},
                              UpdateExpression="SET balance = :b, version = version + :one",
@@ -56,7 +59,7 @@ def write(accounts, account, balance):
 
 
 def withdraw(accounts, name, amount):
-    """The new balance. Decides anew on fresh data as long as others are faster."""
+    """Returns the new balance. If another client writes first, reads the account again and retries."""
     while True:
         account = read(accounts, name)
         balance = account["balance"] - amount

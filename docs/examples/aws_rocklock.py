@@ -1,17 +1,17 @@
-"""A plugin for the aws command line: what it asks tables for shows the lock of `rocklock run`.
+"""A plugin for the aws command line: requests to tables present the lock of `rocklock run`.
 
     rocklock run orders/42 -- aws dynamodb put-item --table-name orders --item '{"id": {"S": "42"}}'
 
-In ~/.aws/config, for version 2 of aws with the folder that this file lies in:
+Add this to ~/.aws/config. For version 2 of aws, the path is the folder of this file:
 
     [plugins]
     cli_legacy_plugin_path = /usr/local/share/aws-plugins
     rocklock = aws_rocklock
 
-Version 1 has no such path, so leave that line out: it finds the file as Python finds modules, with
-PYTHONPATH=/usr/local/share/aws-plugins in its environment.
+For version 1, which has no such setting, omit that line and set
+PYTHONPATH=/usr/local/share/aws-plugins in the environment.
 
-After `eval "$(rocklock acquire orders/42)"` what the shell starts shows that lock.
+After `eval "$(rocklock acquire orders/42)"`, every command that the shell starts presents that lock.
 """
 
 import os

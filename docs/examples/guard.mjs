@@ -1,15 +1,15 @@
-// Orders that are edited under a lock, with version 3 of the SDK for JavaScript: the lock is shown
-// in headers, and checked with the write. For programs to import; guard.py is the same for boto3,
-// and says how the table is bound.
+// Edits orders under a lock, with version 3 of the SDK for JavaScript. The lock is presented in
+// headers and checked with the write. This is a module to import. guard.py does the same with boto3
+// and describes how to bind the table.
 //
-// Wants: npm install @aws-sdk/client-dynamodb @aws-sdk/lib-dynamodb
+// Requires: npm install @aws-sdk/client-dynamodb @aws-sdk/lib-dynamodb
 
 import {ConditionalCheckFailedException, DynamoDBClient} from "@aws-sdk/client-dynamodb";
 import {DynamoDBDocumentClient, GetCommand, PutCommand} from "@aws-sdk/lib-dynamodb";
 
 const TableName = "orders";
 
-/** A call of the lock API, which the endpoint of the tables takes too. */
+/** Sends a request of the lock API, to the same endpoint as the requests for tables. */
 export async function call(endpoint, verb, members) {
   const answer = await fetch(endpoint, {
     method: "POST",
@@ -35,7 +35,7 @@ export function lockHeaders({Session, Secret, Token}) {
   return {"X-Rocklock-Session": `${Session}:${Secret}`, "X-Rocklock-Token": `${Token}`};
 }
 
-/** Has them sent along: with a command, or with all that a client asks for. */
+/** Adds headers to one command, or to every request of a client. */
 export function show(headers, commandOrClient) {
   commandOrClient.middlewareStack.add((next) => (args) => {
     Object.assign(args.request.headers, headers);
@@ -44,12 +44,12 @@ export function show(headers, commandOrClient) {
   return commandOrClient;
 }
 
-/** Answers tell the version of their item in `$metadata`. */
+/** Returns a client. Its responses contain the version of the item in `$metadata`. */
 export function clientFor(endpoint) {
   const client = new DynamoDBClient({
     endpoint, region: "local", credentials: {accessKeyId: "any", secretAccessKey: "any"},
-    // A write on condition of a version that got no answer may have been done. Sent again by the SDK,
-    // it would be refused because of the version that it has written itself.
+    // A conditional write without a response may have succeeded. If the SDK retried it, the
+    // condition would fail because of the version that the first attempt has written.
     maxAttempts: 1,
   });
   client.middlewareStack.add((next) => async (args) => {
@@ -65,13 +65,13 @@ export async function write(client, order, text, headers) {
   await client.send(show(headers, new PutCommand({TableName, Item: {id: order, text}})));
 }
 
-/** The text, and the version that a write may be made on condition of: 0 where there is no order yet. */
+/** Returns the text and the version of the order, or version 0 if it does not exist. */
 export async function read(client, order) {
   const got = await client.send(new GetCommand({TableName, Key: {id: order}, ConsistentRead: true}));
   return {text: got.Item?.text, version: got.$metadata.version};
 }
 
-/** False when somebody has written since. */
+/** Returns false if the order has been written since it had this version. */
 export async function writeIfUnchanged(client, order, text, version, headers) {
   try {
     await write(client, order, text, {...headers, "X-Rocklock-Version": `${version}`});

@@ -1,12 +1,15 @@
 #!/usr/bin/python3
-"""Orders that are edited under a lock, with boto3: the lock is shown in headers, and checked with the write.
+"""Edits orders under a lock, with boto3. The lock is presented in headers and checked with the write.
 
-    guard.py ENDPOINT edit ORDER EDITOR SECONDS   0: done; 75: another edits it; 1: the lock was lost
+    guard.py ENDPOINT edit ORDER EDITOR SECONDS
     guard.py ENDPOINT show ORDER
 
-The new text is a line on standard input; who takes longer for it than so many seconds has lost the
-lock, and overwrites nobody. The table is to be bound, so that nobody can forget to lock (over the
-daemon's own socket, as who administers it):
+`edit` reads the new text from a line of standard input. If that takes longer than SECONDS, the lock
+is lost and the order is not overwritten. The exit status is 75 if another editor has the lock, and 1
+if the lock was lost.
+
+The table should be bound, so that a program that does not lock cannot write to it. An administrator
+binds it over the daemon's own socket:
 
     curl --unix-socket "$ROCKLOCK_SOCKET" localhost/ -H 'X-Amz-Target: Rocklock_20261121.BindTable' \\
         -d '{"TableName": "orders", "Resource": "orders/{id}"}'
@@ -26,7 +29,7 @@ TABLE = "orders"
 
 
 class Refused(Exception):
-    """By the lock API; `facts` has the members of the answer."""
+    """The lock API refused a request. `facts` has the members of the response."""
 
     def __init__(self, facts):
         super().__init__(facts["message"])
@@ -34,7 +37,7 @@ class Refused(Exception):
 
 
 def call(endpoint, verb, **members):
-    """A call of the lock API, which the endpoint of the tables takes too."""
+    """Sends a request of the lock API, to the same endpoint as the requests for tables."""
     request = urllib.request.Request(endpoint, json.dumps(members).encode(), {
         "Content-Type": "application/json", "X-Amz-Target": f"Rocklock_20261121.{verb}"})
     try:
@@ -59,7 +62,7 @@ def lock_headers(grant):
 
 @contextlib.contextmanager
 def shown(client, headers):
-    """What the client asks for meanwhile shows them, in whatever thread."""
+    """Adds the headers to every request of the client during the block, in any thread."""
     def add(params, **_):
         params["headers"].update(headers)
 
@@ -71,15 +74,18 @@ def shown(client, headers):
 
 
 def add_facts(http_response, parsed, **_):
-    """Of a refusal the SDK tells code and message; who holds the lock now, and how it was lost, is in the body."""
+    """Keeps the body of an error response, which names the holder of the lock and how it was lost.
+
+    The SDK itself provides only the code and the message.
+    """
     if http_response.status_code == 400:
         parsed["Facts"] = json.loads(http_response.content)
 
 
 def client_for(endpoint):
-    """Makes the table too, unless it is there."""
-    # A write on condition of a version that got no answer may have been done. Sent again by the SDK,
-    # it would be refused because of the version that it has written itself.
+    """Returns a client. Creates the table if it does not exist."""
+    # A conditional write without a response may have succeeded. If the SDK retried it, the condition
+    # would fail because of the version that the first attempt has written.
     client = boto3.client("dynamodb", endpoint_url=endpoint, region_name="local", aws_access_key_id="any",
                           aws_secret_access_key="any", config=Config(retries={"total_max_attempts": 1}))
     client.meta.events.register("after-call.dynamodb", add_facts)
@@ -96,14 +102,14 @@ def write(client, order, text, headers):
 
 
 def read(client, order):
-    """The text, and the version that a write may be made on condition of: 0 where there is no order yet."""
+    """Returns the text and the version of the order, or version 0 if it does not exist."""
     got = client.get_item(TableName=TABLE, Key={"id": {"S": order}}, ConsistentRead=True)
     version = int(got["ResponseMetadata"]["HTTPHeaders"]["x-rocklock-version"])
     return got.get("Item", {}).get("text", {}).get("S"), version
 
 
 def write_if_unchanged(client, order, text, version, headers):
-    """False when somebody has written since."""
+    """Returns False if the order has been written since it had this version."""
     try:
         write(client, order, text, {**headers, "X-Rocklock-Version": str(version)})
     except client.exceptions.ConditionalCheckFailedException:

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Runs a command for a message that several replicas have received: one of them does it, and if it
-# does not come to an end, another may try again once the time is over.
+# Runs a command for a message that several replicas have received. One of them runs it; if it does
+# not finish within SECONDS, another one may retry.
 #
-#     once.sh ENDPOINT MESSAGE SECONDS COMMAND...    75: another has it, or has done it
+#     once.sh ENDPOINT MESSAGE SECONDS COMMAND...
+#
+# The exit status is 75 if another replica is running the command or has run it.
 set -eu
 [ $# -ge 4 ] || { sed -n '/^# /s/^# //p' "$0" >&2; exit 64; }
 endpoint=$1 message=$2 seconds=$3
@@ -20,7 +22,8 @@ ddb describe-table --table-name messages >/dev/null 2>&1 ||
         --key-schema AttributeName=id,KeyType=HASH >/dev/null ||
     ddb describe-table --table-name messages >/dev/null
 
-# The condition says when it is free, whether or not somebody has swept what has expired.
+# The condition compares the expiry time itself, so it does not depend on the deletion of expired
+# items.
 now=$(date +%s)
 if ! refused=$(ddb put-item --table-name messages \
     --item "{\"id\":{\"S\":\"$message\"},\"expired_at\":{\"N\":\"$((now + seconds))\"}}" \
@@ -34,5 +37,6 @@ if ! refused=$(ddb put-item --table-name messages \
 fi
 
 "$@"
-# Done: without an end it stays so, for whoever receives it once more; also where a sweep took it meanwhile.
+# Done. Without an expiry time the item is permanent, so a repeated message is recognized, even if
+# the old item has been deleted meanwhile.
 ddb put-item --table-name messages --item "{\"id\":{\"S\":\"$message\"}}" >/dev/null

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
-"""Who edits which table of master data: one transaction of conditional updates for all that it touches.
+"""Records which user edits which table of master data, with one transaction of conditional updates.
 
-    table_edit.py ENDPOINT begin TABLE EDITOR     0: yours; 75: somebody else's, and whose
+    table_edit.py ENDPOINT begin TABLE EDITOR
     table_edit.py ENDPOINT end TABLE EDITOR
     table_edit.py ENDPOINT show
 
-A table's row says `normal`, `editing` with its editor, or `locked` by the editor of one whose foreign
-keys refer to it. To begin changes the table's own row and those it refers to, all or none. To end asks
-for the editor too: who was not asked to begin cannot end for another.
+The status of a table is `normal`, `editing` with the name of its editor, or `locked` by the editor of
+another table with foreign keys that refer to it. `begin` changes the rows of the table and of those
+that it refers to, all or none. `end` changes them back; only the same editor can do that. If another
+editor has one of the rows, both print the rows, and the exit status is 75.
 """
 
 import contextlib
@@ -21,7 +22,7 @@ from botocore.exceptions import ClientError
 
 TABLE = "edited_tables"
 ATTEMPTS = 20
-# Which tables the foreign keys of each refer to.
+# The tables to which the foreign keys of each table refer.
 REFERS_TO = {"countries": [], "currencies": [], "customers": ["countries", "currencies"],
              "suppliers": ["countries"], "orders": ["customers"]}
 
@@ -32,7 +33,7 @@ def client_for(endpoint):
 
 
 def prepare(client):
-    """Makes what is not there of the table of statuses, with each of them normal."""
+    """Creates the table of statuses and its rows if they do not exist. New rows are `normal`."""
     with contextlib.suppress(client.exceptions.ResourceInUseException):
         client.create_table(TableName=TABLE, BillingMode="PAY_PER_REQUEST",
                             AttributeDefinitions=[{"AttributeName": "name", "AttributeType": "S"}],
@@ -44,7 +45,7 @@ def prepare(client):
 
 
 def patiently(write, **members):
-    """Again where another transaction is at the same rows in the same moment; nothing is done then."""
+    """Calls `write`. Retries it if it conflicts with another transaction on the same rows."""
     for attempt in itertools.count(1):
         try:
             return write(**members)
@@ -57,7 +58,7 @@ def patiently(write, **members):
 
 
 def change(name, expression, condition, **values):
-    """One action of a transaction. `#s` and `#e` are the status and who has it."""
+    """Returns one action of a transaction. `#s` and `#e` stand for the status and the editor."""
     used = f"{expression} {condition}"
     return {"Update": {
         "TableName": TABLE, "Key": {"name": {"S": name}},
@@ -68,7 +69,7 @@ def change(name, expression, condition, **values):
 
 
 def begin(client, name, editor):
-    """Nothing when the table is the editor's now; else the rows that are in the way, as they were then."""
+    """Returns an empty list if the editor has the table now, otherwise the rows that prevent it."""
     return change_all(client, name, editor, "SET #s = :taken, #e = :by", "#s = :normal")
 
 
@@ -77,7 +78,7 @@ def end(client, name, editor):
 
 
 def change_all(client, name, editor, expression, condition):
-    """Changes the table's own row and those it refers to, in one step."""
+    """Changes the rows of the table and of those that it refers to, in one transaction."""
     taken = {name: "editing", **{other: "locked" for other in REFERS_TO[name]}}
     actions = [change(each, expression, condition, taken=status, by=editor, normal="normal")
                for each, status in taken.items()]
@@ -85,7 +86,7 @@ def change_all(client, name, editor, expression, condition):
         patiently(client.transact_write_items, TransactItems=actions)
     except client.exceptions.TransactionCanceledException as refused:
         in_the_way = [plain(reason["Item"]) for reason in refused.response["CancellationReasons"] if "Item" in reason]
-        # Without one it is something else, and not done.
+        # If no row prevented it, the transaction failed for another reason.
         if not in_the_way:
             raise
         return in_the_way

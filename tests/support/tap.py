@@ -1,4 +1,4 @@
-"""Runs unittest's tests and prints TAP, which Meson and scripts/run_tests count.
+"""Runs tests of unittest and prints the results as TAP, which Meson and scripts/run_tests read.
 
     import tap
     ...
@@ -48,7 +48,7 @@ class _Printer(unittest.TestResult):
 
 
 def main():
-    """Runs the tests of the calling program; arguments choose some by name, as in unittest."""
+    """Runs the tests of the calling program, or those whose names are given as arguments."""
     loader = unittest.defaultTestLoader
     module = sys.modules["__main__"]
     if sys.argv[1:]:

@@ -1,7 +1,7 @@
-"""What clang's tools say: format, names, size, likely bugs, and locks.
+"""Checks with clang's tools: format, names, size, likely bugs and thread-safety annotations.
 
-Clean results are remembered in BUILD/tidy-cache under a hash of all that they depend on, so that only
-what has changed is looked at again.
+Clean results are cached in BUILD/tidy-cache under a hash of everything that they depend on, so only
+changed files are checked again.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Options of g++ that clang does not know, and what is of no use without making an object.
+# Options of g++ that clang does not support, and options that matter only for object files.
 NOT_FOR_CLANG = ("-Wno-mismatched-new-delete", "-Wno-maybe-uninitialized", "-Wno-tsan")
 WITH_VALUE = ("-o", "-MF", "-MQ", "-MT")
 WITHOUT_VALUE = ("-c", "-MD", "-MMD")
-# More would take more memory than time.
+# Larger groups would need too much memory.
 LARGEST_GROUP = 16
 WARNING = re.compile(r"^(/\S+?|\S+?):(\d+):\d+: (?:warning|error): .*\[.*\]$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
@@ -30,7 +30,7 @@ NOTE = re.compile(r"^\S+?:\d+:\d+: note: ")
 
 
 def check_format(tree):
-    """clang-format has nothing to change (scripts/format)."""
+    """Every file is formatted as clang-format would do it (scripts/format)."""
     files = [str(path) for path in tree.sources()]
     done = subprocess.run(["clang-format-14", "-n", "-Werror", *files], cwd=tree.root,
                           capture_output=True, text=True, check=False)
@@ -53,7 +53,7 @@ class Unit:
 
 
 def clang_arguments(command, source):
-    """The options of a compiler's command line that clang understands, without the source."""
+    """Returns the options of a compiler's command line that clang supports, without the source."""
     if os.path.basename(command[0]) == "ccache":
         command = command[1:]
     kept = []
@@ -67,7 +67,7 @@ def clang_arguments(command, source):
 
 
 def units(tree, folders):
-    """The files under the folders, each once, though the build may compile one several times."""
+    """Returns each compiled file under the folders once, even if the build compiles it several times."""
     entries = json.loads((tree.build / "compile_commands.json").read_text(encoding="utf-8"))
     root = tree.root.resolve()
     found = {}
@@ -79,7 +79,7 @@ def units(tree, folders):
 
 
 def taken_apart(entry):
-    """The files that a build with --unity=on compiles as one."""
+    """Returns an entry for each file that a build with --unity=on compiles as a part of `entry`."""
     path = Path(entry["directory"], entry["file"])
     if not UNITY.search(path.name):
         return [entry]
@@ -89,8 +89,11 @@ def taken_apart(entry):
 
 
 class Includes:
-    """Which files of ours a unit reads. Conditions are not looked at: it may be more than clang reads,
-    and takes a hundredth of the time of asking it."""
+    """Finds the files of this repository that a unit includes.
+
+    Conditions are ignored, so it may find more files than clang reads. It takes a hundredth of the time
+    that clang needs for the same question.
+    """
 
     def __init__(self):
         self.included = functools.cache(lambda path: INCLUDE.findall(path.read_text(encoding="utf-8")))
@@ -116,7 +119,7 @@ class Includes:
 
 
 def fingerprint(tool, unit, files):
-    """A hash of all that the tool's verdict on a unit depends on."""
+    """Returns a hash of everything that the tool's result for a unit depends on."""
     digest = hashlib.sha256(repr((tool, unit.name, unit.arguments)).encode())
     for path in files:
         digest.update(Path(path).read_bytes())
@@ -124,7 +127,9 @@ def fingerprint(tool, unit, files):
 
 
 def verdicts(tree, tool, folders, judge, configurations=()):
-    """The problems that `judge` finds in groups of units, not asking again about what was clean."""
+    """Returns the problems that `judge` finds in groups of units. Units with a clean cached result are
+    skipped.
+    """
     cache = tree.build / "tidy-cache"
     cache.mkdir(exist_ok=True)
     configurations = [tree.root / name for name in configurations]
@@ -145,13 +150,16 @@ def verdicts(tree, tool, folders, judge, configurations=()):
         asked = [(unit, mark) for unit, mark in marked if not mark.exists()]
         found = [problem for problems in pool.map(problems_of, groups(asked))
                  for problem in problems]
-    # A header's problem is found by every group that reads it.
+    # A problem in a header is found by every group that includes it.
     return list(dict.fromkeys(found))
 
 
 def groups(asked):
-    """Units that are compiled with the same options, some together: most of the work is in the
-    headers, and they are read once for each group. As many groups as there are cores, or more."""
+    """Groups units that are compiled with the same options.
+
+    Most of the work is in the headers, which are read once for each group. Returns at least as many
+    groups as there are cores.
+    """
     alike = {}
     for unit, mark in asked:
         alike.setdefault((unit.folder, *unit.arguments), []).append((unit, mark))
@@ -160,14 +168,14 @@ def groups(asked):
 
 
 def run_clang_tidy(root, source, arguments, folder, options=()):
-    """clang-tidy's complaints, each with the lines that show the place."""
+    """Returns the warnings of clang-tidy, each with the lines that show its position."""
     done = subprocess.run(
         ["clang-tidy-14", "--quiet", *options, str(source), "--", *arguments, "-Wno-everything"],
         cwd=folder, capture_output=True, text=True, check=False)
     problems = []
     noted = False
     for line in done.stdout.splitlines():
-        # The notes on how complex a function is would fill pages.
+        # The notes on the complexity of a function are very long.
         noted = NOTE.match(line) or (noted and not WARNING.match(line))
         if WARNING.match(line):
             path = os.path.normpath(os.path.join(folder, line.split(":", 1)[0]))
@@ -180,12 +188,12 @@ def run_clang_tidy(root, source, arguments, folder, options=()):
 
 
 def check_clang_tidy(tree):
-    """Names, size and likely bugs, as .clang-tidy asks."""
+    """Names, sizes and likely bugs, as configured in .clang-tidy."""
     return clang_tidy_verdicts(tree, ("lib/", "daemon/"))
 
 
 def check_clang_tidy_of_tests_and_benchmarks(tree):
-    """The same of what nobody installs, which is as many lines again."""
+    """The same for code that is not installed, which has about as many lines."""
     return clang_tidy_verdicts(tree, ("tests/", "bench/"))
 
 
@@ -196,7 +204,7 @@ def clang_tidy_verdicts(tree, folders):
 
 @contextlib.contextmanager
 def as_one_file(group):
-    """A file that includes the units; beside the first, so that the same .clang-tidy counts."""
+    """Makes a file that includes the units. It is next to the first one, so the same .clang-tidy applies."""
     with tempfile.NamedTemporaryFile("w", suffix=".cpp", prefix=".tidy-", encoding="utf-8",
                                      dir=group[0].path.parent) as together:
         together.writelines(f'#include "{unit.path}"\n' for unit in group)
@@ -205,8 +213,10 @@ def as_one_file(group):
 
 
 def tidy_group(tree, group):
-    """What clang-tidy says of the units as if they were one, or of its halves where their names do
-    not go together."""
+    """Returns the warnings of clang-tidy for a file that includes all units.
+
+    If the file does not compile because of duplicate names, checks each half of the group separately.
+    """
     root = tree.root.resolve()
     first = group[0]
     if len(group) == 1:
@@ -230,7 +240,7 @@ def run_thread_safety(source, arguments, folder):
 
 
 def check_thread_safety(tree):
-    """What a mutex guards is touched only with it held, by clang's annotations."""
+    """Data that a mutex guards is accessed only with the mutex held, according to clang's annotations."""
     return verdicts(
         tree, "thread-safety", ("lib/",),
         thread_safety_of_group)

@@ -45,7 +45,7 @@ def joined(comments):
 
 
 def of_c(text, token=C_TOKEN):
-    """The comments of C++, Java or JavaScript."""
+    """Returns the comments of C++, Java or JavaScript."""
     single = []
     blocks = []
     for found in token.finditer(text):
@@ -63,7 +63,7 @@ def of_c(text, token=C_TOKEN):
 
 
 def of_python(text):
-    """The comments and docstrings of Python."""
+    """Returns the comments and docstrings of Python."""
     comments = []
     blocks = []
     before = tokenize.NEWLINE

@@ -1,4 +1,4 @@
-"""scripts/run_tests counts what ran, and no crash passes for a success."""
+"""Tests that scripts/run_tests counts correctly and reports a crash as a failure."""
 
 import importlib.machinery
 import importlib.util

@@ -1,4 +1,4 @@
-"""Public headers compile alone and bring nothing but the standard library."""
+"""Public headers compile alone and include only the standard library."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ COMPILER = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-
 
 
 def standard_headers():
-    """Where g++ keeps what <...> may name without any library installed."""
+    """Returns the folders of g++'s own headers, which <...> finds without any library installed."""
     found = subprocess.run(["g++", "-xc++", "-E", "-v", "/dev/null"], capture_output=True,
                            text=True, check=True).stderr
     search = found.split("search starts here:")[-1].split("End of search")[0]
@@ -17,7 +17,7 @@ def standard_headers():
 
 
 def compile_alone(tree, header):
-    """What the compiler says of a file that includes nothing but the header."""
+    """Returns the compiler's errors for a file that includes only the header, twice."""
     name = header.relative_to("lib/include")
     with tempfile.NamedTemporaryFile("w", suffix=".cpp") as source:
         source.write(f"#include <{name}>\n#include <{name}>\n")
@@ -28,7 +28,7 @@ def compile_alone(tree, header):
 
 
 def check_headers_alone(tree):
-    """Each public header compiles alone, and twice."""
+    """Each public header compiles alone, even if it is included twice."""
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda header: compile_alone(tree, header), tree.public_headers())
         return [problem for problems in found for problem in problems]

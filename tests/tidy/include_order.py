@@ -1,5 +1,7 @@
-"""Includes come in groups with a blank line between them: the own header, the system's C headers, the
-standard library, Boost and other libraries, <rocklock/...>, ours; each group sorted.
+"""Includes are in sorted groups, separated by blank lines.
+
+The groups are: the file's own header, C headers of the system, the standard library, Boost and other
+libraries, <rocklock/...>, and other headers of this repository.
 
     include_order.py --fix FILE...
 """
@@ -13,7 +15,7 @@ LIBRARIES = ("boost/", "rocksdb/", "openssl/")
 
 
 def group(path, line):
-    """The number of the group that an include line of the file belongs to."""
+    """Returns the number of the group that an include line of the file belongs to."""
     delimiter, name = INCLUDE.match(line).groups()
     own = re.sub(r"_test$", "", path.stem)
     if pathlib.Path(name).stem == own and path.suffix == ".cpp" and (
@@ -29,7 +31,7 @@ def group(path, line):
 
 
 def ordered(path, text):
-    """The text with its first run of includes in order."""
+    """Returns the text with its first block of includes sorted."""
     lines = text.splitlines()
     first = next((i for i, line in enumerate(lines) if INCLUDE.match(line)), None)
     if first is None:
@@ -45,13 +47,13 @@ def ordered(path, text):
             groups.setdefault(group(path, line), []).append(line)
     block = []
     for number in sorted(groups):
-        # As clang-format sorts.
+        # The order of clang-format.
         block += [""] * bool(block) + sorted(set(groups[number]))
     return "\n".join(lines[:first] + block + lines[end:]) + "\n"
 
 
 def check_include_order(tree):
-    """Includes are grouped and sorted; scripts/format puts them so."""
+    """Includes are grouped and sorted, as scripts/format does it."""
     return [f"{path}: includes out of order (scripts/format)" for path in tree.sources()
             if ordered(path, tree.text(path)) != tree.text(path)]
 

@@ -1,9 +1,11 @@
-"""Includes follow the module tables of lib/meson.build and daemon/meson.build, and the tables permit no
-more than is used."""
+"""Includes follow the module tables of lib/meson.build and daemon/meson.build.
+
+Every permission in the tables is used.
+"""
 
 import pathlib
 
-# Which folders may see a library. What is not named here, all may.
+# The folders that may include a library. Other libraries may be included everywhere.
 RESTRICTED = {
     "rocksdb/": ("lib/storage", "tests", "bench"),
     "boost/json": ("lib/wire", "lib/client", "daemon", "tests", "bench"),
@@ -13,7 +15,7 @@ RESTRICTED = {
 }
 
 
-# Files that belong to no module: what is compiled into the program beside its library.
+# Files that belong to no module: the program's own source.
 OUTSIDE = (pathlib.Path("daemon/main.cpp"),)
 
 
@@ -31,7 +33,7 @@ class Layers:
                     self.module_of_header[path] = module
 
     def module_of(self, path):
-        """The module that a file belongs to, or None."""
+        """Returns the module that a file belongs to, or None."""
         if path.parts[:2] == ("lib", "include"):
             return self.module_of_header.get(path)
         if path.parts[0] != self.top:
@@ -40,7 +42,7 @@ class Layers:
         return folder if folder in self.table else None
 
     def target(self, delimiter, name):
-        """The file that an include names, or None for a library's header."""
+        """Returns the file that an include names, or None for a library's header."""
         if name.startswith("rocklock/"):
             return pathlib.Path("lib/include") / name
         if delimiter != '"':
@@ -68,7 +70,7 @@ class Layers:
 
 
 def listing_problems(layers):
-    """A file that no module lists is not built, or not installed."""
+    """Every file is listed in a module. A file that is not listed is not built or not installed."""
     tree, top = layers.tree, layers.top
     umbrella = tree.text(f"{top}/meson.build")
     if top == "lib":
@@ -86,7 +88,7 @@ def listing_problems(layers):
 
 
 def check_layers(tree):
-    """No include goes against the module tables, and no permission in them is unused."""
+    """No include violates the module tables, and no permission in them is unused."""
     problems = []
     for top in ("lib", "daemon"):
         layers = Layers(tree, top)
@@ -101,7 +103,7 @@ def check_layers(tree):
 
 
 def check_libraries(tree):
-    """A library is seen only in the folders whose business it is."""
+    """A library is included only in the folders that may use it."""
     problems = []
     for path in tree.sources():
         for _, name in tree.includes(path):

@@ -21,7 +21,7 @@ from tree import TOP_FOLDERS, Tree
 MAX_COLUMNS = 100
 # The folders whose text is checked.
 FOLDERS = ()
-# Of each limited kind, so many occurrences are allowed in a folder of any size.
+# This many occurrences of each limited phrase are allowed in a folder of any size.
 ALWAYS_ALLOWED = 2
 MAX_SHOWN = 20
 # Banned words, and what to write instead.
@@ -46,7 +46,7 @@ class Limit:
     pattern: re.Pattern
     rate: float
     instead: str
-    # Of an opening, only the beginning of a sentence is compared, and questions are allowed.
+    # If true, only the beginning of a sentence is compared, and questions are allowed.
     opening: bool = False
 
 
@@ -98,7 +98,7 @@ class Passage:
         return number
 
     def sentences(self):
-        """Pairs of the offset and the text of a sentence."""
+        """Yields pairs of the offset and the text of a sentence."""
         begin = 0
         for end in (*(found.end() for found in SENTENCE_END.finditer(self.text)), len(self.text)):
             yield begin + len(self.text[begin:end]) - len(self.text[begin:end].lstrip(" *_([")), \
@@ -188,7 +188,7 @@ def checked_files(tree):
 
 
 def passages(tree):
-    """The passages of each folder."""
+    """Returns the passages of each folder."""
     found = collections.defaultdict(list)
     for path in checked_files(tree):
         text = (tree.root / path).read_text(encoding="utf-8", errors="replace")

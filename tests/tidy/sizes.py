@@ -1,6 +1,6 @@
 """Limits of size: lines of a file, files of a folder, data members of a class.
 
-Run by itself it prints the figures:
+If run as a program, it prints the values:
 
     python3 tests/tidy/sizes.py ROOT
 """
@@ -19,7 +19,7 @@ MAX_MEMBERS = 25
 CODE = tuple(folder for folder in TOP_FOLDERS if folder != "docs")
 SOURCES = (".cpp", ".hpp", ".py", ".js", ".mjs", ".java", ".sh")
 MACRO = re.compile(r"#define (ROCKLOCK_\w+)(\()?")
-# Functions that a plain data record may have: it is still nothing but its data.
+# A plain data record may have these functions.
 OF_A_RECORD = re.compile(r"^(operator\b|~)")
 SHOWN = 10
 
@@ -33,7 +33,7 @@ def files_of_folders(tree):
 
 
 def macros(tree, paths):
-    """As ctags is told to ignore them, with their arguments where they have some."""
+    """Returns the options that make ctags ignore macros, with their arguments if there are any."""
     found = {}
     for path in paths:
         found.update(MACRO.findall(tree.text(path)))
@@ -41,7 +41,7 @@ def macros(tree, paths):
 
 
 def tags(tree, paths):
-    """What ctags finds in C++ files, as dictionaries."""
+    """Returns the tags that ctags finds in C++ files, as dictionaries."""
     command = ["ctags", "--languages=C++", "--langmap=C++:.cpp.hpp", "--kinds-C++=+p",
                "--output-format=json", "--fields=+s", "--fields-C++=+{properties}",
                *macros(tree, paths), "-L", "-", "-f", "-"]
@@ -53,7 +53,7 @@ def tags(tree, paths):
 
 
 def members_of_classes(tree):
-    """Each class that is more than a plain record of data, with how many data members it has."""
+    """Returns the number of data members of each class that is not a plain data record."""
     members = collections.Counter()
     functions = collections.defaultdict(list)
     for tag in tags(tree, tree.sources(under=CODE)):

@@ -1,4 +1,4 @@
-"""Examples in the documentation are code that the tests compile; texts are clean."""
+"""Checks that examples in the documentation are compiled by the tests, and checks the form of texts."""
 
 import re
 import textwrap
@@ -6,20 +6,20 @@ from pathlib import Path
 
 FENCE = re.compile(r"(?:<!-- example: (\S+) (\S+) -->\n)?^```(\w*)\n(.*?)^```$",
                    re.MULTILINE | re.DOTALL)
-# Where links may lead. Another host is a slip, or wants to be added here on purpose.
+# The hosts to which links are allowed. Add a new host here deliberately.
 HOSTS = {
     "www.apache.org", "localhost", "127.0.0.1", "example.com", "docs.aws.amazon.com",
     "rocksdb.org", "mesonbuild.com", "martinfowler.com",
 }
 HOST = re.compile(r"https?://([\w.-]+)")
-# A folder of the one machine that a text was written on.
+# A path that exists only on the author's machine.
 MACHINE_PATH = re.compile(r"(?<![\w./<>-])/(?:home|root|work|workspace|Users|builds)/[\w.]")
 TEXTS = (".md", ".txt", ".cpp", ".hpp", ".py", ".mjs", ".js", ".java", ".xml", ".sh", ".build", ".yml", ".json", ".service", "")
 MEANT = "tidy: meant"
 
 
 def region(text, name):
-    """The lines between two comments `//! [name]`, without their common indentation."""
+    """Returns the lines between two comments `//! [name]`, without their common indentation."""
     found = re.search(rf"^[ \t]*//! \[{re.escape(name)}\]\n(.*?)^[ \t]*//! \[{re.escape(name)}\]$",
                       text, re.MULTILINE | re.DOTALL)
     return textwrap.dedent(found.group(1)) if found else None
@@ -65,13 +65,13 @@ def lines_where(tree, problem_of):
 
 
 def check_machine_paths(tree):
-    """No text names a folder of one person's machine."""
+    """No text contains a path of one person's machine."""
     return lines_where(tree, lambda line: MACHINE_PATH.search(line) and
                        f"a path of one machine: {line.strip()}")
 
 
 def check_hosts(tree):
-    """Links lead only where they are meant to."""
+    """Links lead only to the hosts in HOSTS."""
     def stray(line):
         hosts = sorted({host for host in HOST.findall(line) if host not in HOSTS})
         return hosts and f"a link to {', '.join(hosts)}, which tests/tidy/texts.py does not list"
@@ -79,7 +79,7 @@ def check_hosts(tree):
 
 
 def check_layout(tree):
-    """Lines end as lines do: no tab in C++, no blank at an end, a newline last."""
+    """C++ files have no tabs, lines have no trailing blanks, and files end with a newline."""
     problems = []
     for path in all_texts(tree):
         text = (tree.root / path).read_text(encoding="utf-8", errors="replace")
@@ -94,6 +94,6 @@ def check_layout(tree):
 
 
 def check_file_names(tree):
-    """Files of C++ and Python are named in snake_case."""
+    """The names of C++ and Python files are in snake_case."""
     return [f"{path}: not snake_case" for path in tree.files(".cpp", ".hpp", ".py")
             if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem)]

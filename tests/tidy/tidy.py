@@ -1,6 +1,8 @@
-"""Holds the tree to its own rules, and prints TAP.
+"""Checks the source tree against its rules and prints the results as TAP.
 
-    tidy.py ROOT BUILD [CHECK...]     CHECK as in `layers`, `clang_tidy`; all without one
+    tidy.py ROOT BUILD [CHECK...]
+
+CHECK is a name such as `layers` or `clang_tidy`. By default, all checks are run.
 """
 
 import argparse
@@ -38,13 +40,13 @@ CHECKS = [
     clang.check_clang_tidy_of_tests_and_benchmarks,
 ]
 
-# Run when they are named, and with `scripts/test --all`.
+# Run only if they are named, or with `scripts/test --all`.
 LONG = {clang.check_clang_tidy_of_tests_and_benchmarks:
         "takes minutes: run it with scripts/test --all"}
 
 
 def problems_of(check, tree):
-    """A check that cannot run has not passed."""
+    """Runs a check. If the check itself fails to run, returns that as a problem."""
     try:
         return check(tree)
     except Exception:  # pylint: disable=broad-except
@@ -52,7 +54,7 @@ def problems_of(check, tree):
 
 
 def run(tree, checks):
-    """Prints what each check finds, and leaves with 1 when it is anything."""
+    """Prints the problems of each check. Exits with 1 if there are any."""
     print(f"1..{len(checks)}", flush=True)
     failed = 0
     for number, check in enumerate(checks, 1):

@@ -1,4 +1,4 @@
-"""Each check of tests/tidy finds what it is there to find: a planted violation in a small tree."""
+"""Tests that each check of tests/tidy finds a planted violation in a small tree."""
 
 import contextlib
 import io
@@ -53,7 +53,7 @@ CLEAN = {
 
 
 class Planted(unittest.TestCase):
-    """A clean tree of three modules, to which each test does something."""
+    """A clean tree of three modules, which each test changes."""
 
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="rocklock-tidy-"))

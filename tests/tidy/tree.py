@@ -7,7 +7,7 @@ import re
 TOP_FOLDERS = ("lib", "daemon", "tests", "bench", "docs", "scripts", ".ci")
 MODULE = re.compile(r"'([\w/]+)'\s*:\s*\[([^\]]*)\]")
 WORD = re.compile(r"'([^']+)'")
-# What was installed or compiled, and is not ours.
+# Installed or compiled files, which are not part of the sources.
 FOREIGN = ("__pycache__", "node_modules", "installed")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -21,7 +21,7 @@ class Tree:
         return (self.root / path).read_text(encoding="utf-8")
 
     def files(self, *suffixes, under=TOP_FOLDERS):
-        """The files with one of the suffixes, as paths from the root."""
+        """Returns the files with one of the suffixes, as paths relative to the root."""
         found = []
         for top in under:
             for folder, folders, names in os.walk(self.root / top):
@@ -35,14 +35,14 @@ class Tree:
         return self.files(".cpp", ".hpp", under=under)
 
     def modules(self, top):
-        """Each module of TOP/meson.build and the modules that it may include."""
+        """Returns each module of TOP/meson.build with the modules that it may include."""
         table = re.search(r"^\w*modules = \{(.*?)^\}", self.text(f"{top}/meson.build"),
                           re.MULTILINE | re.DOTALL).group(1)
         table = re.sub(r"#.*", "", table)
         return {name: WORD.findall(uses) for name, uses in MODULE.findall(table)}
 
     def listed(self, top, module):
-        """The files that a module's meson.build names, as paths from the root."""
+        """Returns the files that a module's meson.build lists, as paths relative to the root."""
         folder = pathlib.Path(top) / module
         build_file = self.root / folder / "meson.build"
         if not build_file.exists():
@@ -55,5 +55,5 @@ class Tree:
         return self.files(".hpp", under=["lib/include"])
 
     def includes(self, path):
-        """What a file includes: pairs of the delimiter, < or ", and the name."""
+        """Returns the includes of a file: pairs of the delimiter, < or ", and the name."""
         return INCLUDE.findall(self.text(path))

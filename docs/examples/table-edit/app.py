@@ -1,15 +1,16 @@
 #!/usr/bin/python3
-"""A web application in which people edit tables of master data, each under a lock.
+"""A web application for editing tables of master data, each under a lock.
 
     app.py SOCKET [--port PORT] [--lease SECONDS]
 
-SOCKET is that of a running daemon (`rocklock serve`), whose owner this is: it prepares tables and
-classes. Prints the address of the page. Only what Python brings along is used.
+SOCKET is the socket of a running daemon (`rocklock serve`). The application must run as the daemon's
+owner, because it prepares tables and classes. It prints the address of the page. It needs only
+Python's standard library.
 
-A table that is edited is locked, and those that its foreign keys refer to are locked to be read, all or
-none: so their rows do not go away meanwhile, and whoever edits another table that refers to them is not in
-the way. The server keeps nothing of an edit. The browser has its session and token, and shows them with each
-call; a save is refused by the daemon, in the commit itself, if the lock is not the editor's any more.
+Editing a table locks it, and locks the tables that its foreign keys refer to in `read`, all or none.
+So their rows cannot be deleted meanwhile, and another table that refers to them can still be edited.
+The server does not store edits. The browser has the session and the token and sends them with each
+request. If the lock has been lost, the daemon refuses a save as part of the commit.
 """
 
 import argparse
@@ -24,12 +25,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 FILES = {"/": ("page.html", "text/html"), "/page.js": ("page.js", "text/javascript"),
          "/page.css": ("page.css", "text/css")}
 TABLE = "masterdata"
-# Which tables the foreign keys of each refer to.
+# The tables to which the foreign keys of each table refer.
 REFERS_TO = {"countries": [], "customers": ["countries"], "invoices": ["customers"], "orders": ["customers"]}
 
 
 class Refused(Exception):
-    """By the daemon; `facts` has the members of its answer."""
+    """The daemon refused a request. `facts` has the members of its response."""
 
     def __init__(self, facts):
         super().__init__(facts["message"])
@@ -37,7 +38,7 @@ class Refused(Exception):
 
 
 class Daemon(http.client.HTTPConnection):
-    """One call over the daemon's Unix socket."""
+    """A connection to the daemon's Unix socket, for one request."""
 
     def __init__(self, path):
         super().__init__("localhost")
@@ -49,7 +50,7 @@ class Daemon(http.client.HTTPConnection):
 
 
 class Masterdata:
-    """What the application asks the daemon for."""
+    """The requests of the application to the daemon."""
 
     def __init__(self, path, lease_s):
         self.path = path
@@ -60,7 +61,7 @@ class Masterdata:
         try:
             daemon.request("POST", "/", json.dumps(members), {
                 "X-Amz-Target": f"{api}.{verb}", "Content-Type": "application/x-amz-json-1.0",
-                # Of tables it is asked for, and any will do.
+                # Requests for tables need a signature, but it is not verified.
                 "Authorization": "AWS4-HMAC-SHA256 Credential=any/20260101/local/dynamodb/aws4_request, "
                                  "SignedHeaders=host, Signature=any", "X-Amz-Date": "20260101T000000Z"})
             answer = daemon.getresponse()
@@ -72,7 +73,7 @@ class Masterdata:
         return facts
 
     def prepare(self):
-        """The table, and who is in whose way; does no harm where it is done already."""
+        """Creates and binds the table and defines the classes. Can be repeated."""
         try:
             self.call("CreateTable", "DynamoDB_20120810", TableName=TABLE, BillingMode="PAY_PER_REQUEST",
                       AttributeDefinitions=[{"AttributeName": "name", "AttributeType": "S"}],
@@ -80,7 +81,7 @@ class Masterdata:
         except Refused as refusal:
             if not refusal.facts["__type"].endswith("#ResourceInUseException"):
                 raise
-        # From now on nobody writes an item without the lock of its resource.
+        # After this, an item can be written only with the lock of its resource.
         self.call("BindTable", TableName=TABLE, Resource="masterdata/{name}")
         for name, others in REFERS_TO.items():
             self.call("PutClass", Pattern=f"masterdata/{name}", Steal="ask", StealAfterMs=self.lease_ms, Drafts=True,
@@ -114,12 +115,12 @@ class Masterdata:
         return {"version": saved["Version"]}
 
     def end(self, edit):
-        # Nobody else can: the daemon asks for the session's secret.
+        # Only this editor can do this: the daemon requires the session's secret.
         self.call("Release", **proof(edit), Grant=edit["grant"])
         return {}
 
     def take_over(self, editor, name, asking):
-        """Asks the holder at first, and takes the table once it is allowed, or was not answered in time."""
+        """Asks the holder. Takes the table over if the holder allows it or does not answer in time."""
         held_by = [holder for holder in self.call("ShowEdit", **item_of(name))["Holders"] if not holder.get("Cause")]
         if not held_by:
             return {"edit": self.begin(editor, name)}
@@ -161,21 +162,21 @@ def proof(edit):
 
 
 def opened(answer, secret, name):
-    """What a browser keeps of its edit."""
+    """Returns the state of an edit that the browser stores."""
     item = answer["Items"][0].get("Item", {})
     return {"session": answer["Session"], "secret": secret, "grant": answer["Grant"], "token": answer["Token"],
             "name": name, "text": item.get("text", {"S": ""})["S"], "remainingMs": answer["RemainingMs"]}
 
 
 def held(holder):
-    """Who is at it: a table that is locked along names the one for which it is."""
+    """Returns the editor and the edited table, which is the cause if the holder locks a dependant."""
     edited = holder.get("Cause") or holder["Resource"]
     return {"by": holder["Principal"], "edits": edited.removeprefix("masterdata/"), "since": holder["AcquiredAt"],
             "mode": holder["Mode"]}
 
 
 def told(refusal):
-    """A refusal as a person is told it."""
+    """Returns the error for the user."""
     facts = refusal.facts
     kind = facts["__type"].rpartition("#")[2]
     who = [held(holder) for holder in facts.get("Blockers", [])]
@@ -205,7 +206,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        # A page of another site can send no JSON unasked.
+        # A page of another origin cannot send JSON without a preflight request.
         if self.headers.get("Content-Type") != "application/json":
             return self.send(415, b"JSON is wanted", "text/plain")
         action = getattr(self.server.masterdata, self.path[1:], None)
@@ -217,7 +218,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             super().handle()
         except ConnectionError:
-            pass  # The browser has gone.
+            pass  # The browser has disconnected.
 
     def asked(self, ask):
         try:

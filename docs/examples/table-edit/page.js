@@ -1,9 +1,9 @@
 "use strict";
 
 const $ = id => document.getElementById(id);
-// The server's answer to `begin`: the session and the token of this page's edit.
+// The server's response to `begin`: the session and the token of this page's edit.
 let edit = null;
-// When the lock ends unless the user types, on this page's own clock.
+// The time at which the lock ends unless the user types, on this page's own clock.
 let endsAt = 0;
 let leaseMs = 0;
 let asking = null;
@@ -17,7 +17,7 @@ async function ask(path, members) {
     return body;
 }
 
-// Runs what a button does, and says what came of it.
+// Runs the action of a button and shows its error, if there is one.
 async function tried(action) {
     say("");
     try {
@@ -188,7 +188,7 @@ async function showDrafts() {
     }));
 }
 
-// What is left, with a warning in the last third.
+// Shows the remaining time, with a warning during the last third of the lease.
 function showLeft() {
     if (!edit || edit.lost) return;
     const left = Math.max(0, endsAt - performance.now());
