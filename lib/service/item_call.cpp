@@ -22,7 +22,9 @@ const TableOperation* operation_of(const ServiceRequest& request) {
 }  // namespace
 
 ItemCall::ItemCall(ServiceRequest request)
-    : request_(std::move(request)), operation_(operation_of(request_)) {}
+    : request_(std::move(request)),
+      operation_(operation_of(request_)),
+      has_json_type_(is_json(request_.content_type)) {}
 
 std::string_view ItemCall::operation_name() const {
     return operation_ != nullptr ? operation_->name : std::string_view();
@@ -30,7 +32,7 @@ std::string_view ItemCall::operation_name() const {
 
 bool ItemCall::is_simple() {
     return request_.body.size() <= max_inline_body && request_.content_encoding.empty() &&
-           request_.lock_headers.empty() && is_json(request_.content_type) && !signature_problem();
+           request_.lock_headers.empty() && has_json_type_ && !signature_problem();
 }
 
 const std::optional<SignatureProblem>& ItemCall::signature_problem() {

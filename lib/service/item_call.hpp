@@ -30,6 +30,9 @@ public:
     // Empty if the target is not of this API and version.
     std::string_view operation_name() const;
 
+    // Returns true if the type of the body is JSON.
+    bool has_json_type() const { return has_json_type_; }
+
     // Returns true if the call may be answered without waiting: the body is short and not
     // compressed, the headers present no locks, and the other headers are valid.
     bool is_simple();
@@ -49,6 +52,7 @@ public:
 private:
     ServiceRequest request_;
     const TableOperation* operation_;
+    bool has_json_type_;
     bool signature_checked_ = false;
     std::optional<SignatureProblem> signature_problem_;
     std::optional<Result<TableBody>> body_;

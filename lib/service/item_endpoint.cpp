@@ -142,7 +142,7 @@ bool is_table_request(const ServiceRequest& request) {
 
 ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
                                    const std::function<void(const Error&)>& failed) {
-    if (!is_json(call.request().content_type)) {
+    if (!call.has_json_type()) {
         return {404, "text/plain", {}, "<UnknownOperationException/>\n", ErrorCode::malformed};
     }
     if (const auto fault = call.unpack()) return packing_answer(*fault);
@@ -209,23 +209,26 @@ void ItemEndpoint::count(std::size_t operation, const ServiceAnswer& answer,
     counters_.add(operation, answer.refused, steady_clock::now() - start);
 }
 
-std::optional<ServiceAnswer> ItemEndpoint::ask_cache(ItemCall& call) {
+std::optional<ServiceAnswer> ItemEndpoint::ask(std::unique_ptr<ItemCall> call, Done done) {
     const auto start = steady_clock::now();
-    auto answer = answer_from_cache(call, tables_);
-    if (answer) count(index_of(call), *answer, start);
-    return answer;
-}
-
-void ItemEndpoint::ask(std::unique_ptr<ItemCall> call, Done done) {
-    done = [this, operation = index_of(*call), start = steady_clock::now(),
-            done = std::move(done)](ServiceAnswer answer) {
+    const auto operation = index_of(*call);
+    if (auto answer = answer_from_cache(*call, tables_)) {
+        count(operation, *answer, start);
+        return answer;
+    }
+    done = [this, operation, start, done = std::move(done)](ServiceAnswer answer) {
         count(operation, answer, start);
         done(std::move(answer));
     };
-    if (auto pending = begin_write(*call, tables_)) {
-        return queue({std::move(pending), std::move(call), std::move(done)});
+    auto pending = begin_write(*call, tables_);
+    if (pending == nullptr) {
+        hand_over(std::move(call), std::move(done));
+    } else if (pending->is_queued()) {
+        queue({std::move(call), std::move(pending), std::move(done)});
+    } else {
+        hand_over({std::move(call), std::move(pending), std::move(done)});
     }
-    hand_over(std::move(call), std::move(done));
+    return std::nullopt;
 }
 
 void ItemEndpoint::hand_over(std::unique_ptr<ItemCall> call, Done done) {
@@ -236,7 +239,13 @@ void ItemEndpoint::hand_over(std::unique_ptr<ItemCall> call, Done done) {
     });
 }
 
-void ItemEndpoint::queue(Queued write) {
+void ItemEndpoint::hand_over(BegunWrite write) {
+    threads_.run([this, shared = std::make_shared<BegunWrite>(std::move(write))] {
+        answer(*shared, shared->pending->write());
+    });
+}
+
+void ItemEndpoint::queue(BegunWrite write) {
     {
         const MutexLock lock(mutex_);
         queued_.push_back(std::move(write));
@@ -256,21 +265,25 @@ void ItemEndpoint::finish_queued() {
 }
 
 bool ItemEndpoint::finish_those_queued() {
-    std::vector<Queued> writes;
+    std::vector<BegunWrite> writes;
     {
         const MutexLock lock(mutex_);
         writes.swap(queued_);
         finishing_ = !writes.empty() && !flush_soon_;
     }
-    for (Queued& write : writes) finish(write);
+    for (BegunWrite& write : writes) finish(std::move(write));
     return !writes.empty();
 }
 
-void ItemEndpoint::finish(Queued& write) {
-    auto answer = write.pending->finish();
-    if (!answer) return hand_over(std::move(write.call), std::move(write.done));
-    const auto response = write_answer_of(*std::move(answer));
-    write.done(response ? with_headers(*response) : error_answer(response.error(), failed_));
+void ItemEndpoint::finish(BegunWrite write) {
+    auto written = write.pending->finish();
+    if (!written) return hand_over(std::move(write));
+    answer(write, *std::move(written));
+}
+
+void ItemEndpoint::answer(const BegunWrite& write, Result<WriteAnswer> written) const {
+    const auto answer = write_answer_of(std::move(written));
+    write.done(answer ? with_headers(*answer) : error_answer(answer.error(), failed_));
 }
 
 }  // namespace rocklock

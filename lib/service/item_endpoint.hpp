@@ -55,12 +55,12 @@ public:
     ItemEndpoint(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
                  std::function<void()> flush_soon = {});
 
-    // Answers the call within some microseconds. If it returns nullopt, use ask(). Thread-safe.
-    std::optional<ServiceAnswer> ask_cache(ItemCall& call);
     using Done = std::function<void(ServiceAnswer)>;
 
-    // Calls `done` once, on a thread of the endpoint or from flush().
-    void ask(std::unique_ptr<ItemCall> call, Done done);
+    // Takes some microseconds at most. Returns the answer if the item is cached in memory.
+    // Otherwise returns nullopt, and calls `done` once, on a thread of the endpoint or from
+    // flush(). Thread-safe.
+    std::optional<ServiceAnswer> ask(std::unique_ptr<ItemCall> call, Done done);
 
     // Commits the queued writes together and answers them, if `flush_soon` was passed.
     void flush();
@@ -71,10 +71,10 @@ public:
     const CallCounters& counters() const { return counters_; }
 
 private:
-    // A write that is decided and waits for its commit.
-    struct Queued {
-        std::unique_ptr<PendingWrite> pending;
+    // A write of one item after TableCall::begin_write(). The pending write borrows the call.
+    struct BegunWrite {
         std::unique_ptr<ItemCall> call;
+        std::unique_ptr<PendingWrite> pending;
         Done done;
     };
 
@@ -82,11 +82,13 @@ private:
     void count(std::size_t operation, const ServiceAnswer& answer,
                std::chrono::steady_clock::time_point start);
     void hand_over(std::unique_ptr<ItemCall> call, Done done);
-    void queue(Queued write) ROCKLOCK_EXCLUDES(mutex_);
+    void hand_over(BegunWrite write);
+    void queue(BegunWrite write) ROCKLOCK_EXCLUDES(mutex_);
     void finish_queued() ROCKLOCK_EXCLUDES(mutex_);
     // Returns false if no writes were queued.
     bool finish_those_queued() ROCKLOCK_EXCLUDES(mutex_);
-    void finish(Queued& write);
+    void finish(BegunWrite write);
+    void answer(const BegunWrite& write, Result<WriteAnswer> written) const;
 
     // The number of threads. This many writes can wait for the same sync.
     static constexpr std::size_t max_concurrent = 32;
@@ -98,7 +100,7 @@ private:
     const std::vector<std::string_view> operations_;
     CallCounters counters_;
     Mutex mutex_;
-    std::vector<Queued> queued_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::vector<BegunWrite> queued_ ROCKLOCK_GUARDED_BY(mutex_);
     // A thread, or the next flush(), will handle `queued_`.
     bool finishing_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     WorkThreads threads_;

@@ -90,7 +90,8 @@ public:
     std::optional<Result<TableAnswer>> answer_from_cache(TableService& tables) const;
 
     // For PutItem, UpdateItem and DeleteItem: returns the write after TableService::begin_write().
-    // Returns null if the caller must use operator() instead, and for other operations.
+    // The write borrows this call. Returns null if the caller must use operator() instead, and for
+    // other operations.
     std::unique_ptr<PendingWrite> begin_write(TableService& tables) const;
 
 private:

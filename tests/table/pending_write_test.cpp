@@ -70,6 +70,26 @@ BOOST_FIXTURE_TEST_CASE(does_not_happen_where_another_came_between, Things) {
     BOOST_TEST(count() == 1);
 }
 
+BOOST_FIXTURE_TEST_CASE(is_decided_again_by_write, Things) {
+    const WriteItem small = put("things", thing("1", "second"));
+    const auto first = service->begin_write(put("things", thing("1", "first")));
+    const auto second = service->begin_write(small);
+    BOOST_TEST_REQUIRE((first && second));
+    BOOST_TEST(first->finish().has_value());
+    BOOST_TEST(!second->finish());
+    BOOST_TEST(error_of(second->write()) == "");
+    BOOST_TEST(text_of("1") == "second");
+
+    service->write_item(put("things", thing("big", std::string(20'000, 'b')))).value();
+    const WriteItem large = put("things", thing("big", "small"));
+    const auto third = service->begin_write(large);
+    BOOST_TEST_REQUIRE((third && !third->is_queued()));
+    BOOST_TEST(!third->finish());
+    BOOST_TEST(error_of(third->write()) == "");
+    BOOST_TEST(text_of("big") == "small");
+    BOOST_TEST(count() == 2);
+}
+
 BOOST_FIXTURE_TEST_CASE(tells_a_refusal, Things) {
     service->write_item(put("things", thing("1", "old"))).value();
     const auto pending = service->begin_write(
@@ -95,22 +115,22 @@ BOOST_FIXTURE_TEST_CASE(is_not_counted_by_a_close_that_comes_between, Things) {
     BOOST_TEST_REQUIRE(pending != nullptr);
     BOOST_TEST(error_of(service->close()) == "");
     BOOST_TEST(pending->finish().has_value());
-    BOOST_TEST(service->begin_write(put("things", thing("2", "x"))) == nullptr);
+    BOOST_TEST(!service->begin_write(put("things", thing("2", "x")))->is_queued());
     reopen();
     BOOST_TEST(count() == 1);
 }
 
 // begin_write() returns null if the write would take longer or is invalid.
 BOOST_FIXTURE_TEST_CASE(is_left_to_who_may_wait, Things) {
-    BOOST_TEST(service->begin_write(put("nothing", thing("1", "x"))) == nullptr);
-    BOOST_TEST(service->begin_write(put("things", {{"t", "x"}})) == nullptr);
+    BOOST_TEST(!service->begin_write(put("nothing", thing("1", "x")))->is_queued());
+    BOOST_TEST(!service->begin_write(put("things", {{"t", "x"}}))->is_queued());
     WriteItem proven = put("things", thing("1", "x"));
     proven.proof = LockProof{};
     BOOST_TEST(service->begin_write(proven) == nullptr);
     service->write_item(put("things", thing("big", std::string(20'000, 'b')))).value();
-    BOOST_TEST(service->begin_write(put("things", thing("big", "x"))) == nullptr);
+    BOOST_TEST(!service->begin_write(put("things", thing("big", "x")))->is_queued());
     service->bind_table({"things", "things/{id}", false}).value();
-    BOOST_TEST(service->begin_write(put("things", thing("1", "x"))) == nullptr);
+    BOOST_TEST(!service->begin_write(put("things", thing("1", "x")))->is_queued());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

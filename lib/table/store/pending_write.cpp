@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "table/schema/request_limits.hpp"
 #include "table/store/table_store.hpp"
@@ -19,15 +20,21 @@ public:
         if (queued_) std::ignore = finish();
     }
 
-    // Returns false if the write cannot be decided without blocking.
-    bool begin(const WriteItem& request);
+    void begin(const WriteItem& request);
+    bool is_queued() const override { return begun_; }
     std::optional<Result<WriteAnswer>> finish() override;
+    Result<WriteAnswer> write() override;
 
 private:
+    // Returns false if the write cannot be decided without blocking.
+    bool decide();
     bool enqueue(DecidedWrite decided, const PlannedWrite& plan,
                  const std::optional<StoredItem>& current);
 
     TableStore& store_;
+    std::optional<ReadWrite> read_;
+    // Whether the write is decided, and queued if it changes anything.
+    bool begun_ = false;
     std::optional<Result<WriteAnswer>> answer_;
     std::vector<CountChange> figures_;
     // Set while the write is in the queue.
@@ -35,13 +42,23 @@ private:
     Verdict verdict_;
 };
 
-bool TableStore::Pending::begin(const WriteItem& request) {
-    const auto read = read_write(request);
-    if (!read) return false;
+void TableStore::Pending::begin(const WriteItem& request) {
+    auto read = read_write(request);
+    if (!read) {
+        answer_ = std::move(read).error();
+        begun_ = true;
+        return;
+    }
+    read_ = *std::move(read);
+    begun_ = decide();
+}
+
+bool TableStore::Pending::decide() {
+    const WriteItem& request = *read_->request;
     auto schema = store_.schema(request.table);
     // A query of the locks could block.
     if (!schema || (*schema)->binding) return false;
-    const auto plan = bind_write(*read, *std::move(schema));
+    const auto plan = bind_write(*read_, *std::move(schema));
     if (!plan || store_.retry_queue_.is_contended({RetryQueue::place_of(plan->row)})) return false;
     const auto found = store_.storage_.get_cached(Family::items, plan->row, small_row_bytes);
     if (!found.is_known) return false;
@@ -79,6 +96,7 @@ bool TableStore::Pending::enqueue(DecidedWrite decided, const PlannedWrite& plan
 }
 
 std::optional<Result<WriteAnswer>> TableStore::Pending::finish() {
+    if (!begun_) return std::nullopt;
     if (!queued_) return std::exchange(answer_, std::nullopt);
     const auto committed =
         store_.storage_.wait(*std::exchange(queued_, std::nullopt), store_.options_.durability);
@@ -90,11 +108,16 @@ std::optional<Result<WriteAnswer>> TableStore::Pending::finish() {
     return std::exchange(answer_, std::nullopt);
 }
 
+Result<WriteAnswer> TableStore::Pending::write() {
+    ROCKLOCK_ASSERT(read_ && !queued_);
+    return store_.write_planned(*read_);
+}
+
 std::unique_ptr<PendingWrite> TableStore::begin_write(const WriteItem& request) {
     const bool asks_locks = request.proof || request.after != AfterSave::keep || request.from_draft;
     if (request.kind == WriteItem::Kind::check || asks_locks || index_lag_) return nullptr;
     auto pending = std::make_unique<Pending>(*this);
-    if (!pending->begin(request)) return nullptr;
+    pending->begin(request);
     return pending;
 }
 

@@ -42,8 +42,8 @@ struct UserTableUsage {
     friend bool operator==(const UserTableUsage&, const UserTableUsage&) = default;
 };
 
-// A write that is decided and queued for the commit. If finish() was not called, the destructor
-// waits for the commit. Must be destroyed before its tables.
+// A write that is read, and if possible decided and queued for the commit. If finish() was not
+// called, the destructor waits for the commit. Must be destroyed before its tables.
 class PendingWrite {
 public:
     PendingWrite() = default;
@@ -51,12 +51,20 @@ public:
     PendingWrite& operator=(const PendingWrite&) = delete;
     virtual ~PendingWrite() = default;
 
+    // Returns false if the write could not be decided on cached data: call write() then.
+    virtual bool is_queued() const = 0;
+
     // Waits until the write is committed and returns its result. Must be called at most once. The
     // calling thread may commit the queued writes of other threads too.
     //
-    // Returns none if another write changed the item first. This write then has no effect; call
-    // write_item() to decide it again.
+    // Returns none if the write was not queued, and if another write changed the item first. This
+    // write then has no effect; call write() to decide it.
     virtual std::optional<Result<WriteAnswer>> finish() = 0;
+
+    // Decides and commits the write as write_item() does, without reading the request again. The
+    // request of begin_write() must still exist. For a write that was not queued, and after
+    // finish() returned none; must be called at most once.
+    virtual Result<WriteAnswer> write() = 0;
 };
 
 // The operations on tables and items.
@@ -155,8 +163,8 @@ public:
         return std::nullopt;
     }
     // Decides a write from data that is cached in memory and queues it, so that one thread can wait
-    // for the commits of several writes. For threads that must not wait. Returns null if that is
-    // not possible; call write_item() then.
+    // for the commits of several writes. For threads that must not wait. Returns null if the
+    // write presents a lock; call write_item() then.
     virtual std::unique_ptr<PendingWrite> begin_write(const WriteItem& /*request*/) {
         return nullptr;
     }
