@@ -11,6 +11,7 @@ Run as a program, it prints the rates of each folder:
 
 import collections
 import dataclasses
+import itertools
 import pathlib
 import re
 import sys
@@ -238,11 +239,11 @@ def check_document_columns(tree):
     """Lines of documents have at most MAX_COLUMNS columns, except tables, code and links."""
     problems = []
     for path in (path for path in checked_files(tree) if path.suffix == ".md"):
-        for block in comments.of_markdown(tree.text(path)):
-            for line, text in block:
-                columns = len(LINK.sub("", text))
-                if columns > MAX_COLUMNS and not text.lstrip().startswith("|"):
-                    problems.append(f"{path}:{line}: {columns} columns; wrap the text at {MAX_COLUMNS}")
+        [block] = comments.of_markdown(tree.text(path))
+        for line, text in itertools.chain.from_iterable(paragraphs(block)):
+            columns = len(LINK.sub("", text))
+            if columns > MAX_COLUMNS and not text.lstrip().startswith("|"):
+                problems.append(f"{path}:{line}: {columns} columns; wrap the text at {MAX_COLUMNS}")
     return problems
 
 

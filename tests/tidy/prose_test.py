@@ -106,7 +106,7 @@ class Columns(Planted):
         self.assertEqual(prose.check_document_columns(self.tree), [])
 
     def test_a_long_line_in_a_table_in_code_or_with_a_link(self):
-        for text in (f"| {self.LONG} |\n", f"```\n{self.LONG}\n```\n",
+        for text in (f"| {self.LONG} |\n", f"```\n{self.LONG}\n```\n", f"    {self.LONG}\n",
                      f"- [text](https://example.com/{'x' * 100})\n"):
             self.write("docs/a.md", text)
             self.assertEqual(prose.check_document_columns(self.tree), [], text)
