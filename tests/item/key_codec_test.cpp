@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(has_the_bytes_that_are_documented) {
     BOOST_TEST((key(number("1e125")) == literal("\x03\x7F\x14")));
 }
 
-// The hash is stored on disk: if it changed, existing stores would become unreadable.
+// The hash is part of stored keys: if it changed, items of existing stores would not be found.
 BOOST_AUTO_TEST_CASE(has_the_hash_that_is_documented) {
     BOOST_TEST(hash_of(partition("a")) == 0x5E627872);
     BOOST_TEST(hash_of(partition(Number(1))) == 0xCC7F7100);

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(has_a_magnitude_within_its_range) {
     BOOST_TEST(normalised("10e-131") == normalised("1e-130"));
     BOOST_TEST(normalised(std::string(200, '0') + "." + std::string(999, '0') + "1e1000") == "1");
     BOOST_TEST(normalised("1" + std::string(1000, '0') + "e-1000") == "1");
-    // An exponent that does not fit into an integer does not overflow.
+    // An exponent that is too large for an integer does not wrap around.
     for (const std::string exponent :
          {"1000000", "2147483648", "4294967296", "9223372036854775807", "18446744073709551616",
           "99999999999999999999999999999999999999999999"}) {

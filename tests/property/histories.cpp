@@ -294,7 +294,7 @@ void World::add_changes(std::uint8_t which, const ModelGrant& grant,
     }
     for (std::uint8_t other = 0; other < bounds_.owners; ++other) {
         if (other == owner || !lives(other)) continue;
-        // S6: a call with another owner's grant changes nothing.
+        // S6: a call with another owner's grant has no effect.
         all.push_back({.verb = Verb::release, .owner = other, .which = which});
         if (!bounds_.forced) continue;
         all.push_back({.verb = Verb::steal, .owner = other, .which = which});

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_SUITE(a_holder_that_was_stopped)
 
 BOOST_AUTO_TEST_CASE(writes_nothing_once_it_is_stale) {
     const StaleSums sums = run_worlds(1, 2000);
-    // The test proves nothing unless enough worlds stop a holder and give its lock away.
+    // The result is meaningful only if enough worlds stop a holder and give its lock away.
     BOOST_TEST(sums.stopped > sums.worlds / 3);
     BOOST_TEST(sums.overtaken > sums.worlds / 10);
     BOOST_TEST(sums.refused > sums.worlds / 10);

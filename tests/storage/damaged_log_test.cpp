@@ -151,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_bit_is_flipped, Fi
 }
 
 // If a length in the header of a record is wrong, other bytes are read as the next record. RocksDB
-// takes a record that is too long for the last write.
+// takes a record that ends beyond the end of the log for an incomplete last write.
 BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_length_is_wrong, Fixture) {
     const fs::path& log = logs.back();
     const std::string bytes = contents(fs::path(path) / log);

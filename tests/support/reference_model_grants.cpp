@@ -75,8 +75,9 @@ void ReferenceModel::handle(const Release& request, Ticket ticket, const Session
     reply(ticket, Answer(told));
 }
 
-// The holder may have other grants that conflict with the moved one. After the move they would
-// belong to another session, so the move is refused. Returns whether it has replied.
+// The previous holder may have other grants that conflict with the moved one. If the grant moved to
+// `owner`, two sessions would hold conflicting locks, so the move is refused. Returns whether it
+// has replied.
 bool ReferenceModel::left_behind(const ModelGrant& moved, const SessionId& owner, Ticket ticket,
                                  Instant now) {
     Error error(ErrorCode::conflict, "model");

@@ -156,7 +156,7 @@ BOOST_FIXTURE_TEST_CASE(fails_with_another_that_shares_a_version, Shop) {
                "changed since it was read: orders {id: 1} was written by ann");
     BOOST_TEST(text_of("1") == "root");
     BOOST_TEST(!service->get_item(get("lines", line_key("1", 2))).value().item);
-    // A set that changes nothing does not conflict with another one.
+    // A set without changes does not conflict with another one.
     bob.clear();
     bob.share_version("orders", key("1")).value();
     ann.share_version("orders", key("1")).value();

@@ -113,7 +113,7 @@ private:
         service_.batch_write(batch).value();
         for (const auto& write : batch.writes) remember(write);
     }
-    // Some transactions fail and change nothing. A transaction that is repeated with its token is
+    // Some transactions fail, without an effect. A transaction that is repeated with its token is
     // applied once.
     void write_transaction() {
         TransactWrite transaction;
