@@ -21,7 +21,7 @@ from tree import TOP_FOLDERS, Tree
 
 MAX_COLUMNS = 100
 # The folders whose text is checked.
-FOLDERS = ()
+FOLDERS = ("docs",)
 # This many occurrences of each limited phrase are allowed in a folder of any size.
 ALWAYS_ALLOWED = 2
 MAX_SHOWN = 20

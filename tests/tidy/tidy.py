@@ -34,6 +34,7 @@ CHECKS = [
     sizes.check_folder_sizes,
     sizes.check_class_sizes,
     prose.check_prose,
+    prose.check_document_columns,
     clang.check_format,
     clang.check_thread_safety,
     clang.check_clang_tidy,
