@@ -265,7 +265,8 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
     if (conflicts.closed_until) {
         error.retry_after = std::chrono::ceil<milliseconds>(*conflicts.closed_until - now.boot);
     }
-    error.message = code == ErrorCode::conflict ? "not granted: " : "waited in vain: ";
+    error.message =
+        code == ErrorCode::conflict ? "not granted: " : "not granted within the wait timeout: ";
     if (!error.blockers.empty()) {
         const Holder& first = error.blockers.front();
         error.message +=
