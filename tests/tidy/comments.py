@@ -22,9 +22,11 @@ JAVASCRIPT_TOKEN = re.compile(
       | (?<=[(,=:!&|?])\s*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n])+/   # regular expression
       | (?P<comment>//[^\n]*|/\*.*?\*/)""", re.VERBOSE | re.DOTALL)
 C_MARK = re.compile(r"^\s*(?://+!?|/\*+!?|\*(?!/))?\s?|\s*\*/\s*$")
-SHELL_COMMENT = re.compile(r"(?:^|(?<=\s))#+(?!!)\s?(?P<text>.*)$")
+SHELL_COMMENT = re.compile(r"(?<!\S)#+(?!!)(?=\s?(?P<text>.*)$)")
 C_SUFFIXES = (".cpp", ".hpp", ".h", ".java")
 JAVASCRIPT_SUFFIXES = (".js", ".mjs")
+# Shell, meson.build and the scripts of tests have the same comments.
+SHELL_SUFFIXES = (".sh", ".build", ".txt")
 IGNORED_TOKENS = (tokenize.NL, tokenize.COMMENT, tokenize.ENCODING)
 
 
@@ -81,12 +83,14 @@ def of_python(text):
 
 
 def of_shell(text):
+    """The comments of shell scripts, meson.build and text files."""
     comments = []
     for line, code in enumerate(text.splitlines(), 1):
-        found = SHELL_COMMENT.search(code)
-        # A trailing comment counts only where no quotation mark makes it doubtful.
-        if found and not re.search("[\"'`]", code[:found.start()]):
-            comments.append((line, found.start(), found["text"]))
+        for found in SHELL_COMMENT.finditer(code):
+            # A mark within quotation marks begins no comment.
+            if not any(code.count(mark, 0, found.start()) % 2 for mark in "\"'`"):
+                comments.append((line, found.start(), found["text"]))
+                break
     return joined(comments)
 
 
@@ -118,7 +122,7 @@ def language_of(path, text):
     first = text.partition("\n")[0]
     if path.suffix == ".py" or re.match("#!.*python", first):
         return of_python
-    if path.suffix == ".sh" or re.match(r"#!.*\b(ba)?sh\b", first):
+    if path.suffix in SHELL_SUFFIXES or re.match(r"#!.*\b(ba)?sh\b", first):
         return of_shell
     return None
 

@@ -20,8 +20,6 @@ import comments
 from tree import TOP_FOLDERS, Tree
 
 MAX_COLUMNS = 100
-# The folders whose text is checked.
-FOLDERS = ("docs",)
 # This many occurrences of each limited phrase are allowed in a folder of any size.
 ALWAYS_ALLOWED = 2
 MAX_SHOWN = 20
@@ -184,7 +182,8 @@ def folder_of(path):
 def checked_files(tree):
     """Every text file in the top folders, and the documents of the root."""
     root = sorted(path.relative_to(tree.root) for path in tree.root.glob("*.md"))
-    suffixes = (*comments.C_SUFFIXES, *comments.JAVASCRIPT_SUFFIXES, ".md", ".py", ".sh", "")
+    suffixes = (*comments.C_SUFFIXES, *comments.JAVASCRIPT_SUFFIXES, *comments.SHELL_SUFFIXES, ".md",
+                ".py", "")
     return root + tree.files(*suffixes, under=TOP_FOLDERS)
 
 
@@ -228,8 +227,6 @@ def check_prose(tree):
     """No banned word, and no folder above a limit."""
     problems = []
     for folder, found in passages(tree).items():
-        if folder not in FOLDERS:
-            continue
         problems += [problem for passage in found for problem in banned_words(passage)]
         problems += excess(folder, found)
     return problems

@@ -2,7 +2,6 @@
 
 import pathlib
 import unittest
-from unittest import mock
 
 import comments
 import prose
@@ -13,12 +12,6 @@ CLEAN_TEXT = "The caller holds the mutex. If the queue is empty, it returns null
 
 
 class Prose(Planted):
-    def setUp(self):
-        super().setUp()
-        patch = mock.patch.object(prose, "FOLDERS", ("lib", "daemon", "tests", "scripts", "docs"))
-        patch.start()
-        self.addCleanup(patch.stop)
-
     def problems(self, path, text):
         self.write(path, text)
         return prose.check_prose(self.tree)
@@ -38,6 +31,8 @@ class Prose(Planted):
                            ("scripts/a.py", "\n\n\"\"\"Begins {}.\"\"\"\n"),
                            ("scripts/a.py", "def f():\n    \"\"\"Short.\n\n    Begins {}.\"\"\"\n"),
                            ("scripts/a", "#!/bin/sh\n\n# Begins {}.\n"),
+                           ("lib/lock/meson.build", "\nsources += files('b.cpp')  # Begins {}.\n"),
+                           ("tests/lock/scenarios/a.txt", "# Begins {}.\nann try orders/42\n"),
                            ("scripts/a", "#!/usr/bin/env python3\n\n# Begins {}.\n"),
                            ("docs/a.md", "# Title\n\nBegins {}.\n"),
                            ("README.md", "# Title\n\n| a |\n|---|\n| begins {} |\n")):
@@ -132,6 +127,8 @@ class Comments(unittest.TestCase):
     def test_a_comment_after_a_literal(self):
         self.assertEqual(self.lines("a.cpp", "char a = '\"';  // One.\nint b = 1'000;  // Two."),
                          [(1, "One."), (2, "Two.")])
+
+        self.assertEqual(self.lines("a.sh", "echo \"a # b\" 'c'  # One. # Two.\n"), [(1, "One. # Two.")])
 
     def test_a_file_without_a_known_language_has_no_prose(self):
         self.assertEqual(self.lines("a", "# whoever\n"), [])
