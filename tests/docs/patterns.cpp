@@ -23,7 +23,7 @@ struct Shop {
     rocklock::Database database;
     rocklock::TableService& tables;
     AttributeMap order{{"Id", "42"}};
-    std::vector<std::string> told;
+    std::vector<std::string> messages;
 
     Shop() : database(opened(clock)), tables(*database.tables().value()) {
         //! [create_table]
@@ -65,7 +65,7 @@ struct Shop {
     static AttributeMap line(int number) {
         return {{"OrderId", "42"}, {"Line", rocklock::AttributeValue(rocklock::Number(number))}};
     }
-    void show(const std::string& text) { told.push_back(text); }
+    void show(const std::string& text) { messages.push_back(text); }
 };
 
 }  // namespace
@@ -96,12 +96,12 @@ BOOST_FIXTURE_TEST_CASE(is_an_optimistic_lock, Shop) {
     if (!saved && saved.error().code == rocklock::ErrorCode::condition_failed) {
         for (const rocklock::ItemChange& change : saved.error().changes) {
             const auto& last = change.last_write;
-            show(change.table + ": " + (change.gone ? "gone" : last ? last->by : "somebody"));
+            show(change.table + ": " + (change.gone ? "gone" : last ? last->by : "unknown"));
         }
     }
     //! [changed]
-    BOOST_TEST_REQUIRE(told.size() == 1U);
-    BOOST_TEST(told[0] == "orders: bob");
+    BOOST_TEST_REQUIRE(messages.size() == 1U);
+    BOOST_TEST(messages[0] == "orders: bob");
     BOOST_TEST(text() == "screws");
 }
 
@@ -132,8 +132,8 @@ BOOST_FIXTURE_TEST_CASE(is_a_pessimistic_lock, Shop) {
         show(saved.error().message);
     }
     //! [stale]
-    BOOST_TEST_REQUIRE(told.size() == 1U);
-    BOOST_TEST(told[0].find("has ended: expired") != std::string::npos);
+    BOOST_TEST_REQUIRE(messages.size() == 1U);
+    BOOST_TEST(messages[0].find("has ended: expired") != std::string::npos);
     BOOST_TEST(text() == "two boxes of nails");
 }
 
@@ -177,7 +177,7 @@ BOOST_FIXTURE_TEST_CASE(is_a_lock_before_a_load, Shop) {
         show(back.error().message);  // names the changes, their authors and the holders since then
     }
     //! [reacquire]
-    BOOST_TEST(told.empty());
+    BOOST_TEST(messages.empty());
     BOOST_TEST(tables.write_item(write).has_value());
     back->release().value();
     auto bob = database.open_session("bob").value();
@@ -257,8 +257,8 @@ BOOST_FIXTURE_TEST_CASE(is_an_implicit_lock, Shop) {
         show(saved.error().message);
     }
     //! [forgotten]
-    BOOST_TEST_REQUIRE(told.size() == 1U);
-    BOOST_TEST(told[0].find("orders/42") != std::string::npos);
+    BOOST_TEST_REQUIRE(messages.size() == 1U);
+    BOOST_TEST(messages[0].find("orders/42") != std::string::npos);
     BOOST_TEST(text() == "to come");
 
     auto session = database.open_session("ann").value();

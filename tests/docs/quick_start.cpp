@@ -22,17 +22,17 @@ using namespace std::chrono_literals;
 struct InOwnDirectory {
     rocklock::testing::TemporaryDirectory directory;
     std::filesystem::path before = std::filesystem::current_path();
-    std::vector<std::string> told;
+    std::vector<std::string> messages;
 
     InOwnDirectory() { std::filesystem::current_path(directory.path()); }
     ~InOwnDirectory() { std::filesystem::current_path(before); }
     InOwnDirectory(const InOwnDirectory&) = delete;
     InOwnDirectory& operator=(const InOwnDirectory&) = delete;
 
-    void complain(const rocklock::Error& error) { told.push_back(error.message); }
+    void complain(const rocklock::Error& error) { messages.push_back(error.message); }
     void save_order(int number, rocklock::Token token) {
-        told.push_back("order " + std::to_string(number) +
-                       (rocklock::number(token) > 0 ? " saved" : " lost"));
+        messages.push_back("order " + std::to_string(number) +
+                           (rocklock::number(token) > 0 ? " saved" : " lost"));
     }
 
     void quick_start() {
@@ -58,7 +58,7 @@ struct InOwnDirectory {
         auto database = rocklock::Database::connect("/run/rocklock/rocklock.sock");
         if (!database) return complain(database.error());  // `unreachable` if no daemon listens
         //! [connect]
-        told.emplace_back("connected");
+        messages.emplace_back("connected");
     }
 };
 
@@ -73,19 +73,19 @@ BOOST_AUTO_TEST_SUITE(an_example, *boost::unit_test::label("rocksdb"))
 
 BOOST_FIXTURE_TEST_CASE(of_a_quick_start, InOwnDirectory) {
     quick_start();
-    BOOST_REQUIRE(told.size() == 1U);
-    BOOST_TEST(told[0] == "order 42 saved");
+    BOOST_REQUIRE(messages.size() == 1U);
+    BOOST_TEST(messages[0] == "order 42 saved");
     // If the store is already open, the example reports the error.
     auto database = rocklock::Database::open("locks").value();
     quick_start();
-    BOOST_TEST(told.back().find("is open already in process") != std::string::npos);
+    BOOST_TEST(messages.back().find("is open already in process") != std::string::npos);
 }
 
 // The socket may or may not have a listener. If it has, the example only connects.
 BOOST_FIXTURE_TEST_CASE(of_a_connection, InOwnDirectory) {
     connect();
-    BOOST_REQUIRE(told.size() == 1U);
-    BOOST_TEST((told[0] == "connected" || told[0].find("no daemon answers on") == 0));
+    BOOST_REQUIRE(messages.size() == 1U);
+    BOOST_TEST((messages[0] == "connected" || messages[0].find("no daemon answers on") == 0));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_waiting, Opened) {
@@ -111,13 +111,13 @@ BOOST_FIXTURE_TEST_CASE(of_a_refusal, Opened) {
     auto guard = session.acquire("orders/42");
     if (!guard && guard.error().code == rocklock::ErrorCode::conflict) {
         for (const rocklock::Holder& holder : guard.error().blockers) {
-            told.push_back(holder.principal + " has it for another " +
-                           std::to_string(holder.remaining.count()) + " ms");
+            messages.push_back(holder.principal + " holds it for another " +
+                               std::to_string(holder.remaining.count()) + " ms");
         }
     }
     //! [refusal]
-    BOOST_REQUIRE(told.size() == 1U);
-    BOOST_TEST(told[0].starts_with("bob has it for another 2"));
+    BOOST_REQUIRE(messages.size() == 1U);
+    BOOST_TEST(messages[0].starts_with("bob holds it for another 2"));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_a_set, Opened) {
@@ -142,23 +142,23 @@ BOOST_FIXTURE_TEST_CASE(of_dependants, Opened) {
     BOOST_TEST(guard.assert_held("tables/customers", rocklock::Mode::read).has_value());
 }
 
-BOOST_FIXTURE_TEST_CASE(of_being_told, Opened) {
-    //! [told]
+BOOST_FIXTURE_TEST_CASE(of_notifications, Opened) {
+    //! [notifications]
     session.on_warning([&](std::chrono::milliseconds left) {
-        told.push_back("not renewed, " + std::to_string(left.count()) + " ms left");
+        messages.push_back("not renewed, " + std::to_string(left.count()) + " ms left");
     });
     session.on_lost([&](const rocklock::LostNotice& notice) {
-        told.push_back("lost: " + std::string(to_string(notice.ending.outcome)));
+        messages.push_back("lost: " + std::string(to_string(notice.ending.outcome)));
     });
     session.on_wanted([&](const rocklock::Wanted& wanted) {
-        told.push_back(wanted.by + " waits for " + wanted.resource);
+        messages.push_back(wanted.by + " waits for " + wanted.resource);
     });
-    //! [told]
+    //! [notifications]
     const auto guard = session.acquire("orders/42").value();
     database.break_grant(guard.id(), "root", "example").value();
     database.close().value();
-    BOOST_REQUIRE(told.size() == 1U);
-    BOOST_TEST(told[0] == "lost: broken");
+    BOOST_REQUIRE(messages.size() == 1U);
+    BOOST_TEST(messages[0] == "lost: broken");
 }
 
 BOOST_FIXTURE_TEST_CASE(of_watching, InOwnDirectory) {
@@ -173,13 +173,13 @@ BOOST_FIXTURE_TEST_CASE(of_watching, InOwnDirectory) {
     watch.patience = 10s;
     auto page = database.service().watch(watch).value();  // waits for the first match
     for (const auto& event : page.events) {
-        told.push_back(std::string(to_string(event.type)) + " " + event.resource + " " +
-                       event.principal);
+        messages.push_back(std::string(to_string(event.type)) + " " + event.resource + " " +
+                           event.principal);
     }
     watch.after = page.after;  // the next call continues there
     //! [watch]
-    BOOST_REQUIRE(told.size() == 1U);
-    BOOST_TEST(told[0] == "granted orders/42 ann");
+    BOOST_REQUIRE(messages.size() == 1U);
+    BOOST_TEST(messages[0] == "granted orders/42 ann");
 }
 
 BOOST_FIXTURE_TEST_CASE(of_a_lock_that_outlives_its_process, InOwnDirectory) {

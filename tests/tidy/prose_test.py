@@ -127,7 +127,6 @@ class Comments(unittest.TestCase):
     def test_a_comment_after_a_literal(self):
         self.assertEqual(self.lines("a.cpp", "char a = '\"';  // One.\nint b = 1'000;  // Two."),
                          [(1, "One."), (2, "Two.")])
-
         self.assertEqual(self.lines("a.sh", "echo \"a # b\" 'c'  # One. # Two.\n"), [(1, "One. # Two.")])
 
     def test_a_file_without_a_known_language_has_no_prose(self):
