@@ -91,6 +91,63 @@ class Installed(unittest.TestCase):
             ran = output(str(program), env={"LD_LIBRARY_PATH": libraries}, cwd=folder)
         self.assertEqual(ran, "order 42 saved with a token\n")
 
+    def first_program(self):
+        """Copies the first program of the page on the library into a folder of its own."""
+        page = pathlib.Path(os.environ["ROCKLOCK_SOURCE_ROOT"], "docs/library.md").read_text(encoding="utf-8")
+        text = page.partition("first_program.cpp first_program -->\n```cpp\n")[2].partition("```")[0]
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.place))
+        (folder / "first_program.cpp").write_text(text, encoding="utf-8")
+        return page, folder
+
+    def run_first_program(self, program, folder):
+        libraries = self.pkg_config("--variable=libdir").strip()
+        ran = output(str(program), env={"LD_LIBRARY_PATH": libraries}, cwd=folder)
+        self.assertRegex(ran, r"^locked orders/42 with token [0-9]+\n$")
+
+    def test_the_first_program_compiles_as_its_page_says(self):
+        page, folder = self.first_program()
+        line = next(line.strip() for line in page.splitlines() if line.startswith("    c++ "))
+        flags = self.pkg_config("--cflags", "--libs").strip()
+        output("sh", "-c", line.replace("$(pkg-config --cflags --libs rocklock)", flags), cwd=folder)
+        self.run_first_program(folder / "first_program", folder)
+
+    def test_cmake_finds_the_package(self):
+        if not shutil.which("cmake"):
+            self.skipTest("cmake is not installed")
+        page, folder = self.first_program()
+        lines = page.partition("With CMake")[2].split("\n\n")[1]
+        self.assertIn("find_package(rocklock", lines)
+        (folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.16)\nproject(first_program CXX)\n" + lines, encoding="utf-8")
+        prefix = self.include.parent.parent
+        output("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}", cwd=folder)
+        output("cmake", "--build", "build", cwd=folder)
+        self.run_first_program(folder / "build/first_program", folder)
+
+    def test_cmake_refuses_another_version(self):
+        if not shutil.which("cmake"):
+            self.skipTest("cmake is not installed")
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.place))
+        version = self.pkg_config("--modversion").strip()
+        compatible = ".".join(version.split(".")[:2])
+        for wanted, status in ((compatible, 0), ("99.0", 1)):
+            (folder / "CMakeLists.txt").write_text(
+                "cmake_minimum_required(VERSION 3.16)\nproject(versions CXX)\n"
+                f"find_package(rocklock {wanted} REQUIRED)\n", encoding="utf-8")
+            done = subprocess.run(["cmake", "-S", ".", "-B", "build" + wanted,
+                                   f"-DCMAKE_PREFIX_PATH={self.include.parent.parent}"],
+                                  cwd=folder, capture_output=True, check=False)
+            self.assertEqual(done.returncode, status, done.stderr)
+
+    def test_the_demo_shows_what_it_claims(self):
+        program = next(path for path in self.place.rglob("bin/rocklock"))
+        demo = pathlib.Path(os.environ["ROCKLOCK_SOURCE_ROOT"], "scripts/demo")
+        shown = output(str(demo), "--program", str(program))
+        self.assertIn("All claims hold.", shown)
+        self.assertNotIn("FAILED", shown)
+        commands = shown.rpartition("Three commands to try:")[2].split("\n")
+        self.assertEqual(sum("rocklock " in line for line in commands), 3, commands)
+
     def test_a_program_links_the_static_library(self):
         flags = self.pkg_config("--cflags", "--libs", "--static").replace(
             "-lrocklock", "-l:librocklock.a").split()
