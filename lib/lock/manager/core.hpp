@@ -36,6 +36,7 @@
 #include "lock/manager/event_stream.hpp"
 #include "lock/manager/lock_manager.hpp"
 #include "lock/manager/stall_gate.hpp"
+#include "lock/manager/table_audit.hpp"
 #include "lock/manager/wake_thread.hpp"
 #include "lock/records/history.hpp"
 #include "lock/table/core.hpp"
@@ -123,6 +124,8 @@ struct Schedule {
     bool decided_by_time = false;
     // The last flush() has delivered the responses that need no commit; the next one commits.
     bool delivered_first = false;
+    // Decides when the table is audited, in debug and sanitizer builds.
+    TableAudit audit;
 };
 
 struct Callbacks {

@@ -66,6 +66,7 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     }
     if (const auto reserved = commits.take_confirmed()) table.confirm(*reserved);
     table.apply(event, ticket, fresh, now, decision);
+    if (manager::TableAudit::is_on()) schedule.audit.decided(table, now);
     marked.store(table.exclusive_holds().state());
     if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
     const bool changed = !decision.batch.empty();

@@ -166,4 +166,11 @@ std::optional<std::string> LockTable::audit_invariants(Instant now) const {
     return wrong;
 }
 
+// Each wait is compared with its queues, and a search for a cycle may visit all other waits.
+std::uint64_t LockTable::audit_cost() const {
+    const std::uint64_t waiting = core_->waits.size();
+    return core_->resources.size() + core_->grants.size() + core_->sessions.size() +
+           waiting * waiting;
+}
+
 }  // namespace rocklock

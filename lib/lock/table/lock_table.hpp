@@ -210,11 +210,16 @@ public:
     std::uint32_t boot_epoch() const;
 
     // Checks the invariants of the table: links in both directions, counters, the order of queues,
-    // no conflicting live holders, no grantable waiter, no cycle among waiters. Slow; for tests.
+    // no conflicting live holders, no grantable waiter, no cycle among waiters. Slow; for tests,
+    // and sampled in debug and sanitizer builds (manager/table_audit.hpp).
     // Returns a description of the first violation, or nullopt.
     std::optional<std::string> audit_invariants(Instant now) const;
+    // Returns an estimate of the cost of an audit, in resources to be visited.
+    std::uint64_t audit_cost() const;
 
 private:
+    // For tests: makes the table unsound on purpose.
+    friend struct TableBreaker;
     struct Core;
 
     std::size_t look_through(std::size_t part, LockSearch& search) const;

@@ -1,0 +1,33 @@
+// Audits the lock table regularly in debug and sanitizer builds.
+#pragma once
+
+#include <cstdint>
+
+#include <rocklock/clock.hpp>
+
+#include "lock/table/lock_table.hpp"
+
+namespace rocklock::manager {
+
+// Counts the decisions, and after a number of them calls LockTable::audit_invariants(). If the
+// table is not sound, prints the violation and aborts: a table known to be wrong must not grant.
+//
+// The number grows with the size of the table, so that the audits cost each decision a bounded
+// amount of time on average.
+//
+// Threads: one at a time.
+class TableAudit {
+public:
+    static constexpr std::uint64_t min_period = 64;
+
+    // Returns true if the library was built with audits (ROCKLOCK_AUDITS).
+    static bool is_on();
+
+    // Called after each decision, if audits are on.
+    void decided(const LockTable& table, Instant now);
+
+private:
+    std::uint64_t left_ = min_period;
+};
+
+}  // namespace rocklock::manager

@@ -1,0 +1,83 @@
+// The audits of debug and sanitizer builds: a lock table that is not sound ends the process.
+#include "lock/manager/table_audit.hpp"
+
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+#include "lock/table/core.hpp"
+#include "support/in_child.hpp"
+
+namespace rocklock {
+
+// Breaks a table on purpose. A friend of LockTable.
+struct TableBreaker {
+    static void miscount_holds(LockTable& table, std::string_view resource) {
+        ++table.core_->resources.find(resource)->holds;
+    }
+    static void miscount_subtrees(LockTable& table) { ++table.core_->subtree_marks; }
+};
+
+namespace {
+
+using manager::TableAudit;
+
+struct OneLock {
+    OneLock() {
+        OpenSession open;
+        open.principal = "ann";
+        apply(Request(open), Ticket{1});
+        Acquire acquire;
+        acquire.session = session;
+        acquire.locks = {{.resource = "orders/1"}};
+        apply(Request(acquire), Ticket{2});
+        BOOST_TEST_REQUIRE(decision.replies.size() == 1U);
+        BOOST_TEST_REQUIRE(decision.replies.front().answer.has_value());
+    }
+    void apply(const Event& event, Ticket ticket) {
+        decision.clear();
+        table.apply(event, ticket, session, now, decision);
+    }
+    // Returns the exit status of a process that calls decided() this often; -1 if it was aborted.
+    int after_decisions(std::uint64_t count) const {
+        return testing::in_child([&] {
+            // Boost.Test would report the signal and exit.
+            std::signal(SIGABRT, SIG_DFL);
+            TableAudit audit;
+            for (std::uint64_t i = 0; i < count; ++i) audit.decided(table, now);
+            return 0;
+        });
+    }
+
+    SessionId session{{1, 2, 3}};
+    Instant now{BootTime(std::chrono::seconds{10}), WallTime(std::chrono::hours{500'000})};
+    LockTable table{LockTableOptions{}, SessionKey{}};
+    Decision decision;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_sampled_audit)
+
+BOOST_FIXTURE_TEST_CASE(accepts_a_sound_table, OneLock) {
+    BOOST_TEST(after_decisions(10 * TableAudit::min_period) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(aborts_when_holds_are_miscounted, OneLock) {
+    TableBreaker::miscount_holds(table, "orders/1");
+    BOOST_TEST(after_decisions(TableAudit::min_period - 1) == 0);
+    BOOST_TEST(after_decisions(TableAudit::min_period) == -1);
+}
+
+BOOST_FIXTURE_TEST_CASE(aborts_when_subtree_locks_are_miscounted, OneLock) {
+    TableBreaker::miscount_subtrees(table);
+    BOOST_TEST(after_decisions(TableAudit::min_period) == -1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock
