@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 
 namespace rocklock::manager {
@@ -23,16 +24,20 @@ CommitDependency CommitScheduler::enqueue(Decision& decision) {
     if (decision.batch.empty()) return current();
     Durability durability = decision.durability;
     if (!decision.synced) durability = std::min(durability, usual_);
+    const CommitNumber before = last_;
     last_ = storage_.enqueue(std::move(decision.batch), durability);
+    ROCKLOCK_ASSERT(last_ > before);
     if (durability == Durability::durable) last_durable_ = last_;
     if (durability != Durability::deferred) last_kept_ = last_;
     if (decision.reserved && !mutated(Mutant::token_block_not_synced)) {
         reservation_ = {last_, *decision.reserved};
     }
+    ROCKLOCK_ASSERT(last_durable_ <= last_ && last_kept_ <= last_);
     return {last_, durability};
 }
 
 CommitDependency CommitScheduler::enqueue_deferred(Batch batch) {
+    ROCKLOCK_ASSERT(!batch.empty());
     last_ = storage_.enqueue(std::move(batch), Durability::deferred);
     return all_deferred();
 }

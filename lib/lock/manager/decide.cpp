@@ -55,6 +55,7 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     decision.clear();
     Instant now = clock.now();
     now.boot = std::max(now.boot, last_decided);
+    ROCKLOCK_ASSERT(now.boot >= last_decided);
     last_decided = now.boot;
     SessionId fresh;
     if (const auto* request = std::get_if<Request>(&event)) {
@@ -109,6 +110,7 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
                                    DeferredActions& after) {
     for (TicketAnswer& reply : decision.replies) {
         if (reply.ticket == own) {
+            ROCKLOCK_ASSERT(!after.own);
             after.own = std::move(reply.answer);
             continue;
         }
@@ -116,7 +118,7 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
         if (to) complete(std::move(*to), std::move(reply.answer), dependency, after);
     }
     for (const HistoryLookup& asked : decision.history) {
-        ROCKLOCK_ASSERT(asked.ticket == own);
+        ROCKLOCK_ASSERT(asked.ticket == own && !after.own);
         after.history = asked;
         // The history is read from the storage, and the end of the grant may still be a deferred
         // commit.
@@ -136,6 +138,7 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
 void LockManager::Core::complete(Pending to, Result<Answer> answer,
                                  const CommitDependency& dependency, DeferredActions& after) {
     if (to.caller != nullptr) {
+        ROCKLOCK_ASSERT(!to.caller->answer && !to.done);
         to.caller->answer = std::move(answer);
         to.caller->dependency = dependency;
         after.wake.push_back(&to.caller->parker);
@@ -145,6 +148,7 @@ void LockManager::Core::complete(Pending to, Result<Answer> answer,
         after.refused.emplace_back(std::move(to.done), std::move(answer));
         return;
     }
+    ROCKLOCK_ASSERT(to.done != nullptr);
     Delivery delivery;
     delivery.dependency = dependency;
     delivery.done = std::move(to.done);
@@ -226,6 +230,7 @@ std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(Defer
         }
         return answer_from_history(storage, session_key, *after.history);
     }
+    ROCKLOCK_ASSERT(after.own.has_value());
     Result<Answer>& own = *after.own;
     // A refusal depends on decided state only. A batch of its decision is written with the next
     // one.
@@ -251,6 +256,7 @@ Result<Answer> LockManager::Core::await(Caller& caller, Ticket ticket,
         }
     }
     caller.parker.park();
+    ROCKLOCK_ASSERT(caller.answer.has_value());
     if (!*caller.answer) return *std::move(caller.answer);
     if (auto done = durable(caller.dependency); !done) return std::move(done).error();
     return *std::move(caller.answer);

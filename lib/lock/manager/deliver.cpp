@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "lock/manager/core.hpp"
 
 namespace rocklock {
@@ -240,6 +241,9 @@ void LockManager::Core::deliver(Delivery& delivery) {
         }
         return;
     }
+    // Before a grant is answered, its commit must be as durable as promised.
+    ROCKLOCK_ASSERT(delivery.dependency.durability == Durability::deferred ||
+                    (delivery.answer && !*delivery.answer) || delivery.dependency.done(storage));
     if (delivery.history) {
         Ticket ticket = delivery.history->ticket;
         auto answer = answer_from_history(storage, session_key, *delivery.history);
@@ -249,6 +253,7 @@ void LockManager::Core::deliver(Delivery& delivery) {
         return delivery.done(std::get<Result<Answer>>(std::move(answer)));
     }
     if (delivery.done) {
+        ROCKLOCK_ASSERT(delivery.answer.has_value());
         if (delivery.acquired_at && *delivery.answer) {
             acquires.add(clock.now().boot - *delivery.acquired_at);
         }

@@ -25,6 +25,7 @@ std::optional<Delivery> DeliveryQueue::take(const Storage& storage, std::size_t*
     if (!ready_.empty() && (max_ready == nullptr || *max_ready > 0)) {
         if (max_ready != nullptr) --*max_ready;
         delivery.emplace(std::move(ready_.front()));
+        ROCKLOCK_ASSERT(delivery->done != nullptr && delivery->answer.has_value());
         ready_.pop_front();
     } else if (!committing_.empty() && committing_.front().dependency.done(storage)) {
         delivery.emplace(std::move(committing_.front()));

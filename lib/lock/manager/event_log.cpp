@@ -74,6 +74,7 @@ void EventLog::add(const std::vector<LockEvent>& events,
             ++dropped_;
         }
         events_.push_back(keep(event));
+        ROCKLOCK_ASSERT(events_.size() <= max_);
     }
     unpublished_.push_back({dependency, events.back().sequence});
     while (unpublished_.front().last <= forgotten_) unpublished_.pop_front();
@@ -84,6 +85,7 @@ bool EventLog::publish(const Storage& storage) {
     // In order: the end of a grant is never published before its beginning.
     while (!unpublished_.empty() && unpublished_.front().dependency.done(storage) &&
            !storage.failure()) {
+        ROCKLOCK_ASSERT(unpublished_.front().last > published_);
         published_ = unpublished_.front().last;
         unpublished_.pop_front();
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
@@ -41,7 +42,9 @@ std::optional<Result<EventPage>> EventStream::watch(Ticket ticket, WatchRequest 
     request.after = page->after;
     watch.request = std::move(request);
     watch.done.swap(done);
-    watches_.emplace(ticket, std::move(watch));
+    ROCKLOCK_ASSERT(watch.done != nullptr);
+    const bool added = watches_.emplace(ticket, std::move(watch)).second;
+    ROCKLOCK_ASSERT(added);
     return std::nullopt;
 }
 

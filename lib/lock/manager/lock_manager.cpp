@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "base/random.hpp"
 #include "lock/manager/core.hpp"
@@ -447,6 +448,11 @@ Result<void> LockManager::close() {
     auto done = core_->durable(last);
     if (done) done = core_->durable(durable_last);
     core_->deliver_done();
+    {
+        // Requests are refused since `closing` is set, so none waits for a response.
+        MutexLock lock(core_->mutex);
+        ROCKLOCK_ASSERT(core_->pending.size() == 0 && !core_->stalls.stalled());
+    }
     if (failed) return *failed;
     return done;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 
 namespace rocklock::manager {
@@ -76,7 +77,10 @@ bool StallGate::defer(Event& event, Ticket ticket, LockService::Completion& done
     return true;
 }
 
-void StallGate::defer(Event event) { deferred_.emplace_back().event = std::move(event); }
+void StallGate::defer(Event event) {
+    ROCKLOCK_ASSERT(stalled_since_.has_value());
+    deferred_.emplace_back().event = std::move(event);
+}
 
 std::optional<DeferredRequest> StallGate::take_deferred(BootTime now) {
     if (deferred_.empty()) {
@@ -84,6 +88,7 @@ std::optional<DeferredRequest> StallGate::take_deferred(BootTime now) {
         last_check_ = now;
         return std::nullopt;
     }
+    ROCKLOCK_ASSERT(stalled_since_.has_value());
     DeferredRequest next = std::move(deferred_.front());
     deferred_.pop_front();
     return next;
@@ -91,6 +96,7 @@ std::optional<DeferredRequest> StallGate::take_deferred(BootTime now) {
 
 std::deque<DeferredRequest> StallGate::close() {
     stalled_since_.reset();
+    ROCKLOCK_ASSERT(!stalled());
     return std::exchange(deferred_, {});
 }
 

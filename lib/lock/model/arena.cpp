@@ -38,7 +38,7 @@ class Pieces {
 public:
     void* allocate(std::size_t bytes) ROCKLOCK_EXCLUDES(mutex_) {
         const std::size_t rounded = round_up(bytes);
-        ROCKLOCK_ASSERT(rounded <= max_piece);
+        ROCKLOCK_ASSERT(bytes > 0 && rounded <= max_piece);
         MutexLock lock(mutex_);
         ++live_;
         FreePiece*& first = free_[rounded / Arena::alignment];
@@ -53,7 +53,10 @@ public:
 
     void free(void* memory, std::size_t bytes) noexcept ROCKLOCK_EXCLUDES(mutex_) {
         const std::size_t rounded = round_up(bytes);
+        ROCKLOCK_ASSERT(bytes > 0 && rounded <= max_piece);
         MutexLock lock(mutex_);
+        ROCKLOCK_ASSERT(live_ > 0);
+        ROCKLOCK_ASSERT(memory > Arena::base && memory < Arena::base + used_);
         auto* const piece = static_cast<FreePiece*>(memory);
         FreePiece*& first = free_[rounded / Arena::alignment];
         piece->next = first;
@@ -79,6 +82,7 @@ private:
         }
         void* const piece = Arena::base + used_;
         used_ += bytes;
+        ROCKLOCK_ASSERT(used_ <= usable_ && usable_ <= reserved_);
         ASAN_UNPOISON_MEMORY_REGION(piece, bytes);
         return piece;
     }

@@ -17,6 +17,8 @@
 #include <rocklock/error.hpp>
 #include <rocklock/types.hpp>
 
+#include "base/assert.hpp"
+
 namespace rocklock {
 
 struct FenceRequest {
@@ -77,6 +79,7 @@ public:
         note(resource, subtree);
     }
     void end(std::string_view resource, bool subtree) {
+        ROCKLOCK_ASSERT(state_.holds > 0);
         --state_.holds;
         note(resource, subtree);
     }

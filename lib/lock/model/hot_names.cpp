@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace rocklock::lock_model {
 
 void HotNames::count(std::string_view name) {
@@ -23,6 +25,8 @@ void HotNames::count(std::string_view name) {
     }
     ++found->waits;
     last_ = static_cast<std::size_t>(found - names_.begin());
+    ROCKLOCK_ASSERT(last_ < names_.size() && names_.size() <= counted);
+    ROCKLOCK_ASSERT(found->waits > found->error);
 }
 
 std::vector<HotResource> HotNames::most(std::size_t limit) const {

@@ -123,6 +123,7 @@ struct Grant {
 
     // Allocates a grant together with its holds, which follow it in the same piece of memory.
     static Grant* make(std::size_t hold_count) {
+        ROCKLOCK_ASSERT(hold_count > 0 && hold_count <= limits::resources_per_grant);
         auto* grant = new (Arena::allocate(bytes(hold_count))) Grant;
         grant->hold_count = static_cast<std::uint8_t>(hold_count);
         for (Hold& hold : grant->holds()) new (&hold) Hold{.grant = grant};
@@ -314,12 +315,14 @@ struct Resource {
         return extra && (extra->waiters > 0 || extra->closed_until > now);
     }
     void set_parent(Resource& above) {
+        ROCKLOCK_ASSERT(parent == nullptr && above.name_bytes < name_bytes);
         parent = &above;
         next = above.children;
         if (next != nullptr) next->previous = this;
         above.children = this;
     }
     void leave_parent() {
+        ROCKLOCK_ASSERT(parent != nullptr && children == nullptr);
         (previous != nullptr ? previous->next : parent->children) = next;
         if (next != nullptr) next->previous = previous;
     }

@@ -28,10 +28,15 @@ public:
         return found == part.end() ? nullptr : *found;
     }
     void insert(Resource& resource) {
-        parts_[part_of(resource.hash)].insert(&resource);
+        const bool added = parts_[part_of(resource.hash)].insert(&resource).second;
+        ROCKLOCK_ASSERT(added);
         ++size_;
     }
-    void erase(Resource& resource) { size_ -= parts_[part_of(resource.hash)].erase(&resource); }
+    void erase(Resource& resource) {
+        const std::size_t erased = parts_[part_of(resource.hash)].erase(&resource);
+        ROCKLOCK_ASSERT(erased == 1 && size_ > 0);
+        --size_;
+    }
     std::size_t size() const { return size_; }
     // Reserves space for `count` resources in total.
     void reserve(std::size_t count) {

@@ -14,6 +14,7 @@
 
 #include <rocklock/lock.hpp>
 
+#include "base/assert.hpp"
 #include "lock/model/hash_mix.hpp"
 
 namespace rocklock {
@@ -41,7 +42,9 @@ public:
         return found != part.end() ? found->second.get() : nullptr;
     }
     void insert(Ticket ticket, std::unique_ptr<Value> value) {
-        parts_[part_of(ticket)].emplace(ticket, std::move(value));
+        ROCKLOCK_ASSERT(value != nullptr);
+        const bool added = parts_[part_of(ticket)].emplace(ticket, std::move(value)).second;
+        ROCKLOCK_ASSERT(added);
         ++size_;
     }
     // Returns null if there is no such ticket.
@@ -51,6 +54,7 @@ public:
         if (found == part.end()) return nullptr;
         std::unique_ptr<Value> value = std::move(found->second);
         part.erase(found);
+        ROCKLOCK_ASSERT(size_ > 0);
         --size_;
         return value;
     }
@@ -64,6 +68,7 @@ public:
             for (auto& [ticket, value] : part) all.push_back(std::move(value));
             part.clear();
         }
+        ROCKLOCK_ASSERT(all.size() == size_);
         size_ = 0;
         return all;
     }

@@ -35,10 +35,15 @@ public:
     bool empty() const { return heap_.empty(); }
     std::size_t size() const { return heap_.size(); }
     // Returns the earliest timer. Undefined if the heap is empty.
-    Timer& top() const { return *heap_.front().timer; }
+    Timer& top() const {
+        Timer& first = *heap_.front().timer;
+        ROCKLOCK_ASSERT(first.place == 0 && first.at == heap_.front().at);
+        return first;
+    }
 
     // Arms the timer, or moves it if it is already armed.
     void set(Timer& timer, BootTime at) {
+        ROCKLOCK_ASSERT(timer.owner != nullptr);
         timer.at = at;
         if (!timer.armed()) {
             heap_.emplace_back();

@@ -115,7 +115,9 @@ void UserUsage::remove_waiter(std::uint32_t uid, std::uint64_t bytes) {
 
 void UserUsage::forget_if_empty(std::uint32_t uid) {
     const Usage& usage = users_[uid];
-    if (usage.sessions == 0 && usage.grants == 0 && usage.waiters == 0) users_.erase(uid);
+    if (usage.sessions != 0 || usage.grants != 0 || usage.waiters != 0) return;
+    ROCKLOCK_ASSERT(usage.bytes == 0);
+    users_.erase(uid);
 }
 
 Usage UserUsage::of(std::uint32_t uid) const {

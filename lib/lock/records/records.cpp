@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 
 namespace rocklock::records {
@@ -139,6 +140,7 @@ struct Parts {
     Lock lock() {
         Lock result;
         result.resource = string();
+        if (result.resource.empty() || result.resource.size() > limits::name_bytes) ok = false;
         const unsigned bits = u8();
         result.mode = mode(bits & 3U);
         result.subtree = (bits & 4U) != 0;
@@ -209,6 +211,7 @@ std::optional<SessionId> session_of_key(std::string_view key) {
 std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoch,
                          WallTime acquired_wall, const Ending* ending,
                          const std::vector<Closure>& closures) {
+    ROCKLOCK_ASSERT(grant.version != 0 && grant.hold_count > 0);
     const lock_model::Session& session = *grant.session;
     const lock_model::Hold& first = grant.holds().front();
     const std::uint16_t parts = parts_of(grant, ending, closures);
@@ -251,6 +254,7 @@ std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoc
     if (parts & has_closures) {
         append_varint(out, closures.size());
         for (const Closure& closure : closures) {
+            ROCKLOCK_ASSERT(closure.lock < grant.hold_count);
             append_varint(out, closure.lock);
             append_boot(out, closure.until);
             append_duration(out, closure.duration);
@@ -261,6 +265,7 @@ std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoc
 
 std::string encode_set(const lock_model::Grant& grant) {
     std::string out;
+    ROCKLOCK_ASSERT(grant.hold_count > 1);
     append_u64(out, grant.version);
     const auto rest = grant.holds().subspan(1);
     append_varint(out, rest.size());
@@ -332,6 +337,7 @@ bool decode_set(std::string_view value, GrantRecord& record) {
 
 std::string encode(const SessionRecord& record) {
     std::string out;
+    ROCKLOCK_ASSERT(record.version != 0);
     unsigned parts = 0;
     if (!record.note.empty() || !record.metadata.empty()) parts |= has_texts;
     if (record.request) parts |= has_request;

@@ -144,6 +144,7 @@ void LockTable::Core::handle(const Acquire& request) {
     }
     // Cannot fail: the strongest modes were checked above, and weaker ones need no more.
     if (chooses(request)) resolved = resolve(choose_modes(*session, request.locks));
+    ROCKLOCK_ASSERT(resolved.has_value() && !resolved->requested_locks.empty());
     Conflicts conflicts = find_conflicts(*session, resolved->requested_locks, nullptr, false);
     if (conflicts.blocked && request.patience == milliseconds{0}) {
         conflicts = find_conflicts(*session, resolved->requested_locks, nullptr, false,
@@ -189,6 +190,7 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
         // earlier one is assumed to be lost.
         refuse(waiting->ticket,
                {ErrorCode::cancelled, "the same request was sent again and waits instead"});
+        ROCKLOCK_ASSERT(waits.find(ticket) == nullptr);
         waits.move(*waiting, ticket);
         waiting->recheck = false;
         waiting->patience_ends = lock_model::patience_end(now.boot, request.patience);
@@ -235,6 +237,7 @@ lock_model::Hold* LockTable::Core::own_hold(const Session& session, const Resour
 // stronger mode, or null.
 lock_model::Grant* LockTable::Core::own_cover(
     Session& session, std::span<const RequestedLock> requested_locks) const {
+    ROCKLOCK_ASSERT(!requested_locks.empty());
     const auto meets = [&](const Hold& hold, const RequestedLock& requested) {
         return hold.resource == requested.resource && covers(hold.mode, requested.mode) &&
                hold.permits >= requested.permits && (hold.subtree || !requested.subtree);

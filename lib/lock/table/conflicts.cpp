@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/duration_text.hpp"
 #include "base/mutant.hpp"
 #include "lock/table/core.hpp"
@@ -92,6 +93,7 @@ void LockTable::Core::add_live_hold(const Hold& hold, Conflicts& conflicts) cons
     conflicts.blocked = true;
     conflicts.recheck_at =
         std::min({conflicts.recheck_at, hold.grant->session->deadline, hold.grant->cap()});
+    ROCKLOCK_ASSERT(conflicts.recheck_at > now.boot);
     if (conflicts.collect != Collect::nothing && conflicts.holds.size() < shown_limit) {
         conflicts.holds.push_back(&hold);
     }
@@ -256,6 +258,7 @@ Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
 
 Error LockTable::Core::conflict(ErrorCode code, const Session& session,
                                 const Conflicts& conflicts) const {
+    ROCKLOCK_ASSERT(code == ErrorCode::conflict || code == ErrorCode::patience_expired);
     Error error(code, {});
     for (const Hold* hold : conflicts.holds) {
         error.blockers.push_back(show_holder(*hold));

@@ -15,6 +15,7 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
@@ -311,6 +312,7 @@ std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const G
 }
 
 Error LockTable::Core::deadlock(std::vector<CycleStep> cycle) {
+    ROCKLOCK_ASSERT(!cycle.empty());
     ++counts.deadlocks;
     if (deadlocks.size() == deadlocks_kept) deadlocks.erase(deadlocks.begin());
     deadlocks.push_back({now.wall, cycle});

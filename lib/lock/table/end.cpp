@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 
@@ -89,6 +90,7 @@ void LockTable::Core::handle(const Release& request) {
         write_grant(*grant);
         return answer(ticket, Released{Outcome::held, grant->count()});
     }
+    ROCKLOCK_ASSERT(grant->session->grants > 0);
     answer(ticket, Released{});
     end_grant(*grant, {Outcome::released, {}, {}, now.wall});
 }
@@ -150,9 +152,12 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     if (grant.extra) timers.grants.remove(grant.extra->timer);
     (grant.previous != nullptr ? grant.previous->next : session.first) = grant.next;
     (grant.next != nullptr ? grant.next->previous : session.last) = grant.previous;
+    ROCKLOCK_ASSERT(session.grants > 0);
     --session.grants;
+    ROCKLOCK_ASSERT((session.grants == 0) == (session.first == nullptr));
     usage.remove_grant(session.uid, lock_model::bytes_of_grant(grant));
-    grants.erase(&grant);
+    const std::size_t erased = grants.erase(&grant);
+    ROCKLOCK_ASSERT(erased == 1);
     Grant::destroy(&grant);
     if (session.only_grant.set && session.first == nullptr && !session.ended)
         end_session(session, ending);
@@ -259,6 +264,7 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
 
 std::vector<RequestedLock> LockTable::Core::wishes_up(const Grant& grant,
                                                       std::span<const Mode> modes) const {
+    ROCKLOCK_ASSERT(modes.size() == grant.hold_count);
     std::vector<RequestedLock> requested_locks;
     for (std::size_t i = 0; i < modes.size(); ++i) {
         const Hold& hold = grant.holds()[i];
@@ -358,6 +364,7 @@ std::vector<CycleStep> LockTable::Core::cycle_when_raised(Grant& grant,
 void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
                                   const lock_model::RequestKey& convert_request,
                                   std::uint64_t fingerprint) {
+    ROCKLOCK_ASSERT(modes.size() == grant.hold_count);
     bool up = false;
     for (std::size_t i = 0; i < modes.size(); ++i) {
         Hold& hold = grant.holds()[i];
@@ -368,6 +375,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         } else if (!mutated(Mutant::unwoken_downgrade)) {
             changed(at, hold.subtree);
         }
+        ROCKLOCK_ASSERT(hold.permits == 0 && (hold.mode == Mode::read || at.strong > 0));
         if (hold.mode != Mode::read) --at.strong;
         if (hold.mode == Mode::exclusive) exclusive.end(at.name(), hold.subtree);
         hold.mode = modes[i];
@@ -403,6 +411,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
 // Ends the grant and gives its locks to another session in the same modes, ahead of the waiters.
 // The new grant has a new id and token.
 lock_model::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, const Ending& ending) {
+    ROCKLOCK_ASSERT(victim.session != &thief);
     std::vector<RequestedLock> requested_locks;
     for (const Hold& hold : victim.holds()) {
         requested_locks.push_back({.resource = hold.resource,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/invalid_argument.hpp"
 #include "base/mutant.hpp"
 #include "lock/table/core.hpp"
@@ -40,6 +41,7 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
                                                std::span<const RequestedLock> requested_locks,
                                                const std::vector<GrantId>& dead) {
     Session& session = *grant_request.session;
+    ROCKLOCK_ASSERT(session.live(now.boot));
     // Grants that have expired and would conflict are ended in the same batch.
     end_dead(dead, session);
     Grant& grant = *Grant::make(requested_locks.size());
@@ -55,6 +57,8 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
         hold.permits = requested_locks[i].permits;
         hold.cause = requested_locks[i].cause;
         hold.before = hold.resource->last.grant();
+        // A fencing token is greater than those of all earlier grants on the name.
+        ROCKLOCK_ASSERT(hold.before < grant.id || mutated(Mutant::token_from_memory));
         link(hold);
         ++(hold.permits > 0 ? counts.permits_granted
                             : counts.locks_granted[static_cast<std::size_t>(hold.mode)]);
@@ -63,7 +67,8 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     (session.last != nullptr ? session.last->next : session.first) = &grant;
     session.last = &grant;
     ++session.grants;
-    grants.insert(&grant);
+    const bool added = grants.insert(&grant).second;
+    ROCKLOCK_ASSERT(added);
     ++counts.granted;
 
     if (!grant_request.note.empty() || !grant_request.metadata->empty() || grant_request.request) {
@@ -95,6 +100,7 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     }
     if (options.events) note_grant(grant);
     need(Durability::durable);
+    ROCKLOCK_ASSERT(grant.version != 0 && !session.unborn && session.grants > 0);
     recheck_covered(grant);
     return grant;
 }
@@ -116,6 +122,7 @@ void LockTable::Core::remember_cap(Grant& grant, milliseconds max_hold, BootTime
 }
 
 void LockTable::Core::link(Hold& hold) {
+    ROCKLOCK_ASSERT(hold.resource != nullptr && hold.grant != nullptr);
     Resource& at = *hold.resource;
     hold.previous = nullptr;
     hold.next = at.first;
@@ -132,8 +139,12 @@ void LockTable::Core::unlink(Hold& hold) {
     Resource& at = *hold.resource;
     (hold.previous != nullptr ? hold.previous->next : at.first) = hold.next;
     if (hold.next != nullptr) hold.next->previous = hold.previous;
+    ROCKLOCK_ASSERT(at.holds > 0);
     --at.holds;
+    ROCKLOCK_ASSERT(hold.mode == Mode::read || at.strong > 0);
     if (hold.mode != Mode::read) --at.strong;
+    ROCKLOCK_ASSERT(at.strong <= at.holds && (at.holds == 0) == (at.first == nullptr));
+    ROCKLOCK_ASSERT(!hold.subtree || subtree_marks > 0);
     if (hold.subtree) --subtree_marks;
     if (hold.mode == Mode::exclusive) exclusive.end(at.name(), hold.subtree);
     serving.add_maybe_empty(at);

@@ -45,6 +45,9 @@ void LockTable::Core::apply(const Event& event) {
     // Events use numbers even if the decision writes no record.
     const bool numbers_used = !decision->batch.empty() || !decision->events.empty();
     if (numbers_used) keep_numbers_safe();
+    // Before the decision is answered: no number of it may be given out again after a crash.
+    ROCKLOCK_ASSERT(!numbers_used || numbers.is_safe() || decision->synced ||
+                    mutated(Mutant::token_block_not_synced));
     ROCKLOCK_ASSERT(counts.granted + counts.recovered == grants.size() + counts.released +
                                                              counts.expired + counts.stolen +
                                                              counts.broken + counts.transferred);
@@ -91,6 +94,7 @@ void LockTable::Core::refuse(Ticket to, Error error) {
 }
 
 void LockTable::Core::write(Family family, std::string record_key, std::string value) {
+    ROCKLOCK_ASSERT(decision != nullptr && !record_key.empty());
     decision->batch.writes.push_back({family, std::move(record_key), std::move(value)});
 }
 
@@ -117,6 +121,7 @@ void LockTable::Core::keep_numbers_safe() {
 void LockTable::Core::reserve_numbers() {
     const std::uint64_t version = numbers.take_version();
     const ReservedNumbers marks = numbers.extend(options.reserve);
+    ROCKLOCK_ASSERT(!decision->reserved && !numbers.is_low(0));
     write(Family::meta, std::string(records::marks_key),
           records::encode(records::Marks{version, marks.token, marks.version}));
     decision->reserved = marks;
@@ -154,6 +159,7 @@ void LockTable::Core::serve_all() {
             for (const ServeList::Recheck& next : serving.take_waits()) {
                 Wait* wait = waits.find(next.ticket);
                 if (wait == nullptr) continue;
+                ROCKLOCK_ASSERT(wait->order == next.order);
                 wait->recheck = false;
                 reconsider(*wait);
             }
@@ -176,6 +182,8 @@ void LockTable::apply(const Event& event, Ticket ticket, const SessionId& fresh,
         now.boot = core_->now.boot + std::max(now.wall - core_->now.wall, WallTime::duration{0});
     }
     ROCKLOCK_ASSERT(now.boot >= core_->now.boot);
+    ROCKLOCK_ASSERT(core_->decision == nullptr);
+    ROCKLOCK_ASSERT(decision.batch.empty() && decision.replies.empty() && !decision.reserved);
     core_->now = now;
     core_->decision = &decision;
     core_->ticket = ticket;
@@ -205,6 +213,7 @@ bool LockTable::waits_due(BootTime now) const {
 
 Result<void> LockTable::recover(const Snapshot& records, const RecoveryFacts& facts,
                                 Decision& decision) {
+    ROCKLOCK_ASSERT(core_->decision == nullptr && decision.batch.empty());
     core_->now = facts.now;
     core_->decision = &decision;
     auto recovered = core_->recover(records, facts);

@@ -7,6 +7,7 @@
 #include <future>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/background_work.hpp"
 #include "base/mutant.hpp"
 #include "lock/table/core.hpp"
@@ -104,6 +105,7 @@ Result<void> each(const Snapshot& records, char tag, const F& read) {
 }  // namespace
 
 Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFacts& facts) {
+    ROCKLOCK_ASSERT(grants.empty() && sessions.empty() && resources.size() == 0);
     boot_epoch = facts.boot_epoch;
     const auto marks_value = records.get(Family::meta, records::marks_key);
     if (!marks_value) return marks_value.error();
@@ -202,7 +204,8 @@ Result<void> LockTable::Core::recover_grants(const Snapshot& records, const Reco
                     const auto id = records::grant_of_key(record_key);
                     auto record = id ? records::decode_grant(*id, value) : std::nullopt;
                     if (!record || !numbers.has_reserved_version(record->version) ||
-                        !numbers.has_reserved_token(number(record->token))) {
+                        !numbers.has_reserved_token(number(record->token)) ||
+                        !numbers.has_reserved_token(number(record->id))) {
                         return corrupt("a grant");
                     }
                     if (record->more_locks > 0) {
@@ -318,6 +321,8 @@ void LockTable::Core::enter_recovered() {
         }
     }
     if (helper.valid()) helper.get();
+    ROCKLOCK_ASSERT(grants.size() == recovery.grants.size());
+    ROCKLOCK_ASSERT(counts.recovered == recovery.grants.size());
     recovery.grants = {};
 }
 
@@ -419,6 +424,9 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
     // The manager commits the recovery durably before it decides anything else.
     numbers.confirm_durable(*decision->reserved);
     ROCKLOCK_ASSERT(numbers.is_safe());
+    ROCKLOCK_ASSERT(waits.size() == 0 && serving.empty());
+    ROCKLOCK_ASSERT(counts.recovered ==
+                    grants.size() + counts.expired + counts.broken + counts.released);
 }
 
 }  // namespace rocklock

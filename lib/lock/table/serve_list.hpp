@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "lock/model/nodes.hpp"
 
 namespace rocklock {
@@ -39,12 +40,14 @@ public:
     Resource& take_queue() {
         Resource& resource = *queues_.back();
         queues_.pop_back();
+        ROCKLOCK_ASSERT(resource.dirty);
         resource.dirty = false;
         return resource;
     }
     // Returns false if the queue of the resource was not listed.
     bool remove_queue(Resource& resource) {
         if (std::erase(queues_, &resource) == 0) return false;
+        ROCKLOCK_ASSERT(resource.dirty);
         resource.dirty = false;
         return true;
     }
@@ -91,6 +94,7 @@ public:
     Resource& take_maybe_empty() {
         Resource& resource = *maybe_empty_.back();
         maybe_empty_.pop_back();
+        ROCKLOCK_ASSERT(resource.touched);
         resource.touched = false;
         return resource;
     }

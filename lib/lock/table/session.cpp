@@ -273,6 +273,7 @@ SessionInfo LockTable::Core::info(const Session& session) const {
 // not moved; it is rearmed when it fires. The cost of a renewal therefore does not depend on the
 // number of sessions.
 void LockTable::Core::extend(Session& session) {
+    ROCKLOCK_ASSERT(!session.ended || mutated(Mutant::renewal_revives));
     const BootTime before = std::exchange(session.deadline, now.boot + session.lease);
     session.warned = false;
     if (!session.timer.armed() || warning_time(session) < session.timer.at) arm_session(session);
@@ -286,6 +287,7 @@ void LockTable::Core::extend(Session& session) {
 }
 
 void LockTable::Core::write_session(const Session& session) {
+    ROCKLOCK_ASSERT(!session.unborn);
     records::SessionRecord record;
     record.version = numbers.take_version();
     record.id = session.id;
@@ -309,6 +311,7 @@ void LockTable::Core::write_session(const Session& session) {
 }
 
 void LockTable::Core::write_deadline(Session& session) {
+    ROCKLOCK_ASSERT(!session.unborn);
     session.renewed = true;
     write(Family::locks, records::deadline_key(session.id),
           records::encode(records::DeadlineRecord{numbers.take_version(), boot_epoch,
@@ -340,6 +343,7 @@ void LockTable::Core::note_shared_end(Session& session) {
     if (!session.only_grant.set || session.grants != 1 ||
         session.first->id != session.only_grant.id)
         return;
+    ROCKLOCK_ASSERT(session.first->next == nullptr);
     session.only_grant.ended_session = true;
 }
 

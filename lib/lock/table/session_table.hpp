@@ -44,7 +44,9 @@ public:
     // Frees a session that has no grants and no waits.
     void remove(const Session& session) {
         ROCKLOCK_ASSERT(session.first == nullptr && session.waits.empty());
-        by_id_.erase(SessionId(session.id));
+        ROCKLOCK_ASSERT(session.grants == 0 && session.followed == 0 && !session.timer.armed());
+        const std::size_t erased = by_id_.erase(SessionId(session.id));
+        ROCKLOCK_ASSERT(erased == 1);
     }
 
     // Counts the record of an ended session. It stays until the retention removes it.
@@ -58,9 +60,16 @@ public:
         ending_.push_back(&session);
     }
     bool has_ending() const { return !ending_.empty(); }
-    Session& last_ending() const { return *ending_.back(); }
+    Session& last_ending() const {
+        Session& last = *ending_.back();
+        ROCKLOCK_ASSERT(last.ended.has_value());
+        return last;
+    }
     // Removes a session after its grants have been cleaned up.
-    void finish_ending(const Session& session) { std::erase(ending_, &session); }
+    void finish_ending(const Session& session) {
+        const std::size_t erased = std::erase(ending_, &session);
+        ROCKLOCK_ASSERT(erased == 1);
+    }
 
 private:
     struct IdHash {

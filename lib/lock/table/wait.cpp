@@ -76,6 +76,7 @@ Resource& LockTable::Core::enter(Resource& made) {
 void LockTable::Core::remove_if_empty(Resource& resource) {
     if (resource.needed(now.boot)) return;
     ROCKLOCK_ASSERT(resource.first == nullptr && !resource.dirty);
+    ROCKLOCK_ASSERT(resource.strong == 0 && resource.queue() == nullptr);
     if (resource.extra) timers.closures.remove(resource.extra->timer);
     if (resource.last.grant() != GrantId{}) {
         last_grants.keep(fnv1a(resource.name()), resource.last);
@@ -205,13 +206,17 @@ void LockTable::Core::enqueue(Wait& wait) {
 
 void LockTable::Core::dequeue(Wait& wait) {
     for (WaitLock& lock : wait.locks) {
+        ROCKLOCK_ASSERT(lock.wait == &wait && lock.requested->resource->extra);
         auto& extra = *lock.requested->resource->extra;
+        ROCKLOCK_ASSERT(extra.waiters > 0);
         if (follows(&lock, lock.previous)) --lock.previous->wait->session->followed;
         if (follows(lock.next, &lock)) --wait.session->followed;
         if (follows(lock.next, lock.previous)) ++lock.previous->wait->session->followed;
         (lock.previous != nullptr ? lock.previous->next : extra.first) = lock.next;
         (lock.next != nullptr ? lock.next->previous : extra.last) = lock.previous;
         --extra.waiters;
+        ROCKLOCK_ASSERT((extra.waiters == 0) == (extra.first == nullptr));
+        ROCKLOCK_ASSERT(!lock.requested->subtree || subtree_marks > 0);
         if (lock.requested->subtree) --subtree_marks;
         serving.add_maybe_empty(*lock.requested->resource);
     }
@@ -227,9 +232,11 @@ void LockTable::Core::end_wait(Wait& wait) {
     }
     dequeue(wait);
     timers.waits.remove(wait.timer);
-    session.waits.erase(
+    const auto own =
         std::lower_bound(session.waits.begin(), session.waits.end(), wait.order,
-                         [](const Wait* one, std::uint64_t order) { return one->order < order; }));
+                         [](const Wait* one, std::uint64_t order) { return one->order < order; });
+    ROCKLOCK_ASSERT(own != session.waits.end() && *own == &wait);
+    session.waits.erase(own);
     const auto remembered = requests.find(wait.request);
     if (wait.request && remembered != requests.end() && remembered->second.waiting == wait.ticket &&
         remembered->second.grant == GrantId{}) {
@@ -298,6 +305,7 @@ void LockTable::Core::lose_patience() {
     Wait* const found = waits.find(serving.take_overdue());
     if (found == nullptr) return;
     Wait& wait = *found;
+    ROCKLOCK_ASSERT(wait.overdue && wait.patience_ends <= now.boot);
     const Conflicts conflicts = find_conflicts(*wait.session, wait.requested_locks, &wait,
                                                wait.conversion, Collect::holds_and_waits);
     ++counts.patience_expired;
@@ -306,9 +314,11 @@ void LockTable::Core::lose_patience() {
 }
 
 void LockTable::Core::grant_waiting(Wait& wait, const Conflicts& conflicts) {
+    ROCKLOCK_ASSERT(!conflicts.blocked && wait.session->live(now.boot));
     const Ticket to = wait.ticket;
     counts.wait.add(now.boot - wait.began);
     if (wait.conversion) {
+        ROCKLOCK_ASSERT(wait.converts != nullptr && wait.converts->session == wait.session);
         Grant& grant = *wait.converts;
         end_dead(conflicts.dead, *grant.session);
         const std::vector<Mode> modes = wait.modes_after;
@@ -425,6 +435,7 @@ void LockTable::Core::serve_time(std::size_t budget) {
         Timer& timer = timers.waits.top();
         timers.waits.remove(timer);
         auto& wait = *static_cast<Wait*>(timer.owner);
+        ROCKLOCK_ASSERT(&wait.timer == &timer);
         if (mutated(Mutant::unwoken_expiry) && wait.patience_ends > now.boot) continue;
         serving.add_wait(wait);
     }
@@ -436,6 +447,7 @@ void LockTable::Core::sweep(std::size_t budget) {
         left -= std::min(left, clean(sessions.last_ending(), left));
     while (left > 0 && !timers.grants.empty() && timers.grants.top().at <= now.boot) {
         auto& grant = *static_cast<Grant*>(timers.grants.top().owner);
+        ROCKLOCK_ASSERT(&grant.extra->timer == &timers.grants.top());
         end_grant(grant, ending_of(grant));
         need(Durability::durable);
         --left;
@@ -448,6 +460,7 @@ void LockTable::Core::sweep_sessions(std::size_t budget) {
     while (budget > 0 && !timers.sessions.empty() && timers.next_session() <= now.boot) {
         Timer& timer = timers.sessions.top();
         auto& session = *static_cast<Session*>(timer.owner);
+        ROCKLOCK_ASSERT(&session.timer == &timer && !session.ended);
         if (session.deadline <= now.boot) {
             ++counts.sessions_expired;
             need(Durability::durable);

@@ -25,6 +25,7 @@ public:
     // Adds a wait under its ticket, as the youngest one, and sets its order.
     Wait& add(std::unique_ptr<Wait> made) {
         Wait& wait = *made;
+        ROCKLOCK_ASSERT(wait.session != nullptr && !wait.requested_locks.empty());
         ROCKLOCK_ASSERT(by_ticket_.find(wait.ticket) == nullptr);
         wait.order = next_order_++;
         wait.older = youngest_;
@@ -35,11 +36,13 @@ public:
     }
     // Removes the wait and frees it.
     void remove(Wait& wait) {
+        ROCKLOCK_ASSERT(wait.locks.empty() && !wait.timer.armed());
         if (next_searched_ == &wait) next_searched_ = wait.younger;
         (wait.older != nullptr ? wait.older->younger : oldest_) = wait.younger;
         (wait.younger != nullptr ? wait.younger->older : youngest_) = wait.older;
         const std::unique_ptr<Wait> taken = by_ticket_.take(wait.ticket);
         ROCKLOCK_ASSERT(taken.get() == &wait);
+        ROCKLOCK_ASSERT((size() == 0) == (oldest_ == nullptr && youngest_ == nullptr));
     }
     // Changes the ticket of a wait. Its order of arrival does not change.
     void move(Wait& wait, Ticket ticket) {
