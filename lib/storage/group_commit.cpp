@@ -33,6 +33,7 @@ constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
 void GroupCommit::WaiterList::push(Waiter* waiter) {
+    ROCKLOCK_ASSERT((first == nullptr) == (last == nullptr));
     waiter->next = nullptr;
     (last == nullptr ? first : last->next) = waiter;
     last = waiter;
@@ -83,6 +84,8 @@ CommitNumber GroupCommit::enqueue(Batch batch, Durability durability, Verdict* v
     ROCKLOCK_ASSERT(!deferred || verdict == nullptr);
     MutexLock lock(mutex_);
     ++last_;
+    ROCKLOCK_ASSERT(last_ > written_.load(std::memory_order_relaxed));
+    ROCKLOCK_ASSERT(deferred_queued_ <= queue_.size());
     if (!failure_) {
         queue_.push_back({std::move(batch), verdict, deferred});
         if (deferred) ++deferred_queued_;
@@ -130,6 +133,7 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             leading_.store(true, std::memory_order_release);
             leader = true;
             group = take(everything, !deferred);
+            ROCKLOCK_ASSERT(group.through >= number);
         }
     }
     if (leader) return lead(std::move(group));
@@ -154,6 +158,7 @@ Result<void> GroupCommit::sync_through(CommitNumber number) {
     if (auto written = wait(number, Durability::written); !written) return written;
     // Read before the sync: commits that are written during the sync may not be part of it.
     const CommitNumber through = written_through();
+    ROCKLOCK_ASSERT(through >= number);
     Result<void> synced = engine_.sync();
     if (mutated(Mutant::sync_error_ignored)) synced = {};
     if (!synced) {
@@ -162,6 +167,7 @@ Result<void> GroupCommit::sync_through(CommitNumber number) {
     }
     MutexLock lock(mutex_);
     if (failure_) return *failure_;
+    ROCKLOCK_ASSERT(through <= written_.load(std::memory_order_relaxed));
     if (synced_.load(std::memory_order_relaxed) < through) {
         synced_.store(through, std::memory_order_release);
     }
@@ -200,6 +206,8 @@ Result<void> GroupCommit::lead(Group group) {
 }
 
 GroupCommit::Group GroupCommit::take(std::size_t limit, bool may_sync) {
+    ROCKLOCK_ASSERT(leading_.load(std::memory_order_relaxed) && !failure_);
+    ROCKLOCK_ASSERT(spare_.empty());
     Group group;
     group.commits.swap(spare_);
     if (limit >= queue_.size()) {
@@ -211,6 +219,10 @@ GroupCommit::Group GroupCommit::take(std::size_t limit, bool may_sync) {
     }
     for (const Pending& pending : group.commits) deferred_queued_ -= pending.deferred ? 1 : 0;
     group.through = last_ - queue_.size();
+    ROCKLOCK_ASSERT(deferred_queued_ <= queue_.size());
+    // No commit is lost between two rounds, and none is written twice.
+    ROCKLOCK_ASSERT(group.through - group.commits.size() ==
+                    written_.load(std::memory_order_relaxed));
     group.sync = may_sync && sync_wanted_ > synced_.load(std::memory_order_relaxed);
     return group;
 }
@@ -246,6 +258,7 @@ Result<void> GroupCommit::write_group(Group& group) {
 Result<std::optional<Error>> GroupCommit::judge_commit(const Group& group, std::size_t index,
                                                        BootTime now) {
     // Most groups contain no preconditions and skip this.
+    ROCKLOCK_ASSERT(index < group.commits.size() && overlaid_ <= accepted_.size());
     for (; overlaid_ < accepted_.size(); ++overlaid_) remember_writes(*accepted_[overlaid_]);
     return judge(group.commits[index].batch, now, [this](Family family, std::string_view key) {
         const auto pending = overlay_.find(Key{family, key});
@@ -268,6 +281,8 @@ void GroupCommit::advance(const Group& group) {
     if (group.sync || durable_when_written_) {
         synced_.store(group.through, std::memory_order_release);
     }
+    ROCKLOCK_ASSERT(synced_.load(std::memory_order_relaxed) <=
+                    written_.load(std::memory_order_relaxed));
 }
 
 GroupCommit::WaiterList GroupCommit::take_done() {
@@ -289,6 +304,7 @@ GroupCommit::WaiterList GroupCommit::take_done() {
 
 GroupCommit::Outcome GroupCommit::finish_round(const Group& group, const Result<void>& written,
                                                bool hand_over) {
+    ROCKLOCK_ASSERT(leading_.load(std::memory_order_relaxed) && !failure_);
     Outcome outcome;
     if (written) advance(group);
     outcome.done = take_done();
@@ -369,6 +385,7 @@ std::optional<Error> GroupCommit::failure() const {
 
 Error GroupCommit::failure_error() const {
     MutexLock lock(mutex_);
+    ROCKLOCK_ASSERT(failure_.has_value());
     return *failure_;
 }
 

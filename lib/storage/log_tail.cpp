@@ -4,6 +4,8 @@
 
 #include <boost/crc.hpp>
 
+#include "base/assert.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -66,6 +68,7 @@ void LogTail::follow(std::string_view block) {
         place += record.size();
         last_end_ = length_ + place;
     }
+    ROCKLOCK_ASSERT(place <= block.size());
     const bool trailer = block.size() == block_bytes && place + header_bytes > block.size();
     if (trailer || place == block.size()) return;
     zeros_ = length_ + place;

@@ -30,8 +30,14 @@ public:
     }
 
     bool valid() const override { return at_ < rows_.size(); }
-    std::string_view key() const override { return rows_[at_].first; }
-    std::string_view value() const override { return rows_[at_].second; }
+    std::string_view key() const override {
+        ROCKLOCK_ASSERT(valid());
+        return rows_[at_].first;
+    }
+    std::string_view value() const override {
+        ROCKLOCK_ASSERT(valid());
+        return rows_[at_].second;
+    }
     void next() override {
         ROCKLOCK_ASSERT(valid());
         if (++at_ < rows_.size() || rows_.size() < limit_) return;
@@ -60,6 +66,7 @@ private:
         rows_ = direction_ == Direction::forwards
                     ? image_.rows(family, first, last, limit_, moment_)
                     : image_.rows_back(family, first, last, limit_, moment_);
+        ROCKLOCK_ASSERT(rows_.size() <= limit_);
     }
 
     const MemoryImage& image_;
@@ -163,6 +170,7 @@ void MemoryImage::put(Map& map, Family family, Write& write) {
     // Only a snapshot that is not older than the current state can see it.
     const bool seen = !snapshots_.empty() && *snapshots_.rbegin() >= state.since;
     if (seen) {
+        ROCKLOCK_ASSERT(state.since < now_);
         auto older = std::make_unique<State>(std::exchange(state, State{}));
         state.older = std::move(older);
         burdened_.emplace(family, found->first);
@@ -183,7 +191,9 @@ MemoryImage::Moment MemoryImage::open_snapshot() {
 
 void MemoryImage::close_snapshot(Moment moment) {
     MutexLock lock(mutex_);
-    snapshots_.erase(snapshots_.find(moment));
+    const auto closed = snapshots_.find(moment);
+    ROCKLOCK_ASSERT(closed != snapshots_.end());
+    snapshots_.erase(closed);
     if (snapshots_.empty() || burdened_.size() >= prune_at_) prune();
 }
 
@@ -207,6 +217,7 @@ bool MemoryImage::prune_state(State& state) const {
     State* kept = &state;
     while (kept->older != nullptr) {
         State& older = *kept->older;
+        ROCKLOCK_ASSERT(older.since < kept->since);
         const auto viewer = snapshots_.lower_bound(older.since);
         const bool seen = viewer != snapshots_.end() && *viewer < kept->since;
         if (seen) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/background_work.hpp"
 
 namespace rocklock {
@@ -12,16 +13,19 @@ ReadAhead::ReadAhead(std::unique_ptr<Snapshot::Cursor> cursor) : cursor_(std::mo
 }
 
 std::string_view ReadAhead::key() const {
+    ROCKLOCK_ASSERT(valid());
     return std::string_view(fetched_.bytes)
         .substr(start(), fetched_.records[at_].key_end - start());
 }
 
 std::string_view ReadAhead::value() const {
+    ROCKLOCK_ASSERT(valid());
     const auto [key_end, end] = fetched_.records[at_];
     return std::string_view(fetched_.bytes).substr(key_end, end - key_end);
 }
 
 void ReadAhead::next() {
+    ROCKLOCK_ASSERT(valid());
     if (++at_ < fetched_.records.size() || !more_.valid()) return;
     spent_ = std::exchange(fetched_, more_.get());
     at_ = 0;

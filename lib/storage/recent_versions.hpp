@@ -12,6 +12,8 @@
 
 #include <rocklock/storage/storage.hpp>
 
+#include "base/assert.hpp"
+
 namespace rocklock {
 
 // A commit mostly depends on the same keys as the commits before it: the record of the grant that
@@ -44,6 +46,7 @@ public:
         place.key = key;
         place.family = family;
         place.version = version;
+        ROCKLOCK_ASSERT(place.is_of(family, key));
         if (displaces && ++displaced_ >= places_.size() && places_.size() < max_places) grow();
     }
 
@@ -82,6 +85,7 @@ private:
     void grow() {
         std::vector<Place> before(2 * places_.size());
         places_.swap(before);
+        ROCKLOCK_ASSERT(places_.size() <= max_places);
         for (Place& place : before) {
             if (!place.key.empty()) places_[place_of(place.family, place.key)] = std::move(place);
         }

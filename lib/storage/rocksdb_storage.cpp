@@ -98,6 +98,7 @@ public:
     rocksdb::DB& operator*() const { return *db_; }
     rocksdb::DB* operator->() const { return db_.get(); }
     rocksdb::ColumnFamilyHandle* family(Family family) const {
+        ROCKLOCK_ASSERT(handles_.size() == family_count + 1);
         return handles_[static_cast<std::size_t>(family) + 1];
     }
     const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
@@ -196,6 +197,7 @@ public:
     }
 
     void start(Family family, Direction direction) {
+        ROCKLOCK_ASSERT(iterator_ == nullptr);
         // RocksDB requires ordered bounds.
         if (!last_.empty() && last_ <= first_) return;
         direction_ = direction;
@@ -212,6 +214,7 @@ public:
     std::string_view key() const override { return iterator_->key().ToStringView(); }
     std::string_view value() const override { return iterator_->value().ToStringView(); }
     void next() override {
+        ROCKLOCK_ASSERT(valid());
         if (direction_ == Direction::forwards) {
             iterator_->Next();
         } else {
@@ -313,6 +316,7 @@ public:
     }
 
     Result<void> write(std::span<Batch* const> batches, bool sync) override {
+        ROCKLOCK_ASSERT(!batches.empty());
         group_.Clear();
         for (const Batch* const batch : batches) {
             for (const Write& write : batch->writes) {

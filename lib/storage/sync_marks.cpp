@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/hmac.hpp"
 #include "storage/log_tail.hpp"
@@ -44,6 +45,7 @@ void encode_sync_mark(std::uint64_t key, const SyncMark& mark, std::string& out)
     append_u64(out, mark.log);
     append_u64(out, mark.bytes);
     append_u64(out, check_of(key, mark));
+    ROCKLOCK_ASSERT(out.size() == mark_bytes);
 }
 
 std::vector<SyncMark> find_sync_marks(std::uint64_t key, std::string_view log) {
@@ -85,6 +87,7 @@ LogExtent measure_log(std::string_view log) {
     }
     const auto last = log.find_last_not_of('\0');
     extent.written = std::max(extent.intact, last == std::string_view::npos ? 0 : last + 1);
+    ROCKLOCK_ASSERT(extent.intact <= extent.written && extent.written <= log.size());
     return extent;
 }
 
