@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "item/item_codec.hpp"
 #include "item/key_codec.hpp"
@@ -197,6 +198,7 @@ bool fits_draft(const WriteItem& write) {
 }
 
 std::string encode_place(const StoredPlace& place) {
+    ROCKLOCK_ASSERT(place.draft != 0);
     std::string value;
     append_u64(value, place.draft);
     if (!place.user) return value;
@@ -218,6 +220,7 @@ Result<StoredPlace> decode_place(std::string_view value) {
 }
 
 std::string encode_draft(const KeptWrite& kept, std::uint64_t draft, WallTime now) {
+    ROCKLOCK_ASSERT(draft != 0 && !kept.row.empty());
     std::string value;
     append_u64(value, draft);
     append_time(value, now);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "item/key_codec.hpp"
 #include "table/guard/draft_record.hpp"
@@ -73,6 +74,7 @@ Result<std::map<std::uint64_t, KeptPlace>> places_of(const Snapshot& snapshot,
 void add_draft(const DraftMoment& moment, const KeptWrite& kept, KeptPlace place,
                Decision& decision) {
     const std::uint64_t draft = place.stored.draft;
+    ROCKLOCK_ASSERT(draft != 0 && kept.request->proof && kept.request->proof->token);
     std::string record = encode_draft(kept, draft, moment.now);
     place.stored.user = kept.request->proof->user;
     place.stored.bytes = static_cast<std::int64_t>(record.size());
@@ -87,6 +89,7 @@ void add_draft(const DraftMoment& moment, const KeptWrite& kept, KeptPlace place
 // Adds the drafts of one principal to the decision.
 Result<void> keep_some(const DraftMoment& moment, const std::vector<const KeptWrite*>& writes,
                        Decision& decision) {
+    ROCKLOCK_ASSERT(!writes.empty());
     const std::string& principal = writes.front()->late.principal;
     auto mark = moment.snapshot.get(Family::meta, mark_key(principal));
     if (!mark) return std::move(mark).error();
@@ -98,6 +101,7 @@ Result<void> keep_some(const DraftMoment& moment, const std::vector<const KeptWr
     for (const KeptWrite* kept : writes) {
         const auto draft = moment.versions.next();
         if (!draft) return Error(draft.error());
+        ROCKLOCK_ASSERT(*draft > last && kept->late.principal == principal);
         last = *draft;
         const auto place = place_key(principal, *kept->request->proof->token, kept->row);
         const auto before = std::find_if(places->begin(), places->end(), [&](const auto& known) {
@@ -138,6 +142,7 @@ Result<std::optional<StoredDraft>> find_draft(const Snapshot& snapshot,
 // there may be more.
 Result<bool> throw_away(Storage& storage, UserData& users, const std::string& principal,
                         WallTime now, std::size_t& items_left) {
+    ROCKLOCK_ASSERT(items_left > 0);
     const std::size_t most = std::min(items_left, thrown_away_at_once);
     const auto snapshot = storage.snapshot();
     auto mark = snapshot->get(Family::meta, mark_key(principal));
@@ -202,6 +207,7 @@ Result<void> count_drafts(const Snapshot& snapshot, UserData& users) {
 
 Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptWrite>& writes,
                               std::optional<Error>& refused) {
+    ROCKLOCK_ASSERT(refused.has_value());
     if (writes.empty()) return *refused;
     auto kept = keep_drafts(moment, writes);
     if (!kept) return std::move(kept).error();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "table/guard/drafts.hpp"
 #include "table/schema/validation.hpp"
@@ -28,6 +29,7 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
         }
         return std::move(terms).error();
     }
+    ROCKLOCK_ASSERT(!terms->unchanged.key.empty());
     const auto same = [&](const Precondition& other) {
         return other.family == terms->unchanged.family && other.key == terms->unchanged.key;
     };
@@ -46,6 +48,7 @@ void AfterCommit::add(const std::optional<LockGate::WriteTerms>& let_in, Batch& 
     const bool known = std::any_of(let_in_.begin(), let_in_.end(),
                                    [&](const auto& other) { return other.grant == let_in->grant; });
     if (known) return;
+    ROCKLOCK_ASSERT(gate_ != nullptr);
     batch.writes.push_back(gate_->promise(*let_in, after_));
     let_in_.push_back(*let_in);
 }
@@ -81,6 +84,7 @@ bool GuardedRead::is_free(const Schema& schema) const {
 
 bool GuardedRead::is_free_still(const Schema& schema) const {
     if (!schema.binding) return true;
+    ROCKLOCK_ASSERT(gate_ != nullptr);
     const auto now = gate_->before_read();
     return !now.any && now.changes == mark_.changes;
 }
@@ -109,6 +113,7 @@ void GuardedRead::see(const Schema& schema, const AttributeMap& item) {
 
 Result<bool> GuardedRead::end() {
     if (!bound_) return true;
+    ROCKLOCK_ASSERT(gate_ != nullptr);
     if (!mark_.any && !strict_ && !careful_) {
         const auto now = gate_->before_read();
         // If a lock has changed meanwhile, repeats the read and records its resources.

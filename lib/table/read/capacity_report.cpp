@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/assert.hpp"
+
 namespace rocklock::table {
 namespace {
 
@@ -26,7 +28,11 @@ std::optional<ConsumedCapacity> report_write(const Schema& schema, ReturnCapacit
     for (const auto& [name, units] : index_units) report.units += units;
     if (wanted == ReturnCapacity::total) return report;
     report.table_units = table_units;
-    for (const auto& [name, units] : index_units) add_index(report, *schema.index(name), units);
+    for (const auto& [name, units] : index_units) {
+        const IndexSchema* const index = schema.index(name);
+        ROCKLOCK_ASSERT(index != nullptr);
+        add_index(report, *index, units);
+    }
     return report;
 }
 
@@ -45,6 +51,7 @@ std::optional<ConsumedCapacity> report_read(const Schema& schema, const IndexSch
 
 void CapacitySum::add(const std::optional<ConsumedCapacity>& consumed) {
     if (!consumed) return;
+    ROCKLOCK_ASSERT(!consumed->table.empty());
     ConsumedCapacity& sum = tables_[consumed->table];
     sum.table = consumed->table;
     sum.units += factor_ * consumed->units;

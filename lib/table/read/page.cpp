@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "item/capacity.hpp"
 #include "table/read/capacity_report.hpp"
 #include "table/schema/index_entries.hpp"
@@ -29,6 +30,7 @@ std::string listed(const std::vector<std::string_view>& names) {
 
 std::vector<std::string_view> not_projected(const PagePlan& plan,
                                             std::vector<std::string_view> attributes) {
+    ROCKLOCK_ASSERT(plan.index != nullptr);
     std::erase_if(attributes, [&plan](std::string_view name) {
         return plan.schema->projects(*plan.index, name);
     });
@@ -147,6 +149,8 @@ Result<Page> PageReader::read(const RowRange& range) {
         if (full) break;
     }
     if (auto status = cursor->status(); !status) return std::move(status).error();
+    ROCKLOCK_ASSERT(page_.items.size() <= page_.count && page_.count <= page_.scanned);
+    ROCKLOCK_ASSERT(page_.scanned <= plan_.max_rows);
     page_.consumed = report_read(*plan_.schema, plan_.index, plan_.options->return_capacity,
                                  read_units(bytes_, plan_.options->consistent), fetched_units_);
     return std::move(page_);
@@ -169,6 +173,7 @@ void PageReader::take(Item item) {
 }
 
 Result<void> PageReader::fetch(Item& item) {
+    ROCKLOCK_ASSERT(plan_.index != nullptr && !plan_.schema->is_system());
     auto value = snapshot_.get(Family::items, row_key(*plan_.schema, nullptr, item));
     if (!value) return std::move(value).error();
     if (!*value) {
@@ -204,6 +209,7 @@ Result<expression::RequestExpressions> read_page_expressions(expression::Request
 Result<PagePlan> plan_page(Result<SchemaPointer> schema, const PageOptions& options,
                            const expression::RequestExpressions& expressions) {
     if (!schema) return std::move(schema).error();
+    ROCKLOCK_ASSERT(*schema != nullptr);
     PagePlan plan{*std::move(schema), nullptr, &options, &expressions, false, max_stored_rows};
     if (plan.schema->is_system()) plan.max_rows = max_system_rows;
     if (!options.index) return plan;
@@ -251,6 +257,7 @@ StartKeyFault check_start_key(const PagePlan& plan, const AttributeMap& start) {
 }
 
 void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& start) {
+    ROCKLOCK_ASSERT(!range.first.empty());
     std::string row = row_key(*plan.schema, plan.index, start);
     if (range.forward) {
         row.push_back('\0');
@@ -262,6 +269,8 @@ void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& sta
 
 Result<Page> read_page(const Snapshot& snapshot, const PagePlan& plan, const RowRange& range,
                        const AttributeMap& known, GuardedRead& guard) {
+    // A range outside the table would show rows of other tables.
+    ROCKLOCK_ASSERT(range.first.starts_with(row_prefix(*plan.schema, plan.index)));
     guard.add_resource(*plan.schema, known);
     return PageReader(snapshot, plan, guard).read(range);
 }

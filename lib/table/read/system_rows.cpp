@@ -12,6 +12,7 @@ namespace rocklock::table {
 namespace {
 
 std::size_t place_among_system_tables(const Schema& schema) {
+    ROCKLOCK_ASSERT(schema.is_system() && schema.number >= first_system_number);
     return schema.number - first_system_number;
 }
 
@@ -30,6 +31,7 @@ public:
     std::string_view key() const override { return key_; }
     std::string_view value() const override { return value_; }
     void next() override {
+        ROCKLOCK_ASSERT(valid());
         ++at_;
         show();
     }
@@ -151,6 +153,7 @@ void SystemRows::want(const Schema& schema, const std::string& row, const Attrib
 
 Result<void> SystemRows::read() {
     if (keys_.empty()) return {};
+    ROCKLOCK_ASSERT(places_.size() == keys_.size());
     auto rows = source_->get(keys_);
     if (!rows) return std::move(rows).error();
     rows_ = *std::move(rows);

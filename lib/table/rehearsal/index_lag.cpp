@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace rocklock::table {
 namespace {
 
@@ -32,12 +34,14 @@ void IndexLag::after_write() {
 std::shared_ptr<const Snapshot> IndexLag::moment() {
     MutexLock lock(mutex_);
     keep_moment(clock_.now().boot);
+    ROCKLOCK_ASSERT(!moments_.empty() && moments_.front().snapshot != nullptr);
     return moments_.front().snapshot;
 }
 
 void IndexLag::keep_moment(BootTime now) {
     if (written_ && (moments_.back().since == BootTime::min() ||
                      now - moments_.back().since >= std::min(step_, lag_))) {
+        ROCKLOCK_ASSERT(moments_.back().since <= *written_);
         moments_.push_back({*written_, storage_.snapshot()});
         written_.reset();
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "table/schema/request_limits.hpp"
 #include "table/schema/validation.hpp"
 
@@ -57,6 +58,7 @@ RehearsedTables::RehearsedTables(std::unique_ptr<TableService> tables, Clock& cl
       random_(options.rehearsal.seed) {}
 
 bool RehearsedTables::happens(std::uint32_t percent) {
+    ROCKLOCK_ASSERT(percent <= 100);
     if (percent == 0) return false;
     MutexLock lock(mutex_);
     return next_random(random_) % 100 < percent;
@@ -200,6 +202,7 @@ Result<BatchWriteAnswer> RehearsedTables::batch_write(const BatchWrite& request)
     for (const WriteItem& write : request.writes) {
         (is_throttled() ? unprocessed : rest.writes).push_back(write);
     }
+    ROCKLOCK_ASSERT(rest.writes.size() + unprocessed.size() == request.writes.size());
     if (rest.writes.empty()) return throttled();
     auto answer = tables_->batch_write(rest);
     if (answer) answer->unprocessed = std::move(unprocessed);
@@ -237,6 +240,7 @@ Result<BatchGetAnswer> RehearsedTables::batch_get(const BatchGet& request) {
 Result<TransactWriteAnswer> RehearsedTables::transact_write(const TransactWrite& request) {
     auto reasons = reasons_against(request.actions.size());
     if (has_cause(reasons)) return cancelled(std::move(reasons));
+    ROCKLOCK_ASSERT(reasons.empty() || reasons.size() == request.actions.size());
     return tables_->transact_write(request);
 }
 

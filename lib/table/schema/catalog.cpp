@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "item/key_codec.hpp"
 #include "table/schema/layout.hpp"
@@ -33,6 +34,7 @@ Result<void> Catalog::open() {
     const auto cursor =
         snapshot->scan(Family::meta, table_record_prefix, end_of_prefix(table_record_prefix));
     MutexLock lock(mutex_);
+    ROCKLOCK_ASSERT(tables_.empty());
     for (; cursor->valid(); cursor->next()) {
         const std::string name(cursor->key().substr(table_record_prefix.size()));
         auto schema = decode_schema(name, cursor->value());
@@ -44,6 +46,7 @@ Result<void> Catalog::open() {
 }
 
 void Catalog::charge(Schema& schema, std::size_t record_bytes) const {
+    ROCKLOCK_ASSERT(schema.item_counts != nullptr && schema.definition != nullptr);
     const auto use = users_.of(schema.user);
     schema.item_counts->charge(use);
     for (const IndexSchema& index : schema.indexes) index.item_counts->charge(use);
@@ -115,6 +118,7 @@ Result<SchemaPointer> Catalog::add(Schema schema) {
 
 Result<SchemaPointer> Catalog::replace(const SchemaPointer& before, Schema after) {
     MutexLock changing(changing_);
+    ROCKLOCK_ASSERT(after.name == before->name && after.number == before->number);
     if (find(before->name) != before) return changed_meanwhile(before->name);
     Batch batch;
     const auto version = versions_.next();
@@ -131,6 +135,7 @@ Result<SchemaPointer> Catalog::replace(const SchemaPointer& before, Schema after
 Result<SchemaPointer> Catalog::commit(const Schema* before, Schema after, Batch batch) {
     const auto version = versions_.next();
     if (!version) return Error(version.error());
+    ROCKLOCK_ASSERT(!after.is_system());
     after.version = *version;
     const std::string key = table_record_key(after.name);
     batch.preconditions.push_back({Family::meta, key, std::nullopt});
@@ -160,7 +165,8 @@ Result<void> Catalog::remove(const SchemaPointer& before) {
     batch.writes.push_back({Family::meta, leavings_key(before->number, 0), mark(*version)});
     if (auto written = storage_.commit(std::move(batch)); !written) return written;
     MutexLock lock(mutex_);
-    tables_.erase(before->name);
+    const std::size_t erased = tables_.erase(before->name);
+    ROCKLOCK_ASSERT(erased == 1);
     return {};
 }
 
@@ -195,6 +201,8 @@ Result<void> Catalog::clear(const Leavings& leavings) {
 }
 
 Result<void> Catalog::clear_rows(Family family, const std::string& prefix) {
+    // An empty prefix would clear all tables.
+    ROCKLOCK_ASSERT(!prefix.empty());
     const auto snapshot = storage_.snapshot();
     const auto cursor = snapshot->scan(family, prefix, end_of_prefix(prefix));
     while (cursor->valid()) {

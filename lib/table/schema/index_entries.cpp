@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "item/capacity.hpp"
 #include "table/schema/layout.hpp"
 #include "table/schema/validation.hpp"
@@ -75,6 +76,7 @@ Item entry_of(const Schema& schema, const IndexSchema& index, const Item& item) 
 
 IndexUnits change_entries(const Schema& schema, const Item* before, const Item* after,
                           std::uint64_t version, RowChanges& changes) {
+    ROCKLOCK_ASSERT(before != nullptr || after != nullptr);
     IndexUnits units;
     for (const IndexSchema& index : schema.indexes) {
         const auto old_entry = entry_in(schema, index, before);
@@ -82,6 +84,7 @@ IndexUnits change_entries(const Schema& schema, const Item* before, const Item* 
         const bool moved = old_entry && entry && old_entry->key != entry->key;
         if (old_entry && entry && !moved && old_entry->item == entry->item) continue;
         if (!old_entry && !entry) continue;
+        ROCKLOCK_ASSERT(index.item_counts != nullptr);
         const std::size_t old_bytes = old_entry ? size_bytes(old_entry->item) : 0;
         const std::size_t bytes = entry ? size_bytes(entry->item) : 0;
         changes.count_changes.push_back({index.item_counts, (entry ? 1 : 0) - (old_entry ? 1 : 0),

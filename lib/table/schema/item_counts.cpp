@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "item/key_codec.hpp"
 #include "table/schema/layout.hpp"
@@ -70,6 +71,7 @@ std::int64_t bytes_of(const CountChange& change) { return charged(change.count, 
 
 void apply(const std::vector<CountChange>& changes) {
     for (const CountChange& change : changes) {
+        ROCKLOCK_ASSERT(change.item_counts != nullptr);
         change.item_counts->add(change.count, change.bytes);
     }
 }
@@ -86,6 +88,7 @@ std::string encode_item_counts(const std::vector<std::shared_ptr<const Schema>>&
     std::string out;
     std::vector<std::uint32_t> sound_ones;
     for (const auto& table : tables) {
+        ROCKLOCK_ASSERT(table != nullptr && table->item_counts != nullptr);
         if (sound && table->item_counts->sound) sound_ones.push_back(table->number);
     }
     append_varint(out, sound_ones.size());
@@ -140,6 +143,7 @@ RowCounter::RowCounter(const Storage& storage, std::shared_ptr<const Schema> sch
     add(nullptr, schema_->item_counts);
     for (const IndexSchema& index : schema_->indexes) add(&index, index.item_counts);
     snapshot_ = storage.snapshot();
+    ROCKLOCK_ASSERT(snapshot_ != nullptr);
 }
 
 Result<bool> RowCounter::step(std::size_t& rows_left) {
@@ -150,6 +154,7 @@ Result<bool> RowCounter::step(std::size_t& rows_left) {
         next_.clear();
     }
     // Another counter may have finished first.
+    ROCKLOCK_ASSERT(parts_.size() == schema_->indexes.size() + 1);
     if (schema_->item_counts->sound.exchange(true)) return true;
     for (const Part& part : parts_) {
         part.item_counts->add(part.count - part.count_at_first, part.bytes - part.bytes_at_first);

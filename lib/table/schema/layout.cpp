@@ -48,6 +48,7 @@ std::string row_key(const Schema& schema, const IndexSchema* index, const Item& 
     const KeyParts& parts = index ? index->key : schema.key;
     append_partition(key, part_of(item, parts.hash));
     if (parts.range) append_key_value(key, part_of(item, *parts.range));
+    ROCKLOCK_ASSERT(key.size() > sizeof(schema.number));
     if (!index) return key;
     append_key_value(key, part_of(item, schema.key.hash));
     if (schema.key.range) append_key_value(key, part_of(item, *schema.key.range));
@@ -59,6 +60,7 @@ std::string encode_stored(std::uint64_t version, const Item& item) {
 }
 
 std::string encode_stored(const Stamp& stamp, const Item& item) {
+    ROCKLOCK_ASSERT(!stamp.last_write || stamp.version != 0);
     std::string value;
     append_u64(value, stamp.version);
     if (stamp.last_write) {

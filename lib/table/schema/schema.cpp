@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
 #include "table/schema/capacity_settings.hpp"
 
 namespace rocklock::table {
@@ -72,6 +73,7 @@ std::vector<AttributeDefinition> definitions_of(const Schema& schema) {
 }
 
 TableDescription describe(const Schema& schema, const Arns& arns) {
+    ROCKLOCK_ASSERT(schema.item_counts != nullptr);
     TableDescription description;
     description.arn = arns.of_table(schema.name);
     description.item_count = non_negative(schema.item_counts->count);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/assert.hpp"
 #include "base/user_limit.hpp"
 #include "table/schema/item_counts.hpp"
 
@@ -24,6 +25,7 @@ UserData::User UserData::user(std::uint32_t uid) {
         user.drafts->counts_drafts = true;
         user.drafts->charge(user.use);
     }
+    ROCKLOCK_ASSERT(user.use != nullptr && user.drafts != nullptr && user.use->uid == uid);
     return user;
 }
 
@@ -51,6 +53,7 @@ std::optional<Error> UserData::check(const std::vector<CountChange>& changes) co
     std::map<const ItemCounts*, CountChange> drafts;
     for (const CountChange& change : changes) {
         const ItemCounts* item_counts = change.item_counts.get();
+        ROCKLOCK_ASSERT(item_counts != nullptr);
         if (!item_counts->use) continue;
         bytes[item_counts->use.get()] += bytes_of(change);
         if (!item_counts->counts_drafts) continue;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "table/schema/layout.hpp"
 
@@ -26,6 +27,7 @@ Result<void> Versions::open(WallTime now) {
 
 Result<std::uint64_t> Versions::next() {
     MutexLock lock(mutex_);
+    ROCKLOCK_ASSERT(next_ > 0 && next_ <= reserved_);
     if (next_ == reserved_) {
         std::string mark;
         append_u64(mark, reserved_ + block);
@@ -36,6 +38,7 @@ Result<std::uint64_t> Versions::next() {
         }
         reserved_ += block;
     }
+    ROCKLOCK_ASSERT(next_ < reserved_);
     return next_++;
 }
 

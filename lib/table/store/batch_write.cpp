@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "table/guard/drafts.hpp"
 #include "table/schema/request_limits.hpp"
 #include "table/schema/validation.hpp"
@@ -28,6 +29,7 @@ std::optional<Error> check_batch(const BatchWrite& request) {
 
 // In a batch, errors in the key of a put are reported as for a delete.
 std::optional<Error> check_keys(const MultiWrite& writes) {
+    ROCKLOCK_ASSERT(writes.schemas.size() == writes.reads.size());
     for (std::size_t i = 0; i < writes.reads.size(); ++i) {
         const Item& item = writes.reads[i].request->item;
         AttributeMap key;
@@ -42,6 +44,8 @@ std::optional<Error> check_keys(const MultiWrite& writes) {
 
 // A delete of an absent item in a batch consumes one unit more than alone. Recorded from DynamoDB.
 void count_vain_deletes(const MultiWrite& writes, DecidedWrites& decided) {
+    ROCKLOCK_ASSERT(decided.answers.size() == decided.found.size());
+    ROCKLOCK_ASSERT(decided.answers.size() == writes.reads.size());
     for (std::size_t i = 0; i < decided.answers.size(); ++i) {
         auto& consumed = decided.answers[i].consumed;
         const bool vain = writes.reads[i].request->kind == WriteItem::Kind::remove;

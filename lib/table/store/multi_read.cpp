@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "expression/request.hpp"
 #include "item/capacity.hpp"
@@ -34,6 +35,7 @@ struct ReadMoment {
 
 Result<Found> read_one(const ReadMoment& moment, const Schema& schema, const std::string& row,
                        const RequestExpressions& read) {
+    ROCKLOCK_ASSERT(!row.empty());
     auto stored = read_item(moment.snapshot, moment.system, schema, row);
     if (!stored) return std::move(stored).error();
     if (!*stored) return Found{};
@@ -93,6 +95,7 @@ Result<void> read_keys(const PlannedKeys& plan, const ReadMoment& moment, Return
                        GuardedRead& guard, Filled& filled) {
     BatchGetAnswer::Items& items = filled.answer.tables.emplace_back();
     items.table = plan.request->table;
+    ROCKLOCK_ASSERT(plan.rows.size() == plan.request->keys.size());
     std::optional<BatchGet::Keys> left;
     for (std::size_t i = 0; i < plan.rows.size(); ++i) {
         if (filled.bytes >= max_answer_bytes) {
@@ -207,6 +210,7 @@ Result<TransactGetAnswer> read_together(const std::vector<PlannedGet>& plans, On
         consumed.add(report_read(*plan.schema, nullptr, wanted, read_units(found->bytes, true), 0));
         answer.items.push_back(std::move(found->item));
     }
+    ROCKLOCK_ASSERT(answer.items.size() == plans.size());
     answer.consumed = consumed.take();
     return answer;
 }

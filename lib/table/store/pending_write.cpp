@@ -43,6 +43,7 @@ private:
 };
 
 void TableStore::Pending::begin(const WriteItem& request) {
+    ROCKLOCK_ASSERT(!read_ && !begun_);
     auto read = read_write(request);
     if (!read) {
         answer_ = std::move(read).error();
@@ -90,6 +91,7 @@ bool TableStore::Pending::enqueue(DecidedWrite decided, const PlannedWrite& plan
     if (store_.closing_) return false;
     const std::shared_lock open_until_queued(store_.committing_);
     if (!store_.opened_) return false;
+    ROCKLOCK_ASSERT(!queued_ && !batch.writes.empty());
     ++store_.queued_;
     queued_ = store_.storage_.enqueue(std::move(batch), store_.options_.durability, &verdict_);
     return true;
@@ -102,7 +104,8 @@ std::optional<Result<WriteAnswer>> TableStore::Pending::finish() {
         store_.storage_.wait(*std::exchange(queued_, std::nullopt), store_.options_.durability);
     const bool applied = committed && !verdict_.refused;
     if (applied) apply(figures_);
-    --store_.queued_;
+    const auto before = store_.queued_--;
+    ROCKLOCK_ASSERT(before > 0);
     if (!committed) return Error(committed.error());
     if (!applied) return std::nullopt;
     return std::exchange(answer_, std::nullopt);

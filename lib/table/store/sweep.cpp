@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "item/key_codec.hpp"
 #include "table/guard/drafts.hpp"
 #include "table/schema/validation.hpp"
@@ -88,12 +89,14 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
         round_.count.reset();
         if (!done) return Error(done.error());
     }
+    ROCKLOCK_ASSERT(round_.began.has_value());
     if (round_.tables.empty() && !round_.draft) report.next = until_next(*round_.began);
     return report;
 }
 
 Result<bool> TableStore::sweep_table(SweepRound& round, std::size_t& items_left,
                                      SweepReport& report) {
+    ROCKLOCK_ASSERT(!round.tables.empty() && items_left > 0);
     const auto schema = catalog_.find(round.tables.back());
     if (!schema) {
         round.count.reset();
@@ -134,6 +137,7 @@ Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
     for (; cursor->valid(); cursor->next()) {
         stopped = items_left == 0 || bytes >= max_bytes_read;
         if (stopped) break;
+        ROCKLOCK_ASSERT(items_left > 0 && expired.size() < removals_at_once);
         --items_left;
         ++report.examined;
         bytes += cursor->value().size();
@@ -216,6 +220,7 @@ Result<std::size_t> TableStore::remove_expired(const SweepRound& round, std::uin
     // If a power failure loses the removal, the next sweep finds the item again.
     auto committed = commit_decision(rows, Durability::written, decide);
     if (!committed) return std::move(committed).error();
+    ROCKLOCK_ASSERT(removed <= items.size());
     return removed;
 }
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "table/rehearsal/rehearsed_tables.hpp"
 #include "table/schema/validation.hpp"
@@ -50,6 +51,7 @@ constexpr std::size_t rows_counted_at_once = 1'000;
 }  // namespace
 
 Result<void> TableStore::open() {
+    ROCKLOCK_ASSERT(!opened_ && !closing_);
     if (auto opened = versions_.open(clock_.now().wall); !opened) return opened;
     if (auto opened = catalog_.open(); !opened) return opened;
     if (options_.system != nullptr) {
@@ -135,6 +137,7 @@ Result<SchemaPointer> TableStore::schema(const std::string& table) const {
 }
 
 std::shared_ptr<const Snapshot> TableStore::moment_for(const PagePlan& plan) const {
+    ROCKLOCK_ASSERT(!plan.schema->is_system() || options_.system != nullptr);
     if (plan.schema->is_system()) return system_moment(*options_.system, plan);
     const bool global = plan.index && plan.index->kind == IndexKind::global;
     if (global && index_lag_) return index_lag_->moment();
@@ -143,6 +146,7 @@ std::shared_ptr<const Snapshot> TableStore::moment_for(const PagePlan& plan) con
 
 Result<std::optional<StoredItem>> TableStore::read_one(const ReadGet& read,
                                                        const AttributeMap& key) const {
+    ROCKLOCK_ASSERT(read.schema != nullptr && !read.row.empty());
     if (!read.schema->is_system()) return read_row(read.row);
     SystemRows rows(options_.system);
     rows.want(*read.schema, read.row, key);

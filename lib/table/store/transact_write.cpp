@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "item/capacity.hpp"
 #include "table/guard/drafts.hpp"
@@ -121,13 +122,17 @@ Result<void> bind_all(MultiWrite& writes, const Catalog& catalog) {
     auto bound = bind_writes(writes, at);
     if (bound) return bound;
     Reasons reasons(writes.reads.size());
-    reasons[at] = *reason_of(bound.error());
+    auto reason = reason_of(bound.error());
+    ROCKLOCK_ASSERT(at < reasons.size() && reason.has_value());
+    reasons[at] = *std::move(reason);
     return cancelled(std::move(reasons));
 }
 
 // Two properties of condition checks, recorded from DynamoDB: the message of a failed check ends
 // with a period, and a check of an absent item consumes no capacity.
 void adjust_checks(const std::vector<WriteItem>& actions, DecidedWrites& decided) {
+    ROCKLOCK_ASSERT(decided.reasons.size() == actions.size());
+    ROCKLOCK_ASSERT(decided.found.size() == actions.size());
     const bool cancelled = has_cause(decided.reasons);
     for (std::size_t i = 0; i < actions.size(); ++i) {
         if (actions[i].kind != Kind::check) continue;
@@ -189,6 +194,7 @@ Result<std::vector<ConsumedCapacity>> units_of_replay(const MultiWrite& writes,
 // Returns false if the locks have changed since begin_checks(). A refused check becomes a reason.
 Result<bool> end_checks(std::vector<GuardedRead>& reads, const MultiWrite& writes,
                         DecidedWrites& decided) {
+    ROCKLOCK_ASSERT(reads.size() == writes.reads.size());
     for (std::size_t i = 0; i < reads.size(); ++i) {
         const WriteItem& request = *writes.reads[i].request;
         if (request.kind != Kind::check) continue;
@@ -311,6 +317,7 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     }
     tear(decision.batch, storage_);
     transaction.answers = std::move(decided->answers);
+    ROCKLOCK_ASSERT(transaction.answers.size() == transaction.actions.size());
     transaction.version = *version;
     return std::optional(std::move(decision));
 }

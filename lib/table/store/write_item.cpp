@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "table/guard/drafts.hpp"
 #include "table/schema/validation.hpp"
@@ -95,6 +96,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         return std::move(committed).error();
     }
     if (refused) return *std::move(refused);
+    ROCKLOCK_ASSERT(plan->read == &read && plan->row == row);
     after.apply_after_save();
     return answer;
 }

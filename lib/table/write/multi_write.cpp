@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "table/read/capacity_report.hpp"
 #include "table/schema/validation.hpp"
@@ -80,6 +81,7 @@ Result<void> decide_one(const MultiWrite& writes, const PlannedWrite& plan,
     }
     const auto current = read_current(plan, moment);
     if (!current) return Error(current.error());
+    ROCKLOCK_ASSERT(all.found.size() == all.reasons.size() && !all.found.empty());
     all.found.back() = current->has_value();
     auto decided =
         decide_write(plan, *current, stamp_of(moment.version, request, let_in, moment.now));
@@ -88,6 +90,7 @@ Result<void> decide_one(const MultiWrite& writes, const PlannedWrite& plan,
     all.answers.push_back(std::move(decided->answer));
     if (is_unguarded(plan, writes)) return {};
     if (plan.schema->is_system()) {
+        ROCKLOCK_ASSERT(moment.system != nullptr && request.kind == WriteItem::Kind::check);
         return moment.system->add_terms(plan.row, moment.snapshot, batch);
     }
     add_preconditions(plan, *current, batch.preconditions);
@@ -161,6 +164,7 @@ Result<void> find_tables(MultiWrite& writes, const Catalog& catalog) {
 }
 
 std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice) {
+    ROCKLOCK_ASSERT(writes.schemas.size() == writes.reads.size());
     std::set<std::string> rows;
     for (std::size_t i = 0; i < writes.reads.size(); ++i) {
         const WriteItem& request = *writes.reads[i].request;
@@ -176,6 +180,7 @@ std::optional<Error> check_together(const MultiWrite& writes, std::string_view t
 }
 
 Result<void> bind_writes(MultiWrite& writes, std::size_t& at) {
+    ROCKLOCK_ASSERT(writes.schemas.size() == writes.reads.size());
     writes.plans.clear();
     for (at = 0; at < writes.reads.size(); ++at) {
         auto plan = bind_write(writes.reads[at], writes.schemas[at]);
@@ -186,6 +191,7 @@ Result<void> bind_writes(MultiWrite& writes, std::size_t& at) {
 }
 
 Result<DecidedWrites> decide_writes(const MultiWrite& writes, const WriteMoment& moment) {
+    ROCKLOCK_ASSERT(writes.plans.size() == writes.reads.size() && moment.version != 0);
     DecidedWrites all;
     moment.after.begin();
     for (const PlannedWrite& plan : writes.plans) {
@@ -198,6 +204,8 @@ Result<DecidedWrites> decide_writes(const MultiWrite& writes, const WriteMoment&
         all.reasons.back() = *std::move(reason);
         if (!all.refused) all.refused = std::move(decided).error();
     }
+    ROCKLOCK_ASSERT(all.reasons.size() == writes.plans.size());
+    ROCKLOCK_ASSERT(all.refused || all.answers.size() == writes.plans.size());
     return all;
 }
 
@@ -209,6 +217,7 @@ std::vector<ConsumedCapacity> consumed_by(const std::vector<WriteAnswer>& answer
 
 std::vector<WrittenCollection> collections_of(const MultiWrite& writes,
                                               const std::vector<WriteAnswer>& answers) {
+    ROCKLOCK_ASSERT(answers.size() <= writes.reads.size());
     std::vector<WrittenCollection> list;
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const auto& key = answers[i].collection_key;

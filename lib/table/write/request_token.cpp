@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/hmac.hpp"
 #include "item/item_codec.hpp"
@@ -109,6 +110,7 @@ std::string fingerprint(const std::vector<WriteItem>& actions, const std::vector
 
 Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
                              const std::string& print, WallTime now, Batch& batch) {
+    ROCKLOCK_ASSERT(!token.empty() && print.size() == print_bytes);
     const std::string key = token_key(token);
     const auto use = find_use(snapshot, key);
     if (!use) return Error(use.error());
@@ -122,6 +124,7 @@ Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
     if (*use) batch.preconditions.back().version = (*use)->used_at;
     // The version must change with every write, even if the clock was set back.
     const std::uint64_t used_at = std::max(milliseconds(now), *use ? (*use)->used_at + 1 : 0);
+    ROCKLOCK_ASSERT(!*use || used_at > (*use)->used_at);
     std::string value;
     append_u64(value, used_at);
     value += print;

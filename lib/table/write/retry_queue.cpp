@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "base/assert.hpp"
+
 namespace rocklock::table {
 
 RetryQueue::Slot::~Slot() {
@@ -22,6 +24,7 @@ bool RetryQueue::is_contended(const std::vector<std::size_t>& places) const {
 
 void RetryQueue::take(std::vector<std::size_t> places, std::optional<Slot>& slot) {
     // All callers acquire places in ascending order, which prevents deadlocks.
+    ROCKLOCK_ASSERT(!slot && !places.empty());
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
     for (const std::size_t place : places) wait_at(places_[place]);
@@ -33,7 +36,10 @@ void RetryQueue::wait_at(Place& place) {
     Parker parker;
     {
         const MutexLock lock(place.mutex);
-        if (!std::exchange(place.taken, true)) return;
+        if (!std::exchange(place.taken, true)) {
+            ROCKLOCK_ASSERT(place.waiting.empty());
+            return;
+        }
         place.waiting.push_back(&parker);
     }
     parker.park();
@@ -45,7 +51,9 @@ void RetryQueue::leave(Place& place) {
     Parker* next = nullptr;
     {
         const MutexLock lock(place.mutex);
-        place.present.fetch_sub(1, std::memory_order_relaxed);
+        ROCKLOCK_ASSERT(place.taken);
+        const auto before = place.present.fetch_sub(1, std::memory_order_relaxed);
+        ROCKLOCK_ASSERT(before > place.waiting.size());
         if (place.waiting.empty()) {
             place.taken = false;
             return;

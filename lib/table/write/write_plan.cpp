@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/time_format.hpp"
 #include "item/capacity.hpp"
 #include "table/read/capacity_report.hpp"
@@ -74,6 +75,7 @@ Error failed_condition(const WriteItem& request, const std::optional<StoredItem>
 // Returns the error for an item that does not have the expected version.
 Error other_version(const WriteItem& request, const std::optional<StoredItem>& current) {
     Error error = failed_condition(request, current);
+    ROCKLOCK_ASSERT(request.expected_version.has_value());
     error.message += ": the item has version " + std::to_string(error.item_version) + ", not " +
                      std::to_string(*request.expected_version);
     if (const auto& last = error.last_write) {
@@ -137,6 +139,7 @@ Result<ReadWrite> read_write(const WriteItem& request) {
 }
 
 Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema) {
+    ROCKLOCK_ASSERT(read.request != nullptr && schema != nullptr);
     if (auto error = check_writable(*schema, *read.request)) return *std::move(error);
     if (auto checked = check_key_of(*schema, *read.request); !checked) {
         return std::move(checked).error();
@@ -147,12 +150,14 @@ Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema) {
         }
     }
     std::string row = row_key(*schema, nullptr, read.request->item);
+    ROCKLOCK_ASSERT(!schema->is_system() || read.request->kind == Kind::check);
     return PlannedWrite{&read, std::move(schema), std::move(row)};
 }
 
 Result<DecidedWrite> decide_write(const PlannedWrite& plan,
                                   const std::optional<StoredItem>& current, const Stamp& stamp) {
     static const Item no_item;
+    ROCKLOCK_ASSERT(plan.read != nullptr && plan.schema != nullptr && !plan.row.empty());
     const WriteItem& request = *plan.read->request;
     const Item* before = current ? &current->item : nullptr;
     const std::uint64_t current_version = current ? current->version : 0;
@@ -173,6 +178,7 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
     const std::size_t bytes = after ? size_bytes(*after) : 0;
     IndexUnits index_units;
     if (writes) {
+        ROCKLOCK_ASSERT(stamp.version != 0 && !plan.schema->is_system());
         decided.changes.writes.push_back({Family::items, plan.row, std::nullopt});
         if (after) decided.changes.writes.back().value = encode_stored(stamp, *after);
         decided.changes.count_changes.push_back({plan.schema->item_counts,
@@ -181,6 +187,7 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
         index_units = change_entries(*plan.schema, before, after, stamp.version, decided.changes);
         if (after) decided.answer.version = stamp.version;
     }
+    ROCKLOCK_ASSERT(request.kind != Kind::check || decided.changes.writes.empty());
     decided.answer.attributes = returned(plan, before, after);
     decided.answer.consumed = report_write(*plan.schema, request.return_capacity,
                                            write_units(std::max(old_bytes, bytes)), index_units);
@@ -200,6 +207,7 @@ Stamp stamp_of(std::uint64_t version, const WriteItem& request,
 
 void add_preconditions(const PlannedWrite& plan, const std::optional<StoredItem>& current,
                        std::vector<Precondition>& preconditions) {
+    ROCKLOCK_ASSERT(!plan.schema->is_system());
     preconditions.push_back({Family::items, plan.row, std::nullopt});
     if (current) preconditions.back().version = current->version;
     preconditions.push_back(unchanged(*plan.schema));
