@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/duration_text.hpp"
 #include "client/remote_service.hpp"
 #include "lock/model/names.hpp"
@@ -59,6 +60,7 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
                        exact_duration(times.lease - times.renew_every) +
                        ", or every renewal comes with a warning");
     }
+    ROCKLOCK_ASSERT(times.margin < times.warn_at && times.warn_at < times.lease);
     return times;
 }
 

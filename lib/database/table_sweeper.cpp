@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/assert.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -18,6 +20,7 @@ constexpr milliseconds min_pause{1};
 void TableSweeper::start() {
     const MutexLock lock(mutex_);
     if (std::exchange(started_, true) || ending_) return;
+    ROCKLOCK_ASSERT(!thread_.joinable());
     thread_ = std::thread([this] { run(); });
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 
 namespace rocklock {
@@ -126,6 +127,7 @@ Disconnect ClientSession::leave() {
     Disconnect disconnected;
     if (std::exchange(gone_, true)) return disconnected;
     disconnected.waits = tickets();
+    ROCKLOCK_ASSERT(disconnected.waits.size() <= asked_.size());
     for (const auto& session : sessions_) {
         disconnected.sessions.push_back({session, std::string(connection_gone)});
     }

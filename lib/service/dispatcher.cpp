@@ -11,6 +11,7 @@
 
 #include <rocklock/version.hpp>
 
+#include "base/assert.hpp"
 #include "base/is_one_of.hpp"
 #include "base/time_format.hpp"
 #include "database/end_sessions.hpp"
@@ -225,6 +226,7 @@ void Dispatcher::answer_query(Call call, Done done) {
 
 Dispatcher::~Dispatcher() {
     if (backup_thread_.joinable()) backup_thread_.join();
+    ROCKLOCK_ASSERT(!backing_up_);
 }
 
 void Dispatcher::back_up(const std::string& directory, Done done) {

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "database/item_locks.hpp"
 #include "service/lock_headers.hpp"
 #include "table/guard/drafts.hpp"
@@ -106,6 +107,7 @@ void EditEndpoint::lock_and_read(Call call, std::vector<ItemToLock> items,
     ask_client(std::move(call), [this, given_back, items = std::move(items),
                                  done = std::move(done)](Result<Reply> reply) {
         if (!reply) return done(error_answer(reply.error()));
+        ROCKLOCK_ASSERT(std::holds_alternative<Grant>(*reply));
         threads_.run([this, given_back, items, grant = std::get<Grant>(*std::move(reply)), done] {
             auto answer = read(grant, items);
             if (!answer && given_back) give_back(locks_, grant);

@@ -41,6 +41,7 @@ const std::optional<SignatureProblem>& ItemCall::signature_problem() {
 }
 
 std::optional<PackingFault> ItemCall::unpack() {
+    ROCKLOCK_ASSERT(!body_);
     const auto& coding = request_.content_encoding;
     if (coding.empty() || equal_ignoring_case(coding, "identity")) return std::nullopt;
     if (!equal_ignoring_case(coding, "gzip")) return PackingFault::unknown_coding;

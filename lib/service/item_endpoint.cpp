@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/random.hpp"
 #include "service/gzip.hpp"
 #include "service/item_call.hpp"
@@ -201,7 +202,9 @@ ItemEndpoint::ItemEndpoint(TableService& tables, LockService& locks,
 
 std::size_t ItemEndpoint::index_of(const ItemCall& call) const {
     if (call.operation() == nullptr) return operations_.size() - 1;
-    return static_cast<std::size_t>(call.operation() - table_operations().data());
+    const auto index = static_cast<std::size_t>(call.operation() - table_operations().data());
+    ROCKLOCK_ASSERT(index + 1 < operations_.size());
+    return index;
 }
 
 void ItemEndpoint::count(std::size_t operation, const ServiceAnswer& answer,
@@ -246,6 +249,8 @@ void ItemEndpoint::hand_over(BegunWrite write) {
 }
 
 void ItemEndpoint::queue(BegunWrite write) {
+    ROCKLOCK_ASSERT(write.call != nullptr && write.pending != nullptr);
+    ROCKLOCK_ASSERT(write.pending->is_queued());
     {
         const MutexLock lock(mutex_);
         queued_.push_back(std::move(write));

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "wire/error_names.hpp"
 #include "wire/frame_reader.hpp"
@@ -27,6 +28,7 @@ public:
     OpenFrame(const OpenFrame&) = delete;
     OpenFrame& operator=(const OpenFrame&) = delete;
     ~OpenFrame() {
+        ROCKLOCK_ASSERT(out_.size() >= begin_ + length_bytes + head_bytes);
         auto size = static_cast<std::uint32_t>(out_.size() - begin_ - length_bytes);
         for (std::size_t i = length_bytes; i-- > 0; size >>= 8) {
             out_[begin_ + i] = static_cast<char>(size & 0xFF);
@@ -68,6 +70,7 @@ Result<std::optional<Frame>> take_frame(std::string_view& bytes, std::size_t lon
     const auto number = reader.u64();
     const auto body = reader.bytes(*size - head_bytes);
     if (!body) return std::optional<Frame>();
+    ROCKLOCK_ASSERT(bytes.size() >= length_bytes + *size);
     bytes.remove_prefix(length_bytes + *size);
     return std::optional<Frame>(Frame{static_cast<FrameKind>(*kind), *number, *body});
 }

@@ -16,6 +16,7 @@
 
 #include <rocklock/lock.hpp>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "wire/draft_json.hpp"
 #include "wire/frame_tag.hpp"
@@ -134,6 +135,7 @@ private:
         return out_.size();
     }
     void end_block(std::size_t begin) {
+        ROCKLOCK_ASSERT(begin > 0 && begin <= out_.size());
         const auto size = out_.size() - begin;
         if (size < 0x80) {
             out_[begin - 1] = static_cast<char>(size);
