@@ -20,7 +20,7 @@ constexpr std::string_view child_mark = "--child";
 
 bool is_child(int argc, char** argv) { return argc >= 4 && argv[1] == child_mark; }
 
-void tell_parent(const std::vector<double>& numbers) {
+void send_to_parent(const std::vector<double>& numbers) {
     for (const double number : numbers) std::cout << number << ' ';
     std::cout << std::endl;
 }

@@ -16,6 +16,6 @@ bool is_child(int argc, char** argv);
 std::vector<double> run_child_process(std::vector<std::string> arguments, bool killed = false);
 
 // For the child: prints the numbers that run_child_process() returns to the parent.
-void tell_parent(const std::vector<double>& numbers);
+void send_to_parent(const std::vector<double>& numbers);
 
 }  // namespace rocklock::bench

@@ -31,7 +31,7 @@ int child_memory(const std::string& folder, std::size_t locks, bool flat) {
     hold_locks(database, 0, locks, flat);
     const double each = (static_cast<double>(resident_bytes()) - static_cast<double>(before)) /
                         static_cast<double>(locks);
-    tell_parent({each});
+    send_to_parent({each});
     // Skips destructors: the end of the process frees the memory faster.
     std::_Exit(0);
 }
@@ -40,7 +40,7 @@ int child_fill(const std::string& folder, std::size_t locks, End end) {
     Database database = open_store(folder);
     hold_locks(database, 0, locks, false);
     if (end == End::closed) must(database.close(), "close");
-    tell_parent({0});
+    send_to_parent({0});
     if (end == End::closed) return 0;
     ::kill(::getpid(), SIGKILL);
     return 1;
@@ -51,7 +51,7 @@ int child_open(const std::string& folder) {
     Database database = open_store(folder);
     Session session = must(database.open_session("first"), "open a session");
     Guard guard = must(session.acquire("a name that is free"), "acquire");
-    tell_parent({std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+    send_to_parent({std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
     std::_Exit(0);
 }
 

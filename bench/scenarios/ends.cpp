@@ -199,7 +199,7 @@ double last_waited(const Sample& sample) { return sample.waits.max_us() / 1000; 
 double half_asked(const Sample& sample) { return sample.other_waits.quantile_us(0.5) / 1000; }
 double last_asked(const Sample& sample) { return sample.other_waits.max_us() / 1000; }
 
-void tell_ours(Setting& setting, const std::string& count, const std::vector<Sample>& ours) {
+void report_ours(Setting& setting, const std::string& count, const std::vector<Sample>& ours) {
     for (const auto& [series, metric] : std::initializer_list<std::pair<std::string, Metric>>{
              {"waiting before the end: median", half_waited},
              {"waiting before the end: maximum", last_waited},
@@ -241,7 +241,7 @@ void measure(Setting& setting, std::size_t count, std::size_t rounds, Speed& spe
         return setting.leave_out("Rocklock, " + x + " leases",
                                  "the machine is too slow to take all before they end");
     }
-    tell_ours(setting, x, ours);
+    report_ours(setting, x, ours);
     if (theirs.size() == rounds) {
         setting.point("ended", "Redis, no log", x, values_of(theirs, rate_of));
         setting.compare(

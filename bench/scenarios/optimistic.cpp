@@ -37,7 +37,7 @@ std::optional<double> crossing(const std::vector<Step>& steps) {
     return std::nullopt;
 }
 
-void tell_crossing(Setting& setting, const std::string& what, const std::vector<Step>& steps) {
+void report_crossing(Setting& setting, const std::string& what, const std::vector<Step>& steps) {
     const auto found = crossing(steps);
     if (!found) {
         return setting.leave_out("number of accounts with which " + what,
@@ -85,8 +85,8 @@ void run(Setting& setting) {
             {accounts_there, median(1, one_of_a_hundred_of) / median(0, one_of_a_hundred_of)});
     }
     bank.audit();
-    tell_crossing(setting, "optimistic transfers are as fast as locked ones", by_rate);
-    tell_crossing(setting, "the slowest of a hundred take as long without locks as with them",
+    report_crossing(setting, "optimistic transfers are as fast as locked ones", by_rate);
+    report_crossing(setting, "the slowest of a hundred take as long without locks as with them",
                   by_wait);
 }
 

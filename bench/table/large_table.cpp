@@ -80,11 +80,11 @@ int child_fill(const std::string& folder, std::size_t items, End end) {
     const double rate = static_cast<double>(items) / seconds_since(start);
     const auto filled = static_cast<double>(resident_bytes());
     if (end == End::killed) {
-        tell_parent({rate, filled, filled});
+        send_to_parent({rate, filled, filled});
         ::kill(::getpid(), SIGKILL);
     }
     read_all(tables, table_name);
-    tell_parent({rate, filled, static_cast<double>(resident_bytes())});
+    send_to_parent({rate, filled, static_cast<double>(resident_bytes())});
     must(database.close(), "close");
     return 0;
 }
@@ -95,7 +95,7 @@ int child_memory(std::size_t items) {
     fill(tables, "first", 1000, small_item_bytes);
     const auto before = static_cast<double>(resident_bytes());
     fill(tables, table_name, items, small_item_bytes);
-    tell_parent({(static_cast<double>(resident_bytes()) - before) / static_cast<double>(items)});
+    send_to_parent({(static_cast<double>(resident_bytes()) - before) / static_cast<double>(items)});
     // Skips destructors: the end of the process frees the memory faster.
     std::_Exit(0);
 }
@@ -108,7 +108,7 @@ int child_open(const std::string& folder) {
     request.table = table_name;
     request.key = key_of(0);
     if (!must(tables.get_item(request), "get").item) give_up("get", "there is no item");
-    tell_parent({seconds_since(start)});
+    send_to_parent({seconds_since(start)});
     std::_Exit(0);
 }
 

@@ -105,7 +105,7 @@ Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
 }
 
 // Releases the grant if it could not be printed, because no other process could release it.
-int keep_if_told(Manager& manager, const Grant& grant) {
+int keep_if_requested(Manager& manager, const Grant& grant) {
     if (output_written()) return exit_status::done;
     const auto released = manager.ask<Released>(
         Call{Release{grant.session, grant.id}, grant.own_session->secret, {}});
@@ -184,7 +184,7 @@ int acquire_verb(const Arguments& arguments) {
     } else {
         print_shell(*grant, arguments);
     }
-    return keep_if_told(**manager, *grant);
+    return keep_if_requested(**manager, *grant);
 }
 
 int renew_verb(const Arguments& arguments) {
@@ -317,7 +317,7 @@ int steal_verb(const Arguments& arguments) {
     } else {
         print_shell(*taken, arguments);
     }
-    return opened ? keep_if_told(**manager, *taken) : exit_status::done;
+    return opened ? keep_if_requested(**manager, *taken) : exit_status::done;
 }
 
 int break_verb(const Arguments& arguments) {

@@ -36,7 +36,7 @@ constexpr std::array mutants{
     Known{Mutant::force_by_name, "force_by_name"},
     Known{Mutant::soft_edge_missing, "soft_edge_missing"},
     Known{Mutant::late_renewals_refused, "late_renewals_refused"},
-    Known{Mutant::told_before_durable, "told_before_durable"},
+    Known{Mutant::notified_before_durable, "notified_before_durable"},
     Known{Mutant::child_goes_on, "child_goes_on"},
     Known{Mutant::unwoken_release, "unwoken_release"},
     Known{Mutant::unwoken_expiry, "unwoken_expiry"},

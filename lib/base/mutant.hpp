@@ -58,7 +58,7 @@ enum class Mutant : std::uint8_t {
     // time.
     late_renewals_refused = 22,
     // A lost grant is reported when it is decided, not after the decision is durable.
-    told_before_durable = 23,
+    notified_before_durable = 23,
     // A forked child uses an object of its parent as its own.
     child_goes_on = 24,
 

@@ -177,19 +177,19 @@ void FramedService::lose_all(const SessionId& session, Known& known, const Endin
 
 void FramedService::notify(const Notifications& notifications) {
     for (const LostNotice& notice : notifications.lost) {
-        if (tell_lost_) tell_lost_(notice);
+        if (notify_lost_) notify_lost_(notice);
     }
     for (const WantedNotice& notice : notifications.wanted) {
-        if (tell_wanted_) tell_wanted_(notice);
+        if (notify_wanted_) notify_wanted_(notice);
     }
 }
 
 void FramedService::on_lost(std::function<void(const LostNotice&)> notify) {
-    tell_lost_ = std::move(notify);
+    notify_lost_ = std::move(notify);
 }
 
 void FramedService::on_wanted(std::function<void(const WantedNotice&)> notify) {
-    tell_wanted_ = std::move(notify);
+    notify_wanted_ = std::move(notify);
 }
 
 std::optional<BootTime> FramedService::tick() {

@@ -201,8 +201,8 @@ private:
     const RemoteOptions options_;
     const MadeHere made_here_{};
     const int wake_event_;
-    std::function<void(const LostNotice&)> tell_lost_;
-    std::function<void(const WantedNotice&)> tell_wanted_;
+    std::function<void(const LostNotice&)> notify_lost_;
+    std::function<void(const WantedNotice&)> notify_wanted_;
 
     // Used by the reader thread only.
     int reader_fd_ = -1;

@@ -74,7 +74,7 @@ std::string principals_in(const std::vector<Holder>& holders) {
     return text;
 }
 
-void tell_since(Error& error, std::vector<Holder> since) {
+void add_later_holders(Error& error, std::vector<Holder> since) {
     if (!since.empty()) error.message += "; since then it was held by " + principals_in(since);
     error.blockers = std::move(since);
 }
@@ -119,7 +119,7 @@ Result<Guard> Session::reacquire_if_untouched(const Grant& lost) {
     auto grant = kept_->service.ask(Reacquire{kept_->id, lost.id});
     if (!grant) {
         Error error = std::move(grant).error();
-        if (error.code == ErrorCode::precondition_failed) tell_since(error, granted_since(lost));
+        if (error.code == ErrorCode::precondition_failed) add_later_holders(error, granted_since(lost));
         return error;
     }
     kept_->granted(*grant);
@@ -161,7 +161,7 @@ Result<Guard> Session::reacquire_if_unchanged(TableService& tables, const Grant&
         error.message += (&change == &changes->front() ? " " : "; ") + sentence_about(change);
     }
     error.changes = *std::move(changes);
-    tell_since(error, std::move(since));
+    add_later_holders(error, std::move(since));
     return error;
 }
 

@@ -311,11 +311,11 @@ BOOST_AUTO_TEST_CASE(say_whether_anything_happens_by_itself) {
     // The lease has ended for all queries, but the loss is reported by tick().
     BOOST_TEST(!simulated.manager_holds(session.id(), "a"));
     BOOST_TEST(told.lost.empty());
-    std::thread::id told_in;
-    session.on_lost([&](const LostNotice&) { told_in = std::this_thread::get_id(); });
+    std::thread::id called_in;
+    session.on_lost([&](const LostNotice&) { called_in = std::this_thread::get_id(); });
     simulated.database.tick();
     simulated.database.tick();
-    BOOST_TEST((told_in == std::this_thread::get_id()));
+    BOOST_TEST((called_in == std::this_thread::get_id()));
 }
 
 BOOST_AUTO_TEST_CASE(say_when_tick_is_to_be_called_next) {

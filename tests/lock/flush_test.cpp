@@ -146,7 +146,7 @@ struct FlushingServer : Server {
         });
     }
     Device& device() { return static_cast<Device&>(*storage); }
-    std::size_t told_now() {
+    std::size_t delivered_now() {
         const std::lock_guard lock(mutex);
         return answered;
     }
@@ -154,7 +154,7 @@ struct FlushingServer : Server {
     void flush_all() {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
         auto again = manager->flush();
-        while (told_now() < count) {
+        while (delivered_now() < count) {
             std::unique_lock lock(mutex);
             if (again != std::chrono::milliseconds{0}) {
                 BOOST_REQUIRE(told.wait_until(lock, deadline, [&] { return flush_needed; }));
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(that_are_few_are_synced_by_the_flushing_thread) {
         const int before = server.device().waits_of_flusher;
         server.acquire(std::to_string(i));
         server.manager->flush();
-        BOOST_TEST(server.told_now() == server.count);
+        BOOST_TEST(server.delivered_now() == server.count);
         BOOST_TEST(server.device().waits_of_flusher > before);
     }
     BOOST_TEST((server.tellers == std::set{std::this_thread::get_id()}));
@@ -292,11 +292,11 @@ BOOST_AUTO_TEST_CASE(wait_for_no_sync_in_a_store_that_only_writes) {
         const std::lock_guard alone(server.device().others);
         ask(1'200);
         BOOST_TEST(server.device().durable_commits == before);
-        BOOST_TEST(server.told_now() == server.count);
+        BOOST_TEST(server.delivered_now() == server.count);
     }
     // With these requests the reserved numbers run out, so a sync is necessary.
     ask(10'000);
-    BOOST_TEST(server.told_now() == server.count);
+    BOOST_TEST(server.delivered_now() == server.count);
     BOOST_TEST(server.manager->statistics().held == 11'200U);
     BOOST_TEST(!server.manager->failure().has_value());
 }
@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(are_synced_where_numbers_run_out_before_their_reservation_i
         server.acquire(std::to_string(i));
         server.manager->flush();
     }
-    BOOST_TEST(server.told_now() == server.count);
+    BOOST_TEST(server.delivered_now() == server.count);
     BOOST_TEST(server.device().durable_commits > before);
 }
 
@@ -325,9 +325,9 @@ BOOST_AUTO_TEST_CASE(that_need_no_commit_are_told_before_the_others_are_synced) 
     server.enqueue(Release{server.session, server.granted(0).id});
     server.acquire("b");
     BOOST_TEST((server.manager->flush() == std::chrono::milliseconds{0}));
-    BOOST_TEST(server.told_now() == 2U);
+    BOOST_TEST(server.delivered_now() == 2U);
     BOOST_TEST((server.manager->flush() != std::chrono::milliseconds{0}));
-    BOOST_TEST(server.told_now() == 3U);
+    BOOST_TEST(server.delivered_now() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(that_are_many_are_synced_by_the_managers_thread_and_delivered_by_flush) {
@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(that_leave_something_to_write_have_it_written_a_moment_late
     BOOST_TEST(server.device().queued() == 0U);
     server.enqueue(Release{server.session, server.granted(0).id});
     const auto again = server.manager->flush();
-    BOOST_TEST(server.told_now() == 2U);
+    BOOST_TEST(server.delivered_now() == 2U);
     BOOST_TEST(server.device().queued() == 1U);
     BOOST_REQUIRE((again && *again > std::chrono::milliseconds{0}));
     clock.advance(*again);

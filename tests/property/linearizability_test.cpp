@@ -329,11 +329,11 @@ void watch_expiry(Ground& ground) {
 // Waits until the end of every expiring grant has been reported, and adds these ends to the
 // history.
 void collect_expired(Ground& ground, History& history) {
-    const auto all_told = [&] {
+    const auto all_delivered = [&] {
         MutexLock lock(ground.mutex);
         return ground.told.size() >= ground.expiring.size();
     };
-    for (int i = 0; i < 1000 && !all_told(); ++i) std::this_thread::sleep_for(milliseconds{10});
+    for (int i = 0; i < 1000 && !all_delivered(); ++i) std::this_thread::sleep_for(milliseconds{10});
     MutexLock lock(ground.mutex);
     BOOST_TEST(ground.told.size() == ground.expiring.size());
     BOOST_TEST(ground.unexpected_notices == 0U);

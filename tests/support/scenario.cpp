@@ -90,7 +90,7 @@ private:
     void do_line(const std::string& left) {
         Words words = words_of(left);
         actor_.clear();
-        tell_modes_ = false;
+        show_modes_ = false;
         if (words[0].starts_with("+")) return pass(duration(words[0].substr(1)));
         if (words[0] == "stall") {
             now_.boot += duration(words.at(1));
@@ -225,7 +225,7 @@ private:
         } else {
             request.locks = locks_of(words);
         }
-        tell_modes_ = std::any_of(request.locks.begin(), request.locks.end(),
+        show_modes_ = std::any_of(request.locks.begin(), request.locks.end(),
                                   [](const auto& lock) { return !lock.mode; });
         act(Request(request));
     }
@@ -482,7 +482,7 @@ private:
         if (number(grant.token) != number(grant.id))
             text += " token " + number_of(number(grant.token));
         if (owner != who) text += " to " + owner;
-        if (own && tell_modes_) {
+        if (own && show_modes_) {
             for (const auto& lock : grant.locks) {
                 if (!lock.cause.empty() || grant.locks.size() > 10) continue;
                 text += lock.permits > 0 ? " permits " + std::to_string(lock.permits)
@@ -557,7 +557,7 @@ private:
     std::uint64_t tickets_ = 0;
     Ticket own_ticket_{};
     GrantId last_grant_{};
-    bool tell_modes_ = false;
+    bool show_modes_ = false;
     std::map<Ticket, std::string> asker_;
     std::map<std::string, std::vector<Ticket>> waits_;
     std::map<std::string, SessionId> sessions_;

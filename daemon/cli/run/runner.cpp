@@ -125,7 +125,7 @@ private:
     Result<void> join_session();
     int watch_command();
     void on_renewed(const Result<Reply>& reply, BootTime sent_at);
-    void tell_who_asks(const std::vector<Wanted>& wanted);
+    void report_wanted(const std::vector<Wanted>& wanted);
     std::string why_lost(const Error& error);
     void renew_if_due(BootTime now);
     void stop_if_due(BootTime now);
@@ -444,7 +444,7 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
         for (const auto& lost : renewed->lost) {
             if (lost.grant == grant_.id) lose("it was " + describe_ending(lost.ending), true);
         }
-        tell_who_asks(renewed->wanted);
+        report_wanted(renewed->wanted);
         // Renewals do not extend a grant beyond its `cap`, which max_hold sets.
         const auto cap = grant_.cap.value_or(BootTime::max());
         deadline_ =
@@ -467,7 +467,7 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
 }
 
 // Reports requests to take over, but not plain waiters: they get the lock after the command.
-void Runner::tell_who_asks(const std::vector<Wanted>& wanted) {
+void Runner::report_wanted(const std::vector<Wanted>& wanted) {
     if (lost_) return;
     for (const auto& ask : wanted) {
         if (!ask.answer_by || ask.grant != grant_.id) continue;

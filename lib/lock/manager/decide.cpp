@@ -128,7 +128,7 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
     if (decision.lost.empty() && decision.wanted.empty() && !slow) return;
     if (!callbacks.notify_lost && !callbacks.notify_wanted && !slow) return;
     Delivery delivery;
-    if (!mutated(Mutant::told_before_durable)) delivery.dependency = dependency;
+    if (!mutated(Mutant::notified_before_durable)) delivery.dependency = dependency;
     delivery.notifications = std::make_unique<manager::Notifications>(manager::Notifications{
         std::move(decision.lost), std::move(decision.wanted), std::move(decision.slow)});
     deliveries.add_committing(std::move(delivery));

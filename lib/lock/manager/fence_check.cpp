@@ -18,7 +18,7 @@ std::string named(std::string_view resource) {
     return resource.empty() ? "what it writes" : '"' + std::string(resource) + '"';
 }
 
-void tell_holder(Error& error, std::string_view resource) {
+void describe_holder(Error& error, std::string_view resource) {
     if (error.blockers.empty()) return;
     const Holder& holder = error.blockers.front();
     error.message += "; " + (resource.empty() ? "it" : named(resource)) + " is held by " +
@@ -129,7 +129,7 @@ Result<Fence> LockManager::fence(const FenceRequest& request, std::string* draft
     if (drafts_of != nullptr && keeps_drafts && was_lost(none)) *drafts_of = none.late;
     Error error = refused(request, none);
     error.blockers = std::move(holders);
-    tell_holder(error, request.resource);
+    describe_holder(error, request.resource);
     return error;
 }
 
@@ -141,7 +141,7 @@ Error LockManager::lock_missing(std::string_view resource) {
     MutexLock lock(core_->mutex);
     error.blockers = core_->table.holders_over(resource, Mode::read, {}, core_->view_time());
     lock.unlock();
-    tell_holder(error, resource);
+    describe_holder(error, resource);
     return error;
 }
 

@@ -195,7 +195,7 @@ struct Wait {
     WallTime since;
     BootTime began{};
     // Whether the wait has been reported as slow.
-    bool slow_told = false;
+    bool slow_reported = false;
     // Armed for the earliest time at which the passing of time may decide the request.
     Timer timer;
     // The neighbors in the list of all waits, in the order of arrival.

@@ -411,8 +411,8 @@ struct LockTable::Core {
     void begin_wait(std::unique_ptr<Wait> made, std::span<const RequestedLock> requested_locks);
     std::optional<Error> check_queues(const Session& session,
                                       std::span<const RequestedLock> requested_locks) const;
-    void tell_wanted(const Wait& wait, const Conflicts& conflicts);
-    void tell_wanted(Session& holder, const Wanted& wanted);
+    void notify_wanted(const Wait& wait, const Conflicts& conflicts);
+    void notify_wanted(Session& holder, const Wanted& wanted);
     void enqueue(Wait& wait);
     void dequeue(Wait& wait);
     // Removes the wait from all lists and frees it.

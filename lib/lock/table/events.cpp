@@ -121,12 +121,12 @@ std::size_t LockTable::Core::warn(Session& session) {
 // ---- Waits that take long ----
 
 bool LockTable::Core::slow(const Wait& wait) const {
-    return options.slow_wait > milliseconds{0} && !wait.slow_told &&
+    return options.slow_wait > milliseconds{0} && !wait.slow_reported &&
            now.boot - wait.began >= options.slow_wait;
 }
 
 void LockTable::Core::note_slow(Wait& wait) {
-    wait.slow_told = true;
+    wait.slow_reported = true;
     const Conflicts conflicts =
         find_conflicts(*wait.session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
     SlowWait slow;

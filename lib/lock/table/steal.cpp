@@ -140,7 +140,7 @@ Result<Ask> LockTable::Core::ask_holder(const Session& thief, Grant& victim,
     Wanted wanted{victim.id, std::string(terms.ask->resource->name()), thief.principal,
                   terms.ask->mode, now.wall};
     wanted.answer_by = wall_of(now.boot + terms.ask_after);
-    tell_wanted(*victim.session, wanted);
+    notify_wanted(*victim.session, wanted);
     if (options.events) note_wanted(*terms.ask, wanted);
     return asks.back();
 }

@@ -162,19 +162,19 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
         find_conflicts(session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
     ROCKLOCK_ASSERT(conflicts.blocked);
     arm(wait, conflicts.recheck_at);
-    tell_wanted(wait, conflicts);
+    notify_wanted(wait, conflicts);
 }
 
-void LockTable::Core::tell_wanted(const Wait& wait, const Conflicts& conflicts) {
+void LockTable::Core::notify_wanted(const Wait& wait, const Conflicts& conflicts) {
     for (const Hold* hold : conflicts.holds) {
         const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
                             wait.session->principal, wait.requested_locks.front().mode, wait.since};
-        tell_wanted(*hold->grant->session, wanted);
+        notify_wanted(*hold->grant->session, wanted);
         if (options.events) note_wanted(*hold, wanted);
     }
 }
 
-void LockTable::Core::tell_wanted(Session& holder, const Wanted& wanted) {
+void LockTable::Core::notify_wanted(Session& holder, const Wanted& wanted) {
     if (holder.notices.wanted.size() == wants_kept)
         holder.notices.wanted.erase(holder.notices.wanted.begin());
     holder.notices.wanted.push_back(wanted);
@@ -253,7 +253,7 @@ void LockTable::Core::end_wait(Wait& wait) {
 
 void LockTable::Core::arm(Wait& wait, BootTime recheck_at) {
     BootTime at = std::min({wait.patience_ends, wait.session->deadline, recheck_at});
-    if (options.slow_wait > milliseconds{0} && !wait.slow_told) {
+    if (options.slow_wait > milliseconds{0} && !wait.slow_reported) {
         at = std::min(at, lock_model::patience_end(wait.began, options.slow_wait));
     }
     if (at == BootTime::max()) {
