@@ -80,11 +80,11 @@ private:
     using milliseconds = std::chrono::milliseconds;
 
     milliseconds apart(std::chrono::nanoseconds boot) {
-        const auto looked = std::chrono::nanoseconds(looked_.load(std::memory_order_acquire));
+        const auto last_read = std::chrono::nanoseconds(read_at_.load(std::memory_order_acquire));
         const auto kept = milliseconds(apart_.load(std::memory_order_relaxed));
-        if (boot - looked < milliseconds{1}) return kept;
+        if (boot - last_read < milliseconds{1}) return kept;
         const auto found = differs(read_clock(CLOCK_REALTIME) - boot, kept) ? measure(kept) : kept;
-        looked_.store(boot.count(), std::memory_order_release);
+        read_at_.store(boot.count(), std::memory_order_release);
         return found;
     }
 
@@ -113,7 +113,7 @@ private:
 
     std::atomic<milliseconds::rep> apart_{0};
     // The boot time at which the offset was last checked.
-    std::atomic<std::chrono::nanoseconds::rep> looked_{0};
+    std::atomic<std::chrono::nanoseconds::rep> read_at_{0};
 };
 
 }  // namespace

@@ -222,7 +222,7 @@ std::optional<BootTime> FramedService::check_sessions(bool waits) {
         next_check_ = next.value_or(BootTime::max());
     }
     for (const SessionId& session : due) {
-        auto looked = [this, session](const Result<Reply>& reply) {
+        auto answered = [this, session](const Result<Reply>& reply) {
             MutexLock lock(mutex_);
             Known& known = known_[session];
             known.checking = false;
@@ -230,9 +230,9 @@ std::optional<BootTime> FramedService::check_sessions(bool waits) {
             next_check_ = std::min(next_check_, known.deadline);
         };
         if (waits) {
-            looked(wait_for({ShowSession{session}, {}, {}}, {}));
+            answered(wait_for({ShowSession{session}, {}, {}}, {}));
         } else {
-            send({ShowSession{session}, {}, {}}, std::move(looked), true);
+            send({ShowSession{session}, {}, {}}, std::move(answered), true);
         }
     }
     return next;

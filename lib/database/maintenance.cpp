@@ -210,9 +210,9 @@ Result<StoreFacts> inspect_store(const std::string& directory) {
     // A process that has the store open may delete a file before it is read here, so retry.
     for (int tries = 10;; --tries) {
         StoreReport report;
-        auto looked = glance_at(directory, report);
-        if (looked) return report.facts;
-        if (tries == 0 || !is_damage(looked.error())) return std::move(looked).error();
+        auto inspected = glance_at(directory, report);
+        if (inspected) return report.facts;
+        if (tries == 0 || !is_damage(inspected.error())) return std::move(inspected).error();
     }
 }
 

@@ -358,9 +358,9 @@ Ticket Dispatcher::watch(WatchRequest request, Done done) {
 namespace {
 
 template <typename T>
-Result<Reply> as_reply(Result<T> looked) {
-    if (!looked) return std::move(looked).error();
-    return Reply(*std::move(looked));
+Result<Reply> as_reply(Result<T> result) {
+    if (!result) return std::move(result).error();
+    return Reply(*std::move(result));
 }
 
 }  // namespace

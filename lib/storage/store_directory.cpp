@@ -134,7 +134,7 @@ Result<std::unique_ptr<StoreDirectory>> StoreDirectory::prepare(const std::strin
                                                                 bool create_if_missing, Use use) {
     std::unique_ptr<StoreDirectory> store(new StoreDirectory(directory));
     if (auto found = store->find_or_make(create_if_missing); !found) return found.error();
-    if (auto looked = store->inspect(create_if_missing); !looked) return looked.error();
+    if (auto inspected = store->inspect(create_if_missing); !inspected) return inspected.error();
     auto writable = store->require_writable();
     if (!writable && use == Use::write) return writable.error();
     if (auto locked = writable ? store->take_lock() : store->lock_for_reading(use); !locked) {
@@ -143,7 +143,7 @@ Result<std::unique_ptr<StoreDirectory>> StoreDirectory::prepare(const std::strin
     }
     // Checks again: before the lock was taken, another process may have created the store, or
     // removed SYNCED after a failure.
-    if (auto looked = store->inspect(create_if_missing); !looked) return looked.error();
+    if (auto inspected = store->inspect(create_if_missing); !inspected) return inspected.error();
     // Creates the directory here, since RocksDB would apply the umask of the process, and the
     // parent directory may be accessible to other users.
     const bool creates = !store->existing_ && writable && use == Use::write;
@@ -190,7 +190,7 @@ Result<void> StoreDirectory::inspect(bool create_if_missing) {
     marker_ = has_marker ? std::optional(read_start(marker_file())) : std::nullopt;
     existing_ = false;
     if (names->contains("db")) {
-        if (auto looked = inspect_database(); !looked) return looked;
+        if (auto inspected = inspect_database(); !inspected) return inspected;
     }
     if (existing_) return {};
     // If its database is missing, a store must not be mistaken for a new one.

@@ -146,12 +146,12 @@ std::optional<std::string> ResourceSearch::call(const Operation& operation) {
     *free = &operation;
     pending_.push_back(static_cast<std::size_t>(free - slots_.begin()));
     // The new operation may take effect at once, or be the reason for another one's refusal.
-    std::set<State> settled;
+    std::set<State> next_states;
     for (State state : states_) {
         take_forced_steps(state);
-        settled.insert(std::move(state));
+        next_states.insert(std::move(state));
     }
-    states_ = std::move(settled);
+    states_ = std::move(next_states);
     return std::nullopt;
 }
 

@@ -347,14 +347,14 @@ void HistoryTrimmer::visit_session(std::string_view key, std::string_view value,
 HistoryTrimmer::Round HistoryTrimmer::collect(const Snapshot& snapshot, const Facts& facts,
                                               std::size_t budget) {
     Round round;
-    const auto go_on = [&](std::string& from, char tag, const auto& look_at) {
+    const auto go_on = [&](std::string& from, char tag, const auto& examine) {
         const std::string first(1, tag);
         const std::string last(1, static_cast<char>(tag + 1));
         if (from.empty()) from = first;
         const auto cursor = snapshot.scan(Family::locks, from, last);
         std::size_t read = 0;
         for (; cursor->valid() && read < budget; cursor->next(), ++read) {
-            look_at(cursor->key(), cursor->value());
+            examine(cursor->key(), cursor->value());
         }
         from = cursor->valid() ? std::string(cursor->key()) : std::string();
     };

@@ -485,7 +485,7 @@ struct LockTable::Core {
     std::vector<CycleStep> cycle_when_raised(Grant& grant, std::span<const Mode> modes);
     Grant& take_over(Grant& victim, Session& thief, const Ending& ending);
     Result<std::vector<Mode>> modes_after(const Grant& grant, const Convert& request) const;
-    std::vector<RequestedLock> wishes_up(const Grant& grant, std::span<const Mode> modes) const;
+    std::vector<RequestedLock> requested_upgrades(const Grant& grant, std::span<const Mode> modes) const;
     Ending ending_of(const Grant& grant) const;
 
     // ---- steal.cpp ----

@@ -262,7 +262,7 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
     return modes;
 }
 
-std::vector<RequestedLock> LockTable::Core::wishes_up(const Grant& grant,
+std::vector<RequestedLock> LockTable::Core::requested_upgrades(const Grant& grant,
                                                       std::span<const Mode> modes) const {
     ROCKLOCK_ASSERT(modes.size() == grant.hold_count);
     std::vector<RequestedLock> requested_locks;
@@ -312,7 +312,7 @@ void LockTable::Core::handle(const Convert& request) {
                            "another conversion of this grant waits already: cancel that first"});
         }
     }
-    const std::vector<RequestedLock> requested_locks = wishes_up(*grant, *modes);
+    const std::vector<RequestedLock> requested_locks = requested_upgrades(*grant, *modes);
     Conflicts conflicts = find_conflicts(*session, requested_locks, nullptr, true);
     if (!conflicts.blocked) {
         auto cycle = cycle_when_raised(*grant, *modes);

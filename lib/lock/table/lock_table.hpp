@@ -222,7 +222,7 @@ private:
     friend struct TableBreaker;
     struct Core;
 
-    std::size_t look_through(std::size_t part, LockSearch& search) const;
+    std::size_t search_part(std::size_t part, LockSearch& search) const;
     void show_found(const LockPlace& place, LockSearch& search) const;
     // Returns the holder if the lock at `place` is still held.
     std::optional<Holder> holder_at(const LockPlace& place) const;

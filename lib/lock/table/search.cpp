@@ -89,7 +89,7 @@ void LockSearch::sort() {
 
 // Searches one part of the table. Returns the number of locks that were examined, at least 1 for
 // each resource.
-std::size_t LockTable::look_through(std::size_t part, LockSearch& search) const {
+std::size_t LockTable::search_part(std::size_t part, LockSearch& search) const {
     const ListLocks& request = search.request_;
     std::size_t seen = 0;
     for (const Resource* resource : core_->resources.part(part)) {
@@ -116,7 +116,7 @@ std::optional<LockPage> LockTable::search(LockSearch& search, Instant now) const
     const Core::AsOf moment(*core_, now);
     for (std::size_t seen = 0; search.part_ < lock_model::ResourceIndex::parts; ++search.part_) {
         if (seen > locks_a_step) return std::nullopt;
-        seen += look_through(search.part_, search);
+        seen += search_part(search.part_, search);
     }
     if (!search.sorted_) search.sort();
     for (std::size_t rows = 0; search.shown_ < search.found_.size(); ++search.shown_, ++rows) {

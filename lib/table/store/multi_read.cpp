@@ -170,7 +170,7 @@ Result<std::unique_ptr<Snapshot>> moment_with(SystemRows& system, const Storage&
     if (!system.any()) return storage.snapshot();
     while (true) {
         const auto before = storage.snapshot();
-        if (auto looked = system.read(); !looked) return std::move(looked).error();
+        if (auto found = system.read(); !found) return std::move(found).error();
         Batch terms;
         if (auto added = system.add_terms(*before, terms); !added) return std::move(added).error();
         auto moment = storage.snapshot();
@@ -242,7 +242,7 @@ Result<BatchGetAnswer> TableStore::batch_get(const BatchGet& request) {
     }
     auto filled =
         read_guarded(options_.gate, request.proof, [&](GuardedRead& guard) -> Result<Filled> {
-            if (auto looked = system.read(); !looked) return std::move(looked).error();
+            if (auto found = system.read(); !found) return std::move(found).error();
             const auto snapshot = storage_.snapshot();
             return read_tables(plans, {*snapshot, system}, request.return_capacity, guard);
         });

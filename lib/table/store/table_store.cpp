@@ -150,7 +150,7 @@ Result<std::optional<StoredItem>> TableStore::read_one(const ReadGet& read,
     if (!read.schema->is_system()) return read_row(read.row);
     SystemRows rows(options_.system);
     rows.want(*read.schema, read.row, key);
-    if (auto looked = rows.read(); !looked) return std::move(looked).error();
+    if (auto found = rows.read(); !found) return std::move(found).error();
     return rows.item_at(read.row);
 }
 

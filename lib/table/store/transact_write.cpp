@@ -264,7 +264,7 @@ Result<SystemRows> TableStore::read_checked_rows(const MultiWrite& writes) const
     for (const PlannedWrite& plan : writes.plans) {
         rows.want(*plan.schema, plan.row, plan.read->request->item);
     }
-    if (auto looked = rows.read(); !looked) return std::move(looked).error();
+    if (auto found = rows.read(); !found) return std::move(found).error();
     return rows;
 }
 
