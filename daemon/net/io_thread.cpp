@@ -17,9 +17,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds max_spin{60};
-// If a yield takes longer than `lost_turn`, the processor is contended: do not spin for
+// If a yield takes longer than `long_yield`, the processor is contended: do not spin for
 // `crowded_for`.
-constexpr milliseconds lost_turn{1};
+constexpr milliseconds long_yield{1};
 constexpr milliseconds crowded_for{1'000};
 constexpr std::size_t max_events = 128;
 // At most this many new connections are added in one round.
@@ -163,7 +163,7 @@ void IoThread::wait() {
         std::this_thread::yield();
         events = poll(space, 0);
         const Time before = std::exchange(now_, steady_clock::now());
-        if (now_ - before > lost_turn) crowded_until_ = now_ + crowded_for;
+        if (now_ - before > long_yield) crowded_until_ = now_ + crowded_for;
     }
     if (events.empty()) {
         events = poll(space, most);

@@ -125,10 +125,10 @@ BOOST_AUTO_TEST_CASE(all_get_through_and_lose_nothing, *boost::unit_test::label(
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(turns)
+BOOST_AUTO_TEST_SUITE(the_retry_queue)
 
 BOOST_AUTO_TEST_CASE(are_had_by_one_at_a_time_and_for_several_places_without_a_deadlock) {
-    rocklock::table::RetryQueue turns;
+    rocklock::table::RetryQueue queue;
     std::atomic<int> inside = 0;
     std::atomic<int> most = 0;
     in_threads(8, [&](int thread) {
@@ -136,14 +136,14 @@ BOOST_AUTO_TEST_CASE(are_had_by_one_at_a_time_and_for_several_places_without_a_d
             std::vector<std::size_t> places{3, 7, 3};
             if (thread % 2 == 0) places = {7, 3};
             std::optional<rocklock::table::RetryQueue::Slot> slot;
-            turns.take(places, slot);
+            queue.take(places, slot);
             const int now = ++inside;
             if (now > most) most = now;
             --inside;
         }
     });
     BOOST_TEST(most == 1);
-    BOOST_TEST(!turns.is_contended({3, 7}));
+    BOOST_TEST(!queue.is_contended({3, 7}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -92,17 +92,17 @@ BootTime LockTable::Core::warning_time(const Session& session) const {
     return session.deadline - session.lease / 3;
 }
 
-// Arms the timer in an order that is good for the cache. Time is divided into turns of about one
-// millisecond. If several sessions are due in the same turn, their timers fire in the turn before,
+// Arms the timer in an order that is good for the cache. Time is divided into slices of about one
+// millisecond. If several sessions are due in the same slice, their timers fire in the slice before,
 // in the order in which the sessions were opened. Their records and their memory are then accessed
 // approximately in the order in which they were allocated. A timer that fires early is set to the
 // exact time by sweep_sessions().
 void LockTable::Core::arm_session(Session& session) {
-    constexpr std::int64_t turn = 1 << 20;
+    constexpr std::int64_t slice = 1 << 20;
     const std::int64_t due = warning_time(session).time_since_epoch().count();
-    const auto place = static_cast<std::int64_t>(session.order) % turn;
+    const auto offset = static_cast<std::int64_t>(session.order) % slice;
     timers.sessions.set(session.timer,
-                        BootTime(std::chrono::nanoseconds((due / turn - 1) * turn + place)));
+                        BootTime(std::chrono::nanoseconds((due / slice - 1) * slice + offset)));
 }
 
 std::size_t LockTable::Core::warn(Session& session) {

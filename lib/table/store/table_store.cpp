@@ -44,7 +44,7 @@ namespace table {
 namespace {
 
 // The number of attempts of a write before it takes a slot.
-constexpr int attempts_without_turn = 2;
+constexpr int attempts_without_slot = 2;
 // The maximum number of rows that a description counts if the counts are not sound.
 constexpr std::size_t rows_counted_at_once = 1'000;
 
@@ -167,7 +167,7 @@ Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
     for (const auto& row : rows) places.push_back(RetryQueue::place_of(row));
     std::optional<RetryQueue::Slot> slot;
     for (int attempt = 0;; ++attempt) {
-        if (!slot && (attempt >= attempts_without_turn || retry_queue_.is_contended(places))) {
+        if (!slot && (attempt >= attempts_without_slot || retry_queue_.is_contended(places))) {
             retry_queue_.take(places, slot);
         }
         auto decision = decide();

@@ -31,8 +31,8 @@ public:
     // Owns places of the queue and leaves them in its destructor.
     class Slot {
     public:
-        Slot(RetryQueue& turns, std::vector<std::size_t> places)
-            : retry_queue_(turns), places_(std::move(places)) {}
+        Slot(RetryQueue& queue, std::vector<std::size_t> places)
+            : retry_queue_(queue), places_(std::move(places)) {}
         Slot(const Slot&) = delete;
         Slot& operator=(const Slot&) = delete;
         ~Slot();

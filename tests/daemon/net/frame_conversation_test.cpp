@@ -150,8 +150,8 @@ BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
     line.send(calls);
     BOOST_TEST(line.conversation().paused());
     std::uint64_t answered = 0;
-    std::size_t turns = 0;
-    while (answered < 200 && ++turns < 1000) {
+    std::size_t rounds = 0;
+    while (answered < 200 && ++rounds < 1000) {
         BOOST_TEST(line.conversation().outstanding() < 100U);
         line.drain();
         const std::string answers = line.conversation().take_output();
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
         line.send({});
     }
     BOOST_TEST(answered == 200U);
-    BOOST_TEST(turns > 2U);
+    BOOST_TEST(rounds > 2U);
 }
 
 BOOST_AUTO_TEST_CASE(reads_bytes_one_at_a_time_or_all_at_once) {

@@ -200,8 +200,8 @@ BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
 
     line.conversation().receive(requests);
     std::size_t answered = 0;
-    std::size_t turns = 0;
-    while (answered < 200 && ++turns < 1000) {
+    std::size_t rounds = 0;
+    while (answered < 200 && ++rounds < 1000) {
         BOOST_TEST(line.conversation().outstanding() < 100U);
         const bool paused = line.conversation().paused();
         const auto answers = line.answers();
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
         line.conversation().receive({});
     }
     BOOST_TEST(answered == 200U);
-    BOOST_TEST(turns > 2U);
+    BOOST_TEST(rounds > 2U);
 }
 
 BOOST_AUTO_TEST_CASE(takes_up_one_search_at_a_time) {
