@@ -54,7 +54,7 @@ Connection::Connection(int socket, IoThread& thread, const Side& side)
       thread_(thread),
       traffic_(side.traffic),
       uid_(side.caller.uid),
-      services_(side.site),
+      services_(side.services),
       client_session_(std::make_shared<ClientSession>(side.dispatcher, side.caller)),
       clock_(side.dispatcher.clock()),
       idle_connections_(side.idle_connections) {

@@ -30,7 +30,7 @@ public:
     // The client, and the objects of the server that it uses. They must outlive the connection.
     struct Side {
         Caller caller;
-        HttpServices site;
+        HttpServices services;
         Dispatcher& dispatcher;
         Traffic& traffic;
         // Contains the connection until it has sent a request. May be null.

@@ -36,10 +36,10 @@ milliseconds held_for(const Reply& reply, BootTime arrived, BootTime now) {
 
 }  // namespace
 
-FrameConversation::FrameConversation(std::shared_ptr<ClientSession> peer, Clock& clock,
+FrameConversation::FrameConversation(std::shared_ptr<ClientSession> client_session, Clock& clock,
                                      std::function<void()> answers_ready,
                                      std::function<void()> output_ready, RequestMemory* memory)
-    : client_session_(std::move(peer)),
+    : client_session_(std::move(client_session)),
       clock_(clock),
       answers_ready_(std::move(answers_ready)),
       output_ready_(std::move(output_ready)),

@@ -34,7 +34,7 @@ class FrameConversation final : public Conversation,
 public:
     // `answers_ready` is called on any thread; the connection's thread must then call collect().
     // `output_ready` as in HttpConversation. `clock` is the clock of the service.
-    FrameConversation(std::shared_ptr<ClientSession> peer, Clock& clock,
+    FrameConversation(std::shared_ptr<ClientSession> client_session, Clock& clock,
                       std::function<void()> answers_ready, std::function<void()> output_ready,
                       RequestMemory* memory = nullptr);
     ~FrameConversation() override;

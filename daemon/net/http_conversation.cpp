@@ -41,13 +41,13 @@ private:
 
 }  // namespace
 
-HttpConversation::HttpConversation(std::shared_ptr<ClientSession> peer,
+HttpConversation::HttpConversation(std::shared_ptr<ClientSession> client_session,
                                    std::function<void(std::function<void()>)> post,
-                                   std::function<void()> output_ready, const HttpServices& site)
-    : client_session_(std::move(peer)),
+                                   std::function<void()> output_ready, const HttpServices& services)
+    : client_session_(std::move(client_session)),
       post_(std::move(post)),
       output_ready_(std::move(output_ready)),
-      services_(site) {}
+      services_(services) {}
 
 HttpConversation::~HttpConversation() {
     if (services_.memory != nullptr) services_.memory->held -= held_;
@@ -138,7 +138,7 @@ void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
     if (request.method == "GET" && path_of(request) == "/events") {
         return start_stream(request, number);
     }
-    if (services_.places != nullptr) return answer(number, services_.places->get(request));
+    if (services_.pages != nullptr) return answer(number, services_.pages->get(request));
     answer(number, refusal(404, "UnknownOperationException",
                            "there is nothing at " + request.target + ": calls go to POST /"));
 }

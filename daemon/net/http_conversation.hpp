@@ -44,7 +44,7 @@ struct HttpServices {
     // True for connections over TCP. The client can then be a page in a browser.
     bool tcp = false;
     // The resources for GET. Null: none.
-    const StatusPages* places = nullptr;
+    const StatusPages* pages = nullptr;
     // Null: the memory is not counted.
     RequestMemory* memory = nullptr;
     // Parses long bodies on another thread, so that they do not delay other connections. Empty:
@@ -63,9 +63,9 @@ public:
     // `post` runs a function on the conversation's thread. `output_ready` is called if
     // take_output() may return something, if has_room() has become true, or if the conversation has
     // ended.
-    HttpConversation(std::shared_ptr<ClientSession> peer,
+    HttpConversation(std::shared_ptr<ClientSession> client_session,
                      std::function<void(std::function<void()>)> post,
-                     std::function<void()> output_ready, const HttpServices& site = {});
+                     std::function<void()> output_ready, const HttpServices& services = {});
     ~HttpConversation() override;
 
     void receive(std::string_view bytes) override;

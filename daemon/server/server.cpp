@@ -115,7 +115,7 @@ private:
     std::atomic<bool> stopping_{false};
     CallRecorder recorder_;
     Dispatcher dispatcher_;
-    StatusPages places_;
+    StatusPages pages_;
     // The threads that serve connections. New connections are assigned round-robin.
     std::vector<std::unique_ptr<IoThread>> threads_;
     std::size_t next_flusher_ = 0;
@@ -165,10 +165,10 @@ Server::Server(const Parts& parts)
                [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
            .flush_soon = [this] { flush_soon(); },
            .tables = parts.database.tables().value()}),
-      places_(parts.database.service(), recorder_, traffic_, stopping_,
-              {parts.listeners.all.front().name(), durability_word(parts.options),
-               parts.options.user_limits, parts.max_user_connections},
-              &tables_, &edits_),
+      pages_(parts.database.service(), recorder_, traffic_, stopping_,
+             {parts.listeners.all.front().name(), durability_word(parts.options),
+              parts.options.user_limits, parts.max_user_connections},
+             &tables_, &edits_),
       signals_(control_, SIGTERM, SIGINT),
       tables_(
           *parts.database.tables().value(), parts.database.service(),
@@ -191,7 +191,7 @@ Server::Server(const Parts& parts)
 // Returns the objects that connections use.
 HttpServices Server::services() {
     return {
-        false,    &places_,
+        false,    &pages_,
         &memory_, [this](std::function<void()> read) { asio::post(searches_, std::move(read)); },
         &tables_, &edits_};
 }

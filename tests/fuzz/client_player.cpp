@@ -84,8 +84,8 @@ struct World {
         dispatcher = std::make_unique<Dispatcher>(
             *manager, nullptr,
             DispatcherOptions{"memory", "durable", administrator, &book, {}, &clock});
-        places = std::make_unique<StatusPages>(*manager, book, traffic, stopping,
-                                               StatusPages::Facts{"/run/rocklock", "durable"});
+        pages = std::make_unique<StatusPages>(*manager, book, traffic, stopping,
+                                              StatusPages::Facts{"/run/rocklock", "durable"});
     }
 
     testing::SimulatedClock clock;
@@ -98,7 +98,7 @@ struct World {
     Traffic traffic;
     std::atomic<bool> stopping{false};
     std::unique_ptr<Dispatcher> dispatcher;
-    std::unique_ptr<StatusPages> places;
+    std::unique_ptr<StatusPages> pages;
 };
 
 // Checks the traffic of a connection like a client that knows its requests.
@@ -242,7 +242,7 @@ public:
             reading_ = std::make_unique<FrameReading>();
         } else {
             conversation_ = std::make_shared<HttpConversation>(
-                client_session_, post, [] {}, HttpServices{manner.over_tcp, world.places.get()});
+                client_session_, post, [] {}, HttpServices{manner.over_tcp, world.pages.get()});
             reading_ = std::make_unique<HttpReading>();
         }
     }

@@ -152,12 +152,12 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
 
 BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
     World world;
-    ItemEndpoint site(world.tables, world.database.service(), {});
+    ItemEndpoint endpoint(world.tables, world.database.service(), {});
     std::promise<std::pair<int, std::thread::id>> promise;
-    site.ask(std::make_unique<ItemCall>(request_of("ListTables", "{}")),
-             [&](const ServiceAnswer& answer) {
-                 promise.set_value({answer.status, std::this_thread::get_id()});
-             });
+    endpoint.ask(std::make_unique<ItemCall>(request_of("ListTables", "{}")),
+                 [&](const ServiceAnswer& answer) {
+                     promise.set_value({answer.status, std::this_thread::get_id()});
+                 });
     const auto [status, thread] = promise.get_future().get();
     BOOST_TEST(status == 200);
     BOOST_TEST((thread != std::this_thread::get_id()));
@@ -172,24 +172,24 @@ BOOST_AUTO_TEST_CASE(is_answered_when_its_write_is_committed) {
     std::atomic<int> first = 0;
     std::atomic<int> unexpected = 0;
     {
-        ItemEndpoint site(world.tables, world.database.service(), {});
+        ItemEndpoint endpoint(world.tables, world.database.service(), {});
         for (int i = 0; i < many; ++i) {
             const std::string id = std::to_string(i % 20);
             const auto condition = R"-(,"ConditionExpression":"attribute_not_exists(id)"})-";
-            site.ask(std::make_unique<ItemCall>(
-                         request_of("PutItem", R"({"TableName":"things","Item":{"id":{"S":")" + id +
-                                                   R"("}})" + condition)),
-                     [&](const ServiceAnswer& answer) {
-                         const bool failed = has(answer, "ConditionalCheckFailedException");
-                         if (!failed) {
-                             ++first;
-                             const bool versioned =
-                                 answer.more_headers.find("x-rocklock-version: ") !=
-                                 std::string::npos;
-                             if (answer.status != 200 || !versioned) ++unexpected;
-                         }
-                         ++done;
-                     });
+            endpoint.ask(std::make_unique<ItemCall>(
+                             request_of("PutItem", R"({"TableName":"things","Item":{"id":{"S":")" +
+                                                       id + R"("}})" + condition)),
+                         [&](const ServiceAnswer& answer) {
+                             const bool failed = has(answer, "ConditionalCheckFailedException");
+                             if (!failed) {
+                                 ++first;
+                                 const bool versioned =
+                                     answer.more_headers.find("x-rocklock-version: ") !=
+                                     std::string::npos;
+                                 if (answer.status != 200 || !versioned) ++unexpected;
+                             }
+                             ++done;
+                         });
         }
     }
     BOOST_TEST(done == many);

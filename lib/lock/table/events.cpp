@@ -93,7 +93,7 @@ BootTime LockTable::Core::warning_time(const Session& session) const {
 }
 
 // Arms the timer in an order that is good for the cache. Time is divided into slices of about one
-// millisecond. If several sessions are due in the same slice, their timers fire in the slice before,
+// millisecond. If several sessions are due in the same slice, their timers fire one slice earlier,
 // in the order in which the sessions were opened. Their records and their memory are then accessed
 // approximately in the order in which they were allocated. A timer that fires early is set to the
 // exact time by sweep_sessions().

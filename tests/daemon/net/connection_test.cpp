@@ -172,12 +172,12 @@ public:
     void converse(Way way, std::size_t number, const Talk& talk) {
         Traffic traffic;
         const Sockets sockets = connected(way);
-        HttpServices site;
-        site.tcp = false;
-        site.tables = &tables_;
-        site.edits = &edits_;
+        HttpServices services;
+        services.tcp = false;
+        services.tables = &tables_;
+        services.edits = &edits_;
         Connection::start(sockets.server, threads_.at(number % threads_.size()),
-                          {{4711, 42}, site, dispatcher_, traffic});
+                          {{4711, 42}, services, dispatcher_, traffic});
         {
             Client client(sockets.client);
             talk(client);

@@ -23,7 +23,7 @@ struct World {
 // A connection. Its responses are collected on the thread of the test.
 class Line {
 public:
-    explicit Line(World& world, Caller caller = {4711, 42}, const HttpServices& site = {})
+    explicit Line(World& world, Caller caller = {4711, 42}, const HttpServices& services = {})
         : conversation_(std::make_shared<HttpConversation>(
               std::make_shared<ClientSession>(world.dispatcher, caller),
               [this](std::function<void()> run) {
@@ -31,7 +31,7 @@ public:
                   posted_.push_back(std::move(run));
                   arrived_.notify_all();
               },
-              [] {}, site)) {}
+              [] {}, services)) {}
 
     void send(const std::string& verb, const std::string& body) {
         conversation_->receive("POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121." + verb +
@@ -118,18 +118,18 @@ BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
     World world;
     RequestMemory memory;
     memory.most = 300'000;
-    const HttpServices site{false, nullptr, &memory};
+    const HttpServices services{false, nullptr, &memory};
     const std::string head = "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n";
     {
-        Line first(world, {4711, 42}, site);
-        Line second(world, {4711, 42}, site);
+        Line first(world, {4711, 42}, services);
+        Line second(world, {4711, 42}, services);
         first.conversation().receive(head + std::string(200'000, ' '));
         BOOST_TEST(first.answers(1).empty());
         second.conversation().receive(head + std::string(200'000, ' '));
         BOOST_TEST(has(second.answers(), "HTTP/1.1 503 "));
         BOOST_TEST(second.conversation().ended());
         // Small requests are still accepted, and a complete request no longer counts.
-        Line third(world, {4711, 42}, site);
+        Line third(world, {4711, 42}, services);
         BOOST_TEST(has(third.call("Ping", "{}"), "HTTP/1.1 200 "));
         first.conversation().receive(std::string(800'000, ' '));
         BOOST_TEST(has(first.answers(), "HTTP/1.1 400 "));
@@ -141,9 +141,9 @@ BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
 BOOST_AUTO_TEST_CASE(reads_long_bodies_aside_and_goes_on_behind_them) {
     World world;
     std::deque<std::function<void()>> aside;
-    HttpServices site;
-    site.background = [&](std::function<void()> read) { aside.push_back(std::move(read)); };
-    Line line(world, {4711, 42}, site);
+    HttpServices services;
+    services.background = [&](std::function<void()> read) { aside.push_back(std::move(read)); };
+    Line line(world, {4711, 42}, services);
     line.send("Acquire",
               R"({"Principal":"ann","Locks":[{"Resource":"a"}]})" + std::string(100'000, ' '));
     line.send("ShowLock", R"({"Resource":"a"})");
@@ -165,9 +165,9 @@ BOOST_AUTO_TEST_CASE(reads_long_bodies_aside_and_goes_on_behind_them) {
 BOOST_AUTO_TEST_CASE(answers_a_long_body_to_a_client_that_sends_no_more) {
     World world;
     std::function<void()> aside;
-    HttpServices site;
-    site.background = [&](std::function<void()> read) { aside = std::move(read); };
-    Line line(world, {4711, 42}, site);
+    HttpServices services;
+    services.background = [&](std::function<void()> read) { aside = std::move(read); };
+    Line line(world, {4711, 42}, services);
     line.send("Ping", "{}" + std::string(100'000, ' '));
     line.conversation().end_of_input();
     BOOST_TEST(!line.conversation().ended());
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(withdraws_its_wait_when_the_client_hangs_up) {
 
 BOOST_AUTO_TEST_CASE(gives_back_a_grant_that_was_not_read) {
     World world;
-    const auto peer = std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42});
+    const auto client_session = std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42});
     Line other(world);
     for (const bool unread : {false, true}) {
         const auto next = std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42});
