@@ -18,7 +18,7 @@ using ErrorValue = boost::system::error_code;
 constexpr string_view lock_header_prefix = "x-rocklock-";
 
 // Returns the member that stores a header, or null if the header is not used.
-std::string* place_of(http::field name, string_view name_text, HttpRequest& request) {
+std::string* member_for(http::field name, string_view name_text, HttpRequest& request) {
     using boost::beast::iequals;
     switch (name) {
         case http::field::host:
@@ -124,9 +124,9 @@ private:
             unknown_coding_ = true;
         } else if (name == http::field::expect) {
             expects_continue_ = boost::beast::iequals(value, "100-continue");
-        } else if (auto* place = place_of(name, name_text, request_)) {
-            if (!place->empty()) *place += ", ";
-            place->append(value.data(), value.size());
+        } else if (auto* member = member_for(name, name_text, request_)) {
+            if (!member->empty()) *member += ", ";
+            member->append(value.data(), value.size());
         }
     }
     void on_header_impl(ErrorValue& error) override { error = {}; }

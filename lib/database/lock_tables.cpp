@@ -64,7 +64,7 @@ void rest_on(const SessionId& session, SystemRow& row) {
 }
 
 void rest_on(const LookupKey& asked, SystemRow& row) {
-    if (const auto* place = std::get_if<LockPlace>(&asked)) {
+    if (const auto* place = std::get_if<LockPosition>(&asked)) {
         row.rests_on.push_back({Family::locks, records::grant_key(GrantId{place->grant})});
     } else if (const auto* session = std::get_if<SessionId>(&asked)) {
         rest_on(*session, row);
@@ -96,7 +96,7 @@ std::optional<LookupKey> looked_for(const SystemTables::Key& key) {
     if (key.table == locks_table) {
         const auto grant = number_of_key(key, "Grant");
         if (!grant) return std::nullopt;
-        return LockPlace{hash_of_key(key, "Resource"), *grant};
+        return LockPosition{hash_of_key(key, "Resource"), *grant};
     }
     if (key.table == sessions_table) {
         const auto session = parse_session_id(hash_of_key(key, "Session"));

@@ -146,8 +146,8 @@ void MemoryImage::apply(std::span<Batch* const> batches) {
 
 // Returns the first key that is not less than `key`. Since most keys are inserted in order, first
 // checks the neighbours of the last inserted key.
-MemoryImage::Map::iterator MemoryImage::place_of(Map& map, Family family,
-                                                 const std::string& key) const {
+MemoryImage::Map::iterator MemoryImage::position_of(Map& map, Family family,
+                                                    const std::string& key) const {
     const auto& near = near_[static_cast<std::size_t>(family)];
     if (!near || key < (*near)->first) return map.lower_bound(key);
     if (key == (*near)->first) return *near;
@@ -156,7 +156,7 @@ MemoryImage::Map::iterator MemoryImage::place_of(Map& map, Family family,
 }
 
 void MemoryImage::put(Map& map, Family family, Write& write) {
-    const auto found = place_of(map, family, write.key);
+    const auto found = position_of(map, family, write.key);
     const bool known = found != map.end() && found->first == write.key;
     if (!known) {
         if (!write.value) return;

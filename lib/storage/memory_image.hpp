@@ -66,7 +66,7 @@ private:
 
     static const std::string* value_at(const State& state, Moment moment);
     void put(Map& map, Family family, Write& write) ROCKLOCK_REQUIRES(mutex_);
-    Map::iterator place_of(Map& map, Family family, const std::string& key) const
+    Map::iterator position_of(Map& map, Family family, const std::string& key) const
         ROCKLOCK_REQUIRES(mutex_);
     void prune() ROCKLOCK_REQUIRES(mutex_);
     // Removes the states that no snapshot can see. Returns false if none is left and the key is

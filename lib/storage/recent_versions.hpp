@@ -22,7 +22,7 @@ namespace rocklock {
 //
 // Each key has one slot, which it shares with other keys; the last one replaces the one before it.
 // Keys longer than `max_key_bytes` are not cached. If as many keys were replaced as there are
-// slots, the number of slots is doubled, up to `max_places`.
+// slots, the number of slots is doubled, up to `max_slots`.
 //
 // Threads: one at a time.
 class RecentVersions {
@@ -33,41 +33,41 @@ public:
     // Returns the version, or null if the key is not cached. The pointer is valid until the next
     // call.
     const Version* find(Family family, std::string_view key) const {
-        const Place& place = places_[place_of(family, key)];
-        return place.is_of(family, key) ? &place.version : nullptr;
+        const Slot& slot = slots_[slot_of(family, key)];
+        return slot.is_of(family, key) ? &slot.version : nullptr;
     }
 
     // Adds a version that was read from the store.
     void keep(Family family, std::string_view key, Version version) {
         if (key.empty() || key.size() > max_key_bytes) return;
-        Place& place = places_[place_of(family, key)];
-        const bool displaces = !place.key.empty() && !place.is_of(family, key);
+        Slot& slot = slots_[slot_of(family, key)];
+        const bool displaces = !slot.key.empty() && !slot.is_of(family, key);
         // The assignment that may throw comes first, so that a slot is never mixed from two keys.
-        place.key = key;
-        place.family = family;
-        place.version = version;
-        ROCKLOCK_ASSERT(place.is_of(family, key));
-        if (displaces && ++displaced_ >= places_.size() && places_.size() < max_places) grow();
+        slot.key = key;
+        slot.family = family;
+        slot.version = version;
+        ROCKLOCK_ASSERT(slot.is_of(family, key));
+        if (displaces && ++displaced_ >= slots_.size() && slots_.size() < max_slots) grow();
     }
 
     // Updates a cached version after a write. Does not add keys, since most written keys are not
     // looked up.
     void replace(Family family, std::string_view key, Version version) {
-        Place& place = places_[place_of(family, key)];
-        if (place.is_of(family, key)) place.version = version;
+        Slot& slot = slots_[slot_of(family, key)];
+        if (slot.is_of(family, key)) slot.version = version;
     }
 
     void forget() {
-        for (Place& place : places_) place = {};
+        for (Slot& slot : slots_) slot = {};
     }
 
 private:
-    static constexpr std::size_t first_places = 512;
-    static constexpr std::size_t max_places = 8192;
+    static constexpr std::size_t first_slots = 512;
+    static constexpr std::size_t max_slots = 8192;
     static constexpr std::size_t max_key_bytes = 128;
 
     // Empty if it has no key.
-    struct Place {
+    struct Slot {
         Family family{};
         std::string key;
         Version version;
@@ -77,22 +77,22 @@ private:
         }
     };
 
-    std::size_t place_of(Family family, std::string_view key) const {
+    std::size_t slot_of(Family family, std::string_view key) const {
         const auto hash = std::hash<std::string_view>()(key) + static_cast<std::size_t>(family);
-        return hash % places_.size();
+        return hash % slots_.size();
     }
 
     void grow() {
-        std::vector<Place> before(2 * places_.size());
-        places_.swap(before);
-        ROCKLOCK_ASSERT(places_.size() <= max_places);
-        for (Place& place : before) {
-            if (!place.key.empty()) places_[place_of(place.family, place.key)] = std::move(place);
+        std::vector<Slot> before(2 * slots_.size());
+        slots_.swap(before);
+        ROCKLOCK_ASSERT(slots_.size() <= max_slots);
+        for (Slot& slot : before) {
+            if (!slot.key.empty()) slots_[slot_of(slot.family, slot.key)] = std::move(slot);
         }
         displaced_ = 0;
     }
 
-    std::vector<Place> places_ = std::vector<Place>(first_places);
+    std::vector<Slot> slots_ = std::vector<Slot>(first_slots);
     // The number of keys that were replaced since the last doubling.
     std::size_t displaced_ = 0;
 };

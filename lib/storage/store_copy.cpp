@@ -44,12 +44,12 @@ private:
 
 // The directory that will contain a copy. The object holds the lock on it, and its destructor
 // removes an incomplete copy.
-class Place {
+class CopyDirectory {
 public:
-    explicit Place(std::string path) : path_(std::move(path)) {}
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    ~Place() {
+    explicit CopyDirectory(std::string path) : path_(std::move(path)) {}
+    CopyDirectory(const CopyDirectory&) = delete;
+    CopyDirectory& operator=(const CopyDirectory&) = delete;
+    ~CopyDirectory() {
         if (complete_ || !ours_) return;
         remove_rest();
         if (made_) ::rmdir(path_.c_str());
@@ -71,7 +71,7 @@ private:
     bool complete_ = false;
 };
 
-Result<void> Place::take() {
+Result<void> CopyDirectory::take() {
     if (auto outside = require_outside(); !outside) return outside;
     made_ = ::mkdir(path_.c_str(), 0700) == 0;
     if (!made_ && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)) {
@@ -92,7 +92,7 @@ Result<void> Place::take() {
     return {};
 }
 
-Result<void> Place::require_outside() const {
+Result<void> CopyDirectory::require_outside() const {
     std::error_code failed;
     auto path = fs::weakly_canonical(path_, failed);
     while (!failed && path.has_relative_path()) {
@@ -111,7 +111,7 @@ bool is_rest(const std::string& name) {
     return name == partial || name == std::string(partial) + ".tmp";
 }
 
-Result<void> Place::require_empty() const {
+Result<void> CopyDirectory::require_empty() const {
     std::error_code failed;
     for (fs::directory_iterator entry(path_, failed), end; !failed && entry != end;
          entry.increment(failed)) {
@@ -125,13 +125,13 @@ Result<void> Place::require_empty() const {
     return {};
 }
 
-void Place::remove_rest() const {
+void CopyDirectory::remove_rest() const {
     std::error_code ignored;
     fs::remove_all(partial_path(), ignored);
     fs::remove_all(partial_path() + ".tmp", ignored);
 }
 
-Result<void> Place::complete() {
+Result<void> CopyDirectory::complete() {
     const auto database = path_ + "/db";
     if (::rename(partial_path().c_str(), database.c_str()) != 0) {
         return system_error("cannot make " + database, errno);
@@ -202,7 +202,7 @@ Result<void> copy_file(const fs::path& from, const fs::path& to,
 
 Result<void> make_copy(const std::string& directory, const std::vector<Write>& marks,
                        const std::function<Result<void>(const std::string& database)>& fill) {
-    Place place(directory);
+    CopyDirectory place(directory);
     if (auto taken = place.take(); !taken) return taken;
     if (auto filled = fill(place.partial_path()); !filled) return filled;
     if (auto marked = write_marks(place.partial_path(), marks); !marked) return marked;

@@ -141,7 +141,7 @@ std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
     }
     const auto places = search.first_.take();
     InRange<LockEvent> found;
-    for (const LockPlace& place : places) {
+    for (const LockPosition& place : places) {
         if (auto event = find(place.grant)) found.things.push_back(*std::move(event));
     }
     if (!places.empty() && places.size() == search.max_) found.more = places.back();

@@ -40,24 +40,24 @@ class Near {
 public:
     Near() = default;
     // Converts implicitly from and to T*.
-    Near(T* to) : place_(place_of(to)) {}
+    Near(T* to) : offset_(offset_of(to)) {}
     operator T*() const { return get(); }
     T* operator->() const { return get(); }
     T& operator*() const { return *get(); }
 
     T* get() const {
-        if (place_ == 0) return nullptr;
-        return reinterpret_cast<T*>(Arena::base + std::size_t{place_} * Arena::alignment);
+        if (offset_ == 0) return nullptr;
+        return reinterpret_cast<T*>(Arena::base + std::size_t{offset_} * Arena::alignment);
     }
 
 private:
-    static std::uint32_t place_of(const T* to) {
+    static std::uint32_t offset_of(const T* to) {
         if (to == nullptr) return 0;
         const auto offset = reinterpret_cast<const char*>(to) - Arena::base;
         return static_cast<std::uint32_t>(static_cast<std::size_t>(offset) / Arena::alignment);
     }
 
-    std::uint32_t place_ = 0;
+    std::uint32_t offset_ = 0;
 };
 
 // An owning pointer to an object in the arena, or null.

@@ -25,7 +25,7 @@ struct ClassPlace {
 };
 
 // Identifies a held lock by its resource and grant, or a session, or a class.
-using LookupKey = std::variant<LockPlace, SessionId, ClassPlace>;
+using LookupKey = std::variant<LockPosition, SessionId, ClassPlace>;
 
 struct LookupResult {
     std::variant<std::monostate, Holder, SessionView, LockClass> found;
@@ -97,7 +97,7 @@ struct InRange {
     std::vector<Thing> things;
     // If set, there may be more results after this position. The position need not be among
     // `things`: objects that end between two steps of a search are not returned.
-    std::optional<LockPlace> more;
+    std::optional<LockPosition> more;
 };
 
 // A search over held locks in the order of their keys, in steps; see LockSearch.
@@ -116,11 +116,11 @@ private:
     std::optional<std::string> resource_;
     KeyOfPlace key_;
     std::size_t max_;
-    FirstInRange<LockPlace> first_;
+    FirstInRange<LockPosition> first_;
     // The part of the table that is searched next.
     std::size_t part_ = 0;
     // Set after all parts have been searched; then the holders at these positions are shown.
-    std::optional<std::vector<LockPlace>> places_;
+    std::optional<std::vector<LockPosition>> places_;
     std::size_t shown_ = 0;
     InRange<Holder> found_;
 };
@@ -141,7 +141,7 @@ private:
     KeyOfPlace key_;
     std::size_t max_;
     // A resource and a sequence.
-    FirstInRange<LockPlace> first_;
+    FirstInRange<LockPosition> first_;
     // The sequence up to which events have been searched, and the last one to be searched: the last
     // that was published when the search began.
     std::uint64_t after_ = 0;

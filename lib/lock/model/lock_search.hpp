@@ -14,10 +14,10 @@
 namespace rocklock {
 
 // A position in a list of locks: a resource and a grant. For events: a resource and a sequence.
-struct LockPlace {
+struct LockPosition {
     std::string resource;
     std::uint64_t grant = 0;
-    friend auto operator<=>(const LockPlace&, const LockPlace&) = default;
+    friend auto operator<=>(const LockPosition&, const LockPosition&) = default;
 };
 
 // One page of ListLocks while LockTable::search() collects it in steps. The page contains every
@@ -31,16 +31,16 @@ public:
 private:
     friend class LockTable;
 
-    LockSearch(const ListLocks& request, std::optional<LockPlace> after)
+    LockSearch(const ListLocks& request, std::optional<LockPosition> after)
         : request_(request), after_(std::move(after)) {}
     void offer(std::string_view resource, std::uint64_t grant);
     void sort();
 
     ListLocks request_;
-    std::optional<LockPlace> after_;
+    std::optional<LockPosition> after_;
     // The first positions after `after_`, at most one more than requested. A heap with the last one
     // on top, until sort() is called.
-    std::vector<LockPlace> found_;
+    std::vector<LockPosition> found_;
     // The part of the table that is searched next.
     std::size_t part_ = 0;
     // The index in `found_` of the position that is shown next.

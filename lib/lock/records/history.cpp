@@ -186,13 +186,13 @@ namespace {
 
 // The end of a page, and therefore the start of the next one: the grant of its last row, and the
 // grant that is looked up next.
-struct Place {
+struct HistoryPosition {
     std::uint64_t shown = 0;
     std::uint64_t link = 0;
 };
 
-std::optional<Place> parse_place(std::string_view next) {
-    Place place;
+std::optional<HistoryPosition> parse_position(std::string_view next) {
+    HistoryPosition place;
     const char* const end = next.data() + next.size();
     const auto shown = std::from_chars(next.data(), end, place.shown);
     if (shown.ec != std::errc{} || shown.ptr == end || *shown.ptr != ':') return std::nullopt;
@@ -276,7 +276,7 @@ Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& r
         return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 1,000");
     }
     if (!request.next.empty()) {
-        const auto place = parse_place(request.next);
+        const auto place = parse_position(request.next);
         if (!place) {
             return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
         }

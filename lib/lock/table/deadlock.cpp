@@ -39,14 +39,14 @@ constexpr std::size_t deadlocks_kept = 16;
 // to find edges back to it. Walks for the start session are therefore recorded separately.
 class LockTable::Core::Swept {
 public:
-    struct Place {
+    struct Progress {
         bool holds = false;
         bool queue = false;
         // The entry at which the walk along the queue continues.
         const WaitLock* next = nullptr;
     };
-    Place& at(const Resource& resource, Mode mode, bool only_subtree) {
-        return places_[{&resource, mode, only_subtree}];
+    Progress& at(const Resource& resource, Mode mode, bool only_subtree) {
+        return progress_[{&resource, mode, only_subtree}];
     }
 
 private:
@@ -61,7 +61,7 @@ private:
             return seed;
         }
     };
-    boost::unordered_flat_map<Key, Place, boost::hash<Key>> places_;
+    boost::unordered_flat_map<Key, Progress, boost::hash<Key>> progress_;
 };
 
 class LockTable::Core::BlockerSearch {
@@ -76,15 +76,15 @@ public:
             const bool queues = !core_.covered(*wait_.session, requested) &&
                                 !covered_by_moved(requested) && !mutated(Mutant::soft_edge_missing);
             core_.for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
-                Swept::Place own;
-                Swept::Place& place = swept_ != nullptr && requested.permits == 0
-                                          ? swept_->at(at, requested.mode, only_subtree)
-                                          : own;
+                Swept::Progress own;
+                Swept::Progress& progress = swept_ != nullptr && requested.permits == 0
+                                                ? swept_->at(at, requested.mode, only_subtree)
+                                                : own;
                 if (!counting || &at != requested.resource) {
-                    if (!std::exchange(place.holds, true))
+                    if (!std::exchange(progress.holds, true))
                         follow_holds(requested, at, only_subtree);
                 }
-                if (queues) follow_queue(requested, at, only_subtree, place);
+                if (queues) follow_queue(requested, at, only_subtree, progress);
             });
         }
         return std::move(edges_);
@@ -113,11 +113,11 @@ private:
     }
 
     void follow_queue(const RequestedLock& requested, const Resource& at, bool only_subtree,
-                      Swept::Place& place) {
-        if (!std::exchange(place.queue, true)) place.next = at.queue();
-        for (; place.next != nullptr && place.next->wait->before(wait_);
-             place.next = place.next->next) {
-            const WaitLock* lock = place.next;
+                      Swept::Progress& progress) {
+        if (!std::exchange(progress.queue, true)) progress.next = at.queue();
+        for (; progress.next != nullptr && progress.next->wait->before(wait_);
+             progress.next = progress.next->next) {
+            const WaitLock* lock = progress.next;
             if (only_subtree && !lock->requested->subtree) continue;
             if (stands_before(*lock->wait) &&
                 lock_model::in_conflict(*lock->requested, requested)) {

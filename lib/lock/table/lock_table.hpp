@@ -223,10 +223,10 @@ private:
     struct Core;
 
     std::size_t search_part(std::size_t part, LockSearch& search) const;
-    void show_found(const LockPlace& place, LockSearch& search) const;
+    void show_found(const LockPosition& place, LockSearch& search) const;
     // Returns the holder if the lock at `place` is still held.
-    std::optional<Holder> holder_at(const LockPlace& place) const;
-    LookupResult lookup_one(const LockPlace& place) const;
+    std::optional<Holder> holder_at(const LockPosition& place) const;
+    LookupResult lookup_one(const LockPosition& place) const;
     LookupResult lookup_one(const SessionId& id) const;
     std::size_t offer_held(const lock_model::Resource& resource, HeldSearch& search) const;
 

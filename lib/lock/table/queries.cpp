@@ -18,7 +18,7 @@ constexpr std::size_t holders_a_step = 2048;
 
 }  // namespace
 
-std::optional<Holder> LockTable::holder_at(const LockPlace& place) const {
+std::optional<Holder> LockTable::holder_at(const LockPosition& place) const {
     const auto grant = core_->grants.find(place.grant);
     if (grant == core_->grants.end() || !lock_model::live(**grant, core_->now.boot))
         return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<Holder> LockTable::holder_at(const LockPlace& place) const {
     return std::nullopt;
 }
 
-LookupResult LockTable::lookup_one(const LockPlace& place) const {
+LookupResult LockTable::lookup_one(const LockPosition& place) const {
     LookupResult result;
     if (auto holder = holder_at(place)) {
         const lock_model::Grant& grant = **core_->grants.find(place.grant);
@@ -55,7 +55,7 @@ std::vector<LookupResult> LockTable::lookup(const std::vector<LookupKey>& places
     std::vector<LookupResult> all;
     std::optional<std::vector<LockClass>> known;
     for (const LookupKey& place : places) {
-        if (const auto* held = std::get_if<LockPlace>(&place)) {
+        if (const auto* held = std::get_if<LockPosition>(&place)) {
             all.push_back(lookup_one(*held));
         } else if (const auto* session = std::get_if<SessionId>(&place)) {
             all.push_back(lookup_one(*session));

@@ -23,10 +23,10 @@ constexpr std::size_t locks_a_step = 2048;
 // Smaller, because a row of a session takes longer.
 constexpr std::size_t sessions_a_step = 512;
 
-std::optional<LockPlace> parse_place(std::string_view next) {
+std::optional<LockPosition> parse_place(std::string_view next) {
     const std::size_t colon = next.find(':');
     if (colon == std::string_view::npos || colon == 0 || colon > 19) return std::nullopt;
-    LockPlace place;
+    LockPosition place;
     for (const char digit : next.substr(0, colon)) {
         if (digit < '0' || digit > '9') return std::nullopt;
         place.grant = place.grant * 10 + static_cast<std::uint64_t>(digit - '0');
@@ -55,7 +55,7 @@ Result<LockSearch> LockSearch::begin(const ListLocks& request) {
     if (request.limit == 0 || request.limit > 10'000) {
         return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 10,000");
     }
-    std::optional<LockPlace> after;
+    std::optional<LockPosition> after;
     if (!request.next.empty()) {
         after = parse_place(request.next);
         if (!after)
@@ -65,7 +65,7 @@ Result<LockSearch> LockSearch::begin(const ListLocks& request) {
 }
 
 void LockSearch::offer(std::string_view resource, std::uint64_t grant) {
-    const auto behind = [&](const LockPlace& other) {
+    const auto behind = [&](const LockPosition& other) {
         return std::pair(std::string_view(other.resource), other.grant) <
                std::pair(resource, grant);
     };
@@ -104,7 +104,7 @@ std::size_t LockTable::search_part(std::size_t part, LockSearch& search) const {
 }
 
 // Adds a row for a place if its lock is still held.
-void LockTable::show_found(const LockPlace& place, LockSearch& search) const {
+void LockTable::show_found(const LockPosition& place, LockSearch& search) const {
     auto holder = holder_at(place);
     if (!holder) return;
     const std::string& asker = search.request_.asker;

@@ -146,14 +146,14 @@ std::optional<Error> check_writable(const Schema& schema, const WriteItem& reque
 void SystemRows::want(const Schema& schema, const std::string& row, const AttributeMap& key) {
     if (!schema.is_system()) return;
     ROCKLOCK_ASSERT(source_ != nullptr);
-    if (places_.emplace(row, keys_.size()).second) {
+    if (indexes_.emplace(row, keys_.size()).second) {
         keys_.push_back({place_among_system_tables(schema), &key});
     }
 }
 
 Result<void> SystemRows::read() {
     if (keys_.empty()) return {};
-    ROCKLOCK_ASSERT(places_.size() == keys_.size());
+    ROCKLOCK_ASSERT(indexes_.size() == keys_.size());
     auto rows = source_->get(keys_);
     if (!rows) return std::move(rows).error();
     rows_ = *std::move(rows);
@@ -162,8 +162,8 @@ Result<void> SystemRows::read() {
 }
 
 const SystemRow& SystemRows::at(const std::string& row) const {
-    const auto place = places_.find(row);
-    ROCKLOCK_ASSERT(place != places_.end() && place->second < rows_.size());
+    const auto place = indexes_.find(row);
+    ROCKLOCK_ASSERT(place != indexes_.end() && place->second < rows_.size());
     return rows_[place->second];
 }
 
@@ -188,7 +188,7 @@ Result<void> SystemRows::add_terms(const std::string& row, const Snapshot& befor
 }
 
 Result<void> SystemRows::add_terms(const Snapshot& before, Batch& batch) const {
-    for (const auto& [row, place] : places_) {
+    for (const auto& [row, place] : indexes_) {
         if (auto added = add_terms(row, before, batch); !added) return added;
     }
     return {};

@@ -55,7 +55,7 @@ public:
 private:
     SystemTables* source_;
     std::vector<SystemTables::Key> keys_;
-    std::map<std::string, std::size_t> places_;
+    std::map<std::string, std::size_t> indexes_;
     std::vector<SystemRow> rows_;
 };
 

@@ -60,7 +60,7 @@ bool TableStore::Pending::decide() {
     // A query of the locks could block.
     if (!schema || (*schema)->binding) return false;
     const auto plan = bind_write(*read_, *std::move(schema));
-    if (!plan || store_.retry_queue_.is_contended({RetryQueue::place_of(plan->row)})) return false;
+    if (!plan || store_.retry_queue_.is_contended({RetryQueue::index_of(plan->row)})) return false;
     const auto found = store_.storage_.get_cached(Family::items, plan->row, small_row_bytes);
     if (!found.is_known) return false;
     const auto current = decode_stored(found.value);

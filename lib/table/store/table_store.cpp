@@ -164,7 +164,7 @@ Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
                                          Durability durability,
                                          const std::function<Result<Decision>()>& decide) {
     std::vector<std::size_t> places;
-    for (const auto& row : rows) places.push_back(RetryQueue::place_of(row));
+    for (const auto& row : rows) places.push_back(RetryQueue::index_of(row));
     std::optional<RetryQueue::Slot> slot;
     for (int attempt = 0;; ++attempt) {
         if (!slot && (attempt >= attempts_without_slot || retry_queue_.is_contended(places))) {

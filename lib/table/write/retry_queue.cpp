@@ -12,7 +12,7 @@ RetryQueue::Slot::~Slot() {
     for (const std::size_t place : places_) leave(retry_queue_.places_[place]);
 }
 
-std::size_t RetryQueue::place_of(std::string_view key) {
+std::size_t RetryQueue::index_of(std::string_view key) {
     return std::hash<std::string_view>{}(key) % place_count;
 }
 

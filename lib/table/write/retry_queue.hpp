@@ -42,7 +42,7 @@ public:
         std::vector<std::size_t> places_;
     };
 
-    static std::size_t place_of(std::string_view key);
+    static std::size_t index_of(std::string_view key);
 
     // Returns whether a write has or waits for one of the places.
     bool is_contended(const std::vector<std::size_t>& places) const;
