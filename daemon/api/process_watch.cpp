@@ -63,7 +63,7 @@ void ProcessWatch::await_end(const ProcessId& process, const std::shared_ptr<Des
 }
 
 void ProcessWatch::gone(const ProcessId& process) {
-    std::vector<SessionId> orphaned;
+    std::vector<SessionId> ended_sessions;
     {
         MutexLock lock(mutex_);
         const auto found = processes_.find(process);
@@ -74,11 +74,11 @@ void ProcessWatch::gone(const ProcessId& process) {
             left->second.erase(process);
             if (!left->second.empty()) continue;
             sessions_.erase(left);
-            orphaned.push_back(session);
+            ended_sessions.push_back(session);
         }
         processes_.erase(found);
     }
-    for (const auto& session : orphaned) close_(session);
+    for (const auto& session : ended_sessions) close_(session);
 }
 
 std::set<SessionId> ProcessWatch::sessions() {

@@ -29,7 +29,7 @@ constexpr milliseconds max_round_time{2};
 // The time per round for destroying objects of free_soon().
 constexpr milliseconds max_freeing{1};
 // The time for which hang-ups are handled before the round continues.
-constexpr milliseconds max_farewell{10};
+constexpr milliseconds max_hang_up_time{10};
 
 IoThread*& this_thread() {
     thread_local IoThread* thread = nullptr;
@@ -172,7 +172,7 @@ void IoThread::wait() {
     }
     round_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     while (take_up(events) && events.size() == max_events &&
-           steady_clock::now() - now_ < max_farewell) {
+           steady_clock::now() - now_ < max_hang_up_time) {
         events = poll(space, 0);
     }
 }
@@ -181,18 +181,18 @@ void IoThread::wait() {
 // as possible are handled in one round. Otherwise the locks of one would be granted to another that
 // has ended as well.
 bool IoThread::take_up(std::span<const epoll_event> events) {
-    bool farewells = true;
+    bool only_hang_ups = true;
     for (const auto& event : events) {
         if (event.data.ptr != nullptr) {
-            farewells = farewells && (event.events & EPOLLHUP) != 0;
+            only_hang_ups = only_hang_ups && (event.events & EPOLLHUP) != 0;
             static_cast<Served*>(event.data.ptr)->ready(event.events);
         } else {
-            farewells = false;
+            only_hang_ups = false;
             std::uint64_t calls = 0;
             [[maybe_unused]] const auto size = ::read(called_, &calls, sizeof calls);
         }
     }
-    return farewells;
+    return only_hang_ups;
 }
 
 // Runs one round. Work that is added meanwhile is left for the next round, except sending.
