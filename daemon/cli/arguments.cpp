@@ -107,12 +107,12 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
     if (verb.takes_command && (!separated || arguments.command.empty())) {
         return misused(verb, "the command to run is missing: write it after --");
     }
-    const bool too_many = verb.most >= 0 && count > verb.most;
-    if (count < verb.fewest || too_many) {
+    const bool too_many = verb.max_operands >= 0 && count > verb.max_operands;
+    if (count < verb.min_operands || too_many) {
         const std::string wrong =
-            too_many
-                ? "'" + arguments.operands[static_cast<std::size_t>(verb.most)] + "' is too much"
-                : "something is missing";
+            too_many ? "'" + arguments.operands[static_cast<std::size_t>(verb.max_operands)] +
+                           "' is too much"
+                     : "something is missing";
         return misused(verb, wrong + ": rocklock " + std::string(verb.name) +
                                  (verb.operands.empty() ? "" : " ") + std::string(verb.operands));
     }
@@ -122,7 +122,7 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
 // Adds the words after "--".
 void take_rest(const Verb& verb, std::span<const std::string> rest, Arguments& arguments) {
     const bool dash = !rest.empty() && rest.front().starts_with('-');
-    if (dash && verb.takes_command && verb.fewest > 0 && arguments.operands.empty()) {
+    if (dash && verb.takes_command && verb.min_operands > 0 && arguments.operands.empty()) {
         // A command does not begin with a dash. These words are operands, and the command follows
         // after a second "--".
         const auto second = std::find(rest.begin(), rest.end(), "--");

@@ -35,9 +35,9 @@ struct Verb {
     std::vector<Option> options;
     // Whether an operand may be empty.
     bool empty_operands = false;
-    // The minimum and maximum number of operands; `most` is -1 if there is no maximum.
-    int fewest = 0;
-    int most = 0;
+    // The minimum and maximum number of operands; `max_operands` is -1 if there is no maximum.
+    int min_operands = 0;
+    int max_operands = 0;
     // Whether a command follows after "--".
     bool takes_command = false;
 };

@@ -274,9 +274,9 @@ void count_operands(Verb& verb) {
             verb.takes_command = true;
             return;
         }
-        if (!operand.starts_with('[')) ++verb.fewest;
-        if (operand.find("...") != std::string_view::npos) verb.most = -1;
-        if (verb.most >= 0) ++verb.most;
+        if (!operand.starts_with('[')) ++verb.min_operands;
+        if (operand.find("...") != std::string_view::npos) verb.max_operands = -1;
+        if (verb.max_operands >= 0) ++verb.max_operands;
     }
 }
 

@@ -193,7 +193,7 @@ void HttpConversation::call(HttpRequest request, std::uint64_t number) {
                         "<Verb>, with a verb of the lock API; it is '" + request.operation + "'"));
     }
     if (services_.background && request.body.size() > long_body) {
-        return read_aside(*std::move(call), std::move(request.body), number);
+        return read_in_background(*std::move(call), std::move(request.body), number);
     }
     ask_read(read_call(*std::move(call), request.body), number);
 }
@@ -217,7 +217,7 @@ void HttpConversation::take_up_more(std::uint64_t number) {
     if (has_room()) output_ready_();
 }
 
-void HttpConversation::read_aside(Call call, std::string body, std::uint64_t number) {
+void HttpConversation::read_in_background(Call call, std::string body, std::uint64_t number) {
     keep_back(number);
     reading_in_background_ = true;
     services_.background([weak = weak_from_this(), post = post_, number, call = std::move(call),

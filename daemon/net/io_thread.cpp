@@ -18,9 +18,9 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds max_spin{60};
 // If a yield takes longer than `long_yield`, the processor is contended: do not spin for
-// `crowded_for`.
+// `contended_for`.
 constexpr milliseconds long_yield{1};
-constexpr milliseconds crowded_for{1'000};
+constexpr milliseconds contended_for{1'000};
 constexpr std::size_t max_events = 128;
 // At most this many new connections are added in one round.
 constexpr std::size_t max_introduced = 64;
@@ -158,12 +158,12 @@ void IoThread::wait() {
     const int most = patience();
     round_began_.store(0, std::memory_order_relaxed);
     const Time start = now_ = steady_clock::now();
-    const bool looks = most != 0 && quick_ && has_others && start >= crowded_until_;
+    const bool looks = most != 0 && quick_ && has_others && start >= contended_until_;
     while (looks && events.empty() && now_ - start < max_spin) {
         std::this_thread::yield();
         events = poll(space, 0);
         const Time before = std::exchange(now_, steady_clock::now());
-        if (now_ - before > long_yield) crowded_until_ = now_ + crowded_for;
+        if (now_ - before > long_yield) contended_until_ = now_ + contended_for;
     }
     if (events.empty()) {
         events = poll(space, most);

@@ -125,7 +125,7 @@ private:
     // The last wait was short.
     bool quick_ = false;
     // Until this time the processor is contended, and the thread does not spin.
-    Time crowded_until_{};
+    Time contended_until_{};
     bool flushing_ = false;
     std::optional<Time> flush_at_;
     bool stopping_ = false;

@@ -20,9 +20,9 @@ constexpr std::size_t kept_buffer = 1U << 20;
 
 // The beginning of the daemon's response if its connection limit is reached. It is HTTP, because
 // the daemon has not read the greeting and does not know the protocol of the client yet.
-constexpr std::string_view crowded_answer = "HTTP/1.1 503 ";
+constexpr std::string_view overload_answer = "HTTP/1.1 503 ";
 
-Error crowded() {
+Error overloaded() {
     return {ErrorCode::limit_exceeded,
             "the daemon has as many connections as it may have: try again later, or raise its "
             "--max-connections"};
@@ -98,7 +98,7 @@ Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame
         bytes = incoming_;
     }
     if (!greeted_ && bytes.size() >= frame_greeting.size()) {
-        if (bytes.starts_with(crowded_answer)) return crowded();
+        if (bytes.starts_with(overload_answer)) return overloaded();
         if (!bytes.starts_with(frame_greeting)) {
             return over("it is no Rocklock daemon, or one that speaks no frames of version 1");
         }

@@ -131,18 +131,18 @@ void FramedService::connection_lost(Error why) {
     {
         MutexLock lock(mutex_);
         // If the daemon's connection limit was reached, it has read no bytes of this connection.
-        const bool crowded = why.code == ErrorCode::limit_exceeded;
+        const bool overloaded = why.code == ErrorCode::limit_exceeded;
         reader_fd_ = -1;
         socket_ = FrameSocket();
         connected_ = false;
         outage_.reason = std::move(why);
         const auto now = Steady::now();
-        if (!crowded) outage_.since = now;
-        outage_.pause = crowded ? crowded_pause : first_pause;
+        if (!overloaded) outage_.since = now;
+        outage_.pause = overloaded ? overload_pause : first_pause;
         outage_.next_attempt = now + outage_.pause;
         for (auto call = asked_.begin(); call != asked_.end();) {
             Asked& asked = call->second;
-            if (crowded) asked.was_sent = asked.in_doubt;
+            if (overloaded) asked.was_sent = asked.in_doubt;
             asked.in_doubt = asked.in_doubt || asked.was_sent;
             const bool over = hurry_ || asked.cancelled || (asked.in_doubt && !may_repeat(asked));
             const auto at = call++;

@@ -133,12 +133,12 @@ Result<std::unique_ptr<RemoteService>> RemoteService::connect(const std::string&
         auto socket = FrameSocket::connect(path, give_up);
         if (!socket) return std::move(socket).error();
         auto service = FramedService::begin(path, *std::move(socket), clock, options);
-        const bool crowded = !service && service.error().code == ErrorCode::limit_exceeded;
-        if (!crowded) return service;
+        const bool overloaded = !service && service.error().code == ErrorCode::limit_exceeded;
+        if (!overloaded) return service;
         if (std::chrono::steady_clock::now() >= give_up) {
             return Error(ErrorCode::unreachable, std::move(service).error().message);
         }
-        std::this_thread::sleep_for(crowded_pause);
+        std::this_thread::sleep_for(overload_pause);
     }
 }
 

@@ -193,7 +193,7 @@ Result<Reply> LockClient::call(const Call& call, const CallLimits& limits) {
         // The daemon is overloaded and has not read the call.
         if (answer->status == 503 && error.code == ErrorCode::limit_exceeded) {
             error.code = ErrorCode::unreachable;
-            error.retry_after = crowded_pause;
+            error.retry_after = overload_pause;
         }
         return error;
     }

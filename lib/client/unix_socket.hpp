@@ -12,7 +12,7 @@
 namespace rocklock {
 
 // The time until the next attempt if the daemon's connection limit is reached.
-inline constexpr std::chrono::milliseconds crowded_pause{100};
+inline constexpr std::chrono::milliseconds overload_pause{100};
 
 // Returns the address of a path. Errors: invalid_argument if the path is empty or too long.
 Result<sockaddr_un> unix_address(const std::string& path);

@@ -16,7 +16,7 @@ namespace rocklock::testing {
 namespace {
 
 // Returns the shortest remaining lease of all sessions.
-milliseconds least_left(Database& manager) {
+milliseconds min_remaining(Database& manager) {
     milliseconds least = milliseconds::max();
     const auto views = manager.sessions().value();
     for (const SessionView& view : views) least = std::min(least, view.remaining);
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(are_all_renewed_in_time_one_after_the_other) {
     }
     for (int step = 0; step < 20; ++step) {
         pass(1s);
-        BOOST_TEST((least_left(host.manager(database)) >= 20s));
+        BOOST_TEST((min_remaining(host.manager(database)) >= 20s));
     }
     BOOST_TEST(database.statistics().sessions == static_cast<std::uint64_t>(count));
 }
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(are_all_renewed_at_once_when_all_are_due) {
     const auto before = database.statistics().renewals;
     clock.advance(10s);
     database.tick();
-    BOOST_TEST((least_left(host.manager(database)) == 30s));
+    BOOST_TEST((min_remaining(host.manager(database)) == 30s));
     BOOST_TEST(database.statistics().renewals == before + 1'000);
     for (const Session& session : sessions) BOOST_TEST((session.remaining() == 27s));
 }
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(close_one_after_the_other_and_the_rest_is_renewed) {
     clock.advance(10s);
     database.tick();
     BOOST_TEST(database.statistics().renewals == before + 100);
-    BOOST_TEST((least_left(host.manager(database)) == 30s));
+    BOOST_TEST((min_remaining(host.manager(database)) == 30s));
     BOOST_TEST(database.statistics().sessions == 100U);
 }
 

@@ -301,9 +301,9 @@ bool StaleWorld::write_of_ann() {
     }
     if (chance(3)) write.after = chance(2) ? AfterSave::release : AfterSave::downgrade;
     if (chance(3)) {
-        if (auto begun = tables_->begin_write(write)) {
+        if (auto pending = tables_->begin_write(write)) {
             yields_.reach();
-            if (auto answer = begun->finish()) return told(*answer);
+            if (auto answer = pending->finish()) return told(*answer);
         }
     }
     return told(tables_->write_item(write));

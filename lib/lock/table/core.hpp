@@ -458,10 +458,10 @@ struct LockTable::Core {
     class StuckSearch;
     // Returns a chain of sessions from `start` back to itself, in which each waits for the next
     // one. Returns an empty chain if there is none. If `moved` is not null, searches as if that
-    // grant belonged to `start`. If `begun` is not null, it is a wait of `start`, and only cycles
-    // through that wait are searched.
+    // grant belonged to `start`. If `new_wait` is not null, it is a wait of `start`, and only
+    // cycles through that wait are searched.
     std::vector<CycleStep> find_cycle(const Session& start, const Grant* moved = nullptr,
-                                      const Wait* begun = nullptr) const;
+                                      const Wait* new_wait = nullptr) const;
     Error deadlock(std::vector<CycleStep> cycle);
 
     // ---- end.cpp ----
@@ -485,7 +485,8 @@ struct LockTable::Core {
     std::vector<CycleStep> cycle_when_raised(Grant& grant, std::span<const Mode> modes);
     Grant& take_over(Grant& victim, Session& thief, const Ending& ending);
     Result<std::vector<Mode>> modes_after(const Grant& grant, const Convert& request) const;
-    std::vector<RequestedLock> requested_upgrades(const Grant& grant, std::span<const Mode> modes) const;
+    std::vector<RequestedLock> requested_upgrades(const Grant& grant,
+                                                  std::span<const Mode> modes) const;
     Ending ending_of(const Grant& grant) const;
 
     // ---- steal.cpp ----

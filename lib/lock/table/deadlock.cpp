@@ -236,15 +236,15 @@ public:
     CycleSearch(const Core& core, const Session& start, const Grant* moved)
         : core_(core), start_(start), moved_(moved) {}
 
-    // If `begun` is not null, only cycles through that wait of the start session are searched.
-    std::vector<CycleStep> run(const Wait* begun) {
+    // If `new_wait` is not null, only cycles through that wait of the start session are searched.
+    std::vector<CycleStep> run(const Wait* new_wait) {
         open_.push_back(&start_);
         while (!open_.empty() && (last_.from == nullptr || counted_)) {
             const Session* session = open_.back();
             open_.pop_back();
             reached_.push_back(session);
-            if (session == &start_ && begun != nullptr) {
-                follow(start_, *begun);
+            if (session == &start_ && new_wait != nullptr) {
+                follow(start_, *new_wait);
                 continue;
             }
             for (const Wait* wait : session->waits) follow(*session, *wait);
@@ -252,7 +252,7 @@ public:
         if (last_.from == nullptr) return {};
         // Which sessions are stuck on permits also depends on the other waits of the start session,
         // so the search is repeated with all of them.
-        if (counted_ && begun != nullptr) return core_.find_cycle(start_, moved_);
+        if (counted_ && new_wait != nullptr) return core_.find_cycle(start_, moved_);
         if (counted_ && !StuckSearch(core_, std::move(reached_), start_, moved_).run()) return {};
         return path();
     }
@@ -302,13 +302,13 @@ private:
 };
 
 std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const Grant* moved,
-                                                   const Wait* begun) const {
+                                                   const Wait* new_wait) const {
     // No session can wait for one that holds no locks if its only wait has just been appended to
     // the queues, or if no other session's wait directly follows one of its waits in any queue and
     // there are no subtree locks.
     const bool last = start.followed == 0 && subtree_marks == 0;
     if (start.first == nullptr && moved == nullptr && (start.waits.size() <= 1 || last)) return {};
-    return CycleSearch(*this, start, moved).run(begun);
+    return CycleSearch(*this, start, moved).run(new_wait);
 }
 
 Error LockTable::Core::deadlock(std::vector<CycleStep> cycle) {

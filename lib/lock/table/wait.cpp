@@ -32,7 +32,7 @@ constexpr std::size_t wants_kept = 100;
 constexpr std::chrono::milliseconds max_lead{4};
 // At most this many early timers are rearmed exactly. If there are more, the rest keep their order,
 // and the sweep examines them again after `early_pause`.
-constexpr std::size_t few_early = 64;
+constexpr std::size_t max_early = 64;
 constexpr std::chrono::microseconds early_pause{250};
 
 // Returns whether the queue is served when the wait leaves it: always, except with a mutant.
@@ -473,7 +473,7 @@ void LockTable::Core::sweep_sessions(std::size_t budget) {
         const BootTime due = warning_time(session);
         if (due - now.boot > max_lead) {
             arm_session(session);
-        } else if (++early <= few_early) {
+        } else if (++early <= max_early) {
             timers.sessions.set(timer, due);
         } else {
             timers.sweeps_from = now.boot + early_pause;

@@ -36,7 +36,7 @@ private:
     // Whether the write is decided, and queued if it changes anything.
     bool begun_ = false;
     std::optional<Result<WriteAnswer>> answer_;
-    std::vector<CountChange> figures_;
+    std::vector<CountChange> count_changes_;
     // Set while the write is in the queue.
     std::optional<CommitNumber> queued_;
     Verdict verdict_;
@@ -84,7 +84,7 @@ bool TableStore::Pending::enqueue(DecidedWrite decided, const PlannedWrite& plan
     }
     answer_ = std::move(decided.answer);
     if (decided.changes.writes.empty()) return true;
-    figures_ = std::move(decided.changes.count_changes);
+    count_changes_ = std::move(decided.changes.count_changes);
     Batch batch;
     batch.writes = std::move(decided.changes.writes);
     if (!mutated(Mutant::write_unguarded)) add_preconditions(plan, current, batch.preconditions);
@@ -103,7 +103,7 @@ std::optional<Result<WriteAnswer>> TableStore::Pending::finish() {
     const auto committed =
         store_.storage_.wait(*std::exchange(queued_, std::nullopt), store_.options_.durability);
     const bool applied = committed && !verdict_.refused;
-    if (applied) apply(figures_);
+    if (applied) apply(count_changes_);
     const auto before = store_.queued_--;
     ROCKLOCK_ASSERT(before > 0);
     if (!committed) return Error(committed.error());

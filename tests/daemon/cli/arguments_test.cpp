@@ -15,8 +15,8 @@ const Verb verb{.name = "run",
                             {"json", "", "as JSON"},
                             {"E", "N", "status"},
                             {"inner", "", ""}},
-                .fewest = 1,
-                .most = -1,
+                .min_operands = 1,
+                .max_operands = -1,
                 .takes_command = true};
 
 }  // namespace

@@ -140,38 +140,40 @@ BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
 
 BOOST_AUTO_TEST_CASE(reads_long_bodies_aside_and_goes_on_behind_them) {
     World world;
-    std::deque<std::function<void()>> aside;
+    std::deque<std::function<void()>> background;
     HttpServices services;
-    services.background = [&](std::function<void()> read) { aside.push_back(std::move(read)); };
+    services.background = [&](std::function<void()> read) {
+        background.push_back(std::move(read));
+    };
     Line line(world, {4711, 42}, services);
     line.send("Acquire",
               R"({"Principal":"ann","Locks":[{"Resource":"a"}]})" + std::string(100'000, ' '));
     line.send("ShowLock", R"({"Resource":"a"})");
-    BOOST_REQUIRE(aside.size() == 1U);
+    BOOST_REQUIRE(background.size() == 1U);
     BOOST_TEST(line.conversation().outstanding() == 1U);
-    aside.front()();
+    background.front()();
     BOOST_TEST(has(line.answers(), "HTTP/1.1 200 "));
     // Processes the input that was deferred.
     line.conversation().receive("");
     BOOST_TEST(has(line.answers(), R"("Principal":"ann")"));
 
     line.send("Acquire", "{" + std::string(100'000, ' '));
-    BOOST_REQUIRE(aside.size() == 2U);
-    aside.back()();
+    BOOST_REQUIRE(background.size() == 2U);
+    background.back()();
     BOOST_TEST(has(line.answers(), "HTTP/1.1 400 "));
     BOOST_TEST(line.conversation().has_room());
 }
 
 BOOST_AUTO_TEST_CASE(answers_a_long_body_to_a_client_that_sends_no_more) {
     World world;
-    std::function<void()> aside;
+    std::function<void()> background;
     HttpServices services;
-    services.background = [&](std::function<void()> read) { aside = std::move(read); };
+    services.background = [&](std::function<void()> read) { background = std::move(read); };
     Line line(world, {4711, 42}, services);
     line.send("Ping", "{}" + std::string(100'000, ' '));
     line.conversation().end_of_input();
     BOOST_TEST(!line.conversation().ended());
-    aside();
+    background();
     BOOST_TEST(has(line.answers(), "HTTP/1.1 200 "));
     BOOST_TEST(line.conversation().ended());
 }
