@@ -125,7 +125,7 @@ bool FrameConversation::count_held() {
 // Reads no further input and sends the error as the last frame.
 void FrameConversation::end_with(const Error& error) {
     broken_ = ending_ = true;
-    refuse(0, error, FrameKind::disconnect);
+    refuse(0, error, FrameKind::farewell);
 }
 
 void FrameConversation::end_of_input() {

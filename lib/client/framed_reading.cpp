@@ -221,7 +221,7 @@ void FramedService::deliver(std::vector<Finished> finished) {
 }
 
 void FramedService::take(const Frame& frame) {
-    if (frame.kind == FrameKind::disconnect) return;
+    if (frame.kind == FrameKind::farewell) return;
     Asked asked;
     {
         MutexLock lock(mutex_);

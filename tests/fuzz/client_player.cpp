@@ -164,7 +164,7 @@ public:
 private:
     void answered(const Frame& frame) {
         // Calls that precede the invalid input may be answered after the farewell.
-        if (frame.kind == FrameKind::disconnect) {
+        if (frame.kind == FrameKind::farewell) {
             require(!left_, "one farewell is enough");
             left_ = true;
             return read_error(frame);

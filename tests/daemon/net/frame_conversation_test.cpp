@@ -94,9 +94,9 @@ public:
         }
     }
     // Returns the error code with which the connection ended.
-    std::string disconnect() {
+    std::string farewell() {
         const Frame frame = next();
-        BOOST_TEST((frame.kind == FrameKind::disconnect));
+        BOOST_TEST((frame.kind == FrameKind::farewell));
         BOOST_TEST(conversation_->broken());
         return std::string(to_string(read_refusal_frame(frame.body).code));
     }
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(ends_at_what_is_no_frame) {
           greeting + std::string("\0\0\0\x09\x63\0\0\0\0\0\0\0\0", 13)}) {
         Line line(*this);
         line.send(bytes);
-        const auto code = line.disconnect();
+        const auto code = line.farewell();
         BOOST_TEST((code == "invalid_argument" || code == "limit_exceeded"));
         // Further input is ignored.
         line.send("more");
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(ends_when_a_number_is_used_twice) {
     line.ask(1, acquire_for("ann", {}));
     line.call(2, acquire_for("bob", no_limit));
     line.call(2, Ping{});
-    BOOST_TEST(line.disconnect() == "invalid_argument");
+    BOOST_TEST(line.farewell() == "invalid_argument");
     line.conversation().end_of_input();
     line.drain();
 }
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(ends_when_all_hold_too_much_of_what_is_not_whole) {
     BOOST_TEST(!first->conversation().broken());
     Line second(*this, &memory);
     second.send(most_of_it);
-    BOOST_TEST(second.disconnect() == "limit_exceeded");
+    BOOST_TEST(second.farewell() == "limit_exceeded");
     first.reset();
     Line third(*this, &memory);
     third.greet();
