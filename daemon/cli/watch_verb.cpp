@@ -35,9 +35,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds max_call{60'000};
 
 // Requests a stop if the program gets a signal to end, or if the reader of its output has gone.
-class Farewell {
+class StopSignals {
 public:
-    Farewell() {
+    StopSignals() {
         sigset_t signals;
         ::sigemptyset(&signals);
         for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, signal);
@@ -46,9 +46,9 @@ public:
         signals_ = ::signalfd(-1, &signals, SFD_CLOEXEC);
         thread_ = std::jthread([this](const std::stop_token& over) { wait(over); });
     }
-    Farewell(const Farewell&) = delete;
-    Farewell& operator=(const Farewell&) = delete;
-    ~Farewell() {
+    StopSignals(const StopSignals&) = delete;
+    StopSignals& operator=(const StopSignals&) = delete;
+    ~StopSignals() {
         thread_.request_stop();
         thread_.join();
         ::close(signals_);
@@ -131,18 +131,18 @@ int watch_verb(const Arguments& arguments) {
     const auto after = after_of(arguments);
     if (!after) return fail(after.error());
     // Blocks the signals before other threads are started, because those inherit the mask.
-    Farewell farewell;
+    StopSignals stop_signals;
     auto manager = open_manager(arguments, *settings, milliseconds{0});
     if (!manager) return fail(manager.error());
     WatchRequest request;
     if (!arguments.operands.empty()) request.prefix = arguments.operands.front();
     request.after = *after;
-    while (!farewell.token().stop_requested()) {
+    while (!stop_signals.token().stop_requested()) {
         CallLimits limits;
-        limits.stop = farewell.token();
+        limits.stop = stop_signals.token();
         const auto page = (*manager)->ask<EventPage>(Call{request, {}, {}}, limits);
         if (!page) {
-            if (farewell.token().stop_requested()) break;
+            if (stop_signals.token().stop_requested()) break;
             return fail(page.error());
         }
         const int unwritten = print_events(*page, arguments.has("json"));
