@@ -13,7 +13,7 @@
 #include "base/duration_text.hpp"
 #include "base/jains_index.hpp"
 #include "daemon/cli/exit_status.hpp"
-#include "daemon/cli/table.hpp"
+#include "daemon/cli/text_table.hpp"
 #include "daemon/cli/verbs.hpp"
 #include "wire/json_writer.hpp"
 
@@ -67,7 +67,7 @@ private:
 
 // Runs one client: acquires and releases until `over` is set, at least once. Returns the wait of
 // each acquire.
-Result<std::vector<microseconds>> work(Manager& manager, const std::string& resource,
+Result<std::vector<microseconds>> work(LockConnection& manager, const std::string& resource,
                                        std::latch& ready, const std::atomic<bool>& over) {
     OpenSession open;
     open.principal = "rocklock bench";
@@ -126,10 +126,11 @@ Result<Plan> plan_of(const Arguments& arguments) {
 }
 
 // Returns a manager for each client: with --db the same one for all, otherwise a connection each.
-Result<std::vector<std::shared_ptr<Manager>>> managers_of(const Arguments& arguments, int clients) {
+Result<std::vector<std::shared_ptr<LockConnection>>> managers_of(const Arguments& arguments,
+                                                                 int clients) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
-    std::vector<std::shared_ptr<Manager>> managers;
+    std::vector<std::shared_ptr<LockConnection>> managers;
     while (static_cast<int>(managers.size()) < clients) {
         if (arguments.has("db") && !managers.empty()) {
             managers.push_back(managers.front());
@@ -178,8 +179,8 @@ void print_result(const Plan& plan, const Tally& tally, steady_clock::duration t
         json.end_object();
         return print(json.take());
     }
-    Table table({"CLIENTS", "LOCKS", "PAIRS", "PAIRS/S", "P50 US", "P99 US", "P99.9 US", "MAX US",
-                 "FAIRNESS"});
+    TextTable table({"CLIENTS", "LOCKS", "PAIRS", "PAIRS/S", "P50 US", "P99 US", "P99.9 US",
+                     "MAX US", "FAIRNESS"});
     table.add({std::to_string(plan.clients), plan.same ? "the same" : "one each",
                std::to_string(tally.count()), rate, std::to_string(micros(500)),
                std::to_string(micros(990)), std::to_string(micros(999)),

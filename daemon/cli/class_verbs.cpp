@@ -6,7 +6,7 @@
 #include "base/duration_text.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
-#include "daemon/cli/table.hpp"
+#include "daemon/cli/text_table.hpp"
 #include "daemon/cli/verbs.hpp"
 #include "wire/call_json.hpp"
 #include "wire/lock_words.hpp"
@@ -127,7 +127,7 @@ Error in_options(Error error, const LockClass& lock_class) {
     return error;
 }
 
-Result<std::unique_ptr<Manager>> manager_of(const Arguments& arguments, Opening opening) {
+Result<std::unique_ptr<LockConnection>> manager_of(const Arguments& arguments, Opening opening) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
     return open_manager(arguments, *settings, milliseconds{0}, opening);
@@ -174,8 +174,8 @@ int class_list_verb(const Arguments& arguments) {
     if (!manager) return fail(manager.error());
     const auto list = (*manager)->ask<ClassList>(Call{ListClasses{}, {}, {}});
     if (!list) return fail(list.error());
-    Table table({"PATTERN", "POLICY", "LEASE", "MAX LEASE", "MAX HOLD", "MIN HOLD", "DELAY",
-                 "STEAL", "QUEUE", "PERMITS", "DRAFTS", "DEPENDANTS"});
+    TextTable table({"PATTERN", "POLICY", "LEASE", "MAX LEASE", "MAX HOLD", "MIN HOLD", "DELAY",
+                     "STEAL", "QUEUE", "PERMITS", "DRAFTS", "DEPENDANTS"});
     for (const auto& each : list->classes) {
         if (arguments.has("json")) {
             print(write_value(each));

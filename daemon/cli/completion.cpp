@@ -107,7 +107,7 @@ Words offer_verbs(std::string_view family, std::string_view start) {
     return found;
 }
 
-std::unique_ptr<Manager> manager_to_ask(Arguments arguments) {
+std::unique_ptr<LockConnection> manager_to_ask(Arguments arguments) {
     // A completion must not start a daemon, nor open a store and block other processes.
     if (arguments.has("db")) return nullptr;
     arguments.options["no-start"] = "";

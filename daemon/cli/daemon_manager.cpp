@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "base/duration_text.hpp"
-#include "daemon/cli/manager.hpp"
+#include "daemon/cli/lock_connection.hpp"
 #include "daemon/cli/settings.hpp"
 #include "daemon/cli/start_daemon.hpp"
 
@@ -68,7 +68,7 @@ private:
     std::optional<steady_clock::time_point> deadline_;
 };
 
-class DaemonManager final : public Manager {
+class DaemonManager final : public LockConnection {
 public:
     explicit DaemonManager(DaemonManagerOptions options)
         : options_(std::move(options)), client_(options_.socket) {}
@@ -171,7 +171,7 @@ Result<void> DaemonManager::bring_back(const Error& why, steady_clock::duration 
 
 }  // namespace
 
-std::unique_ptr<Manager> make_daemon_manager(DaemonManagerOptions options) {
+std::unique_ptr<LockConnection> make_daemon_manager(DaemonManagerOptions options) {
     return std::make_unique<DaemonManager>(std::move(options));
 }
 

@@ -9,7 +9,7 @@
 #include "base/time_format.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
-#include "daemon/cli/table.hpp"
+#include "daemon/cli/text_table.hpp"
 #include "daemon/cli/verbs.hpp"
 #include "wire/call_json.hpp"
 
@@ -61,7 +61,7 @@ std::string_view kind_word(const Draft& draft) {
     return draft.write.kind == WriteItem::Kind::update ? "update" : "delete";
 }
 
-Result<std::unique_ptr<Manager>> daemon_of(const Arguments& arguments) {
+Result<std::unique_ptr<LockConnection>> daemon_of(const Arguments& arguments) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
     return open_manager(arguments, *settings, std::chrono::milliseconds{0});
@@ -76,7 +76,7 @@ int drafts_list_verb(const Arguments& arguments) {
     if (!manager) return fail(manager.error());
     ListDrafts list;
     list.request.principal = owner->principal;
-    Table table({"DRAFT", "PRINCIPAL", "AT", "RESOURCE", "TABLE", "WRITE", "TOKEN"});
+    TextTable table({"DRAFT", "PRINCIPAL", "AT", "RESOURCE", "TABLE", "WRITE", "TOKEN"});
     do {
         const auto page = (*manager)->ask<DraftPage>(call_of(list, *owner));
         if (!page) return fail(page.error());

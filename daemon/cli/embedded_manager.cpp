@@ -10,7 +10,7 @@
 
 #include <rocklock/database.hpp>
 
-#include "daemon/cli/manager.hpp"
+#include "daemon/cli/lock_connection.hpp"
 #include "daemon/cli/settings.hpp"
 #include "service/dispatcher.hpp"
 #include "service/process_id.hpp"
@@ -28,7 +28,7 @@ struct Mailbox {
     std::optional<Result<Reply>> reply;
 };
 
-class EmbeddedManager final : public Manager {
+class EmbeddedManager final : public LockConnection {
 public:
     EmbeddedManager(Database database, const std::string& directory)
         : database_(std::move(database)),
@@ -86,15 +86,16 @@ Result<Reply> EmbeddedManager::call(Call call, const CallLimits& limits) {
 
 }  // namespace
 
-Result<std::unique_ptr<Manager>> make_embedded_manager(const std::string& directory,
-                                                       milliseconds patience, bool may_create) {
+Result<std::unique_ptr<LockConnection>> make_embedded_manager(const std::string& directory,
+                                                              milliseconds patience,
+                                                              bool may_create) {
     DatabaseOptions options;
     options.create_if_missing = may_create;
     const auto start = steady_clock::now();
     while (true) {
         auto database = Database::open(directory, options);
         if (database) {
-            return std::unique_ptr<Manager>(
+            return std::unique_ptr<LockConnection>(
                 std::make_unique<EmbeddedManager>(*std::move(database), directory));
         }
         const bool wait = database.error().code == ErrorCode::store_in_use &&

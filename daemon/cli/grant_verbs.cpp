@@ -35,7 +35,7 @@ std::string held_for(std::chrono::milliseconds remaining, WallTime deadline) {
 
 // The data that every verb on one grant needs.
 struct GrantCall {
-    std::unique_ptr<Manager> manager;
+    std::unique_ptr<LockConnection> manager;
     Settings settings;
     SessionCredentials credentials;
     GrantId grant{};
@@ -105,7 +105,7 @@ Result<std::optional<OpenSession>> session_for_theft(const Arguments& arguments,
 }
 
 // Releases the grant if it could not be printed, because no other process could release it.
-int keep_if_requested(Manager& manager, const Grant& grant) {
+int keep_if_requested(LockConnection& manager, const Grant& grant) {
     if (output_written()) return exit_status::done;
     const auto released = manager.ask<Released>(
         Call{Release{grant.session, grant.id}, grant.own_session->secret, {}});

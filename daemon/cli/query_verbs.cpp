@@ -8,7 +8,7 @@
 #include "base/time_format.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
-#include "daemon/cli/table.hpp"
+#include "daemon/cli/text_table.hpp"
 #include "daemon/cli/verbs.hpp"
 #include "wire/call_json.hpp"
 #include "wire/lock_words.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t page_size = 1000;
 
-Result<std::unique_ptr<Manager>> open_for_reading(const Arguments& arguments) {
+Result<std::unique_ptr<LockConnection>> open_for_reading(const Arguments& arguments) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
     return open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
@@ -80,7 +80,7 @@ int list_verb(const Arguments& arguments) {
     list.class_pattern = arguments.get("class");
     list.contended = arguments.has("contended");
     list.limit = page_size;
-    Table table({"RESOURCE", "MODE", "PRINCIPAL", "AGE", "LEFT", "GRANT", "NOTE"});
+    TextTable table({"RESOURCE", "MODE", "PRINCIPAL", "AGE", "LEFT", "GRANT", "NOTE"});
     do {
         auto page = (*manager)->ask<LockPage>(Call{list, {}, {}});
         if (!page) return fail(page.error());
@@ -115,7 +115,8 @@ int sessions_verb(const Arguments& arguments) {
     ListSessions list;
     list.principal = arguments.get("principal").value_or("");
     list.limit = page_size;
-    Table table({"SESSION", "PRINCIPAL", "BOUND", "UID", "PID", "AGE", "LEFT", "GRANTS", "NOTE"});
+    TextTable table(
+        {"SESSION", "PRINCIPAL", "BOUND", "UID", "PID", "AGE", "LEFT", "GRANTS", "NOTE"});
     do {
         auto page = (*manager)->ask<SessionPage>(Call{list, {}, {}});
         if (!page) return fail(page.error());

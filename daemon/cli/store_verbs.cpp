@@ -170,7 +170,7 @@ std::uint64_t grown(const std::string& directory) {
 
 // Shows the progress of a backup that a daemon makes on this machine. Returns null if the size of
 // the store is unknown.
-std::unique_ptr<Ticker> watch_backup(Manager& manager, const std::string& directory,
+std::unique_ptr<Ticker> watch_backup(LockConnection& manager, const std::string& directory,
                                      ProgressBar& bar) {
     const auto pong = manager.ask<Pong>(Call{Ping{}, {}, {}});
     const auto whole = pong ? size_of_directory(pong->store + "/db")

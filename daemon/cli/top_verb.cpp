@@ -23,7 +23,7 @@
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/screen.hpp"
-#include "daemon/cli/table.hpp"
+#include "daemon/cli/text_table.hpp"
 #include "daemon/cli/verbs.hpp"
 #include "wire/call_json.hpp"
 #include "wire/lock_words.hpp"
@@ -67,7 +67,7 @@ struct Picture {
     bool more = false;
 };
 
-Result<std::map<std::string, std::size_t>> count_waiters(Manager& manager,
+Result<std::map<std::string, std::size_t>> count_waiters(LockConnection& manager,
                                                          const std::string& prefix,
                                                          const CallLimits& limits) {
     ListLocks contended;
@@ -86,7 +86,7 @@ Result<std::map<std::string, std::size_t>> count_waiters(Manager& manager,
     return waiters;
 }
 
-Result<Picture> take_picture(Manager& manager, const std::string& prefix,
+Result<Picture> take_picture(LockConnection& manager, const std::string& prefix,
                              const CallLimits& limits) {
     auto waiters = count_waiters(manager, prefix, limits);
     if (!waiters) return std::move(waiters).error();
@@ -132,7 +132,7 @@ std::string rate_text(double rate) {
 }
 
 std::string text_of(const Picture& picture, bool colour) {
-    Table table({"RESOURCE", "WAITING", "MODE", "PRINCIPAL", "AGE", "LEFT", "GRANT", "NOTE"});
+    TextTable table({"RESOURCE", "WAITING", "MODE", "PRINCIPAL", "AGE", "LEFT", "GRANT", "NOTE"});
     for (const auto& [holder, waiters] : picture.rows) {
         table.add({printable(holder.resource), waiters == 0 ? "" : std::to_string(waiters),
                    describe_mode(holder.mode, holder.permits, holder.subtree),
@@ -181,7 +181,7 @@ struct Plan {
 // Lifetime: the manager must outlive it. The destructor cancels a running call.
 class StatusPoller {
 public:
-    StatusPoller(Manager& manager, std::string prefix)
+    StatusPoller(LockConnection& manager, std::string prefix)
         : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
           thread_([this, &manager, prefix = std::move(prefix)](const std::stop_token& stop) {
               work(manager, prefix, stop);
@@ -215,7 +215,7 @@ public:
     }
 
 private:
-    void work(Manager& manager, const std::string& prefix, const std::stop_token& stop) {
+    void work(LockConnection& manager, const std::string& prefix, const std::stop_token& stop) {
         CallLimits limits;
         limits.stop = stop;
         std::unique_lock lock(mutex_);
@@ -263,7 +263,7 @@ std::optional<int> status_of(const Screen& screen, Wakeup wakeup) {
 }
 
 // Prints one picture after the other, or a single one, without taking over the terminal.
-int watch_plainly(Manager& manager, const Plan& plan, Screen& screen,
+int watch_plainly(LockConnection& manager, const Plan& plan, Screen& screen,
                   std::optional<Error>& problem) {
     std::optional<Counted> before;
     while (true) {
@@ -287,7 +287,7 @@ int watch_plainly(Manager& manager, const Plan& plan, Screen& screen,
 // screen shows this above the last picture until it replies again.
 class TopScreen {
 public:
-    TopScreen(Manager& manager, const Plan& plan, Screen& screen)
+    TopScreen(LockConnection& manager, const Plan& plan, Screen& screen)
         : plan_(plan), screen_(screen), poller_(manager, plan.prefix) {}
 
     int watch(std::optional<Error>& problem) {

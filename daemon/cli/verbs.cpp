@@ -33,8 +33,10 @@ Error about_store(Error error, const std::string& store) {
     return error;
 }
 
-Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
-                                              std::chrono::milliseconds patience, Opening opening) {
+Result<std::unique_ptr<LockConnection>> open_manager(const Arguments& arguments,
+                                                     const Settings& settings,
+                                                     std::chrono::milliseconds patience,
+                                                     Opening opening) {
     if (const auto directory = arguments.get("db")) {
         if (arguments.has("socket")) {
             return Error(ErrorCode::invalid_argument,
@@ -169,7 +171,7 @@ bool output_written() {
     return false;
 }
 
-void print_table(const Table& table, const Arguments& arguments) {
+void print_table(const TextTable& table, const Arguments& arguments) {
     const auto text = table.text(!arguments.has("no-color") && stdout_takes_colour());
     print(std::string_view(text).substr(0, text.size() - 1));
 }

@@ -9,9 +9,9 @@
 #include <rocklock/result.hpp>
 
 #include "daemon/cli/arguments.hpp"
-#include "daemon/cli/manager.hpp"
+#include "daemon/cli/lock_connection.hpp"
 #include "daemon/cli/settings.hpp"
-#include "daemon/cli/table.hpp"
+#include "daemon/cli/text_table.hpp"
 
 namespace rocklock {
 
@@ -59,9 +59,10 @@ Error about_store(Error error, const std::string& store);
 // Returns the manager that --db, --socket and the settings select. With Opening::existing, --db
 // does not create a store.
 enum class Opening : std::uint8_t { may_create, existing };
-Result<std::unique_ptr<Manager>> open_manager(const Arguments& arguments, const Settings& settings,
-                                              std::chrono::milliseconds patience,
-                                              Opening opening = Opening::may_create);
+Result<std::unique_ptr<LockConnection>> open_manager(const Arguments& arguments,
+                                                     const Settings& settings,
+                                                     std::chrono::milliseconds patience,
+                                                     Opening opening = Opening::may_create);
 
 // Returns --reason, which a forced change requires. Errors: invalid_argument if it is absent.
 Result<std::string> reason_of(const Arguments& arguments);
@@ -86,6 +87,6 @@ bool output_written();
 // closed the pipe.
 int errno_of_output();
 // Prints the table, in colour if stdout is a terminal and --no-color is absent.
-void print_table(const Table& table, const Arguments& arguments);
+void print_table(const TextTable& table, const Arguments& arguments);
 
 }  // namespace rocklock

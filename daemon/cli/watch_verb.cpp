@@ -21,7 +21,7 @@
 #include "base/time_format.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
-#include "daemon/cli/table.hpp"
+#include "daemon/cli/text_table.hpp"
 #include "daemon/cli/verbs.hpp"
 #include "wire/call_json.hpp"
 #include "wire/lock_words.hpp"
@@ -162,7 +162,7 @@ int history_verb(const Arguments& arguments) {
     if (!manager) return fail(manager.error());
     HistoryRequest request;
     request.resource = arguments.operands.front();
-    Table table({"ACQUIRED", "MODE", "PRINCIPAL", "HELD", "GRANT", "TOKEN", "ENDED"});
+    TextTable table({"ACQUIRED", "MODE", "PRINCIPAL", "HELD", "GRANT", "TOKEN", "ENDED"});
     do {
         const auto page = (*manager)->ask<HistoryPage>(Call{request, {}, {}});
         if (!page) return fail(page.error());

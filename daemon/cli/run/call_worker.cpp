@@ -8,7 +8,7 @@
 
 namespace rocklock {
 
-CallWorker::CallWorker(Manager& manager)
+CallWorker::CallWorker(LockConnection& manager)
     : manager_(manager),
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { work(); }) {}

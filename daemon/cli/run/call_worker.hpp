@@ -1,4 +1,5 @@
-// Makes calls to a Manager on a separate thread, so that the caller can watch a command meanwhile.
+// Makes calls to a LockConnection on a separate thread, so that the caller can watch a command
+// meanwhile.
 #pragma once
 
 #include <condition_variable>
@@ -7,7 +8,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "daemon/cli/manager.hpp"
+#include "daemon/cli/lock_connection.hpp"
 
 namespace rocklock {
 
@@ -18,7 +19,7 @@ namespace rocklock {
 //           end.
 class CallWorker {
 public:
-    explicit CallWorker(Manager& manager);
+    explicit CallWorker(LockConnection& manager);
     CallWorker(const CallWorker&) = delete;
     CallWorker& operator=(const CallWorker&) = delete;
     ~CallWorker();
@@ -36,7 +37,7 @@ public:
 private:
     void work();
 
-    Manager& manager_;
+    LockConnection& manager_;
     const int event_;
     bool busy_ = false;
     std::stop_source stop_;

@@ -100,7 +100,7 @@ std::vector<std::string> environment_of(const RunPlan& plan, const Grant& grant,
 
 class Runner {
 public:
-    Runner(Manager& manager, const RunPlan& plan);
+    Runner(LockConnection& manager, const RunPlan& plan);
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
     ~Runner();
@@ -145,7 +145,7 @@ private:
         if (!plan_.quiet) complain(text);
     }
 
-    Manager& manager_;
+    LockConnection& manager_;
     const RunPlan& plan_;
     const int signals_;
     const int timer_;
@@ -168,7 +168,7 @@ private:
     std::size_t shown_ = 0;
 };
 
-Runner::Runner(Manager& manager, const RunPlan& plan)
+Runner::Runner(LockConnection& manager, const RunPlan& plan)
     : manager_(manager),
       plan_(plan),
       signals_([] {
@@ -594,6 +594,8 @@ void block_signals_to_pass_on() {
     ::signal(SIGPIPE, SIG_IGN);
 }
 
-int run_under_lock(Manager& manager, const RunPlan& plan) { return Runner(manager, plan).run(); }
+int run_under_lock(LockConnection& manager, const RunPlan& plan) {
+    return Runner(manager, plan).run();
+}
 
 }  // namespace rocklock

@@ -19,7 +19,7 @@
 #include <rocklock/lock.hpp>
 
 #include "daemon/cli/exit_status.hpp"
-#include "daemon/cli/manager.hpp"
+#include "daemon/cli/lock_connection.hpp"
 
 namespace rocklock {
 
@@ -48,6 +48,6 @@ void block_signals_to_pass_on();
 
 // Acquires the lock, runs the command and releases the lock. Returns the exit status of the
 // program. Call it on the main thread.
-int run_under_lock(Manager& manager, const RunPlan& plan);
+int run_under_lock(LockConnection& manager, const RunPlan& plan);
 
 }  // namespace rocklock

@@ -18,12 +18,12 @@
 namespace rocklock {
 
 // Threads: thread-safe.
-class Manager {
+class LockConnection {
 public:
-    Manager() = default;
-    Manager(const Manager&) = delete;
-    Manager& operator=(const Manager&) = delete;
-    virtual ~Manager() = default;
+    LockConnection() = default;
+    LockConnection(const LockConnection&) = delete;
+    LockConnection& operator=(const LockConnection&) = delete;
+    virtual ~LockConnection() = default;
 
     // Makes a call and returns its reply.
     //
@@ -49,7 +49,7 @@ Ending ending_in(const Released& released);
 
 // Returns how a grant of an ended session has ended, or nullopt if it has not ended or is no longer
 // recorded. It sends a Release, which changes nothing if the grant has ended.
-std::optional<Ending> find_ending(Manager& manager, const SessionCredentials& credentials,
+std::optional<Ending> find_ending(LockConnection& manager, const SessionCredentials& credentials,
                                   GrantId grant, const CallLimits& limits = {});
 
 struct DaemonManagerOptions {
@@ -59,13 +59,13 @@ struct DaemonManagerOptions {
     // A daemon that was started in this way exits after this long without sessions and requests.
     std::chrono::milliseconds idle_exit{0};
 };
-std::unique_ptr<Manager> make_daemon_manager(DaemonManagerOptions options);
+std::unique_ptr<LockConnection> make_daemon_manager(DaemonManagerOptions options);
 
 // Opens the store. If another process has it open, retries for up to `patience`.
 //
 // Errors: as Database::open; invalid_argument if the store does not exist and `may_create` is false
-Result<std::unique_ptr<Manager>> make_embedded_manager(const std::string& directory,
-                                                       std::chrono::milliseconds patience,
-                                                       bool may_create);
+Result<std::unique_ptr<LockConnection>> make_embedded_manager(const std::string& directory,
+                                                              std::chrono::milliseconds patience,
+                                                              bool may_create);
 
 }  // namespace rocklock

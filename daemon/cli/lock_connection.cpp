@@ -1,8 +1,8 @@
-#include "daemon/cli/manager.hpp"
+#include "daemon/cli/lock_connection.hpp"
 
 namespace rocklock {
 
-std::optional<Ending> find_ending(Manager& manager, const SessionCredentials& credentials,
+std::optional<Ending> find_ending(LockConnection& manager, const SessionCredentials& credentials,
                                   GrantId grant, const CallLimits& limits) {
     const auto released =
         manager.ask<Released>(Call{Release{credentials.id, grant}, credentials.secret, {}}, limits);

@@ -1,4 +1,4 @@
-#include "daemon/cli/table.hpp"
+#include "daemon/cli/text_table.hpp"
 
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ std::size_t width_of(std::string_view text) {
 
 }  // namespace
 
-std::string Table::text(bool colour) const {
+std::string TextTable::text(bool colour) const {
     std::vector<std::size_t> widths(rows_.front().size());
     for (const auto& row : rows_) {
         for (std::size_t i = 0; i < row.size(); ++i) {

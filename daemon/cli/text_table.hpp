@@ -6,9 +6,9 @@
 
 namespace rocklock {
 
-class Table {
+class TextTable {
 public:
-    explicit Table(std::vector<std::string> titles) : rows_{std::move(titles)} {}
+    explicit TextTable(std::vector<std::string> titles) : rows_{std::move(titles)} {}
     void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
 
     // Returns one line per row. If `colour` is true, the titles are bold. Widths are counted in
