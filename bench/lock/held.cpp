@@ -51,7 +51,8 @@ int child_open(const std::string& folder) {
     Database database = open_store(folder);
     Session session = must(database.open_session("first"), "open a session");
     Guard guard = must(session.acquire("a name that is free"), "acquire");
-    send_to_parent({std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+    send_to_parent(
+        {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
     std::_Exit(0);
 }
 

@@ -87,7 +87,7 @@ void run(Setting& setting) {
     bank.audit();
     report_crossing(setting, "optimistic transfers are as fast as locked ones", by_rate);
     report_crossing(setting, "the slowest of a hundred take as long without locks as with them",
-                  by_wait);
+                    by_wait);
 }
 
 }  // namespace

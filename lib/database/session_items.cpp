@@ -119,7 +119,8 @@ Result<Guard> Session::reacquire_if_untouched(const Grant& lost) {
     auto grant = kept_->service.ask(Reacquire{kept_->id, lost.id});
     if (!grant) {
         Error error = std::move(grant).error();
-        if (error.code == ErrorCode::precondition_failed) add_later_holders(error, granted_since(lost));
+        if (error.code == ErrorCode::precondition_failed)
+            add_later_holders(error, granted_since(lost));
         return error;
     }
     kept_->granted(*grant);

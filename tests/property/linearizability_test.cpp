@@ -333,7 +333,8 @@ void collect_expired(Ground& ground, History& history) {
         MutexLock lock(ground.mutex);
         return ground.told.size() >= ground.expiring.size();
     };
-    for (int i = 0; i < 1000 && !all_delivered(); ++i) std::this_thread::sleep_for(milliseconds{10});
+    for (int i = 0; i < 1000 && !all_delivered(); ++i)
+        std::this_thread::sleep_for(milliseconds{10});
     MutexLock lock(ground.mutex);
     BOOST_TEST(ground.told.size() == ground.expiring.size());
     BOOST_TEST(ground.unexpected_notices == 0U);

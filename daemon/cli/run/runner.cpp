@@ -450,8 +450,7 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
         deadline_ =
             std::max(deadline_, std::min({renewed->deadline, sent_at + session_.lease, cap}));
         // Up to a quarter earlier at random: programs started together do not renew together.
-        const auto jitter = random_bytes<1>()[0] % 64;
-        renew_at_ = now + session_.lease / 3 * (256 - jitter) / 256;
+        renew_at_ = now + session_.lease / 3 * (256 - random_bytes<1>()[0] % 64) / 256;
         return;
     }
     switch (reply ? ErrorCode::io_error : reply.error().code) {

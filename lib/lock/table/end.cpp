@@ -263,7 +263,7 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
 }
 
 std::vector<RequestedLock> LockTable::Core::requested_upgrades(const Grant& grant,
-                                                      std::span<const Mode> modes) const {
+                                                               std::span<const Mode> modes) const {
     ROCKLOCK_ASSERT(modes.size() == grant.hold_count);
     std::vector<RequestedLock> requested_locks;
     for (std::size_t i = 0; i < modes.size(); ++i) {
