@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(a_loss)
 
 // The manager's thread may report the loss when the keeper has already stopped.
-BOOST_AUTO_TEST_CASE(is_told_by_a_database_that_closes_right_after_it) {
+BOOST_AUTO_TEST_CASE(is_delivered_although_the_database_closes_next) {
     for (int i = 0; i < 300; ++i) {
         Database database = Database::in_memory().value();
         Session session = database.open_session("ann").value();
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(may_share_a_session_and_its_guards) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(whoever_follows_the_events)
+BOOST_AUTO_TEST_SUITE(a_client_that_watches_events)
 
 BOOST_AUTO_TEST_CASE(hears_each_grant_and_its_end_once_while_many_threads_lock) {
     constexpr int threads = 4;
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(hears_each_grant_and_its_end_once_while_many_threads_lock) 
     for (const auto& [grant, events] : heard) BOOST_CHECK(events == life);
 }
 
-BOOST_AUTO_TEST_CASE(is_told_in_time_that_nothing_happened_and_can_be_stopped) {
+BOOST_AUTO_TEST_CASE(times_out_without_events_and_can_be_stopped) {
     DatabaseOptions options;
     options.events_kept = 10;
     Database database = Database::in_memory(options).value();
@@ -280,10 +280,10 @@ BOOST_AUTO_TEST_CASE(is_answered_when_the_database_closes) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(a_deferred_end)
+BOOST_AUTO_TEST_SUITE(a_deferred_release)
 
 // The clock stands still, so the manager's thread has not written the end when it is queried.
-BOOST_AUTO_TEST_CASE(is_known_at_once_to_whoever_asks_for_it) {
+BOOST_AUTO_TEST_CASE(is_visible_to_queries_at_once) {
     SimulatedClock clock;
     DatabaseOptions options;
     options.clock = &clock;
@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(is_known_at_once_to_whoever_asks_for_it) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(on_disk_and_by_itself, *boost::unit_test::label("rocksdb"))
+BOOST_AUTO_TEST_SUITE(a_manager_on_disk_with_its_thread, *boost::unit_test::label("rocksdb"))
 
 BOOST_AUTO_TEST_CASE(a_session_goes_on_where_the_process_before_left_it) {
     const TemporaryDirectory directory;

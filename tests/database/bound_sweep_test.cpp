@@ -12,7 +12,7 @@ using namespace fences;
 
 BOOST_AUTO_TEST_SUITE(a_sweep_of_a_bound_table, *boost::unit_test::label("embedded"))
 
-BOOST_AUTO_TEST_CASE(removes_what_nobody_holds_and_leaves_the_rest_for_later) {
+BOOST_AUTO_TEST_CASE(removes_items_without_a_lock_and_leaves_the_others) {
     Shop shop;
     constexpr int count = 40;
     write_expired(shop, count);

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(are_given_up_together_by_a_daemon_that_is_silent) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(what_a_renewal_tells)
+BOOST_AUTO_TEST_SUITE(the_reply_of_a_renewal)
 
 BOOST_AUTO_TEST_CASE(is_told_once) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {

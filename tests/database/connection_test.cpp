@@ -25,13 +25,13 @@ BOOST_AUTO_TEST_CASE(has_no_tables_of_its_own) {
     BOOST_TEST(tables.error().message.find("over HTTP") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(to_nobody_is_unreachable) {
+BOOST_AUTO_TEST_CASE(without_a_listener_is_unreachable) {
     const TemporaryDirectory directory;
     BOOST_TEST(failure_of(Database::connect(directory / "none")) == "unreachable");
     BOOST_TEST(failure_of(Database::connect(std::string(200, 'x'))) == "unreachable");
 }
 
-BOOST_AUTO_TEST_CASE(to_somebody_who_hangs_up_is_unreachable) {
+BOOST_AUTO_TEST_CASE(to_a_peer_that_hangs_up_is_unreachable) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.accept();
         its.hang_up();

@@ -13,7 +13,7 @@ using namespace drafts;
 
 BOOST_AUTO_TEST_SUITE(a_draft, *boost::unit_test::label("embedded"))
 
-BOOST_AUTO_TEST_CASE(has_what_came_too_late_behind_a_theft) {
+BOOST_AUTO_TEST_CASE(keeps_a_write_that_came_after_a_steal) {
     DraftShop shop;
     Guard loser = Shop::lock(shop.ann, "orders/1");
     Guard thief = shop.bob.steal(loser.id(), "urgent").value();
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(has_what_came_too_late_behind_a_theft) {
     BOOST_TEST(shop.drafts_of("ann2").empty());
 }
 
-BOOST_AUTO_TEST_CASE(has_what_came_too_late_behind_a_lease_or_a_break) {
+BOOST_AUTO_TEST_CASE(keeps_a_write_that_came_after_an_expiry_or_a_break) {
     DraftShop shop;
     Guard broken = Shop::lock(shop.ann, "orders/1");
     BOOST_TEST_REQUIRE(shop.database->break_grant(broken.id(), "root", "test").has_value());

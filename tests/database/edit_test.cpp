@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(has_all_its_items_as_they_are_under_their_locks) {
     BOOST_TEST(second.items[1].last_write->by == "ann");
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_whole_and_names_who_is_at_it) {
+BOOST_AUTO_TEST_CASE(is_refused_as_a_whole_and_names_the_holder) {
     const Edit first = bob.begin_edit(*tables, edit_of({"2"})).value();
     const auto refused = ann.begin_edit(*tables, edit_of({"1", "2", "3"}));
     BOOST_TEST_REQUIRE(outcome(refused) == "conflict");

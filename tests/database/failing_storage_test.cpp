@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(grants_nothing_and_says_so_to_everybody) {
     BOOST_TEST(refused.error().message != "");
 }
 
-BOOST_AUTO_TEST_CASE(answers_those_who_wait) {
+BOOST_AUTO_TEST_CASE(completes_waiting_calls) {
     Session bob = database.open_session("bob").value();
     const Guard guard = ann.acquire("a").value();
     std::string answer = "none";

@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(is_refused_where_all_items_are_gone) {
 }
 
 // Called by a thread that must not wait for locks.
-BOOST_AUTO_TEST_CASE(is_got_at_once_while_nobody_can_be_kept_out) {
+BOOST_AUTO_TEST_CASE(is_read_without_blocking_while_there_is_no_exclusive_lock) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
     const auto cached = [&] {

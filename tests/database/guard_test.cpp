@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(has_its_grants_with_the_same_ids_and_tokens) {
     BOOST_TEST((other.acquire("orders/42").value().token() > grant.token));
 }
 
-BOOST_AUTO_TEST_CASE(has_its_full_lease_anew_after_the_machine_has_started_again) {
+BOOST_AUTO_TEST_CASE(gets_a_full_lease_after_a_reboot) {
     const TemporaryDirectory directory;
     SimulatedClock clock;
     SessionCredentials credentials;

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(has_what_was_saved_while_it_was_waited_for) {
 }
 
 // The previous holder was stopped between its decision and its commit, and lost its lock meanwhile.
-BOOST_AUTO_TEST_CASE(is_not_changed_by_who_was_let_in_before) {
+BOOST_AUTO_TEST_CASE(is_not_changed_by_a_writer_that_was_admitted_before) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     Guard before = Shop::lock(shop.ann, "orders/1");
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_lost_lock, *boost::unit_test::label("embedded"))
 
-BOOST_AUTO_TEST_CASE(is_given_back_if_nobody_had_it_since) {
+BOOST_AUTO_TEST_CASE(is_reacquired_if_it_was_not_granted_since) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     Guard guard = Shop::lock(shop.ann, "orders/1");
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(is_given_back_if_nobody_had_it_since) {
                    order("1", "late", LockProof{lost.session, lost.token}))) == "stale_token");
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_with_those_who_had_it_since) {
+BOOST_AUTO_TEST_CASE(is_refused_with_the_holders_since) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
     const Grant lost = guard.detach();
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(must_cover_the_items) {
     BOOST_TEST(held_by(*shop.database, "orders/1").empty());
 }
 
-BOOST_AUTO_TEST_CASE(is_given_back_in_a_store_that_was_opened_anew) {
+BOOST_AUTO_TEST_CASE(is_reacquired_in_a_store_that_was_opened_again) {
     SimulatedClock clock;
     auto faulty = std::make_unique<FaultyStorage>(clock);
     FaultyStorage& disk = *faulty;

@@ -440,7 +440,7 @@ BOOST_AUTO_TEST_CASE(are_described_and_in_no_list) {
         boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(are_written_by_nobody) {
+BOOST_AUTO_TEST_CASE(cannot_be_written) {
     Shop shop(some_events);
     const Guard guard = Shop::lock(shop.ann, "orders/1");
     const auto before = scanned(shop, "rocklock.locks");

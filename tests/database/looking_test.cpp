@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(shows_holders_waiters_and_the_one_before) {
     database.tick();
 }
 
-BOOST_AUTO_TEST_CASE(shows_a_name_that_nobody_ever_locked) {
+BOOST_AUTO_TEST_CASE(shows_a_name_that_was_never_locked) {
     const LockView view = database.show("never").value();
     BOOST_TEST(view.holders.empty());
     BOOST_TEST(number(view.last_token) == 0U);
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(lists_in_order_and_in_pages) {
     BOOST_TEST(failure_of(database.list(bad)) == "invalid_argument");
 }
 
-BOOST_AUTO_TEST_CASE(tells_what_a_session_holds_whoever_asks) {
+BOOST_AUTO_TEST_CASE(lists_the_grants_of_a_session_for_any_caller) {
     Session ann = database.open_session("ann").value();
     LockRequest below = lock_of("orders", Mode::read);
     below.subtree = true;
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(counts_what_became_of_every_grant) {
     BOOST_TEST(counts.sweep_finds == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(shows_who_waits_for_whom_and_the_deadlocks_refused) {
+BOOST_AUTO_TEST_CASE(shows_the_wait_graph_and_the_refused_deadlocks) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     Guard first = ann.acquire("a").value();

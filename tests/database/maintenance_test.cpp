@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(is_the_only_one_who_does) {
 
 // If the first opening fails, either all of its changes are on disk, or none is and the mark is
 // still there.
-BOOST_AUTO_TEST_CASE(does_it_wholly_or_leaves_it_to_the_next) {
+BOOST_AUTO_TEST_CASE(completes_it_or_leaves_it_to_the_next_call) {
     SimulatedClock clock;
     for (const auto call : {FaultyStorage::Call::write, FaultyStorage::Call::sync}) {
         const auto copy = marked_store(clock);

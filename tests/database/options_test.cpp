@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(say_what_a_second_acquire_does) {
     BOOST_TEST((joined.release().value().outcome == Outcome::already_released));
 }
 
-BOOST_AUTO_TEST_CASE(are_shown_to_whoever_is_refused) {
+BOOST_AUTO_TEST_CASE(are_shown_in_the_error_of_a_refused_request) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     AcquireOptions options;

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(does_both) {
     BOOST_TEST(promises(*shop.database) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(tells_who_wrote_it) {
+BOOST_AUTO_TEST_CASE(names_the_writer) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
     BOOST_TEST_REQUIRE(outcome(guard.save_and_release(*shop.tables, save({order("1", "ann's")}))) ==
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(does_neither_where_it_is_refused) {
     BOOST_TEST(promises(*shop.database) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(does_neither_behind_the_lease) {
+BOOST_AUTO_TEST_CASE(does_neither_after_the_lease) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
     shop.storage->meanwhile([&] {
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(is_not_counted_down_twice) {
 }
 
 // The process is killed, and the store is reopened after the lease has ended.
-BOOST_AUTO_TEST_CASE(has_nothing_to_release_behind_the_lease) {
+BOOST_AUTO_TEST_CASE(has_nothing_to_release_after_the_lease) {
     Killed shop;
     Guard guard = shop.ann.acquire("orders/1").value();
     shop.kill_behind_the_save();

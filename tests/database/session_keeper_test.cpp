@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(sleeps_until_the_first_session_wants_something) {
     BOOST_TEST(!sleeps().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(forgets_whom_their_owners_let_go) {
+BOOST_AUTO_TEST_CASE(forgets_sessions_that_their_owners_release) {
     std::vector<std::weak_ptr<KeptSession>> gone;
     const auto stays = keep(by_hand_of(60s));
     for (int i = 0; i < 1'000; ++i) {
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(keeps_one_that_was_resumed_when_its_owner_before_lets_go) {
     BOOST_TEST(!sleeps().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(looks_earlier_at_one_whose_lease_was_made_shorter) {
+BOOST_AUTO_TEST_CASE(renews_a_session_earlier_after_its_lease_was_shortened) {
     const auto other = keep();
     const auto kept = keep();
     BOOST_TEST((sleeps() > 8s));
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(looks_again_at_one_that_lives_on_after_its_end_was_seen) {
     BOOST_TEST(warnings == 1);
 }
 
-BOOST_AUTO_TEST_CASE(loses_nobody_when_a_callback_throws) {
+BOOST_AUTO_TEST_CASE(keeps_all_sessions_if_a_callback_throws) {
     const auto first = keep(by_hand_of(30s));
     const auto second = keep(by_hand_of(30s));
     int warnings = 0;

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_lost_grant, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_expires) {
+BOOST_AUTO_TEST_CASE(is_reported_once_when_it_expires) {
     SessionOptions options;
     options.renew = false;
     Session session = database.open_session("ann", options).value();
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_expires) {
     BOOST_TEST(told.lost.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_is_stolen) {
+BOOST_AUTO_TEST_CASE(is_reported_once_when_it_is_stolen) {
     LockClass open_to_all;
     open_to_all.pattern = "a";
     open_to_all.steal = StealPolicy::anyone;
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_is_stolen) {
     BOOST_TEST(other.valid());
 }
 
-BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_is_broken) {
+BOOST_AUTO_TEST_CASE(is_reported_once_when_it_is_broken) {
     Session session = database.open_session("ann").value();
     Told told;
     told.listen(session);
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_once_when_it_is_broken) {
     BOOST_TEST((guard.release().value().outcome == Outcome::broken));
 }
 
-BOOST_AUTO_TEST_CASE(is_told_of_once_when_the_manager_closes) {
+BOOST_AUTO_TEST_CASE(is_reported_once_when_the_manager_closes) {
     Session session = database.open_session("ann").value();
     Told told;
     told.listen(session);
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_holder, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(is_told_that_another_waits) {
+BOOST_AUTO_TEST_CASE(is_notified_of_a_waiter) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     Told told;

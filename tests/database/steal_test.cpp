@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(is_asked_for_by_a_hundred_at_most) {
     BOOST_TEST(guard.valid());
 }
 
-BOOST_AUTO_TEST_CASE(goes_to_those_who_wait_and_its_guard_says_so) {
+BOOST_AUTO_TEST_CASE(is_granted_to_waiters_and_its_guard_reports_the_loss) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     Guard guard = ann.acquire("a").value();

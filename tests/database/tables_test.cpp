@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(answer_nothing_when_it_is_closed, *boost::unit_test::label(
 }
 
 // More items than describe_table() counts within its call.
-BOOST_AUTO_TEST_CASE(are_not_counted_anew_after_a_close, *boost::unit_test::label("embedded")) {
+BOOST_AUTO_TEST_CASE(are_not_counted_again_after_a_close, *boost::unit_test::label("embedded")) {
     constexpr int many = 1'500;
     const TemporaryDirectory directory;
     const std::string path = directory.path() / "store";

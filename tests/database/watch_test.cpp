@@ -72,7 +72,7 @@ std::string brief(const EventPage& page) {
 
 BOOST_FIXTURE_TEST_SUITE(whoever_watches, WatchedDatabase)
 
-BOOST_AUTO_TEST_CASE(is_told_of_the_life_of_a_grant) {
+BOOST_AUTO_TEST_CASE(receives_the_events_of_a_grant) {
     const SessionInfo ann = open("ann");
     const SessionInfo bob = open("bob");
     const Grant grant = take(ann, {lock_of("a", Mode::read)}).value();
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_the_life_of_a_grant) {
     BOOST_TEST(events(page.after).events.empty());
 }
 
-BOOST_AUTO_TEST_CASE(is_told_of_each_resource_of_a_set) {
+BOOST_AUTO_TEST_CASE(receives_an_event_for_each_resource_of_a_set) {
     const SessionInfo ann = open("ann");
     take(ann, {lock_of("a"), lock_of("b", Mode::read), lock_of("c")}).value();
     database.service().ask(CloseSession{ann.id}).value();
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_each_resource_of_a_set) {
                "released a ann write\nreleased b ann read\nreleased c ann write\n");
 }
 
-BOOST_AUTO_TEST_CASE(is_told_who_took_it_away_and_why) {
+BOOST_AUTO_TEST_CASE(receives_the_principal_and_the_reason_of_a_forced_end) {
     LockClass open_to_all;
     open_to_all.pattern = "*";
     open_to_all.steal = StealPolicy::anyone;
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(sees_what_it_asks_for_and_goes_on_where_it_was) {
     BOOST_TEST(failure_of(database.service().watch({"", 0, 10'001, 0ms})) == "invalid_argument");
 }
 
-BOOST_AUTO_TEST_CASE(is_told_of_a_gap_when_it_comes_too_late) {
+BOOST_AUTO_TEST_CASE(receives_a_gap_if_events_were_dropped) {
     Database few = Database::in_memory(with_events(clock, 3)).value();
     Session ann = few.open_session("ann").value();
     const auto look = [&](std::uint64_t after) {

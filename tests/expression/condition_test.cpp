@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(those_of_the_first_clause_go_before_those_of_the_next) {
                    "operator or function; operator: =, first operand: [a]");
 }
 
-BOOST_AUTO_TEST_CASE(a_placeholder_that_nobody_uses_comes_last) {
+BOOST_AUTO_TEST_CASE(an_unused_placeholder_is_reported_last) {
     const ValueList values{{":used", number(1)}, {":one", number(1)}, {":two", number(2)}};
     BOOST_TEST(condition_fault("a = :used", values) ==
                "Value provided in ExpressionAttributeValues unused in expressions: keys: {:one, "

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(leaves_the_keys_to_no_filter) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(key_conditions_of_old)
+BOOST_AUTO_TEST_SUITE(legacy_key_conditions)
 
 BOOST_AUTO_TEST_CASE(are_the_same_ranges) {
     ExpressionParameters parameters;

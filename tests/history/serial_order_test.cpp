@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_behind_the_success_of_the_same_token) {
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}),
                           operation(2, {provided(update(0, std::nullopt), 1)}), attempt}));
 }
-BOOST_AUTO_TEST_CASE(what_nobody_wrote) {
+BOOST_AUTO_TEST_CASE(a_value_that_was_never_written) {
     BOOST_TEST(disproved({operation(1, {saw(0, {7})})}));
     // The same if that operation was refused.
     BOOST_TEST(
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_condition_answered_wrongly) {
     BOOST_TEST(disproved(
         {operation(1, {put(0, Trail{})}), operation(2, {provided(put(0, Trail{1}), 0)})}));
 }
-BOOST_AUTO_TEST_CASE(gone_though_nobody_removed_it) {
+BOOST_AUTO_TEST_CASE(an_item_that_is_missing_without_a_delete) {
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {saw(0, {})})}));
     // A later removal does not explain it.
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {saw(0, {})}),

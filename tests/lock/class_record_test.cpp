@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(says_whether_it_keeps_drafts_in_a_last_byte) {
     BOOST_TEST((records::decode_class(records::encode(expected, 9)) == expected));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_policy_nobody_knows_is_no_record) {
+BOOST_AUTO_TEST_CASE(with_an_unknown_policy_is_invalid) {
     BOOST_TEST(!records::decode_class(written_before(4)).has_value());
 }
 

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(ends_so_when_it_is_released) {
     BOOST_CHECK(lender.ended(grant.session, Outcome::released));
 }
 
-BOOST_AUTO_TEST_CASE(stays_ended_when_the_machine_has_started_anew) {
+BOOST_AUTO_TEST_CASE(stays_ended_after_a_reboot) {
     Lender lender;
     const Grant expired = lender.lend("a");
     const Grant released = lender.lend("b", std::chrono::hours{1});
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(are_left_alone_when_they_were_renewed) {
 }
 
 // With a background thread, which serves the waiters in decisions of their own.
-BOOST_AUTO_TEST_CASE(are_cleaned_up_when_those_who_wait_have_been_served) {
+BOOST_AUTO_TEST_CASE(are_cleaned_up_after_the_waiters_are_served) {
     constexpr std::size_t count = 2000;
     constexpr std::size_t waiting = 300;
     SimulatedClock clock;

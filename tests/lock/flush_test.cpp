@@ -205,13 +205,13 @@ BOOST_AUTO_TEST_CASE(are_delivered_by_flush_if_no_commit_waits) {
     tells_all(server);
 }
 
-BOOST_AUTO_TEST_CASE(are_told_by_the_thread_where_commits_wait_for_a_device) {
+BOOST_AUTO_TEST_CASE(are_delivered_by_the_thread_if_commits_need_a_sync) {
     Server server(std::make_unique<FaultyStorage>(system_clock()));
     BOOST_TEST(server.storage->syncs());
     tells_all(server);
 }
 
-BOOST_AUTO_TEST_CASE(are_told_in_a_store_that_only_writes) {
+BOOST_AUTO_TEST_CASE(are_delivered_in_a_store_that_does_not_sync) {
     LockManagerOptions options;
     options.durability = Durability::written;
     // With such a small reserve nearly every acquire reserves numbers, and so is synced.
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(that_wait_are_delivered_by_the_flush_after_the_release) {
     BOOST_TEST((server.granted(1).id > server.granted(0).id));
 }
 
-BOOST_AUTO_TEST_CASE(that_wait_are_all_told_when_the_manager_closes) {
+BOOST_AUTO_TEST_CASE(that_wait_are_completed_when_the_manager_closes) {
     Server server(make_memory_storage(system_clock()));
     hand_to_bob(server);
     for (int i = 0; i < 1000; ++i) server.acquire("a", no_limit);
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(are_synced_where_numbers_run_out_before_their_reservation_i
     BOOST_TEST(server.device().durable_commits > before);
 }
 
-BOOST_AUTO_TEST_CASE(that_need_no_commit_are_told_before_the_others_are_synced) {
+BOOST_AUTO_TEST_CASE(that_need_no_commit_are_delivered_before_the_sync) {
     SimulatedClock clock;
     FlushingServer server(std::make_unique<Device>(&clock), clock);
     const std::lock_guard alone(server.device().others);

@@ -78,7 +78,7 @@ struct Server {
     std::unique_ptr<LockManager> manager;
 };
 
-BOOST_AUTO_TEST_SUITE(a_server_that_stood_still)
+BOOST_AUTO_TEST_SUITE(a_stalled_server)
 
 BOOST_AUTO_TEST_CASE(renews_before_it_grants) {
     Server server;
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(renews_before_it_grants) {
     BOOST_CHECK(server.answers[acquired]->error().code == ErrorCode::conflict);
 }
 
-BOOST_AUTO_TEST_CASE(ends_what_nobody_renewed) {
+BOOST_AUTO_TEST_CASE(ends_sessions_that_were_not_renewed) {
     Server server;
     const auto waits = server.acquire(server.bob, no_limit);
     server.clock.advance(milliseconds{2000});

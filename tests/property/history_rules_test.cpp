@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(refused_behind_a_writer_who_had_given_up_before_there_was_a
         {of(Verb::acquire, Fate::withdrawn, waiting(took(2, Mode::write, 0, 2, 9))),
          took(1, Mode::read, 1, 10, 20), refused(3, Mode::read, 3, 30), gave(1, 1, 31, 32)}));
 }
-BOOST_AUTO_TEST_CASE(waited_in_vain_though_free) {
+BOOST_AUTO_TEST_CASE(timed_out_though_free) {
     BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3),
                                 waiting(refused(2, Mode::write, 4, 900))}));
 }

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(syncs_once_if_anyone_asked) {
     BOOST_TEST(group.synced_through() == last);
 }
 
-BOOST_AUTO_TEST_CASE(does_not_sync_what_nobody_wants_synced) {
+BOOST_AUTO_TEST_CASE(does_not_sync_unless_a_commit_needs_it) {
     BOOST_TEST(wait(enqueue(durable), durable).has_value());
     BOOST_TEST(wait(enqueue(written), written).has_value());
     BOOST_TEST(wait(enqueue(deferred), deferred).has_value());
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(writes_what_was_deferred_while_it_wrote) {
     BOOST_TEST(engine.done() == "w1s w1");
 }
 
-BOOST_AUTO_TEST_CASE(hands_over_to_who_still_waits) {
+BOOST_AUTO_TEST_CASE(hands_over_to_a_remaining_waiter) {
     engine.gate_next = true;
     std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
     engine.entered.acquire();
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(never_syncs_for_others) {
     BOOST_TEST(group.done(mine, written));
 }
 
-BOOST_AUTO_TEST_CASE(leaves_a_sync_to_those_who_came_while_it_wrote) {
+BOOST_AUTO_TEST_CASE(leaves_a_sync_to_waiters_that_arrived_during_the_write) {
     engine.gate_next = true;
     std::atomic<bool> back{false};
     std::jthread caller([&] {
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_failure, Fixture)
 
-BOOST_AUTO_TEST_CASE(of_a_sync_is_told_to_all_and_stays) {
+BOOST_AUTO_TEST_CASE(of_a_sync_is_returned_to_all_callers_and_stays) {
     engine.fail_syncs = true;
     const auto first = enqueue(written);
     const auto second = enqueue(durable);
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(to_look_up_a_precondition_fails_the_store) {
     BOOST_TEST(engine.done() == "");
 }
 
-BOOST_AUTO_TEST_CASE(wakes_everyone_who_waits) {
+BOOST_AUTO_TEST_CASE(wakes_all_waiters) {
     engine.gate_next = true;
     engine.fail_writes = true;
     std::atomic<int> told{0};

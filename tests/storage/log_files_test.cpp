@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_copy_is_made_of_a_store_that_is_synced) {
         BOOST_TEST(copy->get(Family::locks, key_of(i)).value().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_log_is_begun_when_the_one_before_it_is_on_the_disk) {
+BOOST_AUTO_TEST_CASE(a_log_starts_after_the_previous_one_is_synced) {
     const TemporaryDirectory directory;
     const auto recorder = std::make_shared<Recorder>();
     LogRecovery recovery;

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(is_the_end_of_a_file_that_has_nothing_laid_out) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_behind_the_last_record) {
+BOOST_AUTO_TEST_CASE(is_after_the_last_record) {
     const std::string written = record("a") + record("b");
     for (const std::size_t space : {1, 6, 7, 100, 32'000, 100'000}) {
         BOOST_TEST(tail_of(written + zeros(space)).end() == written.size());
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(is_behind_the_last_record) {
     BOOST_TEST(tail_of(zeros(100'000)).end() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(is_behind_a_record_that_ends_with_zeros) {
+BOOST_AUTO_TEST_CASE(is_after_a_record_that_ends_with_zeros) {
     const std::string written = record("a" + zeros(20));
     BOOST_TEST(tail_of(written + zeros(100)).end() == written.size());
 }

@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(gives_large_records) {
     BOOST_TEST((all_of(ahead_of(larger)) == larger));
 }
 
-BOOST_AUTO_TEST_CASE(tells_of_an_error_behind_what_was_read_before) {
+BOOST_AUTO_TEST_CASE(reports_an_error_after_the_records_before_it) {
     for (const std::size_t count : {std::size_t{0}, std::size_t{5}, 2 * ReadAhead::max_records}) {
         const Rows all = rows(count, 3);
         ReadAhead cursor = ahead_of(all, true);

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(leaves_no_log_to_replay_when_closed) {
     BOOST_TEST(bytes == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(has_at_hand_what_was_written_or_read_and_nothing_else) {
+BOOST_AUTO_TEST_CASE(caches_what_was_written_or_read_and_nothing_else) {
     {
         auto storage = open().value();
         storage->commit(put("a", "1")).value();
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(is_refused_to_its_own_process_too) {
     BOOST_TEST(*second.error().pid == getpid());
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_although_somebody_removed_the_pid_file) {
+BOOST_AUTO_TEST_CASE(is_refused_although_the_pid_file_was_removed) {
     auto storage = open().value();
     fs::remove(path + "/rocklock.pid");
     const pid_t owner = getpid();

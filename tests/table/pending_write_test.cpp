@@ -101,7 +101,7 @@ BOOST_FIXTURE_TEST_CASE(tells_a_refusal, Things) {
     BOOST_TEST(text_of("1") == "old");
 }
 
-BOOST_FIXTURE_TEST_CASE(is_committed_and_counted_if_nobody_finishes_it, Things) {
+BOOST_FIXTURE_TEST_CASE(is_committed_and_counted_if_it_is_not_finished, Things) {
     service->begin_write(put("things", thing("1", "new"))).reset();
     BOOST_TEST(text_of("1") == "new");
     BOOST_TEST(count() == 1);
@@ -121,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(is_not_counted_by_a_close_that_comes_between, Things) {
 }
 
 // begin_write() returns null if the write would take longer or is invalid.
-BOOST_FIXTURE_TEST_CASE(is_left_to_who_may_wait, Things) {
+BOOST_FIXTURE_TEST_CASE(is_not_queued_if_it_may_wait, Things) {
     BOOST_TEST(!service->begin_write(put("nothing", thing("1", "x")))->is_queued());
     BOOST_TEST(!service->begin_write(put("things", {{"t", "x"}}))->is_queued());
     WriteItem proven = put("things", thing("1", "x"));

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(looks_at_no_more_items_in_a_step_than_it_may) {
     BOOST_TEST(rows(Family::items) + rows(Family::index) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(begins_anew_when_its_period_has_passed_and_not_before) {
+BOOST_AUTO_TEST_CASE(starts_again_after_its_period_and_not_before) {
     BOOST_TEST(service->sweep_expired({}).value().next.count() == 10'000);
     write("a", number(now() - 1));
     clock.advance(seconds(9));
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(goes_on_though_its_table_is_gone_or_is_another) {
     BOOST_TEST(sweep() == 20U);
 }
 
-BOOST_AUTO_TEST_CASE(spares_items_for_as_long_as_it_is_told) {
+BOOST_AUTO_TEST_CASE(spares_items_for_the_requested_time) {
     write("a", number(now() - 60));
     BOOST_TEST(sweep({1'000, seconds(61)}) == 0U);
     BOOST_TEST(sweep({1'000, seconds(61)}) == 1U);

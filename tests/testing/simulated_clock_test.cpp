@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(has_two_hands_that_do_not_know_each_other) {
     BOOST_TEST((clock.now().wall == before.wall));
 }
 
-BOOST_AUTO_TEST_CASE(begins_anew_when_the_machine_does) {
+BOOST_AUTO_TEST_CASE(starts_again_after_a_reboot) {
     SimulatedClock clock;
     const std::string id = clock.boot_id();
     clock.reboot("another", BootTime(3s));

@@ -93,7 +93,7 @@ class Tcp(TcpSandbox):
         self.connections.append(unix)
         self.assertEqual([row["Principal"] for row in unix.call("ListLocks").json["Locks"]], ["ann"])
 
-    def test_nobody_administers_and_no_process_is_bound(self):
+    def test_tcp_clients_neither_administer_nor_bind_processes(self):
         web = self.web(self.serve_tcp())
         grant = json.loads(web.call("Acquire", LOCK).text)
         for verb, members in (("Break", {"Grant": grant["Grant"], "Reason": "x"}),
@@ -110,7 +110,7 @@ class Tcp(TcpSandbox):
         self.assertIn("TCP", bound.text)
         self.assertEqual(len(json.loads(web.call("ListLocks", {}).text)["Locks"]), 1)
 
-    def test_whose_name_leads_here_by_a_trick_is_refused(self):
+    def test_a_foreign_host_name_is_refused(self):
         web = self.web(self.serve_tcp())
         for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example",
                      "127.evil", "", "[::2]", "localhost:x", "10.0.0.1", None):

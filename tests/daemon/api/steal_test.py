@@ -90,7 +90,7 @@ class Policies(Stealing):
         wait_until(lambda: api.call("Steal", **bob, Grant=grant, Reason="needed").status == 200, "stolen")
         self.assertGreaterEqual(time.monotonic() - began, 0.4)
 
-    def test_who_is_at_it_is_not_stolen_from_as_idle(self):
+    def test_an_active_holder_does_not_count_as_idle(self):
         api = self.api()
         self.put_class(api, Steal="idle", StealAfterMs=LONG_MS)
         ann, bob = self.open(api, "ann"), self.open(api, "bob")

@@ -78,7 +78,7 @@ class Busy(Sandbox):
         self.assertEqual(waiter.communicate(timeout=60)[1], "")
         holder.wait()
 
-    def test_quiet_names_nobody(self):
+    def test_quiet_names_no_holder(self):
         self.hold("counter", "--principal", "ann", "--note", "secret")
         for words in (("run", "--quiet", "--no-wait", "counter", "--", "true"), ("acquire", "--quiet", "counter"),
                       ("run", "--quiet", "--patience", "50ms", "counter", "--", "true")):

@@ -345,7 +345,7 @@ class Check(Stores):
         self.assertTrue(report["Problems"])
         self.assertEqual(len(report["Problems"]), len(set(report["Problems"])))
 
-    def test_whoever_meets_damage_is_told_what_to_do(self):
+    def test_damage_is_reported_with_what_to_do(self):
         self.locks(self.store, "a")
         (self.store / "db" / "CURRENT").write_text("MANIFEST-999999\n")
         for words in (("serve", "--socket", self.folder / "s"), ("db", "stats"), ("ls",), ("db", "backup", self.backup)):

@@ -61,7 +61,7 @@ class Watch(Watched):
         self.assertEqual(page["Events"], [])
         self.assertNotIn("Gap", page)
 
-    def test_many_who_wait_hold_up_nobody(self):
+    def test_many_waiters_delay_no_other_client(self):
         watchers = [self.connect() for _ in range(100)]
         for watcher in watchers:
             watcher.send("Watch", {"After": FROM_NOW, "Prefix": "x", "PatienceMs": -1})

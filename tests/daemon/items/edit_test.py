@@ -52,7 +52,7 @@ class AnEdit(Editing):
         self.assertEqual([item["Version"] for item in again["Items"]], [version, version])
         self.assertEqual(again["Items"][0]["LastWrite"]["By"], "ann")
 
-    def test_is_refused_whole_and_names_who_is_at_it(self):
+    def test_is_refused_as_a_whole_and_names_the_holder(self):
         self.begin("2", editor="ben")
         refused = self.begin("1", "2", status=400)
         self.assertEqual(self.error(refused), "LockConflictException")

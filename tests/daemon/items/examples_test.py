@@ -189,7 +189,7 @@ class GuardInJavaScript(InJavaScript):
     def test_a_late_write_is_refused(self):
         self.import_and("a_late_write_is_refused")
 
-    def test_nobody_forgets_to_lock(self):
+    def test_a_write_without_a_lock_is_refused(self):
         self.import_and("nobody_forgets_to_lock")
 
     def test_of_two_that_read_the_same_one_writes(self):

@@ -66,7 +66,7 @@ class Guarded(TcpSandbox):
 
 
 class TwoShells(Guarded):
-    def test_who_was_stopped_past_its_lease_overwrites_nobody(self):
+    def test_a_client_stopped_past_its_lease_overwrites_nothing(self):
         self.bind()
         # With a debugger or sanitizer, a second may pass before the write.
         ann = subprocess.Popen([sys.executable, EXAMPLES / "guard.py", self.endpoint, "edit", "42", "ann", "2"],
@@ -88,7 +88,7 @@ class TwoShells(Guarded):
         self.assertEqual(ann.returncode, 1)
         self.assertEqual(self.text("42"), "bob's")
 
-    def test_who_comes_to_a_lock_that_is_held_is_told_so(self):
+    def test_a_request_for_a_held_lock_reports_the_holder(self):
         self.bind()
         self.acquire("42", "bob")
         done = subprocess.run([sys.executable, EXAMPLES / "guard.py", self.endpoint, "edit", "42", "ann", "2"],

@@ -104,7 +104,7 @@ class LockTables(Guarded):
             table = self.client.describe_table(TableName=name)["Table"]
             self.assertEqual((table["TableName"], table["TableStatus"]), (name, "ACTIVE"))
 
-    def test_are_written_by_nobody(self):
+    def test_cannot_be_written(self):
         grant = self.acquire("42")
         key = stored(Resource="orders/42", Grant=grant["Grant"])
         where = {"TableName": "rocklock.locks"}

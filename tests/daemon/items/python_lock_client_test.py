@@ -111,7 +111,7 @@ class OneProcess(LockClient):
         self.assertNotEqual(held.record_version_number, version)
         self.assertEqual(self.item()["owner_name"], "ann")
 
-    def test_who_waits_is_let_in_by_a_release(self):
+    def test_a_waiter_is_granted_after_a_release(self):
         held = self.take(self.client("ann", lease_s=60))
         bob = self.client("bob", lease_s=60)
         with concurrent.futures.ThreadPoolExecutor(1) as waiting:
@@ -228,7 +228,7 @@ class Processes(LockClient):
         holder.kill()
         self.take(bob).release(best_effort=False)
 
-    def test_who_was_stopped_for_too_long_learns_that_it_has_lost_it(self):
+    def test_a_client_stopped_for_too_long_learns_that_it_has_lost_the_lock(self):
         holder = self.hold_apart()
         os.kill(holder.pid, signal.SIGSTOP)
         held = self.take(self.client("bob"))
@@ -251,7 +251,7 @@ class Processes(LockClient):
         held.release(best_effort=False)
         self.take(bob).release(best_effort=False)
 
-    def test_what_nobody_takes_over_is_removed(self):
+    def test_a_lock_without_a_successor_is_removed(self):
         holder = self.hold_apart(expiry_s=4)
         self.assertEqual(self.item()["owner_name"], "holder")
         holder.kill()

@@ -72,7 +72,7 @@ class TableEdit(Sandbox):
     def row(self, browser, name, text):
         wait_until(lambda: text in self.text(browser, f"#row-{name}"), f"{name}: {text}")
 
-    def test_two_pages_and_who_is_refused_by_whom(self):
+    def test_two_pages_and_which_one_is_refused(self):
         self.start_application(lease_s=60)
         first, second = self.page("editor 1"), self.page("editor 2")
         self.edit(first, "orders")
@@ -95,7 +95,7 @@ class TableEdit(Sandbox):
         self.edit(first, "customers")
         self.assertEqual(first.complaints(), [])
 
-    def test_who_has_gone_blocks_for_a_lease_and_loses_no_text(self):
+    def test_a_closed_page_blocks_for_a_lease_and_loses_no_text(self):
         # Long enough for a browser to end.
         self.start_application(lease_s=8)
         first, second = self.page("editor 1"), self.page("editor 2")

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
     BOOST_TEST(memory.held == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(reads_long_bodies_aside_and_goes_on_behind_them) {
+BOOST_AUTO_TEST_CASE(reads_long_bodies_in_the_background_and_continues_after_them) {
     World world;
     std::deque<std::function<void()>> background;
     HttpServices services;

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(flushes_again_at_the_requested_time) {
     twice.get_future().get();
 }
 
-BOOST_AUTO_TEST_CASE(reminds_in_the_order_of_time_whoever_is_still_there) {
+BOOST_AUTO_TEST_CASE(calls_timers_in_order_for_the_remaining_connections) {
     std::vector<int> order;
     std::promise<void> both;
     IoThread thread(nothing());
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(reminds_in_the_order_of_time_whoever_is_still_there) {
     BOOST_TEST((order == std::vector{1, 2}));
 }
 
-BOOST_AUTO_TEST_CASE(gives_another_turn_behind_the_others) {
+BOOST_AUTO_TEST_CASE(continues_a_paused_connection_after_the_others) {
     std::vector<int> order;
     std::promise<void> done;
     IoThread thread(nothing());
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(gives_another_turn_behind_the_others) {
 
 // Both sockets are ready in the same round, and the first handler forgets the other socket. The
 // event of the other one, which has already been fetched, must still find its object.
-BOOST_AUTO_TEST_CASE(keeps_who_is_forgotten_until_the_round_is_over) {
+BOOST_AUTO_TEST_CASE(keeps_a_removed_connection_until_the_end_of_the_round) {
     IoThread thread(nothing());
     std::promise<void> gone;
     std::vector<std::shared_ptr<Noted>> both = {std::make_shared<Noted>(),

@@ -74,7 +74,7 @@ class Crowd(Sandbox):
             fields = file.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def test_who_waits_behind_ten_thousand_has_the_lock_when_their_processes_are_killed(self):
+    def test_a_waiter_after_ten_thousand_gets_the_lock_when_their_processes_are_killed(self):
         clients, each = 1_000, 10
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if hard < clients * each + 1000:
@@ -150,7 +150,7 @@ class Access(Sandbox):
         self.serve("--memory")
         self.assertEqual(self.socket.stat().st_mode & 0o777, 0o660)
 
-    def test_who_is_in_the_group_may_come_and_administer(self):
+    def test_a_member_of_the_group_may_administer(self):
         self.open_the_way()
         group = other_group()
         process = self.serve("--memory", "--admin-group", group.gr_name)
@@ -168,7 +168,7 @@ class Access(Sandbox):
         self.assertIn("a class was put pattern=x", log)
         self.assertIn("a class was deleted pattern=x", log)
 
-    def test_who_is_not_may_not_though_the_socket_is_open(self):
+    def test_another_user_may_not_administer_although_it_can_connect(self):
         self.open_the_way()
         self.serve("--memory", "--admin-group", str(other_group().gr_gid))
         self.socket.chmod(0o666)
@@ -198,7 +198,7 @@ class Limits(Sandbox):
         super().setUp()
         self.state.mkdir()
 
-    def test_one_connection_too_many_is_told_so(self):
+    def test_a_connection_above_the_limit_gets_an_error(self):
         process = self.serve("--memory", "--max-connections", "3")
         kept = [self.connect() for _ in range(3)]
         for connection in kept:
@@ -259,7 +259,7 @@ time.sleep(1000)
         self.assertRegex(metrics.stdout, r"(?m)^rocklock_connections 4[67]$", metrics.stderr)
         self.assertIn("rocklock_connections_dropped_total 0\n", metrics.stdout)
 
-    def test_who_asks_nothing_makes_room(self):
+    def test_an_idle_connection_is_closed_to_make_room(self):
         daemon = self.serve_all("--max-connections", "20", "--http", "127.0.0.1:0")
         port = int(daemon.stderr.readline().rpartition(":")[2])
         honest = [self.connect() for _ in range(5)]
@@ -297,7 +297,7 @@ time.sleep(1000)
         finally:
             connection.close()
 
-    def test_no_descriptors_left_is_told_too(self):
+    def test_running_out_of_descriptors_is_logged(self):
         limit = 400
         self.start_limited(limit)
         kept = []
@@ -427,7 +427,7 @@ class Telling(Sandbox):
         process.terminate()
         self.assertEqual(process.stderr.read(), "")
 
-    def test_a_wait_that_is_long_is_told_once_with_its_holder(self):
+    def test_a_long_wait_is_logged_once_with_its_holder(self):
         process = self.serve("--memory", "--slow-wait", "50ms", "--log-format", "json")
         api = self.connect()
         held = api.call("Acquire", **LOCK, Note="for \"long\"").json
@@ -535,7 +535,7 @@ class Leaving(Sandbox):
         self.serve("--db", self.folder / "db")
         self.assertEqual(len(self.connect().call("ListLocks").json["Locks"]), 1)
 
-    def test_a_full_disk_is_told_and_ends_it(self):
+    def test_a_full_disk_is_logged_and_ends_the_daemon(self):
         if os.getuid() != 0:
             self.skipTest("only root can mount a small disk")
         disk = self.folder / "disk"

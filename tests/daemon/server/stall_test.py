@@ -48,7 +48,7 @@ class Unheard(Sandbox):
 
 
 class StoppedDaemon(Unheard):
-    def test_who_renewed_on_time_keeps_every_lock(self):
+    def test_a_session_renewed_on_time_keeps_every_lock(self):
         lease_ms = int(3000 * max(1, SLOWNESS / 2))
         self.api()
         holders = [Holder(self.socket, number, lease_ms) for number in range(100)]
@@ -78,7 +78,7 @@ class StoppedDaemon(Unheard):
         answered = select.select([waiter.socket for waiter in waiters], [], [], 0)[0]
         self.assertEqual(len(answered), 0)
 
-    def test_who_did_not_renew_loses_to_whoever_waits(self):
+    def test_a_session_not_renewed_loses_its_locks_to_waiters(self):
         api = self.api()
         holder = Holder(self.socket, 1, 1000)
         waiter = self.connect()

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_numbers_in_json) {
                "rocklock: m grant=3764934915653632 n=7\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_comes_often_is_told_seldom_and_counted) {
+BOOST_AUTO_TEST_CASE(frequent_events_are_limited_and_counted) {
     using std::chrono::milliseconds;
     RateLimiter seldom(milliseconds{100});
     const std::chrono::steady_clock::time_point start{milliseconds{5'000}};
