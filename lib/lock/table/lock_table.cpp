@@ -159,7 +159,6 @@ void LockTable::Core::serve_all() {
             for (const ServeList::Recheck& next : serving.take_waits()) {
                 Wait* wait = waits.find(next.ticket);
                 if (wait == nullptr) continue;
-                ROCKLOCK_ASSERT(wait->order == next.order);
                 wait->recheck = false;
                 reconsider(*wait);
             }
