@@ -41,10 +41,11 @@ const std::optional<SignatureProblem>& ItemCall::signature_problem() {
 }
 
 std::optional<PackingFault> ItemCall::unpack() {
-    ROCKLOCK_ASSERT(!body_);
     const auto& coding = request_.content_encoding;
     if (coding.empty() || equal_ignoring_case(coding, "identity")) return std::nullopt;
     if (!equal_ignoring_case(coding, "gzip")) return PackingFault::unknown_coding;
+    // A packed body is not simple, so it has not been parsed yet.
+    ROCKLOCK_ASSERT(!body_);
     auto unpacked = unpack_gzip(request_.body, max_request_body);
     if (!unpacked) return PackingFault::damaged;
     if (unpacked->too_long) return PackingFault::too_long;

@@ -150,6 +150,19 @@ BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
     BOOST_TEST(!cached(request_of("Scan", R"({"TableName":"things"})"), world));
 }
 
+// A short GetItem is parsed for the cache, and then answered on a thread.
+BOOST_AUTO_TEST_CASE(is_answered_from_another_thread_after_it_was_parsed) {
+    World world;
+    ItemEndpoint endpoint(world.tables, world.database.service(), {});
+    std::promise<ServiceAnswer> promise;
+    const auto cached =
+        endpoint.ask(std::make_unique<ItemCall>(request_of(
+                         "GetItem", R"({"TableName":"nothing","Key":{"id":{"S":"a"}}})")),
+                     [&](ServiceAnswer answer) { promise.set_value(std::move(answer)); });
+    BOOST_TEST(!cached);
+    BOOST_TEST(has(promise.get_future().get(), "ResourceNotFoundException"));
+}
+
 BOOST_AUTO_TEST_CASE(is_answered_from_another_thread) {
     World world;
     ItemEndpoint endpoint(world.tables, world.database.service(), {});
