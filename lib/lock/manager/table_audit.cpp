@@ -15,9 +15,8 @@ bool TableAudit::is_on() {
 }
 
 void TableAudit::decided(const LockTable& table, Instant now) {
-    ROCKLOCK_ASSERT(left_ > 0);
-    if (--left_ > 0) return;
-    left_ = min_period + table.audit_cost();
+    if (++decisions_ < min_period + table.audit_cost()) return;
+    decisions_ = 0;
     const auto wrong = table.audit_invariants(now);
     if (wrong) std::fprintf(stderr, "rocklock: audit of the lock table: %s\n", wrong->c_str());
     ROCKLOCK_ASSERT(!wrong);

@@ -12,7 +12,7 @@ namespace rocklock::manager {
 // Counts the decisions, and after a number of them calls LockTable::audit_invariants(). If the
 // table is not sound, prints the violation and aborts: a table known to be wrong must not grant.
 //
-// The number grows with the size of the table, so that the audits cost each decision a bounded
+// The number grows with the cost of an audit, so that the audits cost each decision a bounded
 // amount of time on average.
 //
 // Threads: one at a time.
@@ -27,7 +27,8 @@ public:
     void decided(const LockTable& table, Instant now);
 
 private:
-    std::uint64_t left_ = min_period;
+    // The number of decisions since the last audit.
+    std::uint64_t decisions_ = 0;
 };
 
 }  // namespace rocklock::manager
