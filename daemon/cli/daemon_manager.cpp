@@ -1,13 +1,20 @@
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <thread>
 #include <utility>
 #include <variant>
 
 #include "base/duration_text.hpp"
 #include "daemon/cli/lock_connection.hpp"
-#include "daemon/cli/settings.hpp"
+#include "daemon/cli/messages.hpp"
 #include "daemon/cli/start_daemon.hpp"
+#include "service/process_id.hpp"
 
 namespace rocklock {
 namespace {
@@ -47,6 +54,13 @@ public:
         return endless_ || now - since < min_crowd || (deadline_ && now < *deadline_);
     }
 
+    // Returns true if a call should be retried although the system manager was not reached since
+    // the call began, `waited` ago.
+    bool waits_for_system(steady_clock::duration waited) const {
+        if (endless_) return waited < max_absence;
+        return deadline_ && steady_clock::now() < *deadline_;
+    }
+
     void apply(Call& call) const {
         if (!deadline_) return;
         const auto left = std::chrono::ceil<milliseconds>(*deadline_ - steady_clock::now());
@@ -71,14 +85,17 @@ private:
 class DaemonManager final : public LockConnection {
 public:
     explicit DaemonManager(DaemonManagerOptions options)
-        : options_(std::move(options)), client_(options_.socket) {}
+        : options_(std::move(options)), client_(options_.choice.socket) {}
 
     Result<Reply> call(Call call, const CallLimits& limits) override;
-    std::string socket() const override { return options_.socket; }
+    std::string socket() const override { return options_.choice.socket; }
 
 private:
+    Result<Reply> answered(Result<Reply> reply);
     Error with_advice(Error error) const;
-    Result<void> bring_back(const Error& why, steady_clock::duration absence);
+    Error with_access_advice(Error error) const;
+    Result<void> bring_back(const Error& why, steady_clock::duration absence, bool waits);
+    Result<void> start();
 
     const DaemonManagerOptions options_;
     LockClient client_;
@@ -111,21 +128,25 @@ Error hangs(const std::string& path) {
                 "took effect"};
 }
 
+// Returns the limits of one attempt: the daemon must have replied by `answered_by`.
+CallLimits bounded_by(std::optional<steady_clock::time_point> answered_by, CallLimits limits) {
+    if (answered_by && (!limits.deadline || *answered_by < *limits.deadline)) {
+        limits.deadline = answered_by;
+    }
+    return limits;
+}
+
 Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
     const Patience patience(call);
     const auto begun = steady_clock::now();
     std::optional<steady_clock::time_point> away_since;
     for (milliseconds wait{5};; wait = std::min(2 * wait, milliseconds{100})) {
         const auto sent = steady_clock::now();
-        auto bounded = limits;
         const auto answered_by = patience.answered_by();
-        if (answered_by && (!limits.deadline || *answered_by < *limits.deadline)) {
-            bounded.deadline = answered_by;
-        }
-        auto reply = client_.call(call, bounded);
+        auto reply = client_.call(call, bounded_by(answered_by, limits));
         const auto now = steady_clock::now();
         if (is_away(reply) && !over(limits) && answered_by && now >= *answered_by) {
-            return hangs(options_.socket);
+            return hangs(options_.choice.socket);
         }
         if (is_crowded(reply)) {
             if (over(limits) || !patience.waits_in_crowd(begun)) return reply;
@@ -134,14 +155,15 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
             continue;
         }
         if (!is_away(reply)) {
-            reached_ = true;
-            return reply;
+            return answered(std::move(reply));
         }
         if (reply.error().code != ErrorCode::unreachable) reached_ = true;
         // If the call waited for a reply, a daemon was running until now.
         if (!away_since || now - sent > milliseconds{1000}) away_since = now;
         if (over(limits)) return reply;
-        if (auto hope = bring_back(reply.error(), now - *away_since); !hope) {
+        if (auto hope = bring_back(reply.error(), now - *away_since,
+                                   patience.waits_for_system(now - begun));
+            !hope) {
             return std::move(hope).error();
         }
         std::this_thread::sleep_for(wait);
@@ -149,21 +171,93 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
     }
 }
 
+// Handles a reply of the daemon, or the refusal of a connection by the kernel.
+Result<Reply> DaemonManager::answered(Result<Reply> reply) {
+    if (!reply && reply.error().code == ErrorCode::access_denied) {
+        return with_access_advice(std::move(reply).error());
+    }
+    reached_ = true;
+    return reply;
+}
+
 Error DaemonManager::with_advice(Error error) const {
     if (error.code != ErrorCode::unreachable) return error;
+    const auto& choice = options_.choice;
+    if (choice.kind == ManagerKind::system) {
+        error.message += "; this machine uses this manager only (" + choice.reason +
+                         "): start it, for example with `systemctl start rocklock.socket "
+                         "rocklock.service`";
+        return error;
+    }
     error.message += "; start it with `rocklock serve";
-    if (options_.socket != user_socket()) error.message += " --socket " + options_.socket;
+    if (choice.kind != ManagerKind::own) error.message += " --socket " + choice.socket;
     error.message += "`";
     return error;
 }
 
-// Starts a daemon if this process may do so. Returns an error if a retry cannot succeed.
-Result<void> DaemonManager::bring_back(const Error& why, steady_clock::duration absence) {
+std::string group_name(gid_t gid) {
+    std::array<char, 4096> memory{};
+    group entry{};
+    group* found = nullptr;
+    const bool known =
+        ::getgrgid_r(gid, &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr;
+    return known ? found->gr_name : std::to_string(gid);
+}
+
+// If this user may not connect to the socket, returns an error that says how to get access. Other
+// errors are replies of the daemon and are returned unchanged.
+Error DaemonManager::with_access_advice(Error error) const {
+    const auto& choice = options_.choice;
+    if (::access(choice.socket.c_str(), W_OK) == 0 || errno != EACCES) return error;
+    const auto user = user_name(::geteuid());
+    std::string message = "user " + user + " may not connect to the manager on " + choice.socket;
+    if (choice.kind == ManagerKind::system) {
+        message += ", which all programs of this machine use (" + choice.reason + ")";
+    }
+    struct stat file {};
+    const bool visible = ::stat(choice.socket.c_str(), &file) == 0;
+    // Membership of the group root gives more rights than access to locks.
+    if (visible && (file.st_mode & S_IWGRP) != 0 && file.st_gid != 0) {
+        const auto group = group_name(file.st_gid);
+        message += ": an administrator must add the user to the group " + group +
+                   " (`usermod -aG " + group + " " + user + "`); then log in again";
+    } else {
+        message +=
+            ": its administrator must give a group access to the socket (SocketGroup= in "
+            "the unit, or `rocklock serve --admin-group GROUP`) and to the directories "
+            "above it, and add the user to that group";
+    }
+    return {ErrorCode::access_denied, message};
+}
+
+// Starts the private daemon, and says once how far its locks reach.
+Result<void> DaemonManager::start() {
+    const auto& socket = options_.choice.socket;
+    const auto directory = socket.substr(0, socket.rfind('/'));
+    const auto started = start_daemon(directory, options_.idle_exit);
+    if (!started) return started.error();
+    if (*started == Start::was_running) return {};
+    if (!options_.quiet) {
+        complain("started the private daemon of user " + user_name(::getuid()) +
+                 ": its locks exclude only processes of this user; see `rocklock status`");
+    }
+    if (const auto notice = unused_store_notice(directory); !notice.empty()) complain(notice);
+    return {};
+}
+
+// Starts a daemon if this process may do so. Returns an error if a retry cannot succeed. `waits`:
+// whether the call still waits for a system manager that it has not reached.
+Result<void> DaemonManager::bring_back(const Error& why, steady_clock::duration absence,
+                                       bool waits) {
     const bool long_away = absence > max_absence;
     if (why.code == ErrorCode::unreachable && options_.may_start && !long_away) {
-        auto started = start_daemon(options_.socket, options_.idle_exit);
+        auto started = start();
         if (started || reached_) return {};
         return started;
+    }
+    if (!reached_ && options_.choice.kind == ManagerKind::system) {
+        if (waits) return {};
+        return with_advice(why);
     }
     if (long_away || !reached_) return with_advice(why);
     return {};

@@ -13,6 +13,7 @@
 #include <rocklock/session.hpp>
 
 #include "client/lock_client.hpp"
+#include "daemon/cli/manager_choice.hpp"
 #include "wire/call.hpp"
 
 namespace rocklock {
@@ -53,9 +54,11 @@ std::optional<Ending> find_ending(LockConnection& manager, const SessionCredenti
                                   GrantId grant, const CallLimits& limits = {});
 
 struct DaemonManagerOptions {
-    std::string socket;
-    // Starts a daemon of this user if no process listens on the socket.
+    ManagerChoice choice;
+    // Starts the private daemon of this user if no process listens on its socket.
     bool may_start = false;
+    // Does not print that a private daemon was started.
+    bool quiet = false;
     // A daemon that was started in this way exits after this long without sessions and requests.
     std::chrono::milliseconds idle_exit{0};
 };

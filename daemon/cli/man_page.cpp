@@ -97,9 +97,13 @@ std::string closing_sections() {
                  {"ROCKLOCK_CONFIG", "The file to read instead of /etc/rocklock.conf."},
                  {"NO_COLOR", "No colour."}}) +
            list("FILES",
-                {{"/etc/rocklock.conf", "Settings, as in: lease = 10s."},
-                 {"/run/rocklock/rocklock.sock", "The socket of the system's daemon."},
-                 {"~/.local/state/rocklock/", "Socket, store and log of a user's own daemon."}});
+                {{"/etc/rocklock.conf",
+                  "Settings, as in: lease = 10s. With socket = PATH, all users use the daemon on "
+                  "that socket."},
+                 {"/run/rocklock/rocklock.sock", "The socket of the installed systemd unit."},
+                 {"~/.local/state/rocklock/",
+                  "Socket, store and log of a user's private daemon, in the home directory of the "
+                  "password database."}});
 }
 
 std::string man_page() {

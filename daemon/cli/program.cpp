@@ -32,7 +32,9 @@ std::string list_of_verbs(std::string_view family) {
 
 std::string overview() {
     return "rocklock VERB [OPTION...]\n\n"
-           "Locks for work that takes longer than a transaction.\n\n" +
+           "Locks for work that takes longer than a transaction. At most one holder among all\n"
+           "programs of this machine if a system manager is configured, otherwise among the\n"
+           "processes of one user. `rocklock status` shows which manager is used.\n\n" +
            list_of_verbs("") +
            "\n`rocklock VERB --help` prints the options of a verb.\n\n"
            "Example:\n  rocklock run nightly-report -- ./report.sh\n";

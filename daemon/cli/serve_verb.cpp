@@ -7,6 +7,7 @@
 
 #include "base/duration_text.hpp"
 #include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/user_limits.hpp"
 #include "daemon/cli/verbs.hpp"
@@ -117,6 +118,20 @@ Result<void> read_tables(const Settings& settings, ServerOptions& options) {
     return {};
 }
 
+// The socket and the store that a daemon uses.
+struct Places {
+    Setting socket;
+    Setting store;
+};
+Result<Places> read_places(const Settings& settings, bool memory) {
+    auto socket = server_socket(settings);
+    if (!socket) return std::move(socket).error();
+    if (memory) return Places{*std::move(socket), {"(memory)", "the command line"}};
+    auto store = server_store(settings);
+    if (!store) return std::move(store).error();
+    return Places{*std::move(socket), *std::move(store)};
+}
+
 }  // namespace
 
 int serve_verb(const Arguments& arguments) {
@@ -130,8 +145,9 @@ int serve_verb(const Arguments& arguments) {
     options.durability = *durability == "written" ? Durability::written : Durability::durable;
     options.idle_exit = *idle_exit;
     const bool memory = arguments.has("memory");
-    const auto store = server_store(*settings);
-    options.store = memory ? "" : store.value;
+    const auto places = read_places(*settings, memory);
+    if (!places) return fail(places.error());
+    options.store = memory ? "" : places->store.value;
     if (auto read = read_operation(*settings, options); !read) return fail(read.error());
     if (auto read = read_tables(*settings, options); !read) return fail(read.error());
     if (memory && arguments.has("db")) {
@@ -139,10 +155,9 @@ int serve_verb(const Arguments& arguments) {
                      "--memory keeps no data on disk, --db names a directory: give one"});
     }
 
-    const auto socket = server_socket(*settings);
     if (arguments.has("print-config")) {
-        print_setting("socket", socket);
-        print_setting("db", memory ? Setting{"(memory)", "the command line"} : store);
+        print_setting("socket", places->socket);
+        print_setting("db", places->store);
         print_setting("durability", settings->get("durability", "durable"));
         print_setting("idle-exit", settings->get("idle-exit", "0"));
         for (const auto& [name, value] : operation_defaults) {
@@ -154,7 +169,7 @@ int serve_verb(const Arguments& arguments) {
         return exit_status::done;
     }
 
-    options.socket_path = socket.value;
+    options.socket_path = places->socket.value;
     options.allow_shared_store = arguments.has("allow-shared-store");
     if (const auto fd = arguments.get("ready-fd")) {
         std::from_chars(fd->data(), fd->data() + fd->size(), options.ready_fd);

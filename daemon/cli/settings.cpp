@@ -1,8 +1,6 @@
 #include "daemon/cli/settings.hpp"
 
-#include <pwd.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +21,6 @@
 namespace rocklock {
 namespace {
 
-constexpr std::string_view system_socket = "/run/rocklock/rocklock.sock";
 constexpr std::array<std::string_view, 28> known_settings = {"socket",
                                                              "db",
                                                              "durability",
@@ -52,6 +49,14 @@ constexpr std::array<std::string_view, 28> known_settings = {"socket",
                                                              "max-user-connections",
                                                              "max-user-drafts",
                                                              "max-user-table-bytes"};
+// Only the configuration file has these: the environment of a client must not change which manager
+// it uses.
+constexpr std::array<std::string_view, 2> file_settings = {"manager", "private-directory"};
+
+bool is_known(const std::string& name) {
+    return std::find(known_settings.begin(), known_settings.end(), name) != known_settings.end() ||
+           std::find(file_settings.begin(), file_settings.end(), name) != file_settings.end();
+}
 
 // Returns an environment variable, or an empty string if it is not set.
 std::string environment(const std::string& name) {
@@ -73,28 +78,10 @@ std::string trimmed(std::string_view text) {
     return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
 }
 
-std::string home_directory() {
-    if (auto home = environment("HOME"); !home.empty()) return home;
-    std::array<char, 4096> memory{};
-    passwd entry{};
-    passwd* found = nullptr;
-    if (::getpwuid_r(::getuid(), &entry, memory.data(), memory.size(), &found) == 0 &&
-        found != nullptr) {
-        return found->pw_dir;
-    }
-    return "/";
-}
-
 // Joins a directory and a name with one slash, also if the directory is `/`.
 std::string inside(std::string directory, std::string_view name) {
     while (directory.ends_with('/')) directory.pop_back();
     return directory.append("/").append(name);
-}
-
-// Returns the first of the directories in a variable that systemd sets for a unit.
-std::string unit_directory(const char* variable) {
-    const auto value = environment(variable);
-    return value.substr(0, value.find(':'));
 }
 
 }  // namespace
@@ -118,10 +105,10 @@ Result<Settings> Settings::load(const Arguments& arguments) {
         if (text.empty()) continue;
         const auto equals = text.find('=');
         const auto name = trimmed(std::string_view(text).substr(0, equals));
-        if (equals == std::string::npos ||
-            std::find(known_settings.begin(), known_settings.end(), name) == known_settings.end()) {
+        if (equals == std::string::npos || !is_known(name)) {
             std::string known;
             for (const auto setting : known_settings) known += " " + std::string(setting);
+            for (const auto setting : file_settings) known += " " + std::string(setting);
             return Error(ErrorCode::invalid_argument,
                          settings.file_name_ + " line " + std::to_string(number) +
                              ": write NAME = VALUE, with one of these names:" + known);
@@ -146,6 +133,12 @@ Setting Settings::get(std::string_view name, std::string_view default_value) con
         return {line->second, file_name_};
     }
     return {std::string(default_value), "default"};
+}
+
+std::optional<Setting> Settings::in_file(std::string_view name) const {
+    const auto line = file_.find(name);
+    if (line == file_.end() || line->second.empty()) return std::nullopt;
+    return Setting{line->second, file_name_};
 }
 
 Result<std::chrono::milliseconds> Settings::duration(std::string_view name,
@@ -226,15 +219,6 @@ std::vector<std::string> setting_variables() {
     return names;
 }
 
-std::string user_directory() {
-    auto state = environment("XDG_STATE_HOME");
-    // The XDG specification requires that relative paths are ignored.
-    if (state.empty() || state.front() != '/') state = inside(home_directory(), ".local/state");
-    return inside(std::move(state), "rocklock");
-}
-
-std::string user_socket() { return user_directory() + "/rocklock.sock"; }
-
 std::string absolute_path(std::string path) {
     if (path.empty() || path.front() == '/') return path;
     while (path.starts_with("./")) path.erase(0, 2);
@@ -249,31 +233,6 @@ Result<void> check_socket_path(const std::string& path) {
     auto error = address.error();
     error.message += "; name a shorter one with --socket or ROCKLOCK_SOCKET";
     return error;
-}
-
-std::string client_socket(const Settings& settings) {
-    auto setting = settings.get("socket", "");
-    if (!setting.value.empty()) return absolute_path(std::move(setting.value));
-    if (::access(std::string(system_socket).c_str(), F_OK) == 0) return std::string(system_socket);
-    return user_socket();
-}
-
-Setting server_socket(const Settings& settings) {
-    auto setting = settings.get("socket", "");
-    setting.value = absolute_path(std::move(setting.value));
-    if (!setting.value.empty()) return setting;
-    const auto runtime = unit_directory("RUNTIME_DIRECTORY");
-    if (!runtime.empty()) return {runtime + "/rocklock.sock", "RUNTIME_DIRECTORY"};
-    return {user_socket(), "default"};
-}
-
-Setting server_store(const Settings& settings) {
-    auto setting = settings.get("db", "");
-    setting.value = absolute_path(std::move(setting.value));
-    if (!setting.value.empty()) return setting;
-    const auto state = unit_directory("STATE_DIRECTORY");
-    if (!state.empty()) return {state + "/db", "STATE_DIRECTORY"};
-    return {user_directory() + "/db", "default"};
 }
 
 Result<void> make_directories(const std::string& path) {

@@ -30,6 +30,11 @@ public:
 
     // Returns the setting with the name of its option, as in "lease".
     Setting get(std::string_view name, std::string_view default_value) const;
+    // Returns the value in the configuration file, whatever the command line and the environment
+    // say. Returns nullopt if it is absent or empty.
+    std::optional<Setting> in_file(std::string_view name) const;
+    // Returns true if `source` of a setting is the configuration file.
+    bool is_file(std::string_view source) const { return source == file_name_; }
     // Errors: invalid_argument if the value is not a duration.
     Result<std::chrono::milliseconds> duration(std::string_view name,
                                                std::string_view default_value) const;
@@ -59,23 +64,12 @@ private:
 // Returns the environment variables of all settings, sorted: "ROCKLOCK_LEASE" and so on.
 std::vector<std::string> setting_variables();
 
-// Returns the directory of a user's store, socket and log:
-// ${XDG_STATE_HOME:-~/.local/state}/rocklock.
-std::string user_directory();
-// Returns the socket of this user's own daemon.
-std::string user_socket();
 // Makes a path absolute, so that a process with another current directory can use it. Returns an
 // empty path unchanged.
 std::string absolute_path(std::string path);
 // Errors: invalid_argument if the path cannot be the path of a socket, for example if it is too
 // long.
 Result<void> check_socket_path(const std::string& path);
-// Returns the socket to connect to. The paths of this function and the next two are absolute.
-std::string client_socket(const Settings& settings);
-// Return the socket and the store of a daemon.
-Setting server_socket(const Settings& settings);
-Setting server_store(const Settings& settings);
-
 // Creates a directory and its parents, accessible to this user only. Errors: read_only,
 // invalid_argument if a parent is not a directory, io_error.
 Result<void> make_directories(const std::string& path);

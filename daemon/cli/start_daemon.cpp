@@ -135,7 +135,8 @@ Result<void> wait_until_ready(int fd) {
     return cannot_start(line);
 }
 
-Result<void> launch_daemon(const std::string& socket, milliseconds idle_exit) {
+Result<void> launch_daemon(const std::string& directory, const std::string& socket,
+                           milliseconds idle_exit) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot_start(std::strerror(errno));
     const Descriptor ready(ends[0]);
@@ -143,6 +144,7 @@ Result<void> launch_daemon(const std::string& socket, milliseconds idle_exit) {
 
     std::vector<std::string> words = {"rocklock",    "serve",
                                       "--socket",    socket,
+                                      "--db",        directory + "/db",
                                       "--idle-exit", exact_duration(idle_exit),
                                       "--ready-fd",  std::to_string(daemon_ready_fd)};
     Launch launch;
@@ -150,7 +152,7 @@ Result<void> launch_daemon(const std::string& socket, milliseconds idle_exit) {
     for (auto& word : words) launch.arguments.push_back(word.data());
     launch.arguments.push_back(nullptr);
     launch.environment = clean_environment();
-    launch.log = user_directory() + "/daemon.log";
+    launch.log = directory + "/daemon.log";
     launch.ready_fd = ready_pipe.get();
 
     const auto child = ::fork();
@@ -165,8 +167,8 @@ Result<void> launch_daemon(const std::string& socket, milliseconds idle_exit) {
 
 }  // namespace
 
-Result<void> start_daemon(const std::string& socket, milliseconds idle_exit) {
-    const auto directory = user_directory();
+Result<Start> start_daemon(const std::string& directory, milliseconds idle_exit) {
+    const auto socket = directory + "/rocklock.sock";
     if (auto made = make_directories(directory); !made) {
         return cannot_start(made.error());
     }
@@ -177,7 +179,9 @@ Result<void> start_daemon(const std::string& socket, milliseconds idle_exit) {
         return cannot_start(
             {forbidden ? ErrorCode::read_only : ErrorCode::unreachable,
              "cannot open " + path + ": " + std::strerror(errno) +
-                 (forbidden ? "; let this user write there, or set XDG_STATE_HOME" : "")});
+                 (forbidden ? "; let this user write there, or set private-directory in the "
+                              "configuration file"
+                            : "")});
     }
     while (::flock(lock.get(), LOCK_EX) != 0) {
         if (errno != EINTR)
@@ -185,9 +189,11 @@ Result<void> start_daemon(const std::string& socket, milliseconds idle_exit) {
     }
     if (const int listening = connect_unix(socket); listening >= 0) {
         ::close(listening);
-        return {};
+        return Start::was_running;
     }
-    return launch_daemon(socket, idle_exit);
+    auto launched = launch_daemon(directory, socket, idle_exit);
+    if (!launched) return std::move(launched).error();
+    return Start::started;
 }
 
 }  // namespace rocklock

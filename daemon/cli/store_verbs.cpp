@@ -8,6 +8,7 @@
 
 #include "base/time_format.hpp"
 #include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/progress.hpp"
 #include "daemon/cli/verbs.hpp"
@@ -23,7 +24,9 @@ namespace fs = std::filesystem;
 Result<std::string> store_of(const Arguments& arguments) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
-    return server_store(*settings).value;
+    auto store = server_store(*settings);
+    if (!store) return std::move(store).error();
+    return store->value;
 }
 
 Error in_use(Error error, const std::string& store) {

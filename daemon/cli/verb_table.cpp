@@ -53,6 +53,8 @@ constexpr VerbRow verb_rows[] = {
     {"run", "RESOURCE... -- COMMAND [ARG...]", "@locks, @waits, @where", run_verb,
      "Acquires a lock, runs the command, releases the lock, and exits with the command's status.\n"
      "75: another holder has the lock; 76: the lock was lost and the command was stopped.\n"
+     "At most one holder among all programs of this machine if it has a system manager, otherwise\n"
+     "among the processes of this user only: `rocklock status` shows which.\n"
      "A resource that begins with a dash needs -- before it: run -- -x -- ./report.sh",
      "rocklock run nightly-report -- ./report.sh"},
     {"acquire", "RESOURCE...", "@locks, @waits, @where, @json, @quiet", acquire_verb,
@@ -111,6 +113,10 @@ constexpr VerbRow verb_rows[] = {
     {"drafts rm", "DRAFT", "@socket, @json, @quiet", drafts_remove_verb,
      "Deletes a draft. ROCKLOCK_SESSION or administrator rights are required.",
      "rocklock drafts rm 3745123"},
+    {"status", "", "@json", status_verb,
+     "Shows which lock manager is used and why, its store, process and users.\n"
+     "Locks exclude only clients of the same manager. 69: it does not run.",
+     "rocklock status"},
     {"db check", "", "@store, @json", db_check_verb,
      "Reads every byte of a store that is not open, and reports damage.\n"
      "70: the store is damaged.",
@@ -239,7 +245,7 @@ constexpr OptionRow option_rows[] = {
 
     {"db", "DIR", "directory of the store", "serve"},
     {"socket", "PATH", "path of the socket to listen on", "serve"},
-    {"socket", "PATH", "socket of the daemon", "@where, @socket, watch"},
+    {"socket", "PATH", "socket of the daemon", "@where, @socket, watch, status"},
     {"db", "DIR", "open this store without a daemon", "@where"},
     {"db", "DIR", "the store (the one from the settings)", "@store"},
     {"no-start", "", "do not start a daemon if none is running", "@where, @socket, watch"},

@@ -14,6 +14,7 @@
 #include <rocklock/version.hpp>
 
 #include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/messages.hpp"
 #include "service/process_id.hpp"
 #include "wire/json_writer.hpp"
@@ -53,14 +54,17 @@ Result<std::unique_ptr<LockConnection>> open_manager(const Arguments& arguments,
             "--patience";
         return error;
     }
+    auto choice = choose_manager(settings);
+    if (!choice) return std::move(choice).error();
     DaemonManagerOptions options;
-    options.socket = client_socket(settings);
-    if (auto checked = check_socket_path(options.socket); !checked) {
+    options.choice = *std::move(choice);
+    if (auto checked = check_socket_path(options.choice.socket); !checked) {
         return std::move(checked).error();
     }
     // Only this user's own daemon is started automatically. Other daemons are managed elsewhere,
     // for example by systemd.
-    options.may_start = options.socket == user_socket() && !arguments.has("no-start");
+    options.may_start = options.choice.kind == ManagerKind::own && !arguments.has("no-start");
+    options.quiet = arguments.has("quiet");
     const auto idle_exit = settings.duration("idle-exit", "10m");
     if (!idle_exit) return idle_exit.error();
     options.idle_exit = *idle_exit;

@@ -41,6 +41,7 @@ int db_restore_verb(const Arguments& arguments);
 int bench_verb(const Arguments& arguments);
 int watch_verb(const Arguments& arguments);
 int history_verb(const Arguments& arguments);
+int status_verb(const Arguments& arguments);
 int version_verb(const Arguments& arguments);
 int completion_verb(const Arguments& arguments);
 int complete_words_verb(const Arguments& arguments);

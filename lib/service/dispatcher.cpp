@@ -402,8 +402,12 @@ Result<Reply> Dispatcher::answer_query(const Call& call) {
     if (std::holds_alternative<ListDeadlocks>(body)) {
         return Reply(DeadlockList{service_.recent_deadlocks()});
     }
+    using std::chrono::floor;
+    using std::chrono::milliseconds;
     return Reply(Pong{std::string(version()), static_cast<std::int32_t>(::getpid()), options_.store,
-                      options_.durability});
+                      options_.durability,
+                      floor<milliseconds>(std::chrono::steady_clock::now() - started_),
+                      floor<milliseconds>(clock().now().boot.time_since_epoch())});
 }
 
 Result<Reply> Dispatcher::bindings(const CallBody& body) {

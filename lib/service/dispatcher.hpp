@@ -165,6 +165,7 @@ private:
     ServerService& service_;
     SessionWatch* watch_;
     DispatcherOptions options_;
+    const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 
     Mutex disconnecting_mutex_;
     Disconnect disconnecting_ ROCKLOCK_GUARDED_BY(disconnecting_mutex_);

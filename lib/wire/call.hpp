@@ -177,6 +177,11 @@ struct Pong {
     std::string store;
     // "durable" or "written".
     std::string durability;
+    // How long the manager has served calls. Absent from managers of earlier versions.
+    std::optional<std::chrono::milliseconds> uptime{};
+    // The boot clock of the manager, rounded down. A client compares it with its own, because
+    // deadlines mean nothing to a process in another time namespace.
+    std::optional<std::chrono::milliseconds> boot_clock{};
 };
 
 struct BackedUp {

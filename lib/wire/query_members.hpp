@@ -265,6 +265,8 @@ void describe(Codec& codec, T& pong) {
     codec.required("Pid", pong.pid);
     codec.required("Store", pong.store);
     codec.required("Durability", pong.durability);
+    codec.optional("UptimeMs", pong.uptime);
+    codec.optional("BootClockMs", pong.boot_clock);
 }
 
 template <typename Codec, A<EndedSessions> T>

@@ -102,15 +102,16 @@ class Sandbox(unittest.TestCase):
     def setUp(self):
         # A short path, because the length of a socket's path is limited.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rl-", dir="/tmp"))
-        self.state = self.folder / "rocklock"
+        # The directory of the private daemon, which only the configuration file determines.
+        self.state = self.folder / str(os.getuid())
         self.socket = self.state / "rocklock.sock"
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith("ROCKLOCK_")}
-        self.environment["XDG_STATE_HOME"] = str(self.folder)
-        # Keeps the test independent of configuration files in /etc.
-        configuration = self.folder / "rocklock.conf"
-        configuration.touch()
-        self.environment["ROCKLOCK_CONFIG"] = str(configuration)
+        # Keeps the test independent of configuration files in /etc, of installed units, and of
+        # private daemons in home directories.
+        self.configuration = self.folder / "rocklock.conf"
+        self.configuration.write_text(f"manager = private\nprivate-directory = {self.folder}\n")
+        self.environment["ROCKLOCK_CONFIG"] = str(self.configuration)
         self.started = []
         self.connections = []
 

@@ -275,8 +275,7 @@ void TableDaemon::start() {
     const std::string configuration = directory_ + "/rocklock.conf";
     const std::string log = directory_ + "/log";
     // Keeps the test independent of configuration files in /etc.
-    std::vector<std::string> variables{"ROCKLOCK_CONFIG=" + configuration,
-                                       "XDG_STATE_HOME=" + directory_};
+    std::vector<std::string> variables{"ROCKLOCK_CONFIG=" + configuration};
     for (const char* name : {"PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"}) {
         if (const char* value = std::getenv(name)) {
             variables.push_back(std::string(name) + "=" + value);

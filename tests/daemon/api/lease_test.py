@@ -86,6 +86,8 @@ class Paused(Sandbox):
 
     def test_on_lost_ignore_lets_it_go_on(self):
         done = self.folder / "done"
+        # Starts the daemon, so that the first message of `run` is about the lock.
+        self.list()
         holder = self.hold("a", "--lease", "1s", "--on-lost", "ignore", command=(
             "sh", "-c", f"while [ ! -e {done} ]; do sleep 0.02; done; exit 5"))
         holder.send_signal(signal.SIGSTOP)

@@ -133,9 +133,10 @@ class Settings(Sandbox):
         return {name: tuple(part.strip() for part in rest.split("#")) for name, _, rest in rows}
 
     def test_flag_then_variable_then_file_then_default(self):
-        file = self.folder / "rocklock.conf"
+        file = self.configuration
         self.assertEqual(self.config()["durability"], ("durable", "default"))
-        file.write_text("# ours\ndurability = written\n")
+        with file.open("a") as text:
+            text.write("# ours\ndurability = written\n")
         self.assertEqual(self.config()["durability"], ("written", str(file)))
         variable = {"ROCKLOCK_DURABILITY": "durable"}
         self.assertEqual(self.config(variable)["durability"], ("durable", "ROCKLOCK_DURABILITY"))
@@ -161,10 +162,6 @@ class Settings(Sandbox):
         self.connections.append(connection)
         self.assertEqual(connection.call("Ping").json["Store"], f"{self.folder}/store")
 
-    def test_the_root_as_home_is_written_with_one_slash(self):
-        found = self.config({"HOME": "/", "XDG_STATE_HOME": ""})
-        self.assertEqual(found["db"][0], "/.local/state/rocklock/db")
-
     def test_a_units_directories_are_for_serve_alone(self):
         unit = {"RUNTIME_DIRECTORY": "/run/x", "STATE_DIRECTORY": "/var/lib/x:/var/lib/y"}
         found = self.config(unit)
@@ -175,7 +172,7 @@ class Settings(Sandbox):
         self.assertTrue((self.state / "db").exists())
 
     def test_a_line_that_says_nothing_is_64(self):
-        (self.folder / "rocklock.conf").write_text("\nlaese = 3s\n")
+        self.configuration.write_text("\nlaese = 3s\n")
         done = self.rocklock("ls")
         self.assertEqual(done.returncode, 64)
         self.assertIn("line 2", done.stderr)

@@ -24,7 +24,8 @@ class Exclusion(Sandbox):
         done = subprocess.run(["sh", "-c", script], env=self.environment, cwd=self.folder,
                               capture_output=True, text=True, timeout=100, check=False)
         said = [line for line in done.stderr.splitlines() if "waiting for" not in line]
-        self.assertEqual((counter.read_text().strip(), said), (str(count), []), self.log())
+        self.assertEqual((counter.read_text().strip(), len(said)), (str(count), 1), (said, self.log()))
+        self.assertIn("started the private daemon", said[0])
         self.assertEqual(self.log().count("listening on"), 1, self.log())
         self.assertEqual(self.list(), [])
 

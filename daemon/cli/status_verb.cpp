@@ -1,0 +1,150 @@
+// status: which manager the clients of this user use, and why.
+#include <unistd.h>
+
+#include <map>
+#include <utility>
+
+#include "base/duration_text.hpp"
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/manager_choice.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/cli/verbs.hpp"
+#include "service/process_id.hpp"
+#include "wire/json_writer.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::uint32_t page_size = 1000;
+
+// The numbers of sessions by uid.
+using Users = std::map<std::uint32_t, std::uint64_t>;
+
+Result<Users> users_of(LockConnection& manager) {
+    Users users;
+    ListSessions list;
+    list.limit = page_size;
+    do {
+        auto page = manager.ask<SessionPage>(Call{list, {}, {}});
+        if (!page) return std::move(page).error();
+        for (const auto& session : page->sessions) ++users[session.uid];
+        list.next = page->next;
+    } while (!list.next.empty());
+    return users;
+}
+
+std::string_view word_of(ManagerKind kind) {
+    switch (kind) {
+        case ManagerKind::named:
+            return "named";
+        case ManagerKind::system:
+            return "system";
+        case ManagerKind::own:
+            return "private";
+    }
+    return "";
+}
+
+// Returns which processes the locks of this manager exclude.
+std::string reach_of(ManagerKind kind) {
+    switch (kind) {
+        case ManagerKind::named:
+            return "the clients that name this socket";
+        case ManagerKind::system:
+            return "all programs of this machine that use its system manager";
+        case ManagerKind::own:
+            return "only processes of user " + user_name(::getuid());
+    }
+    return "";
+}
+
+// Returns the name of a user. Clients over TCP have no uid; see docs/operations.md.
+std::string name_of(std::uint32_t uid) {
+    return uid == static_cast<std::uint32_t>(-1) ? "TCP" : user_name(uid);
+}
+
+// `pong` is null if the manager does not run.
+void print_json(const ManagerChoice& choice, const Pong* pong, const Users& users) {
+    JsonWriter json;
+    const auto text = [&json](std::string_view name, std::string_view value) {
+        json.key(name);
+        json.string(value);
+    };
+    json.begin_object();
+    text("Manager", word_of(choice.kind));
+    text("Socket", choice.socket);
+    text("Reason", choice.reason);
+    text("Excludes", reach_of(choice.kind));
+    json.key("Running");
+    json.boolean(pong != nullptr);
+    if (pong != nullptr) {
+        text("Version", pong->version);
+        text("Store", pong->store);
+        text("Durability", pong->durability);
+        json.key("Pid");
+        json.number(pong->pid);
+        if (pong->uptime) {
+            json.key("UptimeMs");
+            json.number(pong->uptime->count());
+        }
+        json.key("Users");
+        json.begin_array();
+        for (const auto& [uid, sessions] : users) {
+            json.begin_object();
+            json.key("Uid");
+            json.number(uid);
+            text("Name", name_of(uid));
+            json.key("Sessions");
+            json.number(sessions);
+            json.end_object();
+        }
+        json.end_array();
+    }
+    json.end_object();
+    print(json.text());
+}
+
+void print_text(const ManagerChoice& choice, const Pong* pong, const Users& users) {
+    print("manager   " + std::string(word_of(choice.kind)) + ", on " + printable(choice.socket));
+    print("because   " + printable(choice.reason));
+    print("excludes  " + reach_of(choice.kind));
+    if (pong == nullptr) {
+        print("state     does not run");
+        return;
+    }
+    print("store     " + printable(pong->store) + " (" + pong->durability + ")");
+    print("state     runs" + (pong->uptime ? " for " + format_duration(*pong->uptime) : "") +
+          ", pid " + std::to_string(pong->pid) + ", version " + printable(pong->version));
+    std::string list;
+    for (const auto& [uid, sessions] : users) {
+        list += (list.empty() ? "" : ", ") + name_of(uid) + " (" + std::to_string(sessions) +
+                (sessions == 1 ? " session)" : " sessions)");
+    }
+    print("users     " + (list.empty() ? "none" : list));
+}
+
+}  // namespace
+
+int status_verb(const Arguments& arguments) {
+    auto quiet = arguments;
+    // Starting a daemon would change what this verb reports.
+    quiet.options["no-start"] = "";
+    const auto settings = Settings::load(quiet);
+    if (!settings) return fail(settings.error());
+    const auto choice = choose_manager(*settings);
+    if (!choice) return fail(choice.error());
+    auto manager = open_manager(quiet, *settings, std::chrono::milliseconds{0});
+    if (!manager) return fail(manager.error());
+    const auto show = arguments.has("json") ? print_json : print_text;
+    const auto pong = (*manager)->ask<Pong>(Call{Ping{}, {}, {}});
+    if (!pong) {
+        show(*choice, nullptr, {});
+        return fail(pong.error());
+    }
+    const auto users = users_of(**manager);
+    if (!users) return fail(users.error());
+    show(*choice, &*pong, *users);
+    return exit_status::done;
+}
+
+}  // namespace rocklock
