@@ -121,9 +121,8 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
 
 // Adds the words after "--".
 void take_rest(const Verb& verb, std::span<const std::string> rest, Arguments& arguments) {
-    const bool dash = !rest.empty() && rest.front().starts_with('-');
-    if (dash && verb.takes_command && verb.min_operands > 0 && arguments.operands.empty()) {
-        // A command does not begin with a dash. These words are operands, and the command follows
+    if (verb.takes_command && verb.min_operands > 0 && arguments.operands.empty()) {
+        // No operand was given before "--": these words are the operands, and the command follows
         // after a second "--".
         const auto second = std::find(rest.begin(), rest.end(), "--");
         if (second != rest.end()) {

@@ -152,11 +152,12 @@ class Status(Sandbox):
 class Names(Sandbox):
     def test_those_that_begin_with_a_dash_stand_between_two(self):
         command = ("--", "sh", "-c", 'echo "$ROCKLOCK_RESOURCE" "$@"', "--", "-z")
-        for words, said in ((("--", "-x", "a"), "-x\na -z\n"), (("a",), "a -z\n")):
+        for words, said in ((("--", "-x", "a"), "-x\na -z\n"), (("a",), "a -z\n"), (("--", "a"), "a -z\n"),
+                            (("--", "--help"), "--help -z\n"), (("--", "echo"), "echo -z\n")):
             done = self.rocklock("run", "--note", "n", *words, *command)
             self.assertEqual((done.returncode, done.stdout), (0, said), done.stderr)
-        # If the name is missing, the command is not taken for the name.
-        done = self.rocklock("run", "--", "echo", "--", "x")
+        # With one "--" the words after it are the command, so the name is missing.
+        done = self.rocklock("run", "--", "echo", "x")
         self.assertEqual(done.returncode, 64)
         self.assertIn("something is missing", done.stderr)
 
