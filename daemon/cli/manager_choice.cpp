@@ -27,12 +27,6 @@ std::string environment(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-// Joins a directory and a name with one slash, also if the directory is `/`.
-std::string inside(std::string directory, std::string_view name) {
-    while (directory.ends_with('/')) directory.pop_back();
-    return directory.append("/").append(name);
-}
-
 // Returns the home directory of the real uid, or an empty string if it has none.
 std::string home_directory() {
     std::array<char, 4096> memory{};
@@ -48,7 +42,7 @@ std::string home_directory() {
 // Returns the file of a unit, or an empty string if the unit is not installed or masked.
 std::string find_unit(const std::vector<std::string>& directories, std::string_view name) {
     for (const auto& directory : directories) {
-        const auto path = inside(directory, name);
+        const auto path = join_path(directory, name);
         std::error_code failed;
         if (!fs::exists(path, failed)) continue;
         const bool masked = !fs::is_regular_file(path, failed) || fs::file_size(path, failed) == 0;
@@ -81,7 +75,7 @@ std::string socket_of_unit(const std::vector<std::string>& directories, const st
     for (const auto& directory : directories) {
         std::error_code failed;
         for (const auto& file :
-             fs::directory_iterator(inside(directory, "rocklock.socket.d"), failed)) {
+             fs::directory_iterator(join_path(directory, "rocklock.socket.d"), failed)) {
             const auto& path = file.path();
             const auto same = [&](const fs::path& other) {
                 return other.filename() == path.filename();
@@ -183,7 +177,7 @@ Result<std::string> private_directory(const Settings& settings) {
                          "private-directory (from " + configured->source + ") is '" +
                              configured->value + "'; it must begin with /");
         }
-        return inside(configured->value, uid);
+        return join_path(configured->value, uid);
     }
     auto home = home_directory();
     if (!home.starts_with('/')) {
@@ -193,16 +187,16 @@ Result<std::string> private_directory(const Settings& settings) {
                          "for a private daemon; name a daemon with --socket or ROCKLOCK_SOCKET, or "
                          "set private-directory in the configuration file");
     }
-    return inside(std::move(home), ".local/state/rocklock");
+    return join_path(std::move(home), ".local/state/rocklock");
 }
 
 std::string unused_store_notice(const std::string& directory) {
     std::vector<std::pair<const char*, std::string>> earlier;
     if (auto state = environment("XDG_STATE_HOME"); state.starts_with('/')) {
-        earlier.emplace_back("XDG_STATE_HOME", inside(std::move(state), "rocklock"));
+        earlier.emplace_back("XDG_STATE_HOME", join_path(std::move(state), "rocklock"));
     }
     if (auto home = environment("HOME"); home.starts_with('/')) {
-        earlier.emplace_back("HOME", inside(std::move(home), ".local/state/rocklock"));
+        earlier.emplace_back("HOME", join_path(std::move(home), ".local/state/rocklock"));
     }
     for (const auto& [variable, old] : earlier) {
         std::error_code failed;

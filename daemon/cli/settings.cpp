@@ -78,12 +78,6 @@ std::string trimmed(std::string_view text) {
     return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
 }
 
-// Joins a directory and a name with one slash, also if the directory is `/`.
-std::string inside(std::string directory, std::string_view name) {
-    while (directory.ends_with('/')) directory.pop_back();
-    return directory.append("/").append(name);
-}
-
 }  // namespace
 
 Result<Settings> Settings::load(const Arguments& arguments) {
@@ -219,12 +213,17 @@ std::vector<std::string> setting_variables() {
     return names;
 }
 
+std::string join_path(std::string directory, std::string_view name) {
+    while (directory.ends_with('/')) directory.pop_back();
+    return directory.append("/").append(name);
+}
+
 std::string absolute_path(std::string path) {
     if (path.empty() || path.front() == '/') return path;
     while (path.starts_with("./")) path.erase(0, 2);
     std::error_code gone;
     const auto here = std::filesystem::current_path(gone);
-    return gone ? path : inside(here.string(), path);
+    return gone ? path : join_path(here.string(), path);
 }
 
 Result<void> check_socket_path(const std::string& path) {

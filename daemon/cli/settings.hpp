@@ -64,6 +64,8 @@ private:
 // Returns the environment variables of all settings, sorted: "ROCKLOCK_LEASE" and so on.
 std::vector<std::string> setting_variables();
 
+// Joins a directory and a name with one slash, also if the directory is `/`.
+std::string join_path(std::string directory, std::string_view name);
 // Makes a path absolute, so that a process with another current directory can use it. Returns an
 // empty path unchanged.
 std::string absolute_path(std::string path);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -30,7 +31,14 @@ std::string contents(const fs::path& file) {
     return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-std::size_t written_of(const std::string& log) { return log.find_last_not_of('\0') + 1; }
+// The last written byte is part of a checksum and may be zero.
+std::size_t written_of(std::string_view log) {
+    LogTail tail;
+    for (std::size_t at = 0; at < log.size(); at += LogTail::block_bytes) {
+        tail.read(log.substr(at, LogTail::block_bytes));
+    }
+    return tail.end();
+}
 
 std::string key_of(int number) {
     const std::string digits = std::to_string(number);
@@ -175,6 +183,8 @@ BOOST_AUTO_TEST_CASE(may_end_in_the_midst_of_a_write) {
     for (const std::size_t lacking : {1, 50, 99, 110, 120, 128, 135, 140}) {
         std::string torn = bytes;
         std::fill(torn.begin() + static_cast<std::ptrdiff_t>(written - lacking), torn.end(), '\0');
+        // The last byte may have been zero.
+        if (torn == bytes) continue;
         for (const bool after_power_cut : {false, true}) {
             const int there = opened_with(torn, after_power_cut);
             BOOST_TEST_CONTEXT("without the last " << lacking << " bytes") {
