@@ -10,10 +10,11 @@ namespace rocklock {
 namespace {
 
 // Returns true if a grant is not released when its response is lost: the client can retry the call
-// with the same request id, or it already had the grant before.
+// with the same request id, or its session may have held the grant before and can join it again.
 bool may_ask_again(const Call& call) {
     const auto* acquire = std::get_if<Acquire>(&call.body);
-    return acquire == nullptr || !acquire->request_id.empty();
+    if (acquire == nullptr || !acquire->request_id.empty()) return true;
+    return acquire->held == Held::join && acquire->session.has_value();
 }
 
 std::optional<SessionId> to_rebind(const Call& call) {

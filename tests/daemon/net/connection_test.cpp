@@ -185,6 +185,16 @@ public:
         while (traffic.connections > 0) std::this_thread::yield();
     }
 
+    // Opens a session. Returns the members that present it, with a comma after the last one.
+    std::string open_session() {
+        OpenSession open;
+        open.principal = "ann";
+        open.lease = std::chrono::hours{1};
+        const auto session = database_.service().ask(open).value();
+        return R"("Session":")" + to_string(session.id) + R"(","Secret":")" +
+               to_string(session.secret) + R"(",)";
+    }
+
     bool is_held(const std::string& resource) {
         return !database_.service().show(resource).value().holders.empty();
     }
@@ -308,6 +318,31 @@ BOOST_AUTO_TEST_CASE(is_given_back_when_its_client_sent_the_next_request_before_
             client.await_answer();
         };
         BOOST_TEST(revoked_after(world, way, talk) == conversations());
+    }
+}
+
+// A second request that joins the grant, and whose answer is lost, must not release it.
+BOOST_AUTO_TEST_CASE(stays_when_its_session_joins_it_and_leaves_that_answer_unread) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const std::string session = world.open_session();
+        for (std::size_t i = 0; i < 50; ++i) {
+            const std::string resource = "r" + std::to_string(i);
+            const auto acquire = [&](const std::string& held) {
+                return post("Rocklock_20261121.Acquire", "{" + session + R"("Held":")" + held +
+                                                             R"(","Locks":[{"Resource":")" +
+                                                             resource + "\"}]}");
+            };
+            world.converse(way, i, [&](Client& client) {
+                client.send(acquire("refuse"));
+                expect_success(client.answer());
+            });
+            world.converse(way, i, [&](Client& client) {
+                client.send(acquire("join"));
+                client.await_answer();
+            });
+            BOOST_TEST(world.is_held(resource));
+        }
     }
 }
 
